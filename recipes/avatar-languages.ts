@@ -3,7 +3,7 @@ import { caption, mix, named } from "showrunner/film";
 import { z } from "zod";
 import { cast } from "./cast.ts";
 
-/** A presenter who says the same in four languages, at the same loudness, with subtitles in the picture and as files. */
+/** A presenter who says the same text in four languages, at the same loudness, with subtitles in the picture and as files. */
 export default pipeline("avatar-languages", {
   input: z.object({
     look: z

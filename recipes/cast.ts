@@ -1,8 +1,8 @@
 import { models } from "./models.ts";
 
 /**
- * The models of the recipes, and all settings that depend on them. These are the local service's; `showrunner init --recipe NAME`
- * writes those of the configured service.
+ * The models of the recipes, and all settings that depend on them. These models are from the local service;
+ * `showrunner init --recipe NAME` writes models of the configured service.
  */
 export const cast = {
   image: models.image,

@@ -7,7 +7,7 @@ const SIDES = ["front", "right side", "back", "left side"] as const;
 
 /**
  * A product turns around once: each side is drawn with the front as reference, each clip goes from one side to the next, and the
- * last one ends on the front again, so that the film loops.
+ * last clip ends on the front again, so that the film loops.
  */
 export default pipeline("product-spin", {
   input: z.object({

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-/** The fields used of `showrunner plan --json`; micro-dollars. */
+/** The fields of `showrunner plan --json` that this action uses; amounts are in micro-dollars. */
 interface Plan {
   readonly ok: boolean;
   readonly problems: readonly {
@@ -22,7 +22,7 @@ interface Plan {
 /** A pipeline's plan in one checkout; null if its file does not exist there. */
 type Priced = Plan | { readonly failed: string } | null;
 
-/** The fields used of `showrunner check --json`. */
+/** The fields of `showrunner check --json` that this action uses. */
 interface Checked {
   readonly others: number;
   readonly runs: readonly {
@@ -116,7 +116,7 @@ function ask<T>(checkout: string, words: readonly string[]): Promise<T | { reado
   });
 }
 
-/** One pipeline's part of the comment. */
+/** Formats one pipeline's part of the comment. */
 function section(pipeline: string, before: Priced, after: Priced): string {
   const title = `### ${code(pipeline)}`;
   if (after === null)
@@ -142,7 +142,7 @@ function problemLines(problems: Plan["problems"]): readonly string[] {
   });
 }
 
-/** What the pull request would change in unfinished runs; `differs` fails the job. */
+/** Describes what the pull request would change in unfinished runs. If `differs` is true, the job fails. */
 async function runsSection(
   { head, pipelines }: Settings,
   journal: string,
@@ -205,7 +205,7 @@ function money(micros: number | null): string {
   return micros === null ? "no price" : `$${(micros / 1e6).toFixed(6).replace(/(\.\d\d\d*?)0+$/, "$1")}`;
 }
 
-/** Text from the pull request as inline code, with markup neutralised. */
+/** Formats text from the pull request as inline code, without markup. */
 function code(text: string): string {
   const plain = text.replaceAll(/[\r\n`|]/g, " ").slice(0, 300);
   return `\`${plain}\``;
@@ -226,7 +226,7 @@ async function comment({ api, repository, pullRequest, token }: Settings, body: 
     });
     if (answer.status === 401 || answer.status === 403 || answer.status === 404) return null;
     if (!answer.ok)
-      throw new Error(`GitHub answered ${answer.status} to ${method} ${path}: ${(await answer.text()).slice(0, 300)}`);
+      throw new Error(`GitHub returned ${answer.status} for ${method} ${path}: ${(await answer.text()).slice(0, 300)}`);
     return (await answer.json()) as unknown;
   };
   for (let page = 1; page <= 20; page++) {

@@ -27,7 +27,7 @@ interface Clip {
   readonly seconds: number;
 }
 
-/** Joins clips in order. They need the same codec and size. Keeps sound if every clip has it in the same codec. */
+/** Joins clips in order; they must have the same codecs and size. Keeps the sound if every clip has sound. */
 export async function joinClips(paths: readonly string[], target: string): Promise<{ readonly seconds: number }> {
   const clips = await Promise.all(paths.map(openClip));
   const [first] = clips;
@@ -96,7 +96,7 @@ async function openClip(path: string): Promise<Clip> {
 
 async function checkSameCoding(first: Clip, clip: Clip): Promise<void> {
   const [is, was] = await Promise.all([codingOf(clip), codingOf(first)]);
-  if (is !== was) throw new Error(`${clip.path} is ${is}, but the first clip is ${was}; all clips need the same.`);
+  if (is !== was) throw new Error(`${clip.path} is ${is}, but the first clip is ${was}. All clips must be the same.`);
 }
 
 async function codingOf({ video }: Clip): Promise<string> {

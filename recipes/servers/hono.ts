@@ -14,7 +14,7 @@ import film from "../image-to-video.ts";
 
 export interface AppOptions {
   readonly show: Showrunner;
-  /** Most that one film may cost, in decimal US dollars. */
+  /** Maximum cost of one film, in US dollars as a decimal string. */
   readonly budget: string;
   /** Token that callers send as `Authorization: Bearer …`. */
   readonly token: string;

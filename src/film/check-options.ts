@@ -19,13 +19,13 @@ export function oneOf(...names: readonly (string | boolean)[]): Rule {
   return (value) => (names.includes(value as string) ? null : names.map((name) => JSON.stringify(name)).join(" or "));
 }
 
-/** Accepts anything: for media, texts, and values that are checked elsewhere. */
+/** Accepts any value: for media, text, and values that are checked elsewhere. */
 export const any: Rule = () => null;
 /** Accepts a position or duration that may be 0. */
-export const seconds: Rule = (value) => (inside(value, 0, 86_399) ? null : "seconds, 0 or more, such as 0.5");
+export const seconds: Rule = (value) => (inside(value, 0, 86_399) ? null : "0 seconds or more, such as 0.5");
 /** Accepts a duration above 0. */
 export const someSeconds: Rule = (value) =>
-  inside(value, 0, 86_399) && value > 0 ? null : "seconds, more than 0, such as 2.5";
+  inside(value, 0, 86_399) && value > 0 ? null : "more than 0 seconds, such as 2.5";
 export const decibels: Rule = number(-100, 60, " of decibels");
 export const fit: Rule = oneOf("crop", "pad", "blur");
 export const format: Rule = oneOf("16:9", "9:16", "1:1", "4:5");
@@ -71,7 +71,7 @@ export function checkOptions(where: string, given: object, rules: Rules): void {
   }
 }
 
-/** @throws FilmError if a blend takes as long as a part, or longer */
+/** @throws FilmError if a blend lasts as long as the part in which it takes place, or longer */
 export function checkBlend(where: string, fade: unknown, { length, what }: { length: number; what: string }): void {
   if (typeof fade !== "number" || fade === 0 || fade < length) return;
   throw unfit(`${where}: fade is ${fade} s, but ${what} ${length} s; use a shorter fade`);

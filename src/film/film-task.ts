@@ -10,7 +10,7 @@ import { ffmpegWith, type Need } from "./ffmpeg/requirement.ts";
 import { lookAt } from "./graph/clip.ts";
 import type { Ends, EndsOf } from "./graph/length.ts";
 
-/** The method of `build` that adds local functions; every film step is one. */
+/** The method of `build` that adds local functions, such as film steps. */
 export type Task = TaskMethod;
 
 /** Options common to all film steps. */
@@ -24,7 +24,7 @@ export type StepFields = Pick<TaskOptions, "after" | "when" | "attempts" | "onFa
 
 const STEP_FIELDS = ["after", "when", "attempts", "onFailure", "prune", "expect", "mostSeconds"] as const;
 
-/** Separates the step's options from the function's own. In JavaScript, callers may leave out required options. */
+/** Separates the common step options from the function's own options. JavaScript callers may omit the options. */
 export function splitOptions<O extends StepFields>(
   options: O = {} as O,
 ): { readonly step: StepFields; readonly own: Omit<O, keyof StepFields> } {
@@ -40,10 +40,10 @@ export function splitOptions<O extends StepFields>(
 /** Definition of a film step. */
 interface FilmTask<I, V, F extends TaskFiles> {
   readonly files: F;
-  /** Change it when the same input gives different bytes, so that drift is detected and outdated results are not reused. */
+  /** Change the version when the same input produces different bytes; outdated results are then not reused. */
   readonly version: string;
   readonly needs?: readonly Need[];
-  /** The texts that the step draws, as far as they are known. */
+  /** The text that the step draws, as far as it is known during planning. */
   readonly letters?: Letters | undefined;
   readonly step: StepFields;
   readonly foresee?: (input: unknown, endsOf: EndsOf) => Foreseen;
@@ -51,8 +51,8 @@ interface FilmTask<I, V, F extends TaskFiles> {
 }
 
 /**
- * Adds a step that makes files with ffmpeg. Results are marked as containing machine-made media. Planning reports what
- * ffmpeg lacks for the step.
+ * Adds a step that makes files with ffmpeg and marks them as containing AI-generated media. Planning reports features
+ * that ffmpeg lacks.
  */
 export function filmTask<I, V, F extends TaskFiles>(
   task: Task,
@@ -62,7 +62,7 @@ export function filmTask<I, V, F extends TaskFiles>(
 ): TaskHandle<V, F> {
   const { mostSeconds, ...policy } = step;
   const wrong = mostSeconds !== undefined && !(mostSeconds > 0);
-  if (wrong) throw new FilmError("FILM_INPUT", `${name}: mostSeconds is ${mostSeconds}; use seconds above 0`);
+  if (wrong) throw new FilmError("FILM_INPUT", `${name}: mostSeconds is ${mostSeconds}; use a number above 0`);
   const run = async (given: LocalInput<I>, context: TaskContext): Promise<V> => {
     const value = await readingAtMost(mostSeconds, () => make(given, context));
     for (const [file, kind] of Object.entries(files)) {
@@ -81,7 +81,7 @@ export function filmTask<I, V, F extends TaskFiles>(
   return task(name, input, run, options) as unknown as TaskHandle<V, F>;
 }
 
-/** Reports files that the step will refuse, warns about inputs that are too long, and adds the forecast for this kind of step. */
+/** Reports files that the step will refuse, warns about inputs that are too long, and adds the step's own forecast. */
 function foreseeing(own: FilmTask<unknown, unknown, TaskFiles>["foresee"], most: number): Foresee {
   return async (input, known) => {
     const given = [...mediaIn(input)];
@@ -96,7 +96,7 @@ function foreseeing(own: FilmTask<unknown, unknown, TaskFiles>["foresee"], most:
     const longest = Math.max(0, ...[...ends.values()].map(({ seconds, sound }) => Math.max(seconds, sound ?? 0)));
     if (longest <= most) return foreseen;
     const long = `its input is ${Math.round(longest)} s long, but the step accepts at most ${most} s`;
-    return { ...foreseen, warning: `${long}; if that is right, set its mostSeconds` };
+    return { ...foreseen, warning: `${long}; if this is intended, set the step's mostSeconds` };
   };
 }
 
@@ -117,7 +117,7 @@ function* mediaIn(input: unknown, field = "input"): Generator<{ readonly field: 
       yield* mediaIn(inner, Array.isArray(input) ? `${field}[${key}]` : `${field}.${key}`);
 }
 
-/** Names a list's files for error messages, by their handles. */
+/** Returns a function that names the files in a list for error messages, such as `clip 2 of 3 (intro)`. */
 export function clipNames(handles: readonly { readonly step: string }[]): (index: number, count: number) => string {
   return (index, count) => {
     const from = handles.length === count ? handles[index]?.step : handles.length === 1 ? handles[0]?.step : undefined;

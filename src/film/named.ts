@@ -29,7 +29,7 @@ export function named<H>(
       const known = Object.keys(all).sort().join(", ");
       throw new FilmError(
         "FILM_INPUT",
-        `the template ${JSON.stringify(template)} uses the unknown field {${field}}; the fields are ${known}`,
+        `the template ${JSON.stringify(template)} uses {${field}}, which has no value; the known fields are ${known}`,
       );
     });
     return [name, handle] as const;

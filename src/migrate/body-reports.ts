@@ -38,7 +38,7 @@ export function bodyReport(body: Body, context: MigrationContext): BodyReport {
   return { ...base, status: "migrated", steps, outputs: converted.outputs, fields: entries.map(cleaned), body: null };
 }
 
-/** Turns the entry of an accepted loss into a dropped field, which is no longer a decision. */
+/** Marks a field as dropped, instead of open for decision, if its loss was accepted. */
 function decided(entry: FieldEntry, { options }: MigrationContext): FieldEntry {
   const { isLost, ...rest } = entry;
   if (!isLost || !options.leaveOut.has(lossKey(entry))) return entry;
@@ -90,7 +90,7 @@ function cleaned(entry: BodyReport["fields"][number]): BodyReport["fields"][numb
   };
 }
 
-/** Why fields common to all bodies are not migrated. */
+/** Reasons for not migrating fields that any body may have, by field name. */
 const WHY: Readonly<Record<string, string>> = {
   type: "in v3 the model determines what is generated",
   workspace_id: "a v3 key belongs to one workspace",
@@ -98,12 +98,12 @@ const WHY: Readonly<Record<string, string>> = {
   name: "the step already has a name",
 };
 
-/** Maximum number of locations listed. */
+/** Maximum number of listed locations that use an id. */
 const MOST_USES = 3;
 
 type Uses = ReadonlyMap<string, readonly string[]>;
 
-/** Why no converter used a field. `uses`: where ids are used. */
+/** Explains why no converter used a field. `uses`: the locations that use each id. */
 function whyDropped(
   body: { readonly [key: string]: unknown },
   type: V2Type | null,
@@ -120,7 +120,7 @@ function whyDropped(
   }
   const fields = type === null ? {} : fieldsAround(fieldsOf(type), names);
   if (Object.hasOwn(fields, name)) {
-    if (value === null) return "null counts as absent";
+    if (value === null) return "null is treated as absent";
     if (Array.isArray(value) && value.length === 0) return "an empty list has no effect";
     if (isRecord(value) && Object.keys(value).length === 0) return "an empty object has no effect";
     return WHY[name] ?? "the model does not use it here";
@@ -130,12 +130,12 @@ function whyDropped(
   return type === null ? "not part of an upload in v3" : `${type} has no such field in v2${hint}`;
 }
 
-/** Why an id is dropped. References to it become connections between steps. */
+/** Explains why an id is dropped: references to it become connections between steps. */
 function whyId(value: unknown, uses: Uses): string {
   const users = [...new Set(textsIn(value).flatMap((id) => uses.get(id) ?? []))];
-  if (users.length === 0) return "v3 assigns its own ids, and nothing else in this document uses this one";
+  if (users.length === 0) return "v3 assigns its own ids, and nothing else in this document uses this id";
   const more = users.length > MOST_USES ? ` and ${users.length - MOST_USES} more` : "";
-  return `v3 assigns its own ids; the output goes to ${users.slice(0, MOST_USES).join(", ")}${more}`;
+  return `v3 assigns its own ids; the output is used by ${users.slice(0, MOST_USES).join(", ")}${more}`;
 }
 
 function textsIn(value: unknown): readonly string[] {
@@ -143,7 +143,7 @@ function textsIn(value: unknown): readonly string[] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** The fields of the object that contains the last of these names. */
+/** The known fields of the innermost object on a path; `names` is the path without list indexes. */
 function fieldsAround(fields: Fields, names: readonly string[]): Fields {
   let at = fields;
   for (const name of names.slice(0, -1)) {

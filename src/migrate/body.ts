@@ -13,11 +13,11 @@ export interface Body {
   readonly type: V2Type;
   readonly value: { readonly [key: string]: unknown };
   readonly fieldReport: FieldReport;
-  /** Prefix of its step names, unique in the document. */
+  /** Prefix of the body's step names, unique in the document. */
   readonly name: string;
 }
 
-/** A value in the body; null counts as absent. */
+/** Returns a value in the body; undefined if it is absent or null. */
 export function given(body: Body, ...path: JsonPath): unknown {
   return valueAt(body.value, path) ?? undefined;
 }
@@ -34,7 +34,7 @@ export interface ConvertedJob {
   readonly shift: Shift | null;
   /** Open decisions about this job. */
   readonly comments: readonly string[];
-  /** Index of the body that it comes from. */
+  /** Index of the body from which the job was converted. */
   readonly body: number;
 }
 
@@ -42,7 +42,7 @@ export interface ConvertedJob {
 export interface Shift {
   readonly step: string;
   readonly sound: Expression;
-  /** Milliseconds: a positive number cuts that much off the sound, a negative one adds that much silence before it. */
+  /** Offset in milliseconds: a positive offset cuts off the beginning, a negative offset adds silence before it. */
   readonly startMs: number;
 }
 

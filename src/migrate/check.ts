@@ -93,7 +93,7 @@ export function check(
   return { bodies, mistakes };
 }
 
-/** Names a body by its own name, or else its node's, or else its type and number, so that report and source are easy to compare. */
+/** Names a body's steps after its `name`, its node in the flow, or its type and number. */
 function nameFor(
   value: { readonly [key: string]: unknown },
   type: V2Type,
@@ -109,11 +109,11 @@ function nameFor(
 
 type BodyMistake = Pick<Mistake, "code" | "path" | "message">;
 
-/** The type of a body, or the mistake in it. */
+/** The type of a body, or a mistake if the type is missing or unknown. */
 function typeOf(body: { readonly [key: string]: unknown }): V2Type | BodyMistake {
   const { type } = body;
   if (isV2Type(type)) return type;
-  const known = `types are ${V2_TYPES.join(", ")}`;
+  const known = `the types are ${V2_TYPES.join(", ")}`;
   if (type === undefined)
     return { code: "required", path: [], message: `has no type, so it is not a v2 body; ${known}` };
   const shown = typeof type === "string" ? JSON.stringify(type) : kindOf(type);
@@ -136,7 +136,9 @@ function mistakeIn({ path, value, shape }: ShapedValue): BodyMistake | null {
     return { code: "wrong-type", path, message: `${field} must be ${type}, not ${found}` };
   }
   const range = rangeMissed(value, shape);
-  return range === null ? null : { code: "range", path, message: `${field} is ${shortJson(value)}; v2 takes ${range}` };
+  return range === null
+    ? null
+    : { code: "range", path, message: `${field} is ${shortJson(value)}; v2 accepts ${range}` };
 }
 
 const shortJson = (value: unknown) => JSON.stringify(value).slice(0, 40);
@@ -144,7 +146,7 @@ const isText = (value: unknown) => typeof value === "string";
 const isNumber = (value: unknown) => typeof value === "number";
 const isPoint = (value: unknown) => Array.isArray(value) && value.length === 2 && value.every(isNumber);
 
-/** Returns a shape's type in words, and a test for it; lists and objects are tested by their parts. */
+/** Returns a shape's type in words, and a test for a value. `valuesOf` has already divided valid lists and objects. */
 function typeCheck(shape: Shape): readonly [type: string, accepts: (value: unknown) => boolean] {
   switch (shape.is) {
     case "text":
@@ -175,7 +177,7 @@ function typeCheck(shape: Shape): readonly [type: string, accepts: (value: unkno
   }
 }
 
-/** The values that v2 accepts; null if this value is one of them. */
+/** Describes the values that v2 accepts; null if it accepts this value. */
 function rangeMissed(value: unknown, shape: Shape): string | null {
   if (shape.is === "choice") return shape.of.some((one) => one === value) ? null : shape.of.join(", ");
   if (shape.is !== "number") return null;

@@ -6,11 +6,11 @@ import { parseJson } from "../core/kit/json-text.ts";
 export interface MigrationDecisions {
   /** Maps v2 model slugs to v3 model ids, and v2 voice ids to v3 voice ids. */
   readonly map: { readonly [v2: string]: string };
-  /** Accepted losses, each with the `answer.key` of its decision. */
+  /** Accepted losses, each given by the `answer.key` of its decision. */
   readonly leaveOut: readonly string[];
 }
 
-/** The decisions file is unreadable or invalid; the message shows the field. */
+/** The decisions file is unreadable or invalid; the message names the position or the field. */
 export class DecisionsFileError extends ShowrunnerError {
   readonly code = "MIGRATE_DECISIONS";
 }

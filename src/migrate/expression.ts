@@ -16,15 +16,15 @@ export type Expression =
   | { readonly is: "record"; readonly entries: readonly (readonly [string, Expression])[] };
 
 export type InputKind =
-  /** `step` is the name of the step that uploads it. */
+  /** `step` is the name of the step that uploads the file. */
   | { readonly is: "file"; readonly kind: MediaKind; readonly step: string }
   | { readonly is: "voice" }
   | { readonly is: "text"; readonly maxLength: number | null }
   | { readonly is: "choice"; readonly choices: readonly string[] };
 
 /**
- * An input to supply when the pipeline is run. `why` says where the input comes from in the v2 work; `limits` are the
- * strictest limits of the models that take the file.
+ * An input to supply when the pipeline is run. `why` describes the input's origin in the v2 work; `limits` are the
+ * strictest limits of the models that accept the file.
  */
 export type PipelineInput = { readonly name: string; readonly why: string; readonly limits?: MediaBounds } & InputKind;
 
@@ -52,7 +52,7 @@ export function inputsIn(expression: Expression): readonly string[] {
   return found;
 }
 
-/** The value for validation by a schema, with valid placeholders for parts that do not exist yet. */
+/** A sample value for schema validation, with valid placeholders for parts that do not exist yet. */
 export function sampleOf(expression: Expression, stringAt: "media" | "voice" = "media"): Json {
   return evaluate<Json>(expression, (leaf) => {
     if (leaf.is === "json") return leaf.value;

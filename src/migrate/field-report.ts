@@ -2,7 +2,7 @@ import type { Json } from "../core/plan/plan.ts";
 import { isRecord, type JsonPath, pathText } from "./json-path.ts";
 import type { FieldEntry, Outcome } from "./report/report.ts";
 
-/** Fields of a v2 body that determine the output: media, prompts, shots and voices. */
+/** Matches the fields of a v2 body that determine the output: media, prompts, shots and voices. */
 const WORK = new RegExp(
   `(?:^|\\.)(?:${[
     "(?:text_|negative_)?prompt",
@@ -19,24 +19,24 @@ const WORK = new RegExp(
   ].join("|")})(?:\\[\\d+\\])?$`,
 );
 
-/** True for a value that is not blank and that is media, a prompt, shot or voice, or an item in a list of these. */
+/** True if a field contains media, a prompt, a shot or a voice, and its value is not blank. */
 export function isWork(field: string, value: Json): boolean {
   return WORK.test(field) && !isEmpty(value);
 }
 
 export interface EntryDetails {
-  /** Step and input field, as `video-1: prompt`. */
+  /** Step and input field, such as `video-1: prompt`. */
   readonly to?: string;
   readonly newValue?: Json;
   readonly why?: string;
   readonly choices?: readonly string[];
-  /** Set if v2 did not use the field either. */
+  /** Set if v2 did not use the field, so that nothing is lost without it. */
   readonly isUnusedByV2?: true;
 }
 
 /**
- * The outcome of each field in a body. Every given field gets one entry; fields without an entry are found at the end, so
- * that nothing is dropped silently.
+ * The outcome of each field in a body. Every given field gets exactly one entry: `close` adds the entries that are
+ * missing, so that nothing is dropped silently.
  */
 export class FieldReport {
   readonly #body: unknown;
@@ -52,19 +52,19 @@ export class FieldReport {
   note(path: JsonPath, outcome: Outcome, details: EntryDetails = {}): void {
     const field = pathText(path);
     if (this.#entries.has(field) || this.#prefixes.has(field)) {
-      throw new Error(`bug: ${field} is entered twice`);
+      throw new Error(`bug: ${field} has two entries`);
     }
     for (let length = 1; length < path.length; length++) {
       const around = pathText(path.slice(0, length));
-      if (this.#entries.has(around)) throw new Error(`bug: ${field} is within ${around}, which is entered`);
+      if (this.#entries.has(around)) throw new Error(`bug: ${field} is within ${around}, which has an entry`);
       this.#prefixes.add(around);
     }
     this.#entries.set(field, entry(field, true, valueAt(this.#body, path) as Json, outcome, details));
   }
 
   /**
-   * Adds an entry for a field that v3 requires and for which the body has no usable value: the field is absent, null,
-   * or has an unused value, whose entry is then extended. `field` is a path of plain names.
+   * Adds an entry for a field that v3 requires and for which the body has no usable value. If the field already has an
+   * entry because its value could not be used, extends this entry. `field` is a path of plain names.
    */
   add(field: string, outcome: "defaulted" | "decision", details: EntryDetails): void {
     const known = this.#entries.get(field);
@@ -81,7 +81,7 @@ export class FieldReport {
     }
   }
 
-  /** Changes a field's entry. If `outcome` is null, an open decision stays open and keeps its question and choices. */
+  /** Changes a field's entry. If `outcome` is null, the outcome stays; an open decision also keeps its choices. */
   amend(path: JsonPath, outcome: Outcome | null, details: EntryDetails): void {
     const known = this.#entries.get(pathText(path));
     if (known === undefined) return;
@@ -107,7 +107,7 @@ export class FieldReport {
     return this.#entries.has(field) || this.#prefixes.has(field);
   }
 
-  /** Adds an entry for every remaining field, each with the outcome and details of `explain`. */
+  /** Adds an entry for every remaining field, with the outcome and details that `explain` returns. */
   close(explain: (path: JsonPath) => readonly [Outcome, EntryDetails]): readonly FieldEntry[] {
     this.#sweep(this.#body, [], explain);
     return [...this.#entries.values()];
@@ -133,13 +133,13 @@ function entry(field: string, given: boolean, value: Json, outcome: Outcome, det
   return { field, given, outcome, value, to, newValue: changed, why, choices, ...(isLost && { isLost }) };
 }
 
-/** Null, blank, or a collection of only such values. */
+/** True for null, blank text, and a list or object that contains only such values. */
 function isEmpty(value: Json): boolean {
   if (typeof value === "string") return value.trim() === "";
   return value === null || (typeof value === "object" && Object.values(value).every(isEmpty));
 }
 
-/** The value at a path; undefined if there is none. */
+/** The value at a path; undefined if the path does not exist. */
 export function valueAt(value: unknown, path: JsonPath): unknown {
   let at = value;
   for (const part of path) {

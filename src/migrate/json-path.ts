@@ -19,7 +19,7 @@ export function isRecord(value: unknown): value is { readonly [key: string]: unk
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The kind of a value, as used in a sentence. */
+/** Names the kind of a value, with its article: `a list`. */
 export function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "a list";

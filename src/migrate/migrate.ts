@@ -54,7 +54,7 @@ function convertAll(checked: readonly Checked[], context: MigrationContext, sour
   };
   const { order, cycles } = inOrder(sources.length, edgesOf);
   const reports: BodyReport[] = [];
-  // All uses are known by now, because the sort has visited all edges.
+  // All uses are known here, because the sort has visited all edges.
   for (const index of order) {
     const one = byIndex.get(index);
     if (one === undefined) continue;
@@ -72,13 +72,13 @@ function cycleMistake({ nodes, paths }: Cycle, sources: readonly V2Source[]): Mi
   return { code: "cyclic-ids", source: sources[first] as V2Source, path: paths[0] ?? [], message, also };
 }
 
-/** Options of `migrate`. */
+/** Options of {@link migrateV2}. */
 export interface MigrateOptions {
   /** The v3 models to migrate to: `fetchCatalog(client)` or `readSnapshot(file)`. */
   readonly catalog: Catalog;
   /** Maps v2 model slugs to v3 model ids, and v2 voice ids to v3 voice ids. Default: none. */
   readonly map?: { readonly [v2: string]: string } | undefined;
-  /** Accepted losses of media, prompts, shots and voices, each with the `answer.key` of its decision. Default: none. */
+  /** Accepted losses of media, prompts, shots and voices, each as the `answer.key` of its decision. Default: none. */
   readonly leaveOut?: readonly string[] | undefined;
   /** Name of the pipeline. Default `migrated`. */
   readonly name?: string | undefined;
@@ -100,7 +100,7 @@ export interface Migration {
 
 /**
  * Migrates v2 work: a body, a list of bodies, or an exported automation flow, as values or as text (JSON or JSON Lines).
- * Never throws for invalid bodies: they are in `report.problems` with their locations, and the rest is migrated.
+ * Never throws for invalid bodies: `report.problems` lists them with their locations, and the others are migrated.
  * Pure: equal values and options give equal bytes.
  */
 export function migrateV2(value: unknown, options: MigrateOptions): Migration {
@@ -207,8 +207,8 @@ interface Cycle {
 }
 
 /**
- * A topological order close to the given one. Nodes in a cycle are omitted and returned separately. Takes time linear in
- * nodes and edges.
+ * Sorts the nodes topologically, close to their original order. Nodes in a cycle are omitted and returned separately.
+ * Takes time linear in nodes and edges.
  */
 function inOrder(
   count: number,

@@ -17,14 +17,14 @@ export interface MigrationContextOptions {
   readonly catalog: Catalog;
   readonly map: ReadonlyMap<string, string>;
   readonly voices: ReadonlyMap<string, readonly StockVoice[]>;
-  /** Accepted losses. */
+  /** Keys of accepted losses, as `lossKey` returns them. */
   readonly leaveOut: ReadonlySet<string>;
 }
 
 /** What an id in a body refers to. */
 export type Link =
   | { readonly to: "body"; readonly index: number; readonly variation: number }
-  /** Produced outside the document; `name` is its name in the flow. */
+  /** A value from outside the document; `name` is its name in the flow. */
   | { readonly to: "outside"; readonly key: string; readonly name: string | null };
 
 /** An uploaded asset in the document. */
@@ -40,9 +40,9 @@ export class MigrationContext {
   readonly options: MigrationContextOptions;
   readonly converted = new Map<number, ConvertedBody>();
   readonly assets = new Map<number, KnownAsset>();
-  /** Which body produces a v2 id, and in which of its variations. */
+  /** Maps each v2 id to the body and the variation that produce it. */
   readonly identities = new Map<string, { readonly index: number; readonly variation: number }>();
-  /** Where the document uses a v2 id. */
+  /** Locations in the document that use each v2 id. */
   readonly uses = new Map<string, string[]>();
   readonly #inputs = new Map<string, PipelineInput>();
 
@@ -88,7 +88,7 @@ export class MigrationContext {
     return { is: "input", input: this.#input(`${kind.is} ${key}`, kebab(base) ?? kind.is, why, () => kind) };
   }
 
-  /** Converts a text with templates. Values that the flow filled in become inputs of the pipeline. */
+  /** Converts text with templates. Values that the flow filled in become inputs of the pipeline. */
   template(body: Pick<Body, "source">, text: string, why: string): Expression {
     const parts = textParts(text).map((part) => (typeof part === "string" ? part : this.#variable(body, part, why)));
     const [only] = parts;
@@ -115,12 +115,12 @@ export class MigrationContext {
   }
 }
 
-/** The variation in an expression: `.item.json.batch_results[2].asset_id` refers to the third variation. */
+/** The index of the variation to which an expression refers: 2 for `.item.json.batch_results[2].asset_id`. */
 function variationOf(expression: string): number {
   return Number(/batch_results\[(\d+)\]/.exec(expression)?.[1] ?? 0);
 }
 
-/** The subject in a name: `image` for `image_asset_id`, and `portrait` for `Upload Portrait`. */
+/** Shortens a name to its subject: `image_asset_id` to `image`, and `Upload Portrait` to `Portrait`. */
 function nameOfOutside(name: string): string {
   const short = name
     .replace(/^(?:upload|create|get|fetch|load|read)[\s_-]+/i, "")
@@ -138,7 +138,7 @@ export function returnedSteps(context: MigrationContext): readonly string[] {
   return [...context.converted].sort(([a], [b]) => a - b).flatMap(([, { outputs }]) => outputs);
 }
 
-/** The inputs that the jobs use. A body that remained open may have added others. */
+/** The pipeline's inputs that jobs use. Inputs that were added for an open body are left out. */
 export function usedInputs(context: MigrationContext): readonly PipelineInput[] {
   const used = new Map<string, MediaBounds>();
   const add = (expression: Expression, field?: FieldView) => {

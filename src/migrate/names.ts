@@ -27,10 +27,10 @@ export function camel(name: string): string {
   return name.replace(/-+([a-z0-9])/g, (_, first: string) => first.toUpperCase());
 }
 
-/** Generates unique names for steps and inputs, without names that TypeScript or the pipeline builder reserves. */
+/** Generates unique names for steps and inputs, and avoids names that TypeScript or the pipeline builder reserves. */
 export class Names {
   readonly #used = new Set<string>();
-  /** The next suffix for each name, so that ten thousand equal names take linear time. */
+  /** The next suffix to try for each name, so that equal names are reserved in linear time. */
   readonly #next = new Map<string, number>();
 
   /** Reserves a step name: the base itself if it is free, or the base with a numeric suffix. */

@@ -3,7 +3,7 @@ import { ShowrunnerError } from "../core/kit/errors.ts";
 import { plainWav } from "../core/kit/placeholder-media.ts";
 import { closedWavBegin, readWavHeader, type WavHeader } from "../core/kit/wav-header.ts";
 
-/** A sound could not be shifted: it is neither WAV nor MP3, is damaged, or nothing would remain. */
+/** A sound could not be shifted: its format is not supported, it is damaged, or it is too short. */
 export class ShiftSoundError extends ShowrunnerError {
   readonly code = "SHIFT_SOUND";
 }
@@ -14,11 +14,11 @@ export interface ShiftSoundOptions {
   readonly from: string;
   /** Path for the shifted sound, which is written as WAV. */
   readonly to: string;
-  /** Milliseconds: a positive number cuts that much off the beginning, a negative one adds that much silence. */
+  /** Offset in milliseconds: a positive offset cuts off the beginning, a negative offset adds silence before it. */
   readonly startMs: number;
 }
 
-/** Implements v2's `audio_start_ms`: makes a sound start later or earlier. For tasks in migrated pipelines. */
+/** Makes a sound start later or earlier, like v2's `audio_start_ms`. For tasks in migrated pipelines. */
 export async function shiftSound({ from, to, startMs }: ShiftSoundOptions): Promise<void> {
   const bytes = await readFile(from);
   const isWav = bytes.toString("latin1", 0, 4) === "RIFF" && bytes.toString("latin1", 8, 12) === "WAVE";

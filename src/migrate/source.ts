@@ -7,7 +7,7 @@ import { jobsOf, type MigrationContext, returnedSteps } from "./migration-contex
 import { camel } from "./names.ts";
 import type { MigrationReport } from "./report/report.ts";
 
-/** Writes the pipeline as TypeScript. The imported module gives the types of its models. */
+/** Writes the pipeline as TypeScript. `modelsModule` is the import path of the generated models. */
 export function writeSource(report: MigrationReport, context: MigrationContext, modelsModule: string): string {
   const { inputs } = report;
   const jobs = jobsOf(context);
@@ -115,7 +115,7 @@ function jobLines(job: ConvertedJob, model: string): readonly string[] {
 
 const LINE_WIDTH = 120;
 
-/** Writes a value after `head`, on a line with this indentation. */
+/** Writes a value after `head`. `indent` is the indentation of the current line. */
 function written(value: Expression, indent: string, head = ""): string {
   switch (value.is) {
     case "json":

@@ -10,7 +10,7 @@ export type Shape =
       readonly max?: number | undefined;
       readonly integer?: true;
     }
-  /** `orOne`: a single id is accepted too. */
+  /** `orOne`: a single id is accepted instead of a list. */
   | { readonly is: "list"; readonly item: Shape; readonly orOne?: true }
   | { readonly is: "record"; readonly fields: Fields };
 
@@ -67,7 +67,7 @@ const common: Fields = {
 
 const answer = { shape: { is: "answer" } } as const;
 
-/** Fields that v2 adds when it repeats a request in its answer; exported logs contain them. */
+/** Fields that v2 adds when it includes a request in its response; exported logs contain them. */
 export const ANSWER_FIELDS: Fields = {
   id,
   asset_id: id,
@@ -178,7 +178,7 @@ const own: Readonly<Record<V2Type, Fields>> = {
   },
 };
 
-/** Fields of each type, including the common ones; `name` is a label that any body may have. */
+/** Fields of a type, including the common fields and `name`, a label that any body may have. */
 export function fieldsOf(type: V2Type): Fields {
   return known.get(type) ?? common;
 }
@@ -189,7 +189,7 @@ export function isV2Type(value: unknown): value is V2Type {
   return V2_TYPES.some((type) => type === value);
 }
 
-/** A value in a body, and what v2 accepts there. */
+/** A value in a body, with the shape that v2 accepts there. */
 export interface ShapedValue {
   readonly path: JsonPath;
   /** Undefined for a required field that is absent. */
@@ -216,7 +216,7 @@ function partsOf(value: unknown, shape: Shape, path: JsonPath): ShapedValue[] {
   return [{ path, value, shape }];
 }
 
-/** Names of the fields with the id of a body itself or of its output. */
+/** Names of fields that contain the id of the body itself or of its output. */
 export const OWN_IDS: ReadonlySet<unknown> = new Set([
   "generation_id",
   "generation_ids",

@@ -36,15 +36,15 @@ function said(add: (task: Task) => unknown): string {
 const bad = <T>(options: unknown) => options as T;
 
 test.each([
-  ["join", { fade: -1 }, "fade is -1; use seconds, 0 or more, such as 0.5"],
+  ["join", { fade: -1 }, "fade is -1; use 0 seconds or more, such as 0.5"],
   ["join", { fadein: 1 }, "unknown option fadein; did you mean fadeIn"],
-  ["join", { fadeOut: Number.NaN }, "fadeOut is NaN; use seconds"],
+  ["join", { fadeOut: Number.NaN }, "fadeOut is NaN; use 0 seconds or more"],
   ["join", { fps: 0 }, "fps is 0; use a number from 1 to 240"],
   ["join", { size: "0x0" }, 'size is "0x0"; use a size such as "1080p" or "1280x720"'],
   ["join", { size: "9000x720" }, "16 to 8192 pixels per side"],
   ["join", { format: "3:2" }, 'format is "3:2"; use "16:9" or "9:16"'],
   ["join", { fit: "stretch" }, 'fit is "stretch"; use "crop" or "pad" or "blur"'],
-  ["slideshow", { seconds: 0 }, "seconds is 0; use seconds, more than 0"],
+  ["slideshow", { seconds: 0 }, "seconds is 0; use more than 0 seconds"],
   ["slideshow", { fade: 2 }, "fade is 2 s, but half of a picture's time is 1.5 s"],
   ["slideshow", { seconds: 0.8 }, "fade is 0.5 s"],
   ["trim", { from: -1 }, "from is -1"],
@@ -63,7 +63,7 @@ test.each([
   ["overlay", { endCard: { picture, seconds: 0.2 } }, "fade is 0.3 s, but the card is shown for 0.2 s"],
   ["caption", { lines: "A.", letters: 0 }, "letters is 0"],
   ["caption", { lines: "A.", style: { size: 40 } }, "size is 40; use a number (fraction of the shorter side)"],
-  ["caption", { lines: ["A."] }, "lines is a list of texts; use one text"],
+  ["caption", { lines: ["A."] }, "lines is a list of strings; use one string"],
   ["caption", { lines: [{ text: "A.", at: -1 }] }, "s: lines: at is -1"],
 ] as const)("%s %j is refused while the pipeline is built", (kind, options, message) => {
   const add = {
@@ -94,6 +94,6 @@ test("it is a problem of the plan, beside the step's own options and values of o
     });
   expect(record(cut(0.2), {}).problems).toEqual([]);
   expect(record(cut(-0.2), {}).problems).toMatchObject([
-    { code: "build", message: expect.stringContaining("joined: fade is -0.2; use seconds, 0 or more") },
+    { code: "build", message: expect.stringContaining("joined: fade is -0.2; use 0 seconds or more") },
   ]);
 });

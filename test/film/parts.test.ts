@@ -138,7 +138,7 @@ test("files are named by a template", () => {
     "guide-en.vtt": "v",
   });
   expect(() => named("{sku}-{colour}", { sku: 7 }, { a: 1 })).toThrow(
-    /uses the unknown field \{colour\}; the fields are format, sku/,
+    /uses \{colour\}, which has no value; the known fields are format, sku/,
   );
   expect(() => named("{sku}", { sku: 7 }, { a: 1, b: 2 })).toThrow(/gives several files the same name/);
 });

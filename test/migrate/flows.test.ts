@@ -77,7 +77,7 @@ describe("an exported flow", () => {
   test("says of every other node why it does not go on", () => {
     expect(migrateV2(avatar, { catalog }).report.left).toEqual([
       { at: 'node "Send bytes"', why: "the pipeline uploads its files itself" },
-      { at: 'node "Wait"', why: expect.stringContaining("sends nothing to v2") },
+      { at: 'node "Wait"', why: expect.stringContaining("sends no generation request to v2") },
       { at: 'node "Status"', why: "a run polls its jobs itself" },
     ]);
   });

@@ -124,7 +124,7 @@ function silently(slug: string, kind: "image" | "video", catalog: Catalog): read
     const quality = sent.quality ?? match?.view.fields.get("quality")?.preset;
     const [, told] = /, quality (.*)$/.exec(String(newValue)) ?? [];
     const isAsked = fields.some(({ field, outcome, why: reason }) => {
-      return outcome === "decision" && (field === "model_slug" || /the slug says/.test(reason ?? ""));
+      return outcome === "decision" && (field === "model_slug" || /the slug contains/.test(reason ?? ""));
     });
     const isKept = match?.quality == null || quality === match.quality;
     const isTold = told === undefined || told === sent.quality;
@@ -161,7 +161,7 @@ describe("the level that a slug names", () => {
     expect(field("model_slug")).toMatchObject({ newValue: "minimax-hailuo-02, quality standard" });
     expect(field("generated_video_inputs.quality")).toMatchObject({
       outcome: "decision",
-      why: expect.stringContaining("the slug says pro, which minimax-hailuo-02 does not offer with these fields"),
+      why: expect.stringContaining("the slug contains pro, which minimax-hailuo-02 does not offer with these fields"),
     });
   });
 
@@ -171,7 +171,7 @@ describe("the level that a slug names", () => {
     const { field } = migrateBodies([body], { catalog: own });
     expect(field("generated_video_inputs.resolution")).toMatchObject({
       outcome: "decision",
-      why: "the slug says pro, which kling-v3 does not offer at 720p; quality standard is used for now; pro is available at 1080p, 4K",
+      why: "the slug contains pro, which kling-v3 does not offer at 720p; quality standard is used for now; pro is available at 1080p, 4K",
       choices: ["quality standard at 720p", "pro at another resolution"],
     });
   });

@@ -51,7 +51,7 @@ describe("a document that holds no bodies", () => {
     [
       "a flow that calls nothing",
       '{"nodes": [{"name": "Wait"}]}',
-      "the flow 1:11 no node sends a body to POST /generations of v2",
+      "the flow 1:11 no node sends a request to v2's POST /generations",
     ],
   ])("%s: says what and where", (_name, text, message) => {
     expect(said(report(text))).toEqual([message]);
@@ -98,16 +98,16 @@ describe("bad bodies beside good ones", () => {
     const { report: found } = migrateV2(text, { catalog });
     expect(found.steps.map(({ name }) => name)).toEqual(["image-1", "image-7"]);
     const types =
-      "types are image, image_to_image, video, text_to_speech, text_to_sound, speech_to_speech, voice_clone, " +
+      "the types are image, image_to_image, video, text_to_speech, text_to_sound, speech_to_speech, voice_clone, " +
       "audio_isolation, image_upscale, video_upscale, video_to_video, motion_control";
     expect(said(found)).toEqual([
       "body 2 6:3 text_prompt is required",
       `body 3 10:13 "sculpture" is not a type of v2 body; ${types}`,
       "body 4 15:20 text_prompt must be text, not the number 3",
       "body 4 16:13 seed must be a whole number, not the number 1.5",
-      "body 5 25:26 generated_video_inputs.multi_prompt[0].duration_ms is 100; v2 takes 3000 to 15000",
+      "body 5 25:26 generated_video_inputs.multi_prompt[0].duration_ms is 100; v2 accepts 3000 to 15000",
       "body 6 30:3 is a string, not a v2 body; a body is an object with a type",
-      "body 7 35:18 stability is 2; v2 takes 0 to 1",
+      "body 7 35:18 stability is 2; v2 accepts 0 to 1",
     ]);
   });
 

@@ -31,8 +31,8 @@ test.each(recipes)(
 /** What v3 has no model for is told as missing; everything else is made. */
 const MISSING: { readonly [name: string]: readonly string[] } = {
   "hard-cases": [
-    'node "Film to start from": no step uses reference_image_ids[0] (video-1 takes no reference images)',
-    'node "Film to start from": no step uses video_id (video-1 takes no film to start from)',
+    'node "Film to start from": no step uses reference_image_ids[0] (video-1 accepts no reference images)',
+    'node "Film to start from": no step uses video_id (video-1 accepts no film to start from)',
     'node "Restyle" is open: no v3 model in the catalog supports video_to_video',
   ],
   "storyboard-lines": ["line 6 is open: no v3 model in the catalog supports text_to_sound"],
@@ -61,17 +61,17 @@ const HARD_CASES: readonly (readonly [string, string])[] = [
     "`acme/image-1-t2i` | converted | product-picture: model = `image-1` | exact: image, version 1",
   ],
   ["a version that is not there is asked", "no v3 model has this name (only other versions exist: video-1)"],
-  ["a film that no step takes is no proof", "no step uses video\\_id (video-1 takes no film to start from)"],
+  ["a film that no step takes is no proof", "no step uses video\\_id (video-1 accepts no film to start from)"],
   ["a sound comes before the speech", "audio\\_id is also given and takes precedence in v2, so no speech is generated"],
   ["Cantonese is no Mandarin", "Chinese,Yue: speech-1 does not support yue"],
-  ["a level that the resolution does not have", "the slug says pro, which video-1 does not offer at 720p"],
+  ["a level that the resolution does not have", "the slug contains pro, which video-1 does not offer at 720p"],
   [
     "a field that the model lacks is named under both names",
-    "image-1 has no field num\\_inference\\_steps or inference\\_steps or steps",
+    "image-1 has no num\\_inference\\_steps or inference\\_steps or steps field",
   ],
   [
     "a model named within the inputs",
-    "v3 does not use the ids of v2 models; video-1, which can do what this body requires, is used for now",
+    "v3 does not use v2 model ids; the most suitable model, video-1, is used for now",
   ],
   ["a node that is switched off", 'node "Switched off": is disabled in the flow, so it generates nothing'],
   ["a sound cut beyond a placeholder", "v3 has no such field; a local task cuts 2000 ms off the sound"],

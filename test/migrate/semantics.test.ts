@@ -41,7 +41,7 @@ describe("batches", () => {
     expect(Object.keys(steps)).toEqual(["video-1-take-1", "video-1-take-2"]);
     expect(field("generated_video_inputs.seed")).toMatchObject({
       outcome: "dropped",
-      why: expect.stringContaining("by chance"),
+      why: expect.stringContaining("at random"),
     });
     expect(field("batch_size")?.why).toContain("vary at random");
   });
@@ -159,7 +159,7 @@ describe("media", () => {
     ]);
     expect(Object.keys(steps)).toEqual(["image-3", "image-2", "video-1"]);
     expect(steps["image-2"]).toMatchObject({ images: ["<image-3>", "<image-3>"] });
-    expect(field("reserved_asset_id", 2)?.why).toBe("v3 assigns its own ids; the output goes to body 1");
+    expect(field("reserved_asset_id", 2)?.why).toBe("v3 assigns its own ids; the output is used by body 1");
     expect(steps["video-1"]).toMatchObject({ start_image: "<image-2>" });
   });
 
@@ -187,7 +187,7 @@ describe("media", () => {
     expect(migration.report.inputs).toMatchObject([{ name: "faceOfAda", is: "file", kind: "image" }]);
     expect(steps["video-2"]).toMatchObject({ start_image: "<face-of-ada>" });
     expect(migration.report.bodies[0]).toMatchObject({ status: "asset", makes: { count: 0 } });
-    expect(field("reserved_asset_id")?.why).toContain("the output goes to body 2");
+    expect(field("reserved_asset_id")?.why).toContain("the output is used by body 2");
   });
 
   test("an output of the wrong kind is a decision and a file to supply, not a broken plan", () => {
@@ -276,10 +276,10 @@ describe("values", () => {
     ]);
     expect(field("guidance_scale")).toMatchObject({
       outcome: "dropped",
-      why: "image-1 has no field guidance_scale or guidance",
+      why: "image-1 has no guidance_scale or guidance field",
     });
     expect(field("workspace_id")?.why).toBe("a v3 key belongs to one workspace");
-    expect(field("seed")?.why).toBe("null counts as absent");
+    expect(field("seed")?.why).toBe("null is treated as absent");
   });
 
   test("a text that the model cannot take becomes input of the pipeline", () => {
@@ -317,7 +317,7 @@ describe("values", () => {
     });
     expect(field("generated_video_inputs.text_prompt")).toMatchObject({
       outcome: "decision",
-      why: expect.stringContaining("never both"),
+      why: expect.stringContaining("but not both"),
     });
     expect(field("generated_video_inputs.duration_ms")).toMatchObject({
       value: 5000,

@@ -85,7 +85,7 @@ describe.each(Object.entries(catalogs))("the work of v2 bodies, with %s", (_name
       step.kind === "job" ? { ...step, input: { ...(step.input as object), aspect_ratio: "1:1" } } : step,
     );
     expect(workDifferences(migration.report, { ...planned.plan, steps })).toEqual([
-      'body 1: aspect_ratio of step image-1 is "1:1" as aspect_ratio, but should be "16:9"',
+      'body 1: aspect_ratio of step image-1 is "1:1" in aspect_ratio, but should be "16:9"',
     ]);
   });
 });

@@ -22,8 +22,8 @@ export default pipeline("hard-cases", {
       prompt: input.prompt,
       aspect_ratio: "16:9",
     });
-    // To decide: model_slug: no v3 model has this name (only other versions exist: video-1); video-1, which can do what
-    // this body requires, is used for now; confirm it, or map another
+    // To decide: model_slug: no v3 model has this name (only other versions exist: video-1); the most suitable model,
+    // video-1, is used for now; confirm it, or choose another model
     const versionThatIsNotThere = job("version-that-is-not-there", models.video, {
       quality: "pro",
       prompt: "A kettle steams on a stove",
@@ -31,23 +31,23 @@ export default pipeline("hard-cases", {
       duration_ms: 5000,
       resolution: "1080p",
     });
-    // To decide: generated_video_inputs.resolution: the slug says pro, which video-1 does not offer at 720p; quality
-    // standard is used for now; pro is available at 1080p, 4K
+    // To decide: generated_video_inputs.resolution: the slug contains pro, which video-1 does not offer at 720p;
+    // quality standard is used for now; pro is available at 1080p, 4K
     const levelAndResolution = job("level-and-resolution", models.video, {
       prompt: "Rain runs down a window",
       aspect_ratio: "16:9",
       resolution: "720p",
       duration_ms: 5000,
     });
-    // To decide: generated_video_inputs.ai_model_id: v3 does not use the ids of v2 models; video-1, which can do what
-    // this body requires, is used for now; confirm it, or map another
+    // To decide: generated_video_inputs.ai_model_id: v3 does not use v2 model ids; the most suitable model, video-1, is
+    // used for now; confirm it, or choose another model
     const modelInside = job("model-inside", models.video, {
       prompt: "A cat stretches in the sun",
       aspect_ratio: "1:1",
       duration_ms: 3000,
     });
-    // To decide: reference_image_ids[0]: video-1 takes no reference images
-    // To decide: video_id: video-1 takes no film to start from
+    // To decide: reference_image_ids[0]: video-1 accepts no reference images
+    // To decide: video_id: video-1 accepts no film to start from
     const filmToStartFrom = job("film-to-start-from", models.video, {
       prompt: "The same street in snow",
       aspect_ratio: "16:9",

@@ -4,11 +4,11 @@ import type { Span } from "./speech.ts";
 /** A word and when it is spoken. */
 export interface TimedWord extends Span {
   readonly text: string;
-  /** True if no space precedes it, as in scripts without spaces. Default false. */
+  /** True if no space precedes the word, as in scripts without spaces. Default false. */
   readonly isJoined?: boolean;
 }
 
-/** Relative speaking time of a text: its number of letters, plus extra for symbols that are spoken as words. */
+/** Relative speaking time of a text: 1 for a letter, 2.5 for a digit or an East Asian character. */
 export function weightOf(text: string): number {
   let weight = 0;
   for (const sign of text) {
@@ -23,8 +23,8 @@ export function weightOf(text: string): number {
 const PAUSE_WORTH = 1.2;
 
 /**
- * Times each line. A line ends at a pause if there is one near the end that its length suggests. Of all ways to assign
- * pauses to lines in order, the one that shifts the ends least is used.
+ * Times each line. A line ends at a pause if there is a pause near the end that the line's length suggests. Pauses are
+ * assigned to the lines in order, such that the ends move as little as possible.
  */
 export function alignLines(lines: readonly string[], speech: readonly Span[]): readonly Span[] {
   if (speech.length === 0 || lines.length === 0) return [];
@@ -47,7 +47,7 @@ interface Pause extends Span {
 
 type End = { readonly at: number; readonly pause: Pause | null };
 
-/** For each expected end, a pause or the expected end itself, in order and without repeats. */
+/** Chooses a pause or the expected time for each end, in order and without repeats. */
 function chooseEnds(expected: readonly number[], pauses: readonly Pause[]): readonly End[] {
   type Way = { readonly cost: number; readonly ends: readonly End[] };
   let ways: readonly Way[] = [{ cost: 0, ends: [] }];
@@ -110,7 +110,7 @@ function pausesOf(speech: readonly Span[]): readonly Pause[] {
   });
 }
 
-/** The time at which `at` seconds of speech have passed. `isNext`: if a pause begins there, the pause's end. */
+/** The time at which `at` seconds of speech have passed. If a pause begins at this time, `isNext` returns its end. */
 function clock(at: number, speech: readonly Span[], isNext = false): number {
   let rest = at;
   for (const { start, end } of speech) {

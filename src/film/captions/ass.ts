@@ -25,7 +25,7 @@ export interface LetterStyle {
 
 export const DEFAULT_FONT = "DejaVu Sans";
 
-/** A script for ffmpeg's `ass` filter, from its event lines. */
+/** Makes a script for ffmpeg's `ass` filter from event lines. */
 export function ass(
   events: readonly string[],
   { pixels, style }: { readonly pixels: Pixels; readonly style: LetterStyle },
@@ -50,7 +50,7 @@ interface Line extends LetterStyle {
   readonly isBold: boolean;
   /** Position as on a numeric keypad: 1 is the lower left. */
   readonly alignment?: number;
-  /** Left, right, and top or bottom. */
+  /** Margins at the left, at the right, and at the top or bottom. */
   readonly margins?: readonly [number, number, number];
 }
 
@@ -120,7 +120,7 @@ export function assEvent(
   return `Dialogue: ${layer},${assTime(start)},${assTime(end)},${style},0,0,0,,${text}`;
 }
 
-/** Escapes text so that nothing in it is a command. */
+/** Escapes text, so that nothing in it is read as a command. */
 export function assText(text: string): string {
   return text
     .replaceAll("\\", "\\\u2060")

@@ -1,7 +1,7 @@
 /** A part of a text that may start a line. */
 export interface Piece {
   readonly text: string;
-  /** True if nothing separates it from the previous piece. */
+  /** True if no space separates the piece from the previous piece. */
   readonly isJoined: boolean;
 }
 
@@ -12,7 +12,7 @@ const UNSPACED =
 const CLOSES = /^[\p{Pe}\p{Pf}\p{Po}\p{M}\p{Lm}ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮ]/u;
 const OPENS = /[\p{Ps}\p{Pi}]$/u;
 
-// A fixed locale, so that a text breaks the same way on every machine; the dictionaries of all scripts are included.
+// A fixed locale, so that text breaks the same way on every machine; the dictionaries of all scripts are included.
 const words = new Intl.Segmenter("en", { granularity: "word" });
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 const sentences = new Intl.Segmenter("en", { granularity: "sentence" });
@@ -45,7 +45,7 @@ export function partsWithin(text: string, letters: number): readonly string[] {
   return parts;
 }
 
-/** Splits a script into sentences, one per line. */
+/** Splits a script into sentences. A line break also ends a sentence. */
 export function sentencesOf(script: string): readonly string[] {
   return script
     .split("\n")

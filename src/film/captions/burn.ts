@@ -3,7 +3,7 @@ import { extname, join } from "node:path";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import type { LetterStyle } from "./ass.ts";
 
-/** The filter that draws a script. Its files are relative to the working directory, so that no path needs escaping. */
+/** Writes a script and returns the filter that draws it. Paths are relative, so that none of them needs escaping. */
 export async function assFilter(script: string, { fontFile }: LetterStyle, folder: string): Promise<string> {
   await writeFile(join(folder, "letters.ass"), script);
   if (fontFile === undefined) return "ass=letters.ass";

@@ -19,8 +19,8 @@ const BESIDE = 22;
 const MOST_READ = 42;
 
 /**
- * How many letters fit and can be read at once. `size`: text height as a fraction of the shorter side; `most`:
- * requested maximum per line.
+ * Returns how many letters fit on a line and can be read at once. `size`: text height as a fraction of the shorter
+ * side; `most`: requested maximum per line.
  */
 export function limitsFor(
   { width, height }: { readonly width: number; readonly height: number },
@@ -33,10 +33,10 @@ export function limitsFor(
 /** Minimum letters per line: as many as fit if the text is half as high as the picture. */
 const LEAST = 2;
 
-/** Seconds of pause within a line that start a new cue. */
+/** A pause in a line starts a new cue if it lasts longer than this many seconds. */
 const LONG_PAUSE = 0.7;
 
-/** Splits a line into cues of similar length, at words, preferably after a sentence or comma. */
+/** Splits a line into cues of similar length, between words and preferably at the end of a sentence. */
 export function cuesOf(given: readonly TimedWord[], { letters }: CueLimits): readonly Cue[] {
   const words = given.flatMap((word) => brokenWord(word, letters));
   const groups: TimedWord[][] = [];

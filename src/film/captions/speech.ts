@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 
-/** A stretch of speech or of a line, in seconds. */
+/** Start and end of some speech or of a line, in seconds. */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -39,7 +39,7 @@ export async function readSpeech(
   return findSpeech(new Int16Array(bytes.buffer, bytes.byteOffset, bytes.length >> 1));
 }
 
-/** The stretches that are not silent, in samples at 16 000 per second. */
+/** Finds the stretches that are not silent. `samples`: audio at 16 000 samples per second. */
 export function findSpeech(samples: Int16Array): readonly Span[] {
   const levels = levelsOf(samples);
   const loud = levels.toSorted((a, b) => a - b)[Math.floor(levels.length * 0.95)] ?? 0;

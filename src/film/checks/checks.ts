@@ -4,24 +4,24 @@ import type { ChatJudge, LanguageJudge } from "./verdict.ts";
 
 /** Requirements for a film, picture or sound. Only the listed checks run. */
 export interface Checks {
-  /** No black frames for longer than this many seconds; `true`: 0.5. A still picture must not be black. */
+  /** Maximum length of a black stretch in seconds; `true` means 0.5. A still picture must not be black. */
   readonly notBlack?: boolean | number;
-  /** No frozen frames for longer than this many seconds; `true`: 2. */
+  /** Maximum length of a frozen stretch in seconds; `true` means 2. */
   readonly notFrozen?: boolean | number;
-  /** Requires audio, without silence (below -50 dB) for longer than this many seconds; `true`: 2. */
+  /** Requires audio. Maximum length of a silence (below -50 dB) in seconds; `true` means 2. */
   readonly notSilent?: boolean | number;
   /** Minimum and maximum duration in seconds. */
   readonly seconds?: readonly [least: number, most: number];
   /** Displayed size in pixels, such as `1080x1920`. */
   readonly size?: `${number}x${number}`;
-  /** Audio as loud as speech (above -35 dB) for at least a third of the duration. The words are not checked. */
+  /** Requires audio as loud as speech (above -35 dB) for a third of the duration. The words are not checked. */
   readonly speech?: boolean;
   /**
    * Judges frames once all other checks pass: a function that returns what is wrong, or null; or an AI SDK language
    * model.
    */
   readonly judge?: Judge | LanguageJudge;
-  /** Change it when `judge` looks for something else. Default `"1"`. */
+  /** Version of `judge`; change it when `judge` looks for something else. Default `"1"`. */
   readonly version?: string;
 }
 
@@ -30,7 +30,7 @@ export interface JudgedChecks extends Omit<Checks, "judge"> {
   readonly judge: ChatJudge;
 }
 
-/** Media kinds that a check does not apply to. */
+/** Media kinds to which each check does not apply. */
 interface Blind {
   readonly notBlack: "audio";
   readonly notFrozen: "audio" | "image";
@@ -41,7 +41,7 @@ interface Blind {
   readonly judge: "audio";
 }
 
-/** Media kinds that all requested checks apply to, as far as known. */
+/** Media kinds to which all requested checks apply, as far as known. */
 export type LookedAt<C> = Exclude<
   MediaKind,
   {
@@ -74,7 +74,7 @@ function limit(name: keyof Checks, given: unknown, preset: number): number | nul
   if (given === undefined || given === false) return null;
   if (given === true) return preset;
   if (typeof given === "number" && given > 0 && given < 86_400) return given;
-  throw bad(name, given, "use true, or seconds such as 1.5");
+  throw bad(name, given, "use true, or a number of seconds such as 1.5");
 }
 
 const KNOWN = ["notBlack", "notFrozen", "notSilent", "seconds", "size", "speech", "judge", "version"];

@@ -68,7 +68,7 @@ async function speechFlaws(found: Probed, signal: AbortSignal): Promise<readonly
   return audible >= all / 3 ? [] : [`it has no speech: only ${say(audible)} of its audio is as loud as speech`];
 }
 
-/** ffmpeg's output from the picture filters and from a filter that detects silence (below a level in dB, for some seconds). */
+/** Runs picture filters and a silence detector over a file, and returns ffmpeg's messages. */
 async function filtered(
   { path }: Probed,
   pictures: readonly string[],
@@ -91,7 +91,7 @@ function filmFilters({ black, frozen }: Limits): readonly string[] {
   ];
 }
 
-/** A still picture has no duration, so it is checked for a black frame instead of a black stretch. */
+/** Filters for a still picture, which has no duration: a single black frame is a flaw. */
 function stillFilters({ black }: Limits): readonly string[] {
   return black === null ? [] : ["blackframe=amount=98:threshold=32"];
 }

@@ -9,11 +9,11 @@ import { runProgram } from "./run-program.ts";
 export interface Ffmpeg {
   readonly path: string;
   readonly probePath: string;
-  /** As ffmpeg reports it: `5.1.9-0+deb12u1`. */
+  /** Version as ffmpeg reports it, such as `5.1.9-0+deb12u1`. */
   readonly version: string;
   readonly filters: ReadonlySet<string>;
   readonly encoders: ReadonlySet<string>;
-  /** Names of its decoders, as ffprobe reports them. */
+  /** Names of the decoders, as ffprobe reports them. */
   readonly decoders: ReadonlySet<string>;
 }
 
@@ -33,7 +33,7 @@ export async function findFfmpeg(): Promise<Ffmpeg | null> {
   });
 }
 
-/** Like {@link findFfmpeg}, but throws if there is none. @throws FilmError */
+/** Like {@link findFfmpeg}, but throws if ffmpeg is missing. @throws FilmError */
 export async function requireFfmpeg(): Promise<Ffmpeg> {
   const found = await findFfmpeg();
   if (found === null) throw new FilmError("FFMPEG_MISSING", `${await whyMissing()}. ${toInstall()}`);

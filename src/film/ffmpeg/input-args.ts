@@ -2,12 +2,12 @@ import { basename } from "node:path";
 import { open } from "../../core/kit/file-handle.ts";
 import { FilmError } from "./film-error.ts";
 
-/** Maximum pixels in a picture, three times those of 8K; a few bytes can claim a picture too large for any memory. */
+/** Maximum pixels in a picture, three times as many as in 8K. Even a tiny file can claim a picture of any size. */
 export const MOST_PIXELS = 100_000_000;
 
 /**
- * Arguments that open an untrusted file: the demuxer that its first bytes indicate, only the file protocol, so that the
- * file cannot make ffmpeg open others, and a size limit. `known`: the demuxer of a file that we wrote.
+ * Arguments that open an untrusted file: with the demuxer that its first bytes indicate, with a size limit, and without
+ * network access. `known`: the demuxer, for a file made here.
  * @throws FilmError for an unknown format
  */
 export async function inputArgs(path: string, known?: string): Promise<readonly string[]> {

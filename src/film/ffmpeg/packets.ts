@@ -4,7 +4,7 @@ import { runProgram } from "./run-program.ts";
 
 const TIMEOUT_MS = 20_000;
 
-/** What a stream's packets tell without decoding, in seconds on the file's clock. */
+/** Times of a stream's packets, read without decoding, in seconds on the file's clock. */
 export interface Packets {
   readonly first: number;
   /** End of the last packet. */
@@ -16,7 +16,7 @@ export interface Packets {
   readonly fault: string | null;
 }
 
-/** Reads through the packets of a file's pictures (`V:0`) or audio (`a:0`). `begins`: when playback starts. */
+/** Reads all packets of a file's pictures (`V:0`) or audio (`a:0`). `begins`: when playback starts. */
 export async function walkPackets(
   path: string,
   stream: "V:0" | "a:0",

@@ -30,7 +30,7 @@ export function mostSeconds(): number {
  * even a one-kilobyte file can claim to last a day.
  */
 export function tooLong(name: string, why: string): FilmError {
-  const cure = `if that is right, set the step's mostSeconds above ${mostSeconds()}`;
+  const cure = `if this is intended, set the step's mostSeconds above ${mostSeconds()}`;
   return new FilmError("CLIP_TOO_LONG", `${name} ${why}; ${cure}`);
 }
 
@@ -55,7 +55,7 @@ export interface ProbedVideo extends ShownAs {
   /** Frames per second; 0 for a picture, or if unknown. */
   readonly fps: number;
   readonly seconds: number;
-  /** True if the stated duration is that of the pictures, not only of the whole file. */
+  /** True if the file states the duration of its pictures, not only its total duration. */
   readonly isOwnLength: boolean;
   readonly isStill: boolean;
 }
@@ -88,7 +88,7 @@ const SHOWN =
   "pix_fmt,color_range,color_space,color_transfer,color_primaries:stream_tags=DURATION:stream_side_data=rotation:stream_disposition=attached_pic";
 
 interface ProbeOptions {
-  /** Name in error messages. Default: its path. */
+  /** Name of the file in error messages. Default: its path. */
   readonly name?: string;
   readonly signal?: AbortSignal | undefined;
   /** False for files made here, which may be longer than their inputs. Default true. */

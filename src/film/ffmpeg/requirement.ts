@@ -24,8 +24,8 @@ export type Need = keyof typeof SPECIAL;
 const asked = new Map<string, Requirement>();
 
 /**
- * Checks that ffmpeg is installed with what a step needs. Equal needs return the same function, so that the check runs
- * only once.
+ * Returns a check that ffmpeg is installed with the features that a step needs. Equal needs return the same function,
+ * so that the check runs only once.
  */
 export function ffmpegWith(...needs: readonly Need[]): Requirement {
   const key = needs.join();

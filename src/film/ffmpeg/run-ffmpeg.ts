@@ -21,7 +21,7 @@ export interface FfmpegCall {
     readonly path: string;
     readonly name: string;
     readonly args?: readonly string[] | undefined;
-    /** The demuxer of a file that we wrote. Default: detected from its first bytes. */
+    /** The demuxer, for a file made here. Default: detected from the file's first bytes. */
     readonly demuxer?: string | undefined;
   }[];
   /** Arguments between inputs and target: filters, maps, encoders. */
@@ -53,8 +53,8 @@ const STRICT = ["-err_detect", "explode"];
 const strictFor = (input: readonly string[]) => (input.includes("tiff_pipe") ? [] : STRICT);
 
 /**
- * Still pictures are not rotated by the decoder, because ffmpeg versions differ; a filter rotates them. They last a
- * second, because shorter ones have no frame at a low frame rate.
+ * Arguments for still pictures. A filter rotates them, because the decoders of ffmpeg versions differ. Each lasts a
+ * second, because a shorter picture has no frame at a low frame rate.
  */
 const STILL = ["-noautorotate", "-framerate", "1"];
 
@@ -90,7 +90,7 @@ async function callFfmpeg(call: FfmpegCall): Promise<string> {
   return stderr;
 }
 
-/** ffmpeg stops before the packet that would exceed its limit, so a result this close to it was cut. */
+/** A result this close to the limit was cut, because ffmpeg stops before the packet that would exceed the limit. */
 const SLACK_BYTES = 4096;
 
 function progressReader({ seconds, onProgress }: FfmpegCall): ((text: string) => void) | undefined {
@@ -108,7 +108,7 @@ const DISK_ERRORS = [
 ] as const;
 
 /**
- * A disk failure as Node's error, so that the run waits for space instead of failing a step; null for other failures.
+ * Converts a disk failure to a Node error, so that the run waits for space instead of failing; null for other failures.
  */
 function diskError(stderr: string, { target }: FfmpegCall): Error | null {
   const [code] = DISK_ERRORS.find(([, words]) => words.test(stderr)) ?? [];
@@ -131,9 +131,9 @@ async function failure(stderr: string, { inputs, signal }: FfmpegCall, ffmpeg: s
 const BEGIN_BYTES = 65_536;
 
 /**
- * Returns the inputs of a call, some replaced by corrected copies in `folder`. WAVs with an unknown size in the header,
- * as speech services stream them, are corrected because ffmpeg would consider them truncated; joined MP3s with ID3 tags
- * between their frames, because decoders fail at these tags. Disposing removes the copies.
+ * Returns the inputs of a call, with corrected copies in `folder` where necessary. A WAV from a speech service may have
+ * no size in its header, and ffmpeg would consider it truncated. A joined MP3 may have ID3 tags between its frames, at
+ * which decoders fail. Disposing removes the copies.
  */
 async function closedInputs<I extends { readonly path: string }>(
   inputs: readonly I[],
@@ -167,7 +167,7 @@ async function* piecesOf(path: string, begin: Buffer): AsyncGenerator<Buffer> {
   yield* createReadStream(path, { start: begin.length });
 }
 
-/** Returns a WAV with an unknown size in pieces, its header corrected; null for other or unreadable files. */
+/** Reads a WAV of unknown size in pieces, with a corrected header; null for other or unreadable files. */
 async function openWavPieces(path: string): Promise<AsyncGenerator<Buffer> | null> {
   await using file = await open(path, "r").catch(() => null);
   if (file === null) return null;

@@ -16,7 +16,7 @@ export interface Colors {
 export interface ShownAs {
   /** Rotation that a filter applies; 1 (none) for film, which ffmpeg rotates itself. */
   readonly turn: Orientation;
-  /** True if a frame may show two moments, one in its even and one in its odd lines. */
+  /** True if the even and odd lines of a frame may have been recorded at different times. */
   readonly isInterlaced: boolean;
   readonly colors: Colors;
 }
@@ -39,7 +39,7 @@ const ALPHA = /^(?:yuva|gbrap|ya\d|pal8|[ar]?rgba|[ar]?bgra|argb|abgr)/;
 /** Films with fewer lines and no declared colours use the colours of standard-definition television. */
 const HD_LINES = 720;
 
-/** Undeclared primaries are taken as BT.709, the primaries of screens. */
+/** The colours of a stream. Undeclared primaries are assumed to be BT.709, the primaries of screens. */
 export function colorsOf(stream: DeclaredColors, isStill: boolean): Colors {
   const { height = 0, pix_fmt = "", color_range, color_space, color_transfer, color_primaries } = stream;
   const isRgb = RGB.test(pix_fmt);
@@ -75,7 +75,7 @@ const TURNS: { readonly [orientation in Orientation]: readonly string[] } = {
   8: ["transpose=cclock"],
 };
 
-/** True if a film declares no colours other than those of films made here. */
+/** True if a film's colours are BT.709 or undeclared. */
 export function isPlain({ colors }: ShownAs): boolean {
   return !colors.isRgb && (!colors.isDeclared || isBt709(colors));
 }
@@ -91,8 +91,8 @@ const [WHITE, PEAK] = [203, 4.93];
 
 /**
  * Filters that convert a decoded picture for display: upright, progressive, transparent parts black, BT.709, limited
- * range. All standard transfer functions are treated as equal, as players do. HDR's reference white stays white; brighter
- * parts become almost equal. `shrink`: a filter that scales HDR down first, for speed.
+ * range. All standard transfer functions are treated as equal, as players do. HDR's reference white stays white, and
+ * brighter parts look almost the same. `shrink`: a filter that scales HDR down first, for speed.
  */
 export function shownFilter({ turn, isInterlaced, colors }: ShownAs, shrink?: string): string {
   const { matrix, primaries, range, isRgb, hasAlpha } = colors;

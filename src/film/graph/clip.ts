@@ -25,9 +25,9 @@ export interface Clip extends Probed {
 
 /** Maximum frame rate of inputs. */
 const MOST_FPS = 120;
-/** Longest accepted frame as a fraction of the maximum duration: two minutes of two hours. */
+/** Longest accepted frame as a fraction of the maximum duration, for example two minutes for two hours. */
 const MOST_OF_ONE_FRAME = 1 / 60;
-/** Difference in seconds between the durations of header and frames above which a file counts as incomplete. */
+/** A file is incomplete if its header states a duration that exceeds the frames by more than this many seconds. */
 const MOST_APART = 0.5;
 
 /**
@@ -55,13 +55,13 @@ export async function openClip(path: string, name: string, signal?: AbortSignal)
   return { ...probed, name, video: shown, seconds };
 }
 
-/** A clip with its duration in the film, stated because its pictures and sound may end at different times. */
+/** A clip with the duration for which it is shown, because its pictures and sound may end at different times. */
 export interface Lasting extends Clip {
   readonly lasts: number;
   readonly lengthNote: string | null;
 }
 
-/** Like {@link openClip}, with the duration that the `length` option gives. */
+/** Like {@link openClip}, with the duration that results from the `length` option. */
 export async function openLasting(
   path: string,
   name: string,
@@ -82,10 +82,10 @@ const MOST_LOOKED = 1000;
 /** Time limit for reading one file, in milliseconds: files may be untrusted, and reads queue behind each other. */
 const LOOK_MS = 10_000;
 
-/** Durations in a file, or the reason every step will refuse it. */
+/** Durations in a file, or the reason why every step will refuse the file. */
 type Looked = Ends | { readonly fault: string };
 
-/** Opens a file as steps will, without reading all of its packets. Null if ffmpeg is missing or took too long. */
+/** Reads a file's durations without reading all of its packets. Null if ffmpeg is missing or took too long. */
 export async function lookAt(path: string): Promise<Looked | null> {
   const [found, ffmpeg] = await Promise.all([stat(path).catch(() => null), findFfmpeg()]);
   if (found === null || ffmpeg === null) return null;
@@ -111,7 +111,7 @@ async function endsOf(path: string): Promise<Looked | null> {
   }
 }
 
-/** Stated duration of the pictures; null if only the whole file's is stated, which may be that of longer audio. */
+/** Stated duration of the pictures; null if the file states only its total duration, which may include longer audio. */
 function statedSeconds({ audio }: Probed, { seconds, isOwnLength }: ProbedVideo): number | null {
   return isOwnLength || audio === null ? seconds : null;
 }

@@ -37,7 +37,7 @@ export function fitFilter(
   return `${shown},split${a}${b};${a}${blurred}${c};${b}${small}${d};${c}${d}overlay=(W-w)/2:(H-h)/2`;
 }
 
-/** Filters that show decoded pictures as players do, in their own size. */
+/** Filters that show decoded pictures as players do, at their original size. */
 export function wholeFilter(from: Pixels & ShownAs, label: string): string {
   return fitFilter(from, pixelsOf(from), { fit: "pad", label });
 }

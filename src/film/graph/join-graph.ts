@@ -9,7 +9,7 @@ export interface Joining {
   readonly pixels: Pixels;
   readonly rate: Rate;
   readonly fit: Fit;
-  /** Seconds. */
+  /** Length of the blend between clips, in seconds. */
   readonly fade: number;
   readonly fadeIn: number;
   readonly fadeOut: number;
@@ -29,8 +29,8 @@ export interface JoinGraph {
 const HELD_FRAMES = 12;
 
 /**
- * Joins clips after converting them to one form. Lengths are counted in frames over the whole film, and audio lengths in
- * samples calculated from those frames, so neither drifts.
+ * Joins clips after converting them to one form. Lengths are counted in frames over the whole film, and audio lengths
+ * are calculated from these frames, so that pictures and audio do not drift apart.
  */
 export function joinGraph(clips: readonly Clip[], joining: Joining): JoinGraph {
   const { rate, fade } = joining;

@@ -14,12 +14,12 @@ export const CAPTION_SIZE = 0.05;
 export const TITLE_SIZE = 0.042;
 /** Size of the subtitle relative to the title. */
 export const SUBTITLE_PART = 0.7;
-/** Maximum lines of a title; its subtitle has one. */
+/** Maximum lines of a title; a subtitle has one line. */
 export const MOST_TITLE_LINES = 2;
 /** Maximum size of a logo, as fractions of the shorter side. */
 const LOGO = { width: 0.25, height: 0.18 };
 
-/** Height of a line in pixels; it is more than the text height, as fonts require. */
+/** Height of a line in pixels, which is greater than the text height because fonts require more space. */
 export function linePx(pixels: Pixels, size: number): number {
   return Math.round(Math.min(pixels.width, pixels.height) * size * 1.35);
 }
@@ -42,8 +42,8 @@ export function safeArea({ width, height }: Pixels): Box {
 
 /**
  * The box of a caption's two lines. Above it come a lower third, then a logo in a lower corner. A caption at the top
- * starts below a logo; a caption in the middle ends above a lower third. So the steps never overlap, although no step
- * knows the others.
+ * starts below a logo; a caption in the middle ends above a lower third. Separate steps therefore never draw over each
+ * other.
  */
 export function captionBox(pixels: Pixels, { size = CAPTION_SIZE, position = "bottom" }: CaptionPlace = {}): Box {
   const safe = safeArea(pixels);
@@ -76,7 +76,7 @@ export interface LowerThirdPlace {
   readonly size?: number | undefined;
   readonly titleLines?: number | undefined;
   readonly hasSubtitle?: boolean | undefined;
-  /** Text height of the captions below it. */
+  /** Text height of the captions below the lower third. */
   readonly captionSize?: number | undefined;
 }
 
@@ -96,17 +96,17 @@ export function paddingOf(lineHeightPx: number): number {
 
 export interface LogoPlace {
   readonly corner?: Corner | undefined;
-  /** Width as a fraction of the film's. */
+  /** Width as a fraction of the film's width. */
   readonly width?: number | undefined;
   /** The picture's original size. */
   readonly picture: Pixels;
-  /** The lower third, which a logo in a lower corner stays above. */
+  /** The lower third; a logo in a lower corner is placed above it. */
   readonly lowerThird?: Box | undefined;
 }
 
 /**
- * A logo in a corner of the safe area. Unless a width is given, it is a quarter of the shorter side wide, or less if it
- * would be too high.
+ * A logo in a corner of the safe area. Its width is by default a quarter of the shorter side, or less if the logo would
+ * be too high.
  */
 export function logoBox(pixels: Pixels, { corner = "top-right", width, picture, lowerThird }: LogoPlace): Box {
   const short = shortOf(pixels);

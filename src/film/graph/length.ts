@@ -11,13 +11,13 @@ export const LENGTH = oneOf("pictures", "sound", "longest");
 /** Difference in seconds up to which durations count as equal; such differences come from rounding. */
 export const ALIKE_SECONDS = 0.05;
 
-/** Option of steps that take films with audio. */
+/** Option of steps that accept films with audio. */
 export interface LengthOption {
   /** Duration of the film if its pictures and sound end at different times. Default `longest`. */
   readonly length?: Length | undefined;
 }
 
-/** Durations in seconds. `sound`: that of a film's audio; null if no audio determines the end, as with music alone. */
+/** Durations in seconds. `sound`: the duration of a film's audio; null if no audio determines the film's end. */
 export interface Ends {
   readonly seconds: number;
   readonly sound: number | null;
@@ -26,7 +26,7 @@ export interface Ends {
 /** Returns the expected durations of an input file; null if unknown. */
 export type EndsOf = (media: unknown) => Ends | null;
 
-/** Duration of a film, and a description of what is cut or held; null if pictures and audio end together. */
+/** Returns the duration of a film, and a note on what is cut or held; null if pictures and audio end together. */
 export function fitLength(
   what: string,
   { seconds: pictures, sound }: Ends,

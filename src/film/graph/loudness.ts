@@ -3,9 +3,9 @@ import { SAMPLE_RATE } from "./output.ts";
 
 /** Integrated loudness according to EBU R 128. */
 export interface Loudness {
-  /** LUFS; null for silence. */
+  /** Loudness in LUFS; null for silence. */
   readonly integrated: number | null;
-  /** dBTP. */
+  /** True peak in dBTP. */
   readonly truePeak: number;
 }
 

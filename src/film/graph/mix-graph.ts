@@ -6,7 +6,7 @@ export interface Layer {
   readonly role: "film" | "voice" | "music" | "effect";
   /** Seconds from the beginning. */
   readonly at: number;
-  /** Decibels. */
+  /** Level in decibels. */
   readonly volume: number;
 }
 

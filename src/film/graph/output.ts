@@ -14,7 +14,7 @@ export const PLAIN_SOUND = `aresample=${SAMPLE_RATE}:async=1:first_pts=0,aformat
 
 export const SOUND_ARGS: readonly string[] = ["-c:a", "aac", "-b:a", "192k", "-ar", String(SAMPLE_RATE)];
 
-/** Arguments for writing films with the best encoder on this machine, playable while loading. */
+/** Arguments for writing films that can be played while loading, with the best encoder on this machine. */
 export async function filmArgs(): Promise<{ readonly args: readonly string[]; readonly encoder: string }> {
   const { name, args } = videoEncoder(await requireFfmpeg());
   const form = ["-pix_fmt", "yuv420p", ...COLORS, "-movflags", "+faststart"];
@@ -41,11 +41,11 @@ export function soundFor(seconds: number): string {
   return `${PLAIN_SOUND},apad,atrim=end_sample=${Math.round(seconds * SAMPLE_RATE)}`;
 }
 
-/** Filters that hold the last picture or cut the rest, so that the pictures last this many seconds. */
+/** Filters that hold the last picture or cut pictures at the end, so that the pictures last this many seconds. */
 export function picturesFor({ video }: Clip, seconds: number): string {
   const { text, fps } = rateOf(video.fps);
   const held = Math.max(0, seconds - video.seconds) + 1;
-  // Ended by trim rather than by the file, at whose end the filters fps and xfade add a frame.
+  // The filter trim sets the end, because the filters fps and xfade add a frame at the end of a file.
   return `fps=${text}:start_time=0,tpad=stop_mode=clone:stop_duration=${held},trim=end_frame=${Math.round(seconds * fps)}`;
 }
 
@@ -55,8 +55,8 @@ export function heldFor(clip: Lasting): string {
 }
 
 /**
- * Arguments that copy the pictures of a film with this duration, or re-encode them if the duration differs, if MP4
- * players do not support them, or if their colours differ from those of films made here.
+ * Arguments that copy the pictures of a film; they re-encode the pictures if the film does not last `shall` seconds, if
+ * MP4 players do not support the codec, or if the colours are not BT.709.
  */
 export async function picturesOf(clip: Clip, shall: number): Promise<readonly string[]> {
   const { seconds, video } = clip;

@@ -6,7 +6,7 @@ export interface Rate {
 
 const [LEAST, MOST, USUAL] = [10, 60, 30];
 
-/** The standard rate closest to the measured or requested one. */
+/** The standard frame rate closest to a measured or requested rate. */
 export function rateOf(fps: number): Rate {
   if (!(fps > 0)) return { text: String(USUAL), fps: USUAL };
   const inside = Math.min(MOST, Math.max(LEAST, fps));
@@ -20,7 +20,7 @@ export function rateOf(fps: number): Rate {
 /** Fraction of a frame by which a blend starts early, so that rounding does not skip its first frame. */
 export const EARLY = 0.25;
 
-/** The frame at which each clip ends, counted over the whole film, because rounding each clip would add up errors. */
+/** The frame at which each clip ends, counted over the whole film, so that rounding errors do not add up. */
 export function frameEnds(seconds: readonly number[], { fps }: Rate): readonly number[] {
   let at = 0;
   return seconds.map((length) => {

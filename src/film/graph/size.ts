@@ -31,7 +31,7 @@ export function sizeFault({ width, height }: Pixels): string | null {
   return `${width}x${height} pixels, more than ${MOST_PIXELS} per side or ${MOST_FILM_PIXELS / 1e6} million in all`;
 }
 
-/** Size of the pictures: the requested size, or else that of the first clip. */
+/** Size of the pictures: the requested size, or else the first clip's size. */
 export function pixelsOf(first: Pixels, size?: Size, format?: Format): Pixels {
   const exact = /^(\d{1,5})x(\d{1,5})$/.exec(size ?? "");
   if (exact !== null) return checked({ width: even(Number(exact[1])), height: even(Number(exact[2])) });

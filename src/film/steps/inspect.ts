@@ -63,7 +63,7 @@ export function inspect<H extends Media<LookedAt<C>>, const C extends Checks>(
   checks: C & Known<C>,
 ): Chosen<H>;
 /**
- * Does the same with a chat model as judge; adds the steps `<name>-frames`, `<name>-verdict` and `<name>-check` first.
+ * Checks media with a chat model as judge; first adds the steps `<name>-frames`, `<name>-verdict` and `<name>-check`.
  */
 export function inspect<H extends Media<LookedAt<C>>, const C extends Checks | JudgedChecks>(
   steps: InspectingSteps,
@@ -86,7 +86,7 @@ export function inspect<H extends Media<MediaKind>>(
   throw new FilmError("FILM_INPUT", `a chat model as judge adds steps; ${next}`);
 }
 
-/** Thrown if the judge gave no verdict. */
+/** Thrown if the judge returned no verdict. */
 class NoVerdictError extends Error {
   readonly code = "JUDGE_FAILED";
 }
@@ -95,7 +95,7 @@ type Judged = Media<"image" | "video">;
 
 /**
  * Adds the steps for a judge that is a chat model: `<name>-frames` looks for flaws and extracts frames, `<name>-verdict`
- * asks the model unless there are flaws, `<name>-check` fails with the reasons, and `<name>` stands for what passed.
+ * asks the model unless there are flaws, `<name>-check` fails with the reasons, and `<name>` returns accepted media.
  */
 function addJudged(
   { task, chat, choose }: InspectingSteps,
@@ -130,7 +130,7 @@ type Said = readonly [flaws: readonly string[], verdict?: Verdict];
 function decide([flaws, verdict]: Said): true {
   const reasons = flaws.length > 0 || verdict === undefined ? flaws : reasonsOf(verdict);
   if (reasons.length > 0) throw new NotAcceptedError(reasons.join("; "));
-  if (verdict === undefined) throw new NoVerdictError("the judge returned no verdict; see the step that asks it");
+  if (verdict === undefined) throw new NoVerdictError("the judge returned no verdict; see the verdict step");
   return true;
 }
 

@@ -17,11 +17,11 @@ import { type Format, pixelsOf, type Size } from "../graph/size.ts";
 export interface JoinOptions extends StepFields, LengthOption {
   /** Default: the first clip's size; with only `format`, the first clip's shorter side. */
   readonly size?: Size;
-  /** Default: that of `size`, or 16:9 if `size` is only a length such as `1080p`. */
+  /** Default: the aspect ratio of `size`, or 16:9 if `size` is only a length such as `1080p`. */
   readonly format?: Format;
   /** How clips of another shape fill the frame. Default `blur`. */
   readonly fit?: Fit;
-  /** Frames per second. Default: the first clip's. */
+  /** Frames per second. Default: the first clip's frame rate. */
   readonly fps?: number;
   /** Length of the blend between clips in seconds; each blend shortens the film by that much. Default 0: cuts. */
   readonly fade?: number;

@@ -17,7 +17,7 @@ export type Sound =
   | Media<"audio">
   | {
       readonly sound: Media<"audio">;
-      /** Second at which the audio starts. Default 0; for voices in a list, the end of the previous one. */
+      /** Second at which the audio starts. Default 0; in a list of voices, the end of the previous voice. */
       readonly at?: number;
       /** Level in decibels. Default 0; for music -8. */
       readonly volume?: number;
@@ -99,7 +99,7 @@ export function mix(task: Task, name: string, film: Media<"video">, options: Mix
   });
 }
 
-/** Reads the same fields as the step, but with references in place of files. */
+/** Forecasts the duration from the step's input, which has references in place of files. */
 function foreseenMix(input: unknown, endsOf: EndsOf): Foreseen {
   const { film, voice, effects, own = 0, length } = input as Given;
   const pictures = endsOf(film);
@@ -121,8 +121,8 @@ function foreseenMix(input: unknown, endsOf: EndsOf): Foreseen {
 }
 
 /**
- * Returns when the sounds that determine the film's end are over. For the length `sound`, the film's own audio
- * determines it only if there are no other such sounds.
+ * The time at which the last sound that determines the film's end is over. With the length `sound`, the film's own
+ * audio is considered only if there are no voices or effects.
  */
 function soundEnd(ends: readonly number[], own: number | null, length: Length | undefined): number | null {
   const counted = own === null || (length === "sound" && ends.length > 0) ? ends : [...ends, own];
@@ -170,7 +170,7 @@ async function mixFiles(given: Given, context: TaskContext): Promise<Mixed> {
   return { seconds, starts: [0], voices, ...loud, lengthNote: note };
 }
 
-/** All sounds in the mix with their files; `end`: the end of those that determine the film's end, null if none does. */
+/** Collects the sounds in the mix with their files. `end`: the result of {@link soundEnd}. */
 async function layersOf({ voice, music, effects, own = 0, length }: Given, film: Clip, signal: AbortSignal) {
   const inputs: { readonly path: string; readonly name: string; readonly args?: readonly string[] }[] = [film];
   const layers: Layer[] = film.audio === null || own === null ? [] : [{ input: 0, role: "film", at: 0, volume: own }];

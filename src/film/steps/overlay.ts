@@ -31,7 +31,7 @@ export interface Logo {
   readonly picture: Media<"image">;
   /** Default `top-right`. */
   readonly corner?: Corner;
-  /** Width as a fraction of the film's. Default: a quarter of the shorter side, or less for a high logo. */
+  /** Width as a fraction of the film's width. Default: a quarter of the shorter side, or less for a high logo. */
   readonly width?: number;
   /** Opacity from 0 to 1. Default 1. */
   readonly opacity?: number;
@@ -39,16 +39,16 @@ export interface Logo {
 
 /** A lower third at the left, above the captions. */
 export interface LowerThird {
-  /** At most two lines; the text shrinks to fit. */
+  /** Text of at most two lines; it shrinks to fit. */
   readonly title: OrValue<string>;
   readonly subtitle?: OrValue<string>;
-  /** Second of the film at which it appears. Default 0.5. */
+  /** Second of the film at which the lower third appears. Default 0.5. */
   readonly at?: number;
-  /** Seconds for which it is shown. Default 4. */
+  /** Seconds for which the lower third is shown. Default 4. */
   readonly seconds?: number;
   /**
-   * Style. `size` is that of the title, by default 0.042; `outline` the colour of the plate, which `box: false` removes;
-   * `highlight` the colour of the bar.
+   * Style. `size` is the title's text height, by default 0.042; `outline` is the plate's colour; `highlight` is the
+   * bar's colour. `box: false` removes the plate.
    */
   readonly style?: Omit<LetterStyle, "position">;
   /** The `size` of the captions below the lower third, if it is not the default of `caption`. */
@@ -103,7 +103,7 @@ function foreseenOverlay(own: Pick<OverlayOptions, "endCard" | "length">, input:
   return { ...foreseen, seconds: foreseen.seconds + shown - fade };
 }
 
-/** @throws FilmError */
+/** @throws FilmError for invalid options */
 function checkOverlay(name: string, own: Omit<OverlayOptions, keyof StepFields>): void {
   checkOptions(name, own, { logo: any, lowerThird: any, endCard: any, length: LENGTH });
   const { logo, lowerThird, endCard } = own;

@@ -12,7 +12,7 @@ import { type Format, formatName, pixelsOf, type Size } from "../graph/size.ts";
 export interface ReframeOptions<F extends Format = Format> extends StepFields, LengthOption {
   /** The formats to produce, one film each. */
   readonly to: readonly F[];
-  /** Length of the shorter side in pixels, such as `720p`. Default: the film's. */
+  /** Length of the shorter side in pixels, such as `720p`. Default: the film's shorter side. */
   readonly size?: Extract<Size, `${number}p`>;
   /** Default `crop`. */
   readonly fit?: Fit;

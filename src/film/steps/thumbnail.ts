@@ -11,9 +11,9 @@ import { type Format, type Pixels, pixelsOf, type Size } from "../graph/size.ts"
 export interface ThumbnailOptions extends StepFields {
   /** Second of the film. Default: the most typical frame of its first ten seconds, which avoids blends and black. */
   readonly at?: OrValue<number>;
-  /** Default: the film's. */
+  /** Default: the film's size. */
   readonly size?: Size;
-  /** Default: the film's, or 16:9 with a size such as `720p`. */
+  /** Default: the film's aspect ratio, or 16:9 with a size such as `720p`. */
   readonly format?: Format;
   /** Default `crop`. */
   readonly fit?: Fit;

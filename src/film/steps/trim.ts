@@ -55,7 +55,10 @@ async function trimFile({ film, from = 0, to, length }: Given, { signal, progres
   const clip = await openLasting(film.path, "the film", { length }, signal);
   const end = Math.min(to ?? clip.lasts, clip.lasts);
   if (!(from >= 0 && from < end))
-    throw new FilmError("FILM_INPUT", `nothing is left from ${from} s to ${end} s of ${clip.lasts.toFixed(2)} s`);
+    throw new FilmError(
+      "FILM_INPUT",
+      `nothing is left from ${from} s to ${end} s; the film lasts ${clip.lasts.toFixed(2)} s`,
+    );
   const rate = rateOf(clip.video.fps);
   const [first, last] = [Math.round(from * rate.fps), Math.round(end * rate.fps)];
   const shown = `${picturesFor(clip, last / rate.fps)},trim=start_frame=${first},setpts=PTS-STARTPTS`;

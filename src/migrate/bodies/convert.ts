@@ -44,7 +44,7 @@ export function fillSoundEffect(job: Job): void {
   job.value(["duration_seconds"], ms, Math.round(seconds * 1000), "v3 uses milliseconds");
 }
 
-/** Converts the media to upscale, and the factor. */
+/** Converts the media to upscale, and the factor or resolution. */
 export function fillUpscale(job: Job): void {
   const { context, body, view } = job;
   const kind = body.type === "image_upscale" ? "image" : "video";
@@ -91,7 +91,7 @@ export function fillRestyle(job: Job): void {
 /** Fields that may contain a model, in order of precedence. */
 const MODEL_FIELDS = ["model_slug", "ai_model_id", "model_id"];
 
-/** The fields with a body's model, in order of precedence. */
+/** The fields that contain a body's model, in order of precedence. */
 function namedModels(body: Body, prefix: JsonPath) {
   const paths: readonly JsonPath[] = [
     ...MODEL_FIELDS.map((name) => [...prefix, name]),
@@ -103,7 +103,7 @@ function namedModels(body: Body, prefix: JsonPath) {
   });
 }
 
-/** Reports the type and the fields with the model; without such a field, reports how the model was chosen. */
+/** Reports the type and the fields that contain the model. If the body names no model, reports how it was chosen. */
 export function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: string): void {
   const { fieldReport } = body;
   const [named, ...weaker] = namedModels(body, prefix);
@@ -120,18 +120,18 @@ export function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: st
     fieldReport.note(path, "dropped", { why: `${pathText(named?.path ?? [])} determines the model` });
   if (named === undefined) {
     if (by === "only") return;
-    const why = `v2 chose the model itself; ${view.id} is used until you confirm it`;
+    const why = `v2 chose the model itself; ${view.id} is used for now; confirm it, or choose another model`;
     return fieldReport.add(pathText([...prefix, "model_slug"]), "decision", { to, newValue, why, choices: candidates });
   }
   if (isSure) {
     const why = by === "mapped" ? "as mapped" : `exact: ${choice.why}`;
     return fieldReport.note(named.path, "converted", { to, newValue, why });
   }
-  const unnamed = isUuid(named.value) ? "v3 does not use the ids of v2 models" : "no v3 model has this name";
+  const unnamed = isUuid(named.value) ? "v3 does not use v2 model ids" : "no v3 model has this name";
   const why =
     by === "similar"
-      ? `${view.id} is the most similar suitable model${because}; confirm it, or map another`
-      : `${unnamed}${because}; ${view.id}, which can do what this body requires, is used for now; confirm it, or map another`;
+      ? `${view.id} is the most similar suitable model${because}; confirm it, or choose another model`
+      : `${unnamed}${because}; the most suitable model, ${view.id}, is used for now; confirm it, or choose another model`;
   fieldReport.note(named.path, "decision", { to, newValue, why, choices: candidates });
 }
 
@@ -146,7 +146,7 @@ export function convert(context: MigrationContext, body: Body): Converted {
   const before: ConvertedJob[] = [];
   const defaults = fill(job, before);
   if (choice.resolution !== null && !job.input.has("resolution")) {
-    const why = "from the slug, as the body does not specify one";
+    const why = "taken from the slug, because the body contains no resolution";
     job.preset(`${defaults.prefix}resolution`, "resolution", choice.resolution, why);
   }
   const count = batchOf(body);
@@ -154,7 +154,7 @@ export function convert(context: MigrationContext, body: Body): Converted {
   const seeds = seedsOf(job, seedPath(body.type), count);
   const problems = fitToSchema(job, defaults);
   if (problems.length > 0) {
-    return { open: `${choice.view.id} does not accept it: ${problems.map(problemText).join("; ")}` };
+    return { open: `${choice.view.id} does not accept this body: ${problems.map(problemText).join("; ")}` };
   }
   noteName(job);
   const converted = finishedJob(job, count, seeds);
@@ -186,7 +186,7 @@ function choose(context: MigrationContext, body: Body, needs: readonly Need[], p
 const seedPath = (type: V2Type): JsonPath =>
   type === "video" || type === "motion_control" ? ["generated_video_inputs", "seed"] : ["seed"];
 
-/** Converts the fields of each type. Jobs that must run first are added to `before`. */
+/** Converts a body's fields according to its type. Jobs that must run first are added to `before`. */
 function fill(job: Job, before: ConvertedJob[]): Defaults {
   const none: Defaults = { prefix: "", values: {} };
   const { type } = job.body;
@@ -243,13 +243,13 @@ function videoDefaults(job: Job, shotsMs: number | null): Defaults {
   return { prefix: "generated_video_inputs.", values: { ...ratio, ...(shotsMs !== null && { duration_ms: shotsMs }) } };
 }
 
-/** A size in pixels also determines the aspect ratio. */
+/** Returns a default aspect ratio if the field contains a size in pixels. */
 function ratioFrom(job: Job, path: JsonPath): Defaults["values"] {
   const size = given(job.body, ...path);
   return typeof size === "string" && /^\d+\s*[x×]\s*\d+$/i.test(size) ? { aspect_ratio: size } : {};
 }
 
-/** The speech in `audio_generation` as a job of its own. Null if there is none, or no model for it. */
+/** Converts the speech in `audio_generation` to a separate job. Null if there is no speech, or no model for it. */
 function speechFor(outer: Job, before: ConvertedJob[]): Expression | null {
   const { context, body } = outer;
   const path: JsonPath = ["audio_generation"];
@@ -261,8 +261,8 @@ function speechFor(outer: Job, before: ConvertedJob[]): Expression | null {
   const choice = choose(context, body, [{ type: "text_to_speech", must: ["text", "voice"], also: [] }], path);
   const field = slotField(outer.view, "audio");
   if (choice === null || field === null) {
-    const lack = field === null ? `${outer.view.id} takes no sound` : "no v3 model in the catalog generates speech";
-    outer.decide(path, `${lack}; the speech is left out for now`, ["leave it out", "choose a model that takes it"]);
+    const lack = field === null ? `${outer.view.id} accepts no sound` : "no v3 model in the catalog generates speech";
+    outer.decide(path, `${lack}; the speech is left out for now`, ["leave it out", "choose a model that accepts it"]);
     return null;
   }
   const speech = chosenJob(context, body, path, choice, context.names.reserve(`${body.name}-speech`));
@@ -270,7 +270,7 @@ function speechFor(outer: Job, before: ConvertedJob[]): Expression | null {
   const problems = fitToSchema(speech, { prefix: "audio_generation.", values: {} });
   if (problems.length > 0) {
     const reasons = problems.map(problemText).join("; ");
-    const why = `${choice.view.id} does not accept it: ${reasons}; the speech is left out for now`;
+    const why = `${choice.view.id} does not accept the speech: ${reasons}; the speech is left out for now`;
     body.fieldReport.revoke(path, { why, choices: ["leave it out", "correct the speech in the v2 body"] });
     return null;
   }

@@ -8,7 +8,7 @@ import { type JsonPath, pathText } from "../json-path.ts";
 import { type FieldView, slotField } from "../models/view.ts";
 import { isTemplate } from "../read/template.ts";
 
-/** Language names that v2 accepts in addition to the English ones that the platform knows. */
+/** Codes of language names that v2 accepts in addition to the English names in `Intl.DisplayNames`. */
 const ALIASES: Readonly<Record<string, string>> = {
   bengali: "bn",
   cantonese: "yue",
@@ -26,7 +26,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   yue: "yue",
 };
 
-/** Codes by English names in lower case, for the two-letter codes that are still in use. */
+/** Maps English language names in lower case to two-letter codes; leaves out codes that are no longer in use. */
 function platformCodes(): ReadonlyMap<string, string> {
   const names = new Intl.DisplayNames("en", { type: "language", fallback: "none" });
   const letters = [..."abcdefghijklmnopqrstuvwxyz"];
@@ -37,15 +37,15 @@ function platformCodes(): ReadonlyMap<string, string> {
 
 let codes: ReadonlyMap<string, string> | null = null;
 
-/** Regional varieties that have a code of their own, by the code of their language. */
+/** Regional varieties with their own codes, by the code of their language. */
 const VARIETIES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   zh: { yue: "yue", cantonese: "yue", wu: "wuu", shanghainese: "wuu", hakka: "hak", hokkien: "nan", "min nan": "nan" },
   no: { nynorsk: "nn", nn: "nn", bokmål: "nb", bokmal: "nb", nb: "nb" },
 };
 
 /**
- * The code of a language, by its name with or without a region: `Portuguese (Brazil)` is `pt`, `Chinese,Yue` is `yue`. A
- * code stays unchanged. Null for unknown names, and for names of two languages.
+ * Finds the code for a language name with or without a region: `pt` for `Portuguese (Brazil)`, `yue` for `Chinese,Yue`.
+ * Codes are returned unchanged. Null for unknown names and for names of two languages.
  */
 export function languageCode(name: string): string | null {
   const plain = name.trim().toLowerCase();
@@ -67,7 +67,7 @@ function codeOf(name: string): string | null {
   return own(ALIASES, name) ?? codes.get(name) ?? null;
 }
 
-/** Converts the text and settings of a speech, from a body or from the speech within a video. */
+/** Converts the text and settings of speech, from a speech body or from the speech in a video body. */
 export function fillSpeech(job: Job, prefix: JsonPath): void {
   const at = (name: string): JsonPath => [...prefix, name];
   job.text(at("text"), "text");
@@ -77,13 +77,13 @@ export function fillSpeech(job: Job, prefix: JsonPath): void {
   fillLanguage(job, at("language"));
 }
 
-/** Connects a cloned voice to the step that makes it. Any other voice becomes a question, asked once per voice. */
+/** Connects a cloned voice to the step that creates it, and replaces mapped voices. Other voices become decisions. */
 export function fillVoice(job: Job, path: JsonPath): void {
   const { context, body, view } = job;
   const field = slotField(view, "voice");
   const id = given(body, ...path);
   if (typeof id !== "string") return;
-  if (field === null) return job.drop(path, `${view.id} takes no voice`);
+  if (field === null) return job.drop(path, `${view.id} accepts no voice`);
   const link = context.link(body, id);
   const converted = link.to === "body" ? context.converted.get(link.index) : undefined;
   const [step] = converted?.yields === "voice" ? converted.outputs : [];
@@ -116,7 +116,8 @@ function askForVoice(job: Job, path: JsonPath, field: FieldView, key: string): v
       ? context.input(key, "voice", origin, { is: "voice" })
       : context.input(`${field.name} ${key}`, "voice", origin, { is: "choice", choices: values });
   job.set(field.name, expression, path);
-  const question = `v3 does not have ${isChosenLater ? why : "this v2 voice"}; choose a voice of ${view.id}`;
+  const lack = isChosenLater ? "the flow chooses the voice" : "v3 does not have this v2 voice";
+  const question = `${lack}; choose a voice of ${view.id}`;
   const details = { to: job.to(field.name), newValue: shown(expression) };
   job.decide(path, question, [CHOOSE_LATER, ...(values ?? stock)], details);
 }
@@ -148,15 +149,15 @@ function fillLanguage(job: Job, path: JsonPath): void {
   const name = given(job.body, ...path);
   if (typeof name !== "string" || isTemplate(name)) return job.plain(path, "language");
   const field = job.plainField(["language", "language_code"]);
-  if (field === null) return job.drop(path, `${job.view.id} has no field language`);
+  if (field === null) return job.drop(path, `${job.view.id} has no language field`);
   if (/^\s*auto(?:matic)?\s*$/i.test(name)) {
     return job.drop(path, "v3 uses the model's default if no language is given");
   }
   const code = languageCode(name);
   const choices = ["leave it out", ...(field.values ?? []).map(String)];
-  if (code === null) return job.decide(path, "is not a known language; v3 takes language codes", choices);
+  if (code === null) return job.decide(path, "is not a known language; v3 expects a language code", choices);
   const found = codeIn(field, code);
-  if (found !== null) return job.value(path, field, found, "v3 takes language codes");
+  if (found !== null) return job.value(path, field, found, "v3 expects a language code");
   job.decide(path, `${job.view.id} does not support ${code}`, [...choices, "choose a model that supports it"]);
 }
 
@@ -170,7 +171,7 @@ function codeIn(field: FieldView, code: string): Json | null {
   return found?.[0] ?? null;
 }
 
-/** Converts the source of a voice clone, or of generated sound. */
+/** Converts the source audio of a voice clone, a voice change or an isolation. */
 export function fillSound(job: Job, path: JsonPath): void {
   const { context, body, view } = job;
   if (given(body, ...path) === undefined) return;

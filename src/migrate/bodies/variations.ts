@@ -17,7 +17,7 @@ export function batchOf(body: Body): number {
 const sizeOf = (body: Body) =>
   Object.hasOwn(fieldsOf(body.type), "batch_size") ? given(body, "batch_size") : undefined;
 
-/** Converts the seed. Returns a seed for each variation in a batch; null if they have no seeds of their own. */
+/** Converts the seed. Returns a seed for each variation in a batch; null if the variations have no separate seeds. */
 export function seedsOf(job: Job, path: JsonPath, count: number): readonly Json[] | null {
   const field = job.plainField(["seed"]);
   const old = given(job.body, ...path);
@@ -26,22 +26,22 @@ export function seedsOf(job: Job, path: JsonPath, count: number): readonly Json[
     return null;
   }
   if (field === null) {
-    if (old !== undefined) job.drop(path, `${job.view.id} has no field seed; its variations differ by chance`);
+    if (old !== undefined) job.drop(path, `${job.view.id} has no seed field, so the variations differ at random`);
     return null;
   }
   const first = old === undefined ? 1 : old;
   const seeds = Array.from({ length: count }, (_, index) => nth(field, Number(first), index));
   const to = job.to("seed");
   if (old === undefined) {
-    const why = "v2 chose one at random for each variation; written explicitly so that no two jobs are identical";
+    const why = "v2 chose a random seed for each variation; the seeds are written out so that all jobs differ";
     job.body.fieldReport.add(pathText(path), "defaulted", { to, newValue: seeds, why });
   } else {
-    job.body.fieldReport.note(path, "converted", { to, newValue: seeds, why: "one for each variation" });
+    job.body.fieldReport.note(path, "converted", { to, newValue: seeds, why: "one seed for each variation" });
   }
   return seeds;
 }
 
-/** Counts up from the first seed, and continues with the smallest seed after the largest one. */
+/** Returns the seed at an index. Seeds count up from the first, and wrap around after the largest. */
 function nth(field: FieldView, first: number, index: number): Json {
   const fitted = coerce(field, first);
   const start = fitted.fits && typeof fitted.value === "number" ? fitted.value : 0;
@@ -77,7 +77,7 @@ export function noteBatch(job: Job, count: number): void {
   const why =
     count === 1
       ? "v3 generates one output per job"
-      : `v3 generates one output per job: a job for each variation${chance}`;
+      : `v3 generates one output per job, so each variation becomes a job${chance}`;
   job.body.fieldReport.note(["batch_size"], "converted", {
     to: job.step,
     newValue: `${count} job${count === 1 ? "" : "s"}`,

@@ -49,9 +49,9 @@ function fillShots(job: Job): number | null {
   return shots.totalMs;
 }
 
-/** Reports prompt text that no shot contains, because v3 accepts a prompt or shots, but not both. */
+/** Reports that the prompt is left out, because v3 accepts a prompt or shots, but not both. */
 function leavePrompt(job: Job): void {
-  const why = "v3 takes a prompt or shots, never both, and the body has shots";
+  const why = "v3 accepts a prompt or shots, but not both, and the body has shots";
   const text = String(given(job.body, ...at("text_prompt")) ?? "").trim();
   const shots = given(job.body, ...at("multi_prompt"));
   const isContained = (Array.isArray(shots) ? shots : []).some(({ prompt }) => String(prompt).includes(text));
@@ -76,7 +76,7 @@ function readShots(job: Job): Shots | null {
   const field = job.view.fields.get("multi_prompt");
   const none = (problem: string): Shots => ({ items: [], totalMs: 0, problem });
   const [prompt, duration] = [field?.item.get("prompt"), field?.item.get("duration_ms")];
-  if (field === undefined || prompt === undefined) return none(`${job.view.id} takes no shots`);
+  if (field === undefined || prompt === undefined) return none(`${job.view.id} accepts no shots`);
   if (list.length > field.maxItems)
     return none(`there are ${list.length} shots; ${job.view.id} accepts at most ${field.maxItems}`);
   let totalMs = 0;
@@ -85,9 +85,9 @@ function readShots(job: Job): Shots | null {
     const path = at("multi_prompt", index);
     const text = String(given(job.body, ...path, "prompt"));
     const length = given(job.body, ...path, "duration_ms");
-    if (isTemplate(length)) return none("the duration of a shot is filled in by the flow");
+    if (isTemplate(length)) return none("the flow fills in the duration of a shot");
     const fitted = duration === undefined ? null : coerce(duration, Number(length));
-    if (fitted !== null && !fitted.fits) return none(`shot ${index + 1} ${fitted.why}`);
+    if (fitted !== null && !fitted.fits) return none(`shot ${index + 1}: ${fitted.why}`);
     const words = coerce(prompt, text);
     if (!isTemplate(text) && !words.fits) return none(`the prompt of shot ${index + 1} ${words.why}`);
     totalMs += Number(fitted === null ? length : fitted.value);
@@ -102,7 +102,7 @@ function readShots(job: Job): Shots | null {
   };
 }
 
-/** The model family's limit on the total duration of the shots, if the schema states none. */
+/** The model family's limits on the total duration of the shots. */
 function sumsOf({ context, view }: Job): readonly number[] {
   const rules = context.options.catalog.family(view.id)?.rules ?? [];
   return rules.flatMap((rule) => {
@@ -127,7 +127,7 @@ function shot(
           [...path, "prompt"],
           `${field}.prompt`,
           text,
-          "what the flow fills in becomes an input of the pipeline",
+          "values that the flow fills in become inputs of the pipeline",
         );
       if (ms === null) job.drop([...path, "duration_ms"], `${job.view.id} has no duration per shot`);
       else job.carried([...path, "duration_ms"], "duration_ms", ms, why, `${field}.duration_ms`);
@@ -152,7 +152,7 @@ function fillShotType(job: Job, hasShots: boolean): void {
   } else if (isGiven) job.drop(path, "only has an effect with shots");
 }
 
-/** Converts the duration of the shots or, if there are none, that of the film. */
+/** Converts the film's duration; if there are shots, their total duration is used. */
 function fillDuration(job: Job, shotsMs: number | null): void {
   const field = job.plainField(["duration_ms"]);
   const length = given(job.body, ...at("duration_ms"));
@@ -211,7 +211,7 @@ export function fillAudio(job: Job, speech: Expression | null): void {
   shiftAudio(job, field);
 }
 
-/** v3 has no field for the audio's offset, so a local task shifts the sound. */
+/** Adds a local task that shifts the sound, because v3 has no field for the audio's offset. */
 function shiftAudio(job: Job, field: FieldView | null): void {
   const path: JsonPath = ["audio_start_ms"];
   const startMs = given(job.body, ...path);
@@ -222,7 +222,9 @@ function shiftAudio(job: Job, field: FieldView | null): void {
   const [sound, ...others] = current.is === "list" ? current.items : [current];
   if (typeof startMs !== "number" || sound === undefined || others.length > 0) {
     const why =
-      others.length > 0 ? "there are several sounds, and v2 does not say which one to shift" : "the flow fills it in";
+      others.length > 0
+        ? "there are several sounds, and v2 does not specify which one to shift"
+        : "the flow fills in the offset, but it must be known when the source is written";
     return job.decide(path, why, ["use the sound unshifted", "shift it yourself, and supply it as a file"]);
   }
   const step = job.context.names.reserve(`${job.step}-audio-shifted`);

@@ -1,12 +1,12 @@
 import type { Json } from "../../core/plan/plan.ts";
 import type { FieldView } from "../models/view.ts";
 
-/** A v2 value converted to a v3 field, or why it cannot be. */
+/** A v2 value converted for a v3 field, or the reason why it does not fit. */
 export type Coerced =
   | { readonly fits: true; readonly value: Json; readonly why: string | null }
   | { readonly fits: false; readonly why: string; readonly choices: readonly string[] };
 
-/** Returns the value itself, or the nearest value that the field allows. */
+/** Returns the value itself, the nearest value that the field accepts, or the reason why none fits. */
 export function coerce(field: FieldView, value: Json): Coerced {
   if (field.values !== null) return fitListed(field, field.values, value);
   const type = typeof value;
@@ -34,7 +34,7 @@ function shorten(choices: readonly string[]): string {
 }
 
 function nearestOf(name: string, value: Json, values: readonly Json[]): Json | undefined {
-  // Pictures come in 1K, 2K and 4K, in steps of 1024; films in 2K and 4K, by their width.
+  // For pictures, 1K means 1024 lines. For films, 2K and 4K are widths, so that 1K means 540 lines.
   const linesPerK = [value, ...values].some((one) => /^1\s*k$/i.test(String(one))) ? 1024 : 540;
   const requested = measureOf(name, value, linesPerK);
   if (requested === null) return undefined;
@@ -44,7 +44,7 @@ function nearestOf(name: string, value: Json, values: readonly Json[]): Json | u
     if (size === null) continue;
     const distance = Math.abs(Math.log(size / requested));
     const isNearer = best === undefined || distance < best.distance - 1e-9;
-    // Of two equally near values, the larger one loses nothing.
+    // Of two equally near values, the larger one is better, because nothing is lost.
     const isLarger = best !== undefined && Math.abs(distance - best.distance) <= 1e-9 && size > best.size;
     if (isNearer || isLarger) best = { value, distance, size };
   }
@@ -115,7 +115,7 @@ function fitText(field: FieldView, value: string): Coerced {
     return { fits: false, why, choices: ["supply a shorter text when the pipeline is run", "edit the source"] };
   }
   if (pattern !== null && !pattern.test(value)) {
-    const why = value.trim() === "" ? `is blank; ${name} needs a visible character` : `does not match ${pattern}`;
+    const why = value.trim() === "" ? `is blank; ${name} must contain visible text` : `does not match ${pattern}`;
     return { fits: false, why, choices: ["supply another text when the pipeline is run", "edit the source"] };
   }
   return { fits: true, value, why: null };

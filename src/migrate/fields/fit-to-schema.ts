@@ -6,7 +6,7 @@ import { coerce } from "./coerce.ts";
 import { fitToTable, isOfTable } from "./fit-to-table.ts";
 import type { Job } from "./job.ts";
 
-/** Values for required fields that v2 does not have or omitted. */
+/** Values for required fields that v2 does not have or that the body omits. */
 export interface Defaults {
   /** Prefix of the fields in the body, for the report. */
   readonly prefix: string;
@@ -16,8 +16,8 @@ export interface Defaults {
 const MAX_ROUNDS = 12;
 
 /**
- * Makes the input valid against the model's schema: fills required fields, selects the tier for the resolution, and omits,
- * as a decision, what still does not fit. Returns the remaining problems.
+ * Makes the input valid against the model's schema: fills required fields, selects the tier for the resolution, and
+ * omits fields that still do not fit, each as a decision. Returns the remaining problems.
  */
 export function fitToSchema(job: Job, defaults: Defaults): readonly FieldProblem[] {
   for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -53,7 +53,7 @@ function problemsOf(job: Job, input: Job["input"] = job.input): readonly FieldPr
   return context.options.catalog.check(view.model, Object.fromEntries(sample));
 }
 
-/** A placeholder for a text input. The pipeline input has a schema of its own, so any valid value will do. */
+/** A valid placeholder for a text input. Any valid value works, because the pipeline input has its own schema. */
 function inputSample(field: FieldView | undefined, sample: Json): Json {
   return sample === "supplied" && field?.values != null ? (field.values[0] ?? sample) : sample;
 }
@@ -63,14 +63,14 @@ function topOf({ field }: FieldProblem): string | null {
   return /^input\.([^.[]+)/.exec(field)?.[1] ?? null;
 }
 
-/** Adds a field that is absent from the body. `isOfRow`: the chosen row of the model's table requires it, even if the schema does not. */
+/** Adds a field that is absent from the body. `isOfRow`: true if the chosen row of the model's table requires it. */
 function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults, isOfRow = false): boolean {
   const name = topOf(problem);
   const field = name === null ? undefined : job.view.fields.get(name);
   if (field === undefined || job.input.has(field.name) || problem.field !== `input.${field.name}`) return false;
   const { takes } = field;
   const at = `${prefix}${field.name}`;
-  const needed = `${job.view.id} requires it, and the body has none`;
+  const needed = `${job.view.id} requires ${field.name}, which the body lacks`;
   // A resolution required only by a level is chosen together with the level.
   if (TIER.includes(field.name) && !field.isRequired && !isOfRow) return false;
   if (takes.what === "media") {
@@ -89,7 +89,7 @@ function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults, i
   if (takes.what === "voice") return false;
   const preset = defaultOf(field, Object.hasOwn(values, field.name) ? values[field.name] : undefined);
   if (preset !== null) {
-    const why = `${job.view.id} requires it, and v2 did not`;
+    const why = `${job.view.id} requires ${field.name}, unlike v2`;
     job.set(field.name, json(preset), null);
     const choices = (field.values ?? []).map(String);
     job.body.fieldReport.add(at, "defaulted", { to: job.to(field.name), newValue: preset, why, choices });
@@ -98,7 +98,7 @@ function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults, i
   if (!field.types.includes("string") && field.types.length > 0) return false;
   const text = job.textInput(field, needed);
   job.set(field.name, text, null);
-  const choices = ["supply the text when the pipeline runs", "write one into the source"];
+  const choices = ["supply the text when the pipeline is run", "write the text into the source"];
   job.body.fieldReport.add(at, "decision", { to: job.to(field.name), newValue: shown(text), why: needed, choices });
   return true;
 }
@@ -126,7 +126,7 @@ function defaultOf(field: FieldView, requested: Json | undefined): Json | null {
 const TIER = ["quality", "resolution"];
 const isOfTier = (problem: FieldProblem) => TIER.includes(topOf(problem) ?? "");
 
-/** Tries pairs of quality and resolution, smallest changes first. */
+/** Finds a valid pair of quality and resolution; tries the smallest changes first. */
 function findTier(job: Job, defaults: Defaults): boolean {
   const [quality, resolution] = TIER.map((name) => job.view.fields.get(name));
   if (quality?.values == null) return false;
@@ -159,11 +159,11 @@ function reportTier(job: Job, before: { readonly [name: string]: Json | undefine
     const value = job.sent(name) ?? null;
     if (value === (before[name] ?? null) || (name === "quality" && job.levelOfSlug !== null)) continue;
     const other = name === "quality" ? "resolution" : "quality";
-    job.reportChange(name, `${prefix}${name}`, value, `chosen to match the ${other} on ${job.view.id}`);
+    job.reportChange(name, `${prefix}${name}`, value, `chosen because ${job.view.id} accepts it with this ${other}`);
   }
 }
 
-/** Reports, as a decision, that a job is sent at a level other than the one in its slug. */
+/** Adds a decision if a job is sent at another level than its slug contains. */
 function reportLevelOfSlug(job: Job, { prefix }: Defaults): void {
   const { levelOfSlug: level, view, body } = job;
   const written = job.sent("quality") ?? null;
@@ -181,9 +181,9 @@ function reportLevelOfSlug(job: Job, { prefix }: Defaults): void {
   fieldReport.amend(level.path, null, {
     to: `${job.step}: model`,
     newValue: written === null ? view.id : `${view.id}, quality ${written}`,
-    why: `its level ${level.quality} is left out: ${view.id} does not offer it ${where} (see the ${resolution === undefined ? "quality" : "resolution"})`,
+    why: `the slug's level ${level.quality} is left out: ${view.id} does not offer it ${where} (see the ${resolution === undefined ? "quality" : "resolution"})`,
   });
-  const why = `the slug says ${level.quality}, which ${view.id} does not offer ${where}; ${sent} is used for now`;
+  const why = `the slug contains ${level.quality}, which ${view.id} does not offer ${where}; ${sent} is used for now`;
   if (resolution === undefined) {
     const choices = [sent, "change the other fields in the source", "choose another model"];
     const newValue = written === null ? {} : { newValue: written };
@@ -196,7 +196,7 @@ function reportLevelOfSlug(job: Job, { prefix }: Defaults): void {
   }
 }
 
-/** Omits, as a decision, a field that still does not fit. */
+/** Omits a field that still does not fit, and reports it as a decision. */
 function leaveOut(job: Job, problem: FieldProblem): boolean {
   const name = job.input.has(topOf(problem) ?? "") ? topOf(problem) : dependentOf(job, problem);
   const field = name === null ? undefined : job.view.fields.get(name);
@@ -206,7 +206,7 @@ function leaveOut(job: Job, problem: FieldProblem): boolean {
   return true;
 }
 
-/** The given field that requires a missing one, such as an end frame without a start frame. */
+/** The given field that requires a missing field, such as an end frame without a start frame. */
 function dependentOf(job: Job, problem: FieldProblem): string | null {
   const missing = topOf(problem);
   const [, other] = /when (\w+) is given/.exec(problem.message) ?? [];

@@ -23,7 +23,7 @@ export function fitToTable(job: Job, prefix: string): readonly string[] | null {
   const row = rows[0]?.row;
   if (row === undefined) return null;
   const omitted = row.omits.filter((name) => job.input.has(name));
-  const because = `${job.view.id} does not accept it in any combination with the other fields; nearest: ${row.text}`;
+  const because = `${job.view.id} does not accept it with the other fields; the nearest combination is ${row.text}`;
   for (const name of omitted) job.leaveOut(name, because, ["leave it out", "choose another model"]);
   const wrong = [...row.accepts].filter(([name, values]) => !accepts(job, name, values));
   for (const [name, values] of wrong) accept(job, prefix, name, values);
@@ -58,7 +58,7 @@ function worth({ takes, name }: FieldView): number {
   return /prompt|text/.test(name) ? 300 : 30;
 }
 
-/** How much a change to a field counts. The resolution is visible in the output; the level only enables it. */
+/** The cost of changing a field. The resolution costs more than the level, because it is visible in the output. */
 function changeOf(job: Job, name: string): number {
   return job.input.has(name) ? (name === "quality" ? 5 : 10) : 1;
 }
@@ -96,7 +96,12 @@ function accept(job: Job, prefix: string, name: string, values: readonly string[
   const [origin] = job.originsOf(name);
   const isLess = name === "resolution" && (linesOf(String(value), 1024) ?? 0) < (linesOf(before, 1024) ?? 0);
   if (origin === undefined || !isLess)
-    return job.reportChange(name, `${prefix}${name}`, value, `chosen to match the other fields on ${job.view.id}`);
+    return job.reportChange(
+      name,
+      `${prefix}${name}`,
+      value,
+      `chosen because ${job.view.id} accepts it with these fields`,
+    );
   const why = `${job.view.id} does not accept ${before} with these fields; ${value} is used for now`;
   const choices = [String(value), `${before}, with other fields`];
   job.body.fieldReport.amend(origin, "decision", { to: job.to(name), newValue: value, why, choices });

@@ -19,7 +19,7 @@ export class Job {
   shift: Shift | null = null;
   /** The level in the slug, and the field that contains the slug. */
   levelOfSlug: { readonly quality: string; readonly path: JsonPath } | null = null;
-  /** The source fields of each input field. */
+  /** The v2 fields from which each input field was converted. */
   readonly #origins = new Map<string, JsonPath[]>();
 
   constructor(context: MigrationContext, body: Body, view: ModelView, step: string) {
@@ -58,7 +58,7 @@ export class Job {
     return value?.is === "json" ? value.value : undefined;
   }
 
-  /** Reports that the input has a different value than the body: at the body's field, or at `at` if the body has none. */
+  /** Reports a value that differs from the body's, at the body's field or, if there is no such field, at `at`. */
   reportChange(field: string, at: string, value: Json, why: string): void {
     const details = { to: this.to(field), newValue: value, why };
     const [origin] = this.originsOf(field);
@@ -66,7 +66,7 @@ export class Job {
     else this.body.fieldReport.amend(origin, "converted", details);
   }
 
-  /** Omits, as a decision, a field that does not fit. */
+  /** Omits a field that does not fit, and reports it as a decision. */
   leaveOut(field: string, because: string, choices: readonly string[]): void {
     this.input.delete(field);
     for (const path of this.originsOf(field))
@@ -83,9 +83,9 @@ export class Job {
     const own = String(path.at(-1));
     const field = this.plainField(names.length === 0 ? [own] : names);
     if (field === null) {
-      const why = `${this.view.id} has no field ${(names.length === 0 ? [own] : names).join(" or ")}`;
+      const why = `${this.view.id} has no ${(names.length === 0 ? [own] : names).join(" or ")} field`;
       if (!isWork(pathText(path), value as Json)) return this.drop(path, why);
-      return this.decide(path, why, ["leave it out", "choose a model that takes it"]);
+      return this.decide(path, why, ["leave it out", "choose a model that accepts it"]);
     }
     if (isTemplate(value)) return this.#filledByFlow(path, field);
     this.value(path, field, value as Json);
@@ -96,7 +96,7 @@ export class Job {
     return fields.find((field) => field !== undefined && field.takes.what === "json") ?? null;
   }
 
-  /** Converts a value to one that the field allows. */
+  /** Sets the field to the value or the nearest value that it accepts; reports a decision if none fits. */
   value(path: JsonPath, field: FieldView, value: Json, why: string | null = null): void {
     const fitted = coerce(field, value);
     if (!fitted.fits) {
@@ -112,7 +112,7 @@ export class Job {
     const value = given(this.body, ...path);
     if (typeof value !== "string") return;
     const field = typeof slot === "string" ? slotField(this.view, slot) : slot;
-    if (field === null) return this.drop(path, `${this.view.id} takes no text for this`);
+    if (field === null) return this.drop(path, `${this.view.id} has no field for this text`);
     if (isTemplate(value)) {
       const why = `filled in by the flow in ${pathText(path)}`;
       const expression = this.context.template(this.body, value, why);
@@ -121,7 +121,7 @@ export class Job {
         path,
         field.name,
         shown(expression),
-        "what the flow fills in becomes an input of the pipeline",
+        "values that the flow fills in become inputs of the pipeline",
       );
     }
     const fitted = coerce(field, value);
@@ -131,7 +131,7 @@ export class Job {
     this.decide(path, fitted.why, fitted.choices, { to: this.to(field.name), newValue: shown(expression) });
   }
 
-  /** An input of the pipeline for text that the body lacks, or that the model rejects. */
+  /** Adds a pipeline input for text that the body lacks, or that the model rejects. */
   textInput(field: FieldView, why: string): Expression {
     const maxLength = Number.isFinite(field.maxLength) ? field.maxLength : null;
     const key = `${this.step} ${field.name}`;

@@ -38,12 +38,12 @@ export function mediumAt(context: MigrationContext, body: Body, path: JsonPath, 
     const file = context.file(`asset ${link.index}`, kind, { name: asset.name.replace(/\.\w{2,4}$/, ""), why });
     if (asset.kind === null || asset.kind === kind) return medium(file, "an uploaded v2 asset; supply its file");
     const open = `the asset was uploaded as ${asset.kind}, but ${kind} is needed`;
-    return medium(file, open, `supply ${kind} when the pipeline is run`);
+    return medium(file, open, `supply the ${kind} as a file when the pipeline is run`);
   }
   const converted = context.converted.get(link.index);
   const step = converted?.outputs[Math.min(link.variation, converted.outputs.length - 1)];
   if (step !== undefined && converted?.yields === kind) return medium({ is: "step", step }, `the output of ${step}`);
-  const made = converted === undefined ? ", which is not migrated" : ` as ${converted.yields}, but ${kind} is needed`;
+  const made = converted === undefined ? ", but is not migrated" : ` as ${converted.yields}, but ${kind} is needed`;
   return medium(
     context.file(id, kind, unknown(null)),
     `body ${link.index + 1} generates it${made}`,
@@ -52,12 +52,12 @@ export function mediumAt(context: MigrationContext, body: Body, path: JsonPath, 
   );
 }
 
-/** Converts media to a field. Media beyond the model's maximum become a decision. */
+/** Puts media into a field. Media beyond the field's maximum, or without a field, become decisions. */
 export function setMedia(job: Job, field: FieldView | null, media: readonly Medium[], what: string): void {
   const { view, body } = job;
   if (field === null) {
-    const choices = ["leave it out", "choose a model that takes it"];
-    for (const { path } of media) job.decide(path, `${view.id} takes no ${what}`, choices);
+    const choices = ["leave it out", "choose a model that accepts it"];
+    for (const { path } of media) job.decide(path, `${view.id} accepts no ${what}`, choices);
     return;
   }
   let free = field.isList ? field.maxItems - job.itemsOf(field).length : job.input.has(field.name) ? 0 : 1;
@@ -67,12 +67,15 @@ export function setMedia(job: Job, field: FieldView | null, media: readonly Medi
       job.add(field, expression, path);
     } else {
       const most = field.isList ? `at most ${field.maxItems}` : "one";
-      job.decide(path, `${view.id} accepts ${most} in ${field.name}`, ["leave it out", "choose another in the source"]);
+      job.decide(path, `${view.id} accepts ${most} in ${field.name}`, [
+        "leave it out",
+        "replace one of the others in the source",
+      ]);
     }
   }
 }
 
-/** Paths of the ids in a field that contains one id or a list of them. */
+/** Paths of the ids in a field that contains an id or a list of ids. */
 export function idPaths(body: Body, ...path: JsonPath): readonly JsonPath[] {
   const value = given(body, ...path);
   if (typeof value === "string") return [path];

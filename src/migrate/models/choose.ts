@@ -14,7 +14,7 @@ export interface Choice {
    * choice must be confirmed.
    */
   readonly by: "mapped" | "exact" | "similar" | "only" | "shape";
-  /** Why it was chosen, part by part of the slug; null if nothing was compared. */
+  /** Why the model was chosen: which parts of the slug match. Null if nothing was compared. */
   readonly why: string | null;
   /** Ids of all candidates, the chosen one first. */
   readonly candidates: readonly string[];
@@ -39,8 +39,8 @@ export class ModelChooser {
   }
 
   /**
-   * Chooses a model for the first need that any model meets. `named`: the slug or id in the body; null if it has none. A
-   * model whose slug matches exactly, but which cannot take the body's film, is chosen only if no other model can.
+   * Chooses a model for the first need that any model meets. `named`: the slug or id in the body; null if it has none.
+   * A model that matches the slug exactly but does not accept the body's film is chosen only as a last resort.
    */
   choose(needs: readonly Need[], named: string | null): Choice | null {
     const key = JSON.stringify([needs, named]);
@@ -128,7 +128,7 @@ interface SlugSearch {
   readonly otherVersions: readonly string[];
 }
 
-/** Finds the model for a slug. A model of another version is never similar. */
+/** Finds the model for a slug. Models of another version never match. */
 export function findBySlug(slug: string, views: readonly ModelView[]): SlugSearch {
   const requested = parseModelName(slug);
   const compared = views.map((view) => compare(slug, requested, view)).filter((one) => one !== null);
@@ -137,7 +137,7 @@ export function findBySlug(slug: string, views: readonly ModelView[]): SlugSearc
   return { match: best?.match ?? mostSimilar(requested, views), otherVersions };
 }
 
-/** Compares a slug with a model; null for another family, version or mode. */
+/** Compares a slug with a model; null if the family, version or mode differs. */
 function compare(
   slug: string,
   requested: ModelName,
@@ -170,11 +170,11 @@ interface Level {
   readonly resolution: string | null;
   /** Parts of the slug that are in neither the model's name nor its settings. */
   readonly unmatched: readonly string[];
-  /** How the level appears in the reason; empty if it does not. */
+  /** Text for the reason; empty if the slug contains no quality of the model. */
   readonly text: string;
 }
 
-/** The level in a slug. Levels that are not part of the model's name are settings: `quality`, or the body's resolution. */
+/** The level in a slug. A level that is not part of the model's name becomes the `quality` or the resolution. */
 function levelOf(requested: ModelName, own: ModelName, view: ModelView): Level {
   const qualities = (view.fields.get("quality")?.values ?? []).map(String);
   const resolutions = (view.fields.get("resolution")?.values ?? []).map(String);
@@ -192,7 +192,7 @@ function levelOf(requested: ModelName, own: ModelName, view: ModelView): Level {
   return { quality, resolution, unmatched, text: quality === null ? "" : `, ${quality} as its quality` };
 }
 
-/** Returns, of the levels whose words are all in the slug, the level that contains the most of `words`. */
+/** Finds the level that contains the most of `words`; only levels whose words are all in the slug are considered. */
 function levelNamed(
   qualities: readonly string[],
   words: readonly string[],
@@ -234,7 +234,7 @@ function isOtherVersion(requested: ModelName, own: ModelName): boolean {
   );
 }
 
-/** Describes a name as `kling, version 2.6, turbo, i2v`, with the version's digits as they are compared. */
+/** Describes a name, such as `kling, version 26, turbo, i2v`; the dots of a version are left out. */
 function describe({ family, version, tiers, mode }: ModelName): string {
   return [
     family.join(" "),
@@ -247,7 +247,7 @@ function describe({ family, version, tiers, mode }: ModelName): string {
 }
 
 /**
- * The model of the same version whose family name is most similar to the slug's, by a Jaccard index of at least 1/3.
+ * The model of the same version whose family name is most similar to the slug's; null below a Jaccard index of 1/3.
  */
 function mostSimilar(requested: ModelName, views: readonly ModelView[]): SlugMatch | null {
   const scored = views

@@ -3,7 +3,7 @@ import { type Body, given } from "../body.ts";
 import type { V2Type } from "../v2-types.ts";
 import { type ModelView, type Slot, slotField } from "./view.ts";
 
-/** Returns what a body requires of its model, followed by fallbacks for the case that no model meets that. */
+/** Returns a body's requirements for its model, followed by weaker ones in case no model meets them. */
 export function needsOf(body: Body): readonly Need[] {
   const has = (...names: readonly string[]) => names.some((name) => hasAny(given(body, name)));
   const { type } = body;
@@ -49,7 +49,7 @@ export interface Need {
   readonly type: V2Type;
   /** Inputs that a model must accept to be a candidate. */
   readonly must: readonly Slot[];
-  /** Further inputs of the body. */
+  /** Further inputs of the body; models that accept more of them are preferred. */
   readonly also: readonly Slot[];
   /** True to accept a model with any name, except an upscaler, because keeping the body's film matters more than the name. */
   readonly isLoose?: true;
@@ -61,9 +61,9 @@ interface TypeFacts {
   /** Inputs that the model must accept; the body may add more. */
   readonly must: readonly Slot[];
   readonly yields: ModelView["yields"];
-  /** Keywords in the id, name or description of models of this type; null if the inputs are sufficient evidence. */
+  /** Matches the id, name or description of models for this type; null if their inputs identify them. */
   readonly hint: RegExp | null;
-  /** False if the v2 documentation knows no v3 counterpart, so that a match must be confirmed. */
+  /** False if the v2 documentation names no v3 counterpart; a match must then be confirmed. */
   readonly isCertain: boolean;
 }
 
@@ -127,7 +127,7 @@ function fitsTable({ model, fields }: ModelView, met: ReadonlySet<string>): bool
   );
 }
 
-/** True if the model can take the body's film, or if the body has none. */
+/** True if the model accepts the body's film, or if the body has no film. */
 export function keepsFilm(view: ModelView, need: Need): boolean {
   return !need.must.includes("video") || slotField(view, "video") !== null;
 }

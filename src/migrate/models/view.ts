@@ -19,7 +19,7 @@ export interface FieldView {
   readonly max: number;
   readonly step: number | null;
   readonly maxLength: number;
-  /** Null if there is none, or if matching may take exponential time; the plan checks such a pattern. */
+  /** Null if the field has no pattern, or if matching may take exponential time; the plan checks such patterns. */
   readonly pattern: Matcher | null;
   readonly preset: Json | undefined;
   readonly role: string | null;
@@ -29,7 +29,7 @@ export interface FieldView {
   readonly maxTotalMs: number;
 }
 
-/** A model in the catalog, as a migration needs it. */
+/** The properties of a catalog model that a migration needs. */
 export interface ModelView {
   readonly model: CatalogModel;
   readonly id: string;
@@ -72,7 +72,7 @@ function fieldViews(
   );
 }
 
-/** The media that a field accepts; for a list, the schema of its items says so. */
+/** The media that a field accepts; for a list, the media that its items accept. */
 function takesOf(location: SchemaLocation | null): AcceptedMedia {
   const own: AcceptedMedia = location?.takes ?? { what: "json", types: [] };
   const items = own.what === "json" ? location?.item(0)?.takes : undefined;
@@ -115,7 +115,7 @@ function fieldView(
   };
 }
 
-/** Compiles a pattern, which is untrusted and may be invalid. */
+/** Compiles an untrusted pattern; null if it is invalid, or if matching may take exponential time. */
 function linearPattern(text: unknown): Matcher | null {
   try {
     const { matcher, isLinear } = readPattern(String(text));
@@ -149,7 +149,7 @@ const SLOTS = {
   name: { names: ["name"], takes: "json" },
 } as const satisfies Readonly<Record<string, SlotFacts>>;
 
-/** The inputs of a v2 body by purpose. Models have different names for them. */
+/** The purpose of an input of a v2 body. Models have different field names for the same purpose. */
 export type Slot = keyof typeof SLOTS;
 
 /** The model's field for a slot; null if it has none. */
@@ -164,7 +164,7 @@ export function slotField({ fields }: ModelView, slot: Slot): FieldView | null {
 
 function holds(field: FieldView, requested: SlotFacts["takes"]): boolean {
   const { takes } = field;
-  // The schema lists preset voices as a plain enumeration, but they count as a voice here.
+  // The schema lists preset voices as a plain enumeration, which is accepted as a voice here.
   if (requested === "voice") return takes.what === "voice" || (takes.what === "json" && field.values !== null);
   if (requested === "choice") return takes.what === "json" && field.values !== null;
   if (takes.what !== "media") return requested === "json" && takes.what === "json" && field.values === null;

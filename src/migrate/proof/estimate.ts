@@ -3,7 +3,7 @@ import { formatUsd } from "../../core/kit/money.ts";
 import type { Migration } from "../migrate.ts";
 import type { PriceReport, StepPriceReport } from "../report/report.ts";
 
-/** Prices a pipeline; `openShowrunner()` returns one. */
+/** Prices pipelines, like the object that `openShowrunner()` returns. */
 export interface Quoter {
   quote(pipeline: Pipeline, input: unknown, options?: { readonly maxUnquoted?: string }): Promise<QuoteView>;
 }
@@ -24,13 +24,13 @@ export interface EstimateOptions {
   readonly pipeline: Pipeline;
   /** Name of the pricing service for the report: an address, or "the local service". */
   readonly service: string;
-  /** A value for every input of the pipeline; samples for missing ones. */
+  /** A value for every input of the pipeline. Samples can replace values that do not exist yet. */
   readonly input: unknown;
   /** Maximum number of jobs to price; for larger pipelines, use `showrunner plan`. Default 2000. */
   readonly maxJobs?: number | undefined;
 }
 
-/** Enough to quote every job, even one that has no price before its input is measured. */
+/** A cap in US dollars that is enough to quote every job, even if its price depends on media that do not exist yet. */
 const ANY_AMOUNT = "1000000";
 const MAX_JOBS = 2000;
 
@@ -42,7 +42,7 @@ export async function estimateMigration(
 ): Promise<Migration> {
   const { report } = migration;
   if (report.steps.length > maxJobs) {
-    const why = `a migration prices at most ${maxJobs} jobs, not ${report.steps.length}; showrunner plan prices them all`;
+    const why = `a migration prices at most ${maxJobs} jobs, and this one has ${report.steps.length}; run showrunner plan to price them`;
     return { ...migration, report: { ...report, price: { service, steps: [], min: null, max: null, why } } };
   }
   const quote = await quoter.quote(pipeline, input, { maxUnquoted: ANY_AMOUNT });

@@ -7,14 +7,14 @@ import type { PipelineInput } from "../expression.ts";
 export interface SampleOptions {
   /** Folder for the media files. */
   readonly folder: string;
-  /** A v3 voice, for inputs that need one. */
+  /** A v3 voice for inputs of the kind `voice`. */
   readonly voice: string;
 }
 
 const WANTED = { durationMs: 3000, ratio: 1 };
 const ENDING = { image: "png", audio: "wav", video: "mp4" } as const;
 
-/** Creates a placeholder for every input: media within the limits of the models that take them, sample text, a voice. */
+/** Creates a placeholder for every input: media within the limits of their models, sample text, or the voice. */
 export async function sampleInput(
   inputs: readonly PipelineInput[],
   { folder, voice }: SampleOptions,

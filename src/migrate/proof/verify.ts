@@ -7,7 +7,7 @@ import type { Migration } from "../migrate.ts";
 import { camel } from "../names.ts";
 import type { BodyReport, FieldEntry, MigrationReport, VerificationReport } from "../report/report.ts";
 
-/** Plans and runs a pipeline; `openShowrunner()` returns one. */
+/** Plans and runs pipelines, like the object that `openShowrunner()` returns. */
 export interface Runner {
   plan(
     pipeline: Pipeline,
@@ -26,11 +26,11 @@ export interface Runner {
 interface RunSettings {
   /** Maximum cost of jobs without a quote, in dollars. */
   readonly maxUnquoted?: string;
-  /** Where the files are written. */
+  /** Folder for the run's output files. */
   readonly outDir?: string;
-  /** The run's id. */
+  /** Name of the run. */
   readonly id?: string;
-  /** Stops the run. */
+  /** Aborting stops the run. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -51,7 +51,7 @@ export interface VerifyOptions {
   readonly outDir: string;
   /** Name of the run. Default `verify`. */
   readonly id?: string | undefined;
-  /** Aborting stops the run, which then counts as not verified. */
+  /** Aborting stops the run; the migration is then reported as not verified. */
   readonly signal?: AbortSignal | undefined;
   /** Called for each finished step. */
   readonly onProgress?: ((progress: { readonly done: number; readonly total: number }) => void) | undefined;
@@ -60,9 +60,9 @@ export interface VerifyOptions {
 type Kind = VerificationReport["expected"][number]["kind"];
 
 /**
- * Plans and runs the migrated pipeline on a service where that costs nothing, and compares its work with that of the v2
- * bodies: body by body, all media, prompts, shots, voices and settings must have v2's value or the one in the report, and
- * the number of outputs of each kind must match.
+ * Plans and runs the migrated pipeline on a service where runs cost nothing, and compares it with the v2 bodies. Media,
+ * prompts, shots, voices and settings must have v2's values or the values in the report, and the number of outputs of
+ * each kind must match.
  */
 export async function verifyMigration(
   migration: Migration,
@@ -87,7 +87,7 @@ export async function verifyMigration(
   return verified(status, outputs, [...failuresOf(report.steps), ...workDifferences(migration.report, planned.plan)]);
 }
 
-/** Lists only root causes; steps that were skipped because a dependency failed are left out. */
+/** Describes the failed steps. Steps that were skipped because a dependency failed are left out. */
 function failuresOf(steps: RunView["report"]["steps"]): readonly string[] {
   return steps
     .filter(({ status }) => status === "failed" || status === "partial")
@@ -102,7 +102,7 @@ function isStepEnd(update: { readonly event?: unknown }): boolean {
   return typeof event === "object" && event !== null && "type" in event && event.type === "step.finished";
 }
 
-/** Expected and actual work, body by body. */
+/** Compares the expected outputs with the run's outputs, body by body. */
 function compare(
   report: MigrationReport,
   status: string,
@@ -153,8 +153,8 @@ function tally(kinds: readonly (Kind | "nothing")[]): VerificationReport["expect
 }
 
 /**
- * Differences between the plan and the work of the v2 bodies: given values that are not migrated, and values that match
- * neither v2 nor the report. Each states body, field and step.
+ * Differences between the plan and the v2 bodies: given values that are not migrated, and values that differ from both
+ * v2 and the report. Each text names the body, the field and the step.
  */
 export function workDifferences(report: MigrationReport, plan: Plan): readonly string[] {
   return report.bodies
@@ -194,7 +194,7 @@ function wrongValue(plan: Plan, step: PlanStep, target: string, entry: FieldEntr
   const sent = sentAt(step, target);
   const expected = entry.outcome === "carried" || entry.outcome === "renamed" ? entry.value : entry.newValue;
   if (expected === null) return null;
-  if (sent === undefined) return `is missing as ${target}`;
+  if (sent === undefined) return `is missing in ${target}`;
   if (isDeepStrictEqual(sent, expected)) return null;
   // The seeds of a batch: one per step.
   if (Array.isArray(expected) && isDeepStrictEqual(sent, expected[index])) return null;
@@ -206,10 +206,10 @@ function wrongValue(plan: Plan, step: PlanStep, target: string, entry: FieldEntr
     // An input supplied at run time matches any value.
     if (/^input /.test(expected) || expected.includes("${")) return null;
   }
-  return `is ${JSON.stringify(sent)} as ${target}, but should be ${JSON.stringify(expected)}`;
+  return `is ${JSON.stringify(sent)} in ${target}, but should be ${JSON.stringify(expected)}`;
 }
 
-/** Paths of the steps that a value uses, followed through local tasks to their sources. */
+/** Paths of the steps whose outputs a value uses, directly or through local tasks. */
 function sourcesOf(plan: Plan, value: Json): ReadonlySet<string> {
   return new Set(
     referencesIn(value).flatMap((path) => {

@@ -5,7 +5,7 @@ import { type FlowNode, nodesOf } from "./flow-nodes.ts";
 import { type ReadBodies, type ReadProblem, type Resolved, readProblem, type V2Source } from "./source.ts";
 import { lastName, type Target, targetOf } from "./template.ts";
 
-/** Keys under which an export may have its list of bodies. */
+/** Keys under which an export may store its list of bodies. */
 const LIST_KEYS = ["generations", "bodies", "requests", "data", "items", "results"];
 
 /** The v2 bodies of a parsed document: one body, a list, a response of the v2 list endpoint, or an automation flow. */
@@ -48,12 +48,13 @@ export function collected(all: readonly Read[]): Pick<ReadBodies, "sources" | "p
   };
 }
 
-/** Reads one element as a body; returns a problem if it is not one. */
+/** Reads one element as a body; returns a problem if it is not a body. */
 export function sourceOf(given: unknown, at: string, givenPath: JsonPath): Read {
   const [value, path] = unwrapped(given, givenPath);
   const bad = (code: string, message: string) => readProblem(code, at, path, message);
   if (!isRecord(value)) return bad("not-a-body", `is ${kindOf(value)}, not a v2 body; a body is an object with a type`);
-  if (isTooDeep(value, MAX_DEPTH)) return bad("too-deep", `is nested deeper than ${MAX_DEPTH} levels; no v2 body is`);
+  if (isTooDeep(value, MAX_DEPTH))
+    return bad("too-deep", `is nested deeper than ${MAX_DEPTH} levels, so it is not a v2 body`);
   if (!("type" in value) && Array.isArray(value.detail)) {
     return bad("v2-error", "is an error response of v2, not a body; give the body that was sent");
   }
@@ -67,7 +68,7 @@ export function sourceOf(given: unknown, at: string, givenPath: JsonPath): Read 
   return isAssetRecord(value) ? { ...base, is: "asset" } : { ...base, is: "generation" };
 }
 
-/** A logged request: `{ method, url, body }`. */
+/** Returns the body of a logged request, `{ method, url, body }`, and any other value unchanged. */
 function unwrapped(value: unknown, path: JsonPath): readonly [unknown, JsonPath] {
   const isRequest = isRecord(value) && typeof value.url === "string" && isRecord(value.body) && !("type" in value);
   return isRequest ? [value.body, [...path, "body"]] : [value, path];
@@ -91,7 +92,7 @@ const ASSET_FIELDS = [
   "created_at",
 ];
 
-/** True for a request or response of POST /assets, which has a name and a kind of media, but no field of a generation. */
+/** True for a request or response of POST /assets: it has a name and a media type, but no field of a generation. */
 export function isAssetRecord(value: { readonly [key: string]: unknown }): boolean {
   return (
     typeof value.name === "string" &&
@@ -103,8 +104,8 @@ export function isAssetRecord(value: { readonly [key: string]: unknown }): boole
 type Resolve = (from: FlowNode, target: Target) => Resolved;
 
 /**
- * Follows expressions through the flow to the request whose result they use, including through nodes that only poll its
- * status, upload its bytes or pass it on.
+ * Creates a function that traces an expression through the flow to the request whose result it uses. Nodes that only
+ * poll a status, upload bytes or pass a value on are skipped.
  */
 function createResolver(nodes: readonly FlowNode[], indexOf: (node: FlowNode) => number | null): Resolve {
   const byName = new Map<string, FlowNode>();
@@ -181,7 +182,7 @@ function readFlow(flow: { readonly [key: string]: unknown }): Omit<ReadBodies, "
   const key = listKey(flow) ?? "nodes";
   const list = flow[key];
   if (isTooDeep(list, MAX_DEPTH)) {
-    const problem = readProblem("too-deep", "the flow", [key], "is nested too deeply for a flow");
+    const problem = readProblem("too-deep", "the flow", [key], `is nested deeper than ${MAX_DEPTH} levels`);
     return { format: "flow", left: [], ...collected([problem]) };
   }
   const nodes = nodesOf(Array.isArray(list) ? list : [], [key], flow.connections);
@@ -196,7 +197,7 @@ function readFlow(flow: { readonly [key: string]: unknown }): Omit<ReadBodies, "
   });
   const problems: ReadProblem[] = nodes.flatMap((node) => (node.problem === null ? [] : [broken(node, node.problem)]));
   if (sources.length === 0 && problems.length === 0) {
-    problems.push(readProblem("no-bodies", "the flow", [key], "no node sends a body to POST /generations of v2"));
+    problems.push(readProblem("no-bodies", "the flow", [key], "no node sends a request to v2's POST /generations"));
   }
   const others = nodes.filter((node) => !indexOf.has(node) && node.problem === null);
   return { format: "flow", left: others.map((node) => ({ at: at(node), why: whyLeft(node) })), sources, problems };
@@ -212,5 +213,5 @@ function whyLeft({ does, isDisabled }: FlowNode): string {
   if (isDisabled) return "is disabled in the flow, so it generates nothing";
   if (does === "upload") return "the pipeline uploads its files itself";
   if (does === "status") return "a run polls its jobs itself";
-  return "sends nothing to v2 that generates output; the values that it passes on are followed, or become inputs of the pipeline";
+  return "sends no generation request to v2; values that it passes on are traced to their source, or become inputs of the pipeline";
 }

@@ -58,7 +58,7 @@ function isTemplateHere(text: string, at: number, isInString: boolean): boolean 
 
 type Rec = { readonly [key: string]: unknown };
 
-/** A node in a flow, and its role for the v2 API. */
+/** A node in a flow, with the v2 request that it sends. */
 export interface FlowNode {
   readonly name: string;
   /** Other names by which templates can refer to the node. */
@@ -175,7 +175,7 @@ function holderOf(node: Rec, path: JsonPath): readonly [Rec | null, JsonPath] {
   return [null, path];
 }
 
-/** The purpose of a request. URLs may contain templates that contain slashes. */
+/** The purpose of a request, according to its URL and method. Templates in the URL may contain slashes. */
 function purposeOf(url: string, method: unknown): FlowNode["does"] {
   const plain = url.replace(/\{\{[\s\S]*?\}\}|\$?\{[^}]*\}/g, "x").replace(/[?#].*$/, "");
   const isPost = String(method ?? "POST").toUpperCase() === "POST";
@@ -226,7 +226,7 @@ function pairsOf(pairs: unknown): Rec {
   return body;
 }
 
-/** Sets an own property, whatever its name. */
+/** Sets an own property, even if its name is `__proto__`. */
 function define(target: object, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
 }

@@ -84,7 +84,7 @@ async function readLongLines(
       refuse("too-large", count, `is longer than ${maxLineBytes} bytes; no v2 body is that long`);
   }
   if (count > maxLines) {
-    const message = `this line and those after it, ${count - maxLines} in all, are not read; split the file`;
+    const message = `this line and all later lines (${count - maxLines} in total) were not read; split the file`;
     refuse("too-many-bodies", maxLines + 1, message);
   }
   const read = readLines(lines);

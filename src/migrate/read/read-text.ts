@@ -27,7 +27,7 @@ export function readText(given: string): ReadBodies {
   return unreadable("not-json", `is not valid JSON: ${message}`, { line, column });
 }
 
-/** True if any line is a JSON object by itself, and the first starts neither a list nor a multi-line object. */
+/** True if a line is a JSON object by itself, and the text does not start with a list or a multi-line object. */
 function isLines(text: string): boolean {
   if (/^\s*(?:\[|\{\s*\n)/.test(text)) return false;
   const lines = text.split("\n", 200).filter((line) => line.trim() !== "");
@@ -65,7 +65,7 @@ interface Token extends Position {
   readonly text: string;
 }
 
-/** The tokens of a valid JSON text, without colons. Not recursive, so that no depth overflows the stack. */
+/** Yields the tokens of a valid JSON text, without colons. Iterative, so deep nesting cannot overflow the stack. */
 function* tokensOf(text: string): Generator<Token, void> {
   const open: string[] = [];
   let isKeyNext = false;
@@ -92,7 +92,7 @@ const KINDS: Readonly<Record<string, Token["is"]>> = {
 
 interface Node {
   readonly below: Map<string | number, Node>;
-  /** Indexes of the paths that wait for this value's position. */
+  /** Indexes of the paths that get this value's position. */
   readonly paths: number[];
 }
 
@@ -112,7 +112,7 @@ function locate(text: string, paths: readonly JsonPath[]): readonly Position[] {
     }
   }
   const positions: Position[] = paths.map(() => ({ line: 1, column: 1 }));
-  /** The enclosing values. `node` is null if no path leads into the value; `key` is the position inside it. */
+  /** The enclosing values. `node` is null if no path leads into the value; `key` is the current key or index in it. */
   const around: { readonly node: Node | null; key: string | number }[] = [];
   for (const { is, text: token, line, column } of tokensOf(text)) {
     const parent = around.at(-1);
@@ -131,7 +131,7 @@ function locate(text: string, paths: readonly JsonPath[]): readonly Position[] {
 /** Maximum number of reported duplicates per document. */
 const MOST = 100;
 
-/** Finds duplicate keys within an object in a valid JSON text, of which a parser keeps only the last. */
+/** Finds keys that occur twice in one object of a valid JSON text; a parser keeps only the last occurrence. */
 function repeatedKeys(text: string, at: string): readonly ReadProblem[] {
   const found: ReadProblem[] = [];
   const around: Set<string>[] = [];

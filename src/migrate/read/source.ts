@@ -11,9 +11,9 @@ export interface V2Source {
   readonly path: JsonPath;
   /** Name of the source's node in the flow; null outside flows. */
   readonly label: string | null;
-  /** `asset`: the request of POST /assets. */
+  /** `asset`: a request or response of POST /assets. */
   readonly is: "generation" | "asset";
-  /** Resolves an expression in this body; only in a flow. */
+  /** Resolves an expression in this body; null outside flows. */
   readonly resolve: ((target: Target) => Resolved) | null;
 }
 
@@ -30,7 +30,7 @@ export interface ReadProblem {
   readonly at: string;
   /** Path of the invalid value within the document; null if there is none. */
   readonly path: JsonPath | null;
-  /** Line number from 1, if the text is known. */
+  /** Line number from 1; null if the text is not known. */
   readonly line: number | null;
   readonly column: number | null;
   readonly message: string;
@@ -54,7 +54,7 @@ export function readProblem(code: string, at: string, path: JsonPath | null, mes
   return { code, at, path, line: null, column: null, message };
 }
 
-/** A document without bodies, because it cannot be read. */
+/** The result for a document that cannot be read. */
 export function unreadable(code: string, message: string, position: Position = { line: 1, column: 1 }): ReadBodies {
   const problem = { ...readProblem(code, "the document", null, message), ...position };
   return { format: "none", left: [], sources: [], problems: [problem], locate: null };

@@ -1,4 +1,4 @@
-/** A part of a text: literal, or an expression of an automation flow. */
+/** A part of a text: literal text, or an expression of an automation flow. */
 export type TextPart = string | { readonly expression: string };
 
 /** Matches text that is only `{image_asset_id}`; single braces inside text are literal. */
@@ -6,7 +6,7 @@ const SINGLE = /^\s*\{([A-Za-z_][\w.-]*)\}\s*$/;
 /** Matches text that is only `${name}`. */
 const DOLLAR = /^\s*\$\{([A-Za-z_][\w.-]*)\}\s*$/;
 
-/** True for text that contains, or is, a template. */
+/** True for text that contains a template. */
 export function isTemplate(value: unknown): value is string {
   return typeof value === "string" && (nextTemplate(value, 0) !== null || SINGLE.test(value) || DOLLAR.test(value));
 }
@@ -27,7 +27,7 @@ export function textParts(value: string): readonly TextPart[] {
   return parts;
 }
 
-/** Finds the next `{{ … }}` from a position on, in linear time however many braces are left open. */
+/** Finds the next `{{ … }}` at or after a position, in linear time even if many braces are never closed. */
 function nextTemplate(text: string, from: number): { readonly start: number; readonly end: number } | null {
   const start = text.indexOf("{{", from);
   const close = start < 0 ? -1 : text.indexOf("}}", start + 2);

@@ -22,7 +22,7 @@ const OUTCOME: Readonly<Record<Outcome, string>> = {
 };
 
 const INTRODUCTION =
-  "The result for each body (request) of the v2 document. The pipeline is in `pipeline.ts`; nothing was bought on v2 or v3.";
+  "This report lists the result for each body (request) of the v2 document. The pipeline is in `pipeline.ts`; nothing was bought on v2 or v3.";
 
 const HOW_TO_DECIDE =
   "Each point states what is uncertain, where it is in the v2 document, and the choices. Until you decide, the pipeline uses the marked choice. " +
@@ -63,7 +63,7 @@ function summary(report: MigrationReport): string {
     `| uploads that became files to supply | ${of("asset")} |`,
     `| bodies without a suitable v3 model (open) | ${of("open")} |`,
     `| media, prompts, shots and voices that no step uses | ${lossesOf(report).length} |`,
-    `| not migrated, because v2 itself would refuse it | ${problems.length} |`,
+    `| parts not migrated, because v2 itself would refuse them | ${problems.length} |`,
     `| jobs | ${steps.length} |`,
     `| points to decide | ${decisions.length} |`,
   ].join("\n");

@@ -32,7 +32,7 @@ function answerOf(entry: FieldEntry): Decision["answer"] {
   return about !== null && given && typeof value === "string" ? { about, key: value } : null;
 }
 
-/** Identifies a loss, however many list items or bodies share it. */
+/** A key for a loss, shared by all list items and bodies with the same loss. */
 export function lossKey({ field, why }: Pick<FieldEntry, "field" | "why">): string {
   return `${field.replace(/\[\d+\]/g, "[]")}: ${why ?? ""}`;
 }
@@ -63,13 +63,13 @@ export interface FieldEntry {
   readonly outcome: Outcome;
   /** v2's value; null if absent. */
   readonly value: Json;
-  /** Where it is used, as `step: field`, or null. */
+  /** Where the pipeline uses the value, as `step: field`; null if it does not. */
   readonly to: string | null;
-  /** v3's value, if it changed. */
+  /** The value in the pipeline, or null. */
   readonly newValue: Json;
-  /** Why it was changed, defaulted, dropped or left open. */
+  /** Why the field was changed, defaulted, dropped or left open. */
   readonly why: string | null;
-  /** Choices, starting with the one that the source currently uses. */
+  /** Choices; the source currently uses the first. */
   readonly choices: readonly string[];
   /** Set for media, a prompt, shot or voice that v2 used but the pipeline does not; the loss is open until accepted. */
   readonly isLost?: true;
@@ -82,18 +82,18 @@ export interface BodyReport {
   readonly at: string;
   readonly type: string;
   /**
-   * `migrated`: it has steps; `asset`: it is a file to supply; `open`: no v3 model is known for it; `refused`: v2
-   * itself would refuse it, see the problems.
+   * `migrated`: the body has steps; `asset`: it is a file to supply; `open`: no known v3 model accepts it; `refused`:
+   * v2 itself would refuse it, for the reasons in `problems`.
    */
   readonly status: "migrated" | "asset" | "open" | "refused";
-  /** Names of its steps, in execution order. */
+  /** Names of the body's steps, in execution order. */
   readonly steps: readonly string[];
   /** The steps that produce v2's outputs. */
   readonly outputs: readonly string[];
   /** The outputs that v2 would have produced. */
   readonly makes: { readonly kind: "image" | "video" | "audio" | "voice"; readonly count: number };
   readonly fields: readonly FieldEntry[];
-  /** The body itself, included if it is open or refused. */
+  /** The body itself if it is open or refused; otherwise null. */
   readonly body: Json;
 }
 
@@ -103,7 +103,7 @@ export interface Decision {
   /** Bodies and fields, such as `body 3: audio_start_ms`. */
   readonly where: readonly string[];
   readonly question: string;
-  /** Choices, starting with what the pipeline does now. */
+  /** Choices; the first describes what the pipeline does now. */
   readonly choices: readonly string[];
   /**
    * Set if an answer can be stored in the decisions file: a model or voice under its v2 slug or id in `map`, a loss in
@@ -141,7 +141,7 @@ export interface MigrationReport {
   readonly format: "body" | "list" | "lines" | "flow" | "none";
   readonly bodies: readonly BodyReport[];
   readonly steps: readonly MigratedStep[];
-  /** What to supply when the pipeline is run. */
+  /** Inputs to supply when the pipeline is run. */
   readonly inputs: readonly PipelineInput[];
   readonly decisions: readonly Decision[];
   readonly problems: readonly MigrationProblem[];
@@ -156,7 +156,7 @@ export interface MigrationReport {
 export interface StepPriceReport {
   readonly step: string;
   readonly model: string | null;
-  /** US dollars as a decimal string; null if the service cannot quote it in advance. */
+  /** US dollars as a decimal string; null if the service cannot quote the step in advance. */
   readonly usd: string | null;
   /**
    * `quoted`: for exactly this input; `provisional`: with placeholders for media that do not exist yet; `unquotable`:
@@ -167,12 +167,12 @@ export interface StepPriceReport {
 }
 
 export interface PriceReport {
-  /** The service that priced it. */
+  /** The service that priced the pipeline. */
   readonly service: string;
   readonly steps: readonly StepPriceReport[];
   /** Sum of the known prices, in US dollars as a decimal string; null if none is known. */
   readonly min: string | null;
-  /** Null if a job has no price in advance. */
+  /** The same sum as `min`; null if a job has no price in advance. */
   readonly max: string | null;
   readonly why: string | null;
 }

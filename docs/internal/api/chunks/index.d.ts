@@ -83,7 +83,7 @@ declare const verdicts: {
     readonly step: "continues";
     readonly retried: false;
     readonly meaning: "definite";
-    readonly job: "no job was created; the next request keeps the attempt and its key";
+    readonly job: "no job was created; the next request uses the same attempt and key";
     readonly hold: "released";
     readonly pause: "funds";
   };
@@ -92,7 +92,7 @@ declare const verdicts: {
     readonly step: "continues";
     readonly retried: false;
     readonly meaning: "unknown";
-    readonly job: "the job may exist; the next request keeps the attempt and its key";
+    readonly job: "the job may exist; the next request uses the same attempt and key";
     readonly pause: "funds";
   };
   readonly "out of scope": {
@@ -100,7 +100,7 @@ declare const verdicts: {
     readonly retried: false;
     readonly meaning: "refuses the caller";
     readonly pause: "credentials";
-    readonly job: "no job was created; the next request keeps the attempt and its key";
+    readonly job: "no job was created; the next request uses the same attempt and key";
     readonly hold: "released";
   };
   readonly "caller refused": {
@@ -109,7 +109,7 @@ declare const verdicts: {
     readonly retried: false;
     readonly meaning: "refuses the caller";
     readonly pause: "credentials";
-    readonly job: "the job may exist; the next request keeps the attempt and its key";
+    readonly job: "the job may exist; the next request uses the same attempt and key";
   };
   readonly limited: {
     readonly meaning: "transient";
