@@ -221,11 +221,11 @@ export default pipeline("still", { input: z.object({}),
   const options = { cwd, env: service.env };
   const known =
     "still: sent once to fal (fal.image:flux); it is unknown whether anything was made or charged: socket hang up; up to $0.05 stays reserved. " +
-    "Check your account at fal, then pass the file that it made, or none: showrunner adopt x still <file|none>";
+    "Check your account at fal, then pass the file that the request made, or none: showrunner adopt x still <file|none>";
   const run = await cli(["run", path, "--id", "x", "--budget", "1"], options);
   expect(run.code, run.stderr).toBe(3);
   expect(run.stderr.split(known)).toHaveLength(3);
-  expect(run.stderr).not.toMatch(/still runs|jobs that it may have created/);
+  expect(run.stderr).not.toMatch(/still runs|jobs that the step may have created/);
   const shown = await cli(["show", "x"], options);
   expect(shown.stdout).toContain(known);
   const asked = await cli(["adopt", "x", "still"], options);

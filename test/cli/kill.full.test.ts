@@ -148,7 +148,7 @@ describe("a run with every kind of step, killed repeatedly", () => {
         continue;
       }
       // Two kills during the chat: whether to ask, and perhaps pay, once more is a person's decision. Resuming is that.
-      if (outcome.status === "paused" && outcome.message?.includes("To ask once more, resume the run")) continue;
+      if (outcome.status === "paused" && outcome.message?.includes("To send the request once more, resume")) continue;
       const after = spent();
       const { lastSeq = 0 } = (await journal.store.run(id)) ?? {};
       for (const lease of leases) expect(await takenAfter(journal.store, id, lease)).toBeLessThan(lease.expiresAt);

@@ -33,7 +33,7 @@ test("resume with a mistyped secret pauses as credentials with exit 3; the right
   expect(refused.code, refused.stderr).toBe(3);
   expect(refused.stderr).toMatch(/credentials: .*does not accept key test \(UNAUTHORIZED/);
   expect(refused.stderr).toMatch(
-    /Next: .*showrunner resume x[\s\S]*with SHOWRUNNER_API_KEY set to a key that the service accepts/,
+    /Next: .*showrunner resume x[\s\S]*first set SHOWRUNNER_API_KEY to a key that the service accepts/,
   );
   expect(JSON.parse((await cli(["show", "x", "--json"], { cwd, env })).stdout).pause.reason).toBe("credentials");
   const done = await cli(["resume", "x"], { cwd, env: service.env });

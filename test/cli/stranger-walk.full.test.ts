@@ -50,7 +50,7 @@ walk("a storyboard of 12 shots", {}, () => {
   });
 
   test("a take that is rejected: the run fails for that reason, and the command below it requests the approval again", async () => {
-    await me.types(me.copies(/see what it shows with: (.*)\)/), 3);
+    await me.types(me.copies(/see the results with: (.*)\)/), 3);
     await me.pastes(/^showrunner reject film hero\/pick/, 1);
     expect(me.screen).toContain("hero/pick failed: rejected");
     await me.pastes(/--rerun-failed/, 2);

@@ -14,7 +14,7 @@ export interface CatalogModel {
   readonly inputSchema: JsonSchema;
   readonly outputSchema: JsonSchema;
   /**
-   * `retired`: the model no longer exists, see `replacedBy`. `unsupported`: it exists, but not at this service yet.
+   * `retired`: the model no longer exists; see `replacedBy`. `unsupported`: the service does not offer it yet.
    * `unknown`: it makes something that this version does not know.
    */
   readonly state: "live" | "retired" | "unsupported" | "unknown";
@@ -24,8 +24,8 @@ export interface CatalogModel {
 }
 
 /**
- * Problem code for an input that fits no row of its model's table, but would fit if schema defaults did not count as
- * given. The service does not publish whether they count, so an estimate decides.
+ * Problem code for an input that matches a row of the model's combination table only if fields set by schema defaults
+ * are ignored. The service does not document whether such fields count, so an estimate decides.
  */
 export const BY_DEFAULT = "combination-by-default";
 

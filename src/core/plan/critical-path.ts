@@ -23,7 +23,7 @@ export function criticalPath(plan: Plan, durationMs: DurationMs): CriticalPath {
   return { path, lengthMs: first === undefined ? 0 : lengths.get(first.path)! };
 }
 
-/** Length of the longest chain that starts with each step, in milliseconds, by path. Longer ones should start first. */
+/** Length in milliseconds of the longest chain from each step on, by path. Longer chains should start first. */
 export function chainLengths({ steps }: Plan, durationMs: DurationMs): ReadonlyMap<string, number> {
   const lengths = new Map<string, number>();
   const after = new Map<string, number>();

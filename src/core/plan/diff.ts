@@ -59,8 +59,8 @@ export interface PlanDiff {
 }
 
 /**
- * Compares plans by path and fingerprint. A step whose request is identical, but whose name is new, counts as renamed,
- * and so do steps that change only by using it. Policies (attempts, maxCost, keep) are ignored.
+ * Compares plans by path and fingerprint. A step with an identical request but a new name counts as renamed, not as
+ * changed. The steps that use it do not count as changed either. Policies (attempts, maxCost, keep) are ignored.
  */
 export function diffPlans(before: Plan, after: Plan): PlanDiff {
   const was = byPath(before);
@@ -150,15 +150,15 @@ function isSame(before: Json | undefined, after: Json | undefined): boolean {
   return before !== undefined && after !== undefined && fingerprint(before) === fingerprint(after);
 }
 
-/** Members of a value. Null for a scalar, and for a reference, because that is compared as a whole. */
+/** Members of a value. Null for a scalar and for a reference, because references are compared as a whole. */
 function membersOf(value: Json | undefined) {
   if (typeof value !== "object" || value === null || isReference(value)) return null;
   return { isList: Array.isArray(value), members: new Map<string, Json>(Object.entries(value)) };
 }
 
 /**
- * Returns these steps and all steps that use them, directly or indirectly. An expansion counts as using the steps that
- * it was planned into, because it finishes when they do.
+ * Returns these steps and all steps that use them, directly or indirectly. An expansion counts as a user of the steps
+ * that it adds, because it finishes when they do.
  */
 export function withDependents(steps: readonly PlanStep[], paths: Iterable<string>): ReadonlySet<string> {
   const found = new Set(paths);
@@ -194,7 +194,7 @@ export function outerPaths(path: string): readonly string[] {
   return segments.slice(1).map((_, index) => segments.slice(0, segments.length - 1 - index).join("/"));
 }
 
-/** The parts that enclose a path and have budgets of their own, innermost first. */
+/** The parts of the plan that enclose a path and have their own budget, innermost first. */
 export function groupsAround({ groups = {} }: Pick<Plan, "groups">, path: string): readonly string[] {
   return outerPaths(path).filter((prefix) => Object.hasOwn(groups, prefix));
 }

@@ -75,11 +75,11 @@ type VersionedFunction = { readonly version: string } & (
   | { readonly kind: "expand"; readonly expand: (value: Json) => Draft }
 );
 
-/** What a function predicts about the film and audio it will make. */
+/** A function's prediction about the film or audio that it will make. */
 export interface Foreseen {
   /** Duration in seconds; null if unknown. */
   readonly seconds: number | null;
-  /** A warning to show before the run is paid; null if there is none. */
+  /** A warning to show before anything is paid for; null if there is none. */
   readonly warning?: string | null;
   /** Why the function will certainly fail, and the field at fault. The plan is then refused. Null if it may succeed. */
   readonly problem?: { readonly field: string; readonly message: string } | null;
@@ -105,7 +105,7 @@ export interface DraftReference {
   };
 }
 
-/** An owned asset, with its kind as the author states it. */
+/** An asset that the account owns, with the kind that the author states. */
 export interface DraftAsset {
   readonly $asset: { readonly assetId: string; readonly kind: MediaKind };
 }
@@ -141,7 +141,7 @@ export interface JobDraft extends DraftStepBase {
   readonly policy: StepPolicy;
   /** Seed that is used if the model has the field `seed` and the input does not set it. */
   readonly seed: number | null;
-  /** True if the seed was edited for this run: then only the input decides whether there is a seed, and which. */
+  /** True if an edit of this run set or removed the input's seed. No seed is then added to the input. */
   readonly isSeedEdited?: true;
 }
 
@@ -243,7 +243,7 @@ export interface Recorded {
   readonly onFailure: FailurePolicy | null;
 }
 
-/** What a pipeline records for an input, before this is checked against files and models. */
+/** What a pipeline records for an input, before the steps are checked against files and models. */
 export interface Draft extends Recorded {
   readonly pipeline: string;
   /** The run's title, set by the pipeline; absent if it sets none. */

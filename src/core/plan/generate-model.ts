@@ -35,7 +35,7 @@ export interface SpeechModel extends ModelBase {
 
 export type GenerateModel = ImageModel | VideoModel | SpeechModel;
 
-/** Optional information in an answer besides its media, such as its cost, by the provider's name. */
+/** Optional information in a response besides its media, such as its cost, by provider name. */
 interface AnswerBase {
   readonly providerMetadata?: object | undefined;
 }
@@ -57,10 +57,10 @@ export type VideoData =
   | { readonly type: "url"; readonly url: string; readonly mediaType: string }
   | { readonly type: "base64"; readonly data: string; readonly mediaType: string }
   | { readonly type: "binary"; readonly data: Uint8Array; readonly mediaType: string }
-  /** The media were uploaded to a place that the caller named. We never name such a place. */
+  /** The media were uploaded to a destination that the caller chose. Showrunner never chooses a destination. */
   | { readonly type: "uploaded"; readonly mediaType: string };
 
-/** The answer to a start. `operation`: JSON that only the provider understands. */
+/** The response to a request that starts work. `operation`: JSON that only the provider understands. */
 export interface StartAnswer extends AnswerBase {
   readonly operation: unknown;
 }

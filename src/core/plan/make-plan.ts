@@ -28,7 +28,7 @@ export function checkQuorum(step: PlanStep, { report, facts }: Planning): void {
   const used = traitsOf(step).uses;
   const isOpen = used.some(({ output, step }) => output === "all" && !Number.isFinite(facts(step)?.outputs ?? 1));
   if (policy.quorum <= used.length || isOpen) return;
-  const message = `onFailure asks for ${policy.quorum} results, but the step uses only ${used.length}; use quorum(n) with n of at most ${used.length}`;
+  const message = `onFailure requires ${policy.quorum} results, but the step uses only ${used.length}; use quorum(n) with n at most ${used.length}`;
   report("bad-option", "onFailure", message);
 }
 
@@ -37,7 +37,7 @@ export function checkReturnedQuorum(policy: FailurePolicy, returns: Plan["return
   if (typeof policy !== "object") return [];
   const returned = referencesIn(returns);
   if (policy.quorum <= returned.length || returned.some(({ output }) => output === "all")) return [];
-  const message = `onFailure asks for ${policy.quorum} results, but the pipeline returns only ${returned.length}`;
+  const message = `onFailure requires ${policy.quorum} results, but the pipeline returns only ${returned.length}; lower the quorum`;
   return [{ code: "bad-option", step: null, field: "onFailure", message }];
 }
 
@@ -55,7 +55,7 @@ const isDoubt = ({ code }: Problem) => code === BY_DEFAULT;
 
 export type PlanOutcome =
   | ({ readonly ok: true } & Made)
-  /** `doubted`: set if all problems have {@link BY_DEFAULT}; the plan as it is if an estimate disproves them all. */
+  /** `doubted`: the plan to use if an estimate disproves all problems; set if all have the code {@link BY_DEFAULT}. */
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly doubted?: Made };
 
 /** Plans a draft against models and files. Returns a plan, or all problems of the draft and the plan. Deterministic. */
@@ -94,7 +94,7 @@ interface Found {
   readonly problems: Problem[];
   /** Facts of the steps planned so far; new facts are added here. */
   readonly facts: Pick<Map<string, StepFacts>, "get" | "set">;
-  /** The steps outside an expansion; inputs inside the expansion can refer to fields of their inputs. */
+  /** The steps outside the expansion. Inputs inside the expansion can refer to input fields of these steps. */
   readonly around?: readonly PlanStep[];
 }
 
@@ -152,7 +152,7 @@ function draftOf(input: Json): DraftJson {
   return mapRecord(input as { readonly [key: string]: Json }, draftOf);
 }
 
-/** Path of the takes that a step belongs to. They are declared together, so their problems are reported once. */
+/** Path of the group that a take belongs to; null for other steps. A group's problems are reported once. */
 function takesOf(step: DraftStep): string | null {
   const isTake = "seed" in step && step.seed !== null;
   return isTake ? step.path.slice(0, step.path.lastIndexOf("/")) : null;
@@ -186,7 +186,7 @@ function completeReturns(
   return complete(returns, "returns") as Plan["returns"];
 }
 
-/** The draft's uploads, to be measured by the caller. */
+/** The files that the draft uploads. The caller measures them. */
 export function filesOf(draft: Draft): readonly DraftFile[] {
   const found: DraftFile[] = [];
   for (const step of draft.steps) for (const file of kindOf(step).files(step)) found.push(file);
@@ -229,7 +229,7 @@ export function* planExpansionStepwise(
   const report: Planning["report"] = (code, field, message, more) =>
     void problems.push({ code, step: step.path, field, message, ...more });
   if (drafted.steps.length > step.maxSteps) {
-    report("too-many-steps", null, `adds ${drafted.steps.length} steps, but maxSteps is ${step.maxSteps}`);
+    report("too-many-steps", null, `adds ${drafted.steps.length} steps, but maxSteps is ${step.maxSteps}; raise it`);
   }
   const steps = yield* planSteps(drafted, context, { problems, facts, around: plan.steps });
   const planning: Planning = { ...context, facts: factsOfStep, report };
@@ -245,7 +245,7 @@ export function* planExpansionStepwise(
   return problems.length === 0 ? { ok: true, ...grown } : { ...wrong, doubted: grown };
 }
 
-/** What planning an expansion needs to know about the steps around it. */
+/** Facts about the plan's other steps that are needed to plan an expansion. */
 interface Surroundings {
   readonly facts: ReadonlyMap<string, StepFacts>;
   /** Steps whose results a local function reads. */
@@ -303,7 +303,7 @@ function bindReturned(
   return bound;
 }
 
-/** Reports steps inside an expansion that use a step which itself waits for the expansion. */
+/** Reports steps inside an expansion that use a step that waits for the expansion. */
 function circles(
   { path }: ExpandingStep,
   steps: readonly PlanStep[],

@@ -3,8 +3,8 @@ import canonicalize from "canonicalize";
 import type { Json } from "./plan.ts";
 
 /**
- * Converts a parsed input to JSON for the journal: dates to ISO text, big integers to digits. Drops values that have no
- * form in JSON.
+ * Converts a parsed input to JSON for the journal: dates to ISO text, big integers to digits. Drops values that JSON
+ * cannot represent.
  */
 export function plainJson(value: unknown): Json {
   const seen = new Set<object>();
@@ -52,7 +52,7 @@ export function fingerprint(value: Json): string {
   return `f1_${hash("sha256", canonicalText(value))}`;
 }
 
-/** Sorts the keys and uses JSON's own writer where it suffices: it is fast, and every step and result is hashed. */
+/** Returns canonical JSON. Uses `JSON.stringify` if it suffices, because it is faster. */
 function canonicalText(value: Json): string {
   const copy = inOrder(value);
   return (copy === UNORDERED ? canonicalJson(value) : JSON.stringify(copy)) ?? "null";
@@ -92,8 +92,8 @@ function sorted(names: string[]): string[] {
 }
 
 /**
- * Canonical JSON (RFC 8785); undefined for what JSON omits. A lone surrogate, which occurs where text was cut inside an
- * emoji, has no form in the standard and is written as its escape.
+ * Canonical JSON (RFC 8785); undefined for values that JSON omits. A lone surrogate, which occurs where text was cut
+ * inside an emoji, is written as an escape, because the standard does not allow it.
  */
 export function canonicalJson(value: unknown): string | undefined {
   try {

@@ -11,8 +11,8 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 export type Yield = FileKind | "voice" | "value";
 
 /**
- * A reference to another step's result inside a planned input: `{ "$ref": … }`. `as` says what replaces it: `asset` → a
- * media reference, `voice` → a voice id, `upload` → a media reference to an uploaded file, `value` → the value itself.
+ * A reference to another step's result inside a planned input: `{ "$ref": … }`. `as` determines what replaces it:
+ * `asset`: a media reference, `voice`: a voice id, `upload`: an uploaded file, `value`: the value itself.
  */
 export type Reference = {
   readonly $ref: {
@@ -30,14 +30,14 @@ export type Reference = {
 /** The policy for the other steps when a step fails; see {@link Plan.onFailure} and {@link StepPolicy.onFailure}. */
 export type FailurePolicy = "continue" | "failFast" | { readonly quorum: number };
 
-/** When a step runs. If the condition does not hold, the step is skipped, and so are all steps that use it. */
+/** When a step runs. If the condition is not met, the step is skipped, and so are all steps that use it. */
 export type Condition =
   | { readonly ref: Reference["$ref"]; readonly is: "truthy" | "falsy" }
   | { readonly ref: Reference["$ref"]; readonly equals: Json }
-  /** Holds if that step failed (not if it was skipped); with `code`, only if it failed with this code. */
+  /** Met if the `failed` step failed (not if it was skipped); with `code`, only if it failed with this code. */
   | { readonly failed: string; readonly code?: string };
 
-/** Code of a step that inspected an output and rejected it. Only this code justifies paying for another output. */
+/** Failure code of a step that inspected and rejected an output. Only this code justifies paying for another output. */
 export const NOT_ACCEPTED = "NOT_ACCEPTED";
 
 /** Settings that change how a step runs. They do not change its request, so its fingerprint excludes them. */
@@ -54,7 +54,7 @@ export interface StepPolicy {
    * references exist; missing results are dropped from their lists. Absent: the pipeline's policy.
    */
   readonly onFailure?: FailurePolicy;
-  /** False: the step runs even if no root that depends on it can still succeed. Absent: such a step is skipped. */
+  /** False: the step runs even if its result can no longer be used. Absent: such a step is skipped. */
   readonly prune?: false;
   /** The statement in which the person whose voice is cloned consents; included in manifests. */
   readonly consent?: string;
@@ -99,19 +99,19 @@ export interface UploadStep extends StepBase {
 }
 
 /**
- * A request to a chat model, executed at least once. The service has no idempotency keys for chats and keeps no answer,
- * so a crash may cost another request. Requires `maxCostMicros`, in the step or for the run.
+ * A request to a chat model, executed at least once. The service has no idempotency keys for chats and stores no
+ * responses, so a crash may cost another request. Requires `maxCostMicros`, for the step or for the run.
  */
 export interface ChatStep extends StepBase {
   readonly kind: "chat";
   readonly model: string;
   /** Request body without `model`: `messages` and the service's other fields, with {@link Reference}s to values. */
   readonly input: Json;
-  /** JSON Schema that the answer must match; null: the answer is its text. */
+  /** JSON Schema that the answer must match; null if the answer is plain text. */
   readonly schema: Json | null;
   /** How many times an answer that does not match the schema may be sent back for repair. */
   readonly repairs: number;
-  /** True if the request is sent only once, and fails if unanswered: it may be charged. Absent: it may be repeated. */
+  /** True if an unanswered request is never repeated, because it may have been charged. Absent: it may be repeated. */
   readonly once?: true;
   readonly yields: "value";
   readonly policy: StepPolicy;
@@ -158,7 +158,7 @@ export interface GenerateStep extends StepBase {
 export interface ApproveStep extends StepBase {
   readonly kind: "approve";
   readonly shows: readonly Reference[];
-  /** True if the person picks one of the shown results. References to the step then stand for that result. */
+  /** True if the person picks one of the shown results. References to the step then resolve to that result. */
   readonly choose: boolean;
   readonly message: string | null;
   readonly yields: Yield;
@@ -166,17 +166,17 @@ export interface ApproveStep extends StepBase {
   readonly parts?: readonly string[];
 }
 
-/** A choice among results, by order or by a scoring function. References to the step stand for the chosen result. */
+/** A choice among results, by order or by a scoring function. References to the step resolve to the chosen result. */
 export interface PickStep extends StepBase {
   readonly kind: "pick";
   readonly among: readonly Reference[];
   readonly by: "first" | "score";
-  /** Version of the scoring function, as for a task; null for `first`. */
+  /** Version of the scoring function, which the author changes like a task's version; null for `first`. */
   readonly version: string | null;
   readonly yields: Yield;
   /** Set if each candidate is made only if the previous candidate failed. Absent: all candidates are made. */
   readonly second?: SecondChoice;
-  /** As in {@link StepPolicy}; absent: the pipeline's. */
+  /** As in {@link StepPolicy}; absent: the pipeline's policy. */
   readonly onFailure?: "continue" | "failFast";
 }
 
@@ -188,7 +188,7 @@ export interface SecondChoice {
   readonly afterModeration: boolean;
   /** How long the service may be unavailable before the next option starts, in milliseconds. Null: the run waits. */
   readonly awayMs: number | null;
-  /** True if the last option is the previous one with a rewritten prompt, which starts only after moderation. */
+  /** True if the last option repeats the previous one with a rewritten prompt after moderation has refused it. */
   readonly rewrites?: true;
   /** Options that cannot be made at all and are not in the plan. */
   readonly out: readonly { readonly option: string; readonly reason: string }[];
@@ -199,7 +199,7 @@ export interface ExpandStep extends StepBase {
   readonly kind: "expand";
   readonly on: Reference;
   readonly maxSteps: number;
-  /** Version of the function, as for a task. */
+  /** Version of the function, which the author changes like a task's version. */
   readonly version: string;
   /** Kind of the items in the result list; null if not declared. */
   readonly yields: Yield | null;
@@ -207,7 +207,7 @@ export interface ExpandStep extends StepBase {
   readonly maxCostMicros: number | null;
 }
 
-/** What a step asks a person. */
+/** A decision that a step requests from a person. */
 export type Decision = Pick<ApproveStep, "path" | "shows" | "choose" | "message" | "parts">;
 export type ExpandingStep = Omit<ExpandStep, "kind">;
 export type SubmittingStep = Omit<JobStep, "kind">;
@@ -215,7 +215,7 @@ export type SubmittingStep = Omit<JobStep, "kind">;
 /** A step of a plan, by `kind`. */
 export type PlanStep = JobStep | UploadStep | ChatStep | TaskStep | GenerateStep | ApproveStep | PickStep | ExpandStep;
 
-/** A local file, measured when planned. */
+/** A local file, measured when the plan is made. */
 export interface FileFacts {
   /** Absolute path at the time of planning; for a download or for bytes, the path of our copy. */
   readonly path: string;

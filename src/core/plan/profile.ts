@@ -54,7 +54,7 @@ export function editedFields(edits: StepEdits | undefined, path: string): readon
   return edited === undefined ? [] : [...Object.keys(edited.set), ...edited.without];
 }
 
-/** Changes on top of a run's drafts: its profile, then its edits. */
+/** Changes that are applied to a run's drafts: first the profile, then the texts, then the edits. */
 export interface Overlay {
   readonly profile?: AppliedProfile | null | undefined;
   readonly edits?: StepEdits | undefined;
@@ -118,7 +118,7 @@ export function profileProblems(
   const unknownModels = modelPlaces(profile).flatMap(([field, id]): readonly Problem[] => {
     if (catalog.model(id) !== null) return [];
     const models = [...catalog.ids()];
-    const message = `the service has no model ${id}; ${didYouMean(id, models) ?? "list them with: showrunner models list"}`;
+    const message = `the service has no model ${id}; ${didYouMean(id, models) ?? "list the models with: showrunner models list"}`;
     return [{ code: "unknown-model", step: null, field: `${at}.${field}`, message, allowed: suggest(id, models) }];
   });
   return [...unknownSteps, ...unknownModels];

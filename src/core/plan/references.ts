@@ -28,8 +28,8 @@ function visit(value: Json, take: (ref: Ref) => void): void {
 }
 
 /**
- * Replaces every reference in a planned input by the result of `lookup`. If the reference is to all outputs, a list
- * spreads into the enclosing list. An undefined result is dropped from its list or record.
+ * Replaces every reference in a planned input with the result of `lookup`. The list for a reference to all outputs is
+ * spread into the enclosing list. An undefined result is dropped from the list or record that contains it.
  */
 export function resolveInput(input: Json, lookup: (ref: Ref) => Json | undefined): Json {
   return resolve(input, lookup) ?? null;

@@ -56,7 +56,7 @@ export function hasNext({ choice, at }: Option): boolean {
   return at < choice.second.options.length - 1;
 }
 
-/** True if the next option starts when this option is late. A rewritten prompt would not help against a slow job. */
+/** True if the next option starts when this one is late. False if the next one only rewrites the prompt. */
 export function givesWay(option: Option): boolean {
   return hasNext(option) && option.choice.second.rewrites !== true;
 }
@@ -127,7 +127,7 @@ export class OptionsOut {
 }
 
 /**
- * Steps that another step repeats with only the prompt changed, innermost first; a problem of both is reported once.
+ * Steps that another step repeats with only the prompt changed, innermost first. A problem in both is reported once.
  */
 export function rewrittenIn({ steps }: Pick<Draft, "steps">): readonly string[] {
   const picks = steps.filter((step) => step.kind === "pick" && step.second?.rewrites === true);

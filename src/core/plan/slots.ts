@@ -6,7 +6,7 @@ export interface JobLimits {
   readonly total: number;
   /** Limits per model, and per provider, such as `fal`. */
   readonly perModel: { readonly [model: string]: number };
-  /** Limits for `image`, `video`, `audio` and `chat`, whoever makes them, and for local functions (`task`). */
+  /** Limits for `image`, `video`, `audio` and `chat` over all providers, and for local functions (`task`). */
   readonly perModality: { readonly [modality: string]: number };
 }
 
@@ -64,7 +64,7 @@ export class Slots {
   }
 }
 
-/** The slots that a step occupies while it runs, with their numbers. */
+/** The kinds of slots that a step occupies while it runs, each with its limit. */
 export function slotsOf(
   step: PlanStep,
   { total, perModel, perModality }: JobLimits,

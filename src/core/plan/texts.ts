@@ -54,13 +54,13 @@ export function placesOf(steps: readonly PlanStep[], texts: readonly TextChange[
   return found;
 }
 
-/** Text that occurs in a job's input and again in a local function's. Both occurrences are literals. */
+/** Text that occurs in a job's input and again in a local function's input. Both occurrences are literals. */
 export interface RepeatedText extends Omit<SameText, "isLocal"> {
   /** The job, and the field of its input. */
   readonly of: { readonly step: string; readonly field: string };
 }
 
-/** The first place in each local function's input that repeats a text of a job's input, as captions may do. */
+/** The first place in each local function's input that repeats text from a job's input, as captions may do. */
 export function repeatedTexts(steps: readonly DraftStep[]): readonly RepeatedText[] {
   const asked = new Map<string, RepeatedText["of"]>();
   for (const step of steps) {

@@ -24,7 +24,7 @@ export function providerPromise(of: {
   return declaredOf(of.provider).startKey === undefined ? "found again" : "keyed";
 }
 
-/** The charge that an answer reports, in micro-dollars; null if it reports none or an invalid amount. */
+/** The charge that a response reports, in micro-dollars; null if it reports no charge or an invalid amount. */
 export function chargedMicros(provider: string, metadata: unknown): number | null {
   const found = declaredOf(provider).cost?.at.reduce(fieldOf, metadata);
   const usd = typeof found === "string" && /^\d+(\.\d+)?$/.test(found) ? Number(found) : found;

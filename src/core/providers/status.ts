@@ -1,24 +1,24 @@
 import { own } from "../kit/own.ts";
 
-/** The HTTP answer to a package's status request, before the package interprets it. */
+/** The HTTP response to a package's status request, before the package interprets it. */
 export interface StatusReply {
-  /** Null: no answer came. */
+  /** Null if there was no response. */
   readonly httpStatus: number | null;
-  /** Parsed JSON; undefined if the answer is not JSON, or is too large for a status. */
+  /** Parsed JSON; undefined if the response is not JSON, or is too large for a status. */
   readonly body: unknown;
 }
 
 interface DeclaredStatus {
   /** True if the package reports a failed status request as an error of the work; checked against the package. */
   readonly hidesFailures?: true;
-  /** What the provider itself says about the work; null for an answer in none of the forms that it documents. */
+  /** Returns the work's status according to the provider; null if the provider does not document such a response. */
   readonly read: (reply: StatusReply) => "pending" | "failed" | "completed" | null;
   readonly source: string;
 }
 
 /**
  * Packages whose work is polled, by the first part of the provider's name. @ai-sdk/google and @ai-sdk/google-vertex
- * share that part, and both read the operations of Google's APIs in the same way.
+ * share the entry `google`, because they read the operations of Google's APIs in the same way.
  */
 export const STATUS_CALLS: { readonly [provider: string]: DeclaredStatus } = {
   fal: {
@@ -87,7 +87,7 @@ const FAL_ENDS: ReadonlySet<unknown> = new Set([
   "client_cancelled",
 ]);
 
-/** Reads fal's answer. Once the work has failed, the URL of its result returns the error of the model or the queue. */
+/** Reads fal's response. Once the work has failed, its result URL returns the error from the model or the queue. */
 function readFal({ httpStatus, body }: StatusReply) {
   if (isOk(httpStatus)) return typeof fieldOf(fieldOf(body, "video"), "url") === "string" ? "completed" : null;
   const detail = fieldOf(body, "detail");
@@ -125,9 +125,9 @@ export function fieldOf(value: unknown, name: string): unknown {
 }
 
 /**
- * True if a package's `pending` or `error` is what the provider itself says about the work, in a form that the provider
- * documents. For a package that is not listed, an error counts as the specification says, unless the package's status
- * request was seen to fail. `reply`: the answer to that request; null if it could not be seen.
+ * True if a package's `pending` or `error` comes from a response in which the provider reports this state of the work.
+ * For a package that is not listed, an error is believed unless the package's status request visibly failed. `reply`:
+ * the response to the status request; null if it could not be observed.
  */
 export function isWordOfWork(provider: string, status: "pending" | "error", reply: StatusReply | null): boolean {
   const declared = own(STATUS_CALLS, provider) ?? null;
@@ -140,7 +140,7 @@ export function isWordOfWork(provider: string, status: "pending" | "error", repl
 export interface DeclaredProvider {
   /** The header whose value makes repeated requests execute once; only for requests that start work to be polled. */
   readonly startKey?: { readonly header: string; readonly source: string };
-  /** Where the provider's answer reports the charge: the keys in `providerMetadata` that lead to the US dollars. */
+  /** Where the provider's response reports the charge: the path in `providerMetadata` to the amount in US dollars. */
   readonly cost?: { readonly at: readonly string[]; readonly source: string };
 }
 

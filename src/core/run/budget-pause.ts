@@ -35,10 +35,10 @@ export function unagreed(state: RunState, asks: readonly AskedPrice[]): Pause {
   const limitMicros = ownLimitMicros(state) ?? 0;
   const sum = asks.reduce((micros, { costMicros }) => micros + costMicros, 0);
   const named = asks.slice(0, MOST_NAMED).map(({ step, costMicros }) => `${step} costs ${formatUsd(costMicros)} USD`);
-  const more = asks.length > MOST_NAMED ? ` and ${asks.length - MOST_NAMED} more, ${formatUsd(sum)} in all` : "";
+  const more = asks.length > MOST_NAMED ? `, and ${asks.length - MOST_NAMED} more (${formatUsd(sum)} USD in all)` : "";
   const requiredMicros = limitMicros + sum;
   const flag = planned.budgetTag === undefined ? "--budget" : "--agree";
-  const asked = `${named.join(", ")}${more}: the price was unknown when quote ${agreed!.quote} was accepted and is not part of its ${formatUsd(limitMicros)} USD.`;
+  const asked = `${named.join(", ")}${more}: the price was unknown when quote ${agreed!.quote} was accepted and is not part of the accepted ${formatUsd(limitMicros)} USD.`;
   const message = `${asked} To accept it: showrunner resume ${runId} ${flag} ${wholeCents(requiredMicros)}`;
   return { type: "run.paused", reason: "budget", message: ownText(message), requiredMicros, asks };
 }
@@ -69,7 +69,7 @@ export function overHeadroom(headroom: LimitHeadroom, path: string, holdMicros: 
       const spent = `${needs}, but ${formatUsd(committedMicros)} USD of the ${cap.title} is spent or reserved.`;
       const flag = ownText(`${before}${wholeCents(requiredMicros)}${after}`);
       const paused = { type: "run.paused", requiredMicros, flag } as const;
-      // What exceeds the whole cap will not fit on any later day either.
+      // A hold above the whole cap will not fit in a later period either.
       if (cap.endsAt === null || holdMicros > cap.capMicros) {
         const message = ownText(`${spent} Resume with a higher ${cap.what}: ${before}USD${after}.`);
         return { ...paused, reason: "budget", message };

@@ -3,7 +3,7 @@ import { stepKinds } from "../plan/index.ts";
 import type { Json, PlanStep } from "../plan/plan.ts";
 
 /**
- * Work that a step itself does, apart from paid requests and people's decisions; the effect for its kind performs it.
+ * Work of the step kinds that need no paid request and no person. The engine has an effect for each of these kinds.
  * `input`: the resolved input, with media as `{ $file: { sha256, contentType } }`; null if there is none.
  */
 type OwnWork = {
@@ -16,14 +16,14 @@ type OwnWork = {
 
 type Apart = "job" | "chat" | "generate" | "approve";
 
-/** Work for the engine. Its outcome comes back as events. */
+/** Work for the engine. The engine reports the outcome as events. */
 export type Command =
   | {
       readonly type: "quote";
       readonly step: string;
       readonly attempt: number;
       readonly model: string;
-      /** The input. If only existing media are to be checked, it also refers to outputs that do not exist yet. */
+      /** The resolved input. To check only the existing media, it may also refer to outputs that do not exist yet. */
       readonly input: Json;
     }
   | {
@@ -35,7 +35,7 @@ export type Command =
       readonly input: Json;
       /** True if an earlier send may already have created the job: only an acknowledgement then settles the submit. */
       readonly mayExist: boolean;
-      /** Set if the step has changed: the submit is re-sent only if its job may exist or cannot be looked for. */
+      /** Set if the step has changed: re-sent only if a search cannot rule out that the job already exists. */
       readonly isReplaced?: true;
     }
   | { readonly type: "follow"; readonly step: string; readonly attempt: number; readonly jobId: string }
@@ -73,7 +73,7 @@ export type Command =
   | { readonly type: "reuse"; readonly step: string; readonly fingerprint: string }
   | { readonly type: "place" };
 
-/** Returns a command's id within its run. The same work has the same id, so that it is never in progress twice. */
+/** Returns a command's id within its run. The same work has the same id, so that it is never executed twice at once. */
 export function commandId(command: Command): string {
   if (command.type === "place") return "place";
   const name = `${command.type}:${command.step}`;

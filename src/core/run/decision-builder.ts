@@ -60,7 +60,7 @@ export class DecisionBuilder implements Decision {
   readonly #asks: AskedPrice[] = [];
   readonly #groupMicros = new Map<string, number>();
   readonly #slots: Slots;
-  /** What the step that is being decided waits for, apart from events. */
+  /** Besides events, the reasons to decide the current step again. */
   waitsFor: StepWait = NO_WAIT;
 
   constructor(state: RunState, context: DecideContext, index: RunIndex) {
@@ -91,7 +91,7 @@ export class DecisionBuilder implements Decision {
     return !isBillAwaited(this, plan, this.#reserved);
   }
 
-  /** Returns whether the concurrency limits let the step start now. If not, it is decided again once they do. */
+  /** Returns whether the concurrency limits let the step start now. If not, it is decided again once a slot is free. */
   hasSlot(plan: PlanStep): boolean {
     if (this.isSlotFree(plan)) return true;
     this.waitsFor = { ...this.waitsFor, blockedBy: "slots" };
@@ -103,8 +103,8 @@ export class DecisionBuilder implements Decision {
   }
 
   /**
-   * Decides the step at every turn, because it waits for something other than its own events or those of the steps it
-   * uses.
+   * Decides the step again in every decision, because it waits for something other than events of its own or of the
+   * steps that it uses.
    */
   watch(): void {
     this.waitsFor = { ...this.waitsFor, isWatching: true };
@@ -135,7 +135,7 @@ export class DecisionBuilder implements Decision {
     this.waitsFor = NO_WAIT;
   }
 
-  /** Skips a step that can never start, even if no slot is free for it, because others wait for its end. */
+  /** Skips a step that can never start, even if no slot is free, because other steps wait for it to end. */
   skipIfImpossible(plan: PlanStep, step: StepState): void {
     const never = whyNever(this.state, plan);
     if (never !== null) this.skipOrFail(step, never.reason, never.skippedByCondition);
@@ -159,7 +159,7 @@ export class DecisionBuilder implements Decision {
     this.mayStart = mayStart;
   }
 
-  /** Pauses the run, unless new work is already barred: in that case work in flight is completed first. */
+  /** Pauses the run, unless new work is already barred: work in flight is then completed first. */
   pause(reason: PauseReason, message: string): void {
     if (this.mayStart) this.pauseNow(reason, message);
   }
@@ -245,7 +245,7 @@ export class DecisionBuilder implements Decision {
     this.waitsFor = { ...this.waitsFor, wakeAt: Math.min(this.waitsFor.wakeAt ?? at, at) };
   }
 
-  /** Decides the run again at this instant at the latest, whatever individual steps wait for. */
+  /** Ensures that the run is decided again at this time or earlier. */
   wakeNoLater(at: number): void {
     this.wakeAt = Math.min(this.wakeAt ?? at, at);
   }
@@ -288,7 +288,7 @@ export class DecisionBuilder implements Decision {
     }
   }
 
-  /** Returns the amount reserved for work that will soon be billed, perhaps for less. */
+  /** Returns the amount reserved for work that will soon be billed. The bills may be lower. */
   #inFlight(within: string): number {
     let sum = inFlightMicros(this.state, this.index.holding, within, this.context.notBefore);
     for (const { path, holdMicros } of this.#reserved) if (path.startsWith(within)) sum += holdMicros;
@@ -317,7 +317,7 @@ export interface DecideContext {
   readonly order: readonly PlanStep[];
   /** The ids of active commands. */
   readonly active: Pick<ReadonlySet<string>, "has" | "size">;
-  /** When commands may be retried, in epoch milliseconds; Infinity means not by this driver. */
+  /** When commands may be retried, in epoch milliseconds. Infinity: this driver does not retry the command. */
   readonly notBefore: ReadonlyMap<string, number>;
   /** Submits for which this driver certainly sent nothing. */
   readonly unsent?: ReadonlySet<string>;
@@ -326,13 +326,13 @@ export interface DecideContext {
   /** The age, in milliseconds, from which an unanswered submit is left to a person instead of being sent again. */
   readonly idempotencyWindowMs: number;
   readonly expected?: (step: PlanStep) => Expected;
-  /** True if late work is polled while the run is otherwise idle, because no process has to stay alive for it. */
+  /** True if late work is polled while the run is otherwise idle. A worker does so: no process has to stay alive. */
   readonly asksForLate?: boolean;
-  /** The headroom that other runs and the wallet leave for this run, if it is known to be short. */
+  /** The amounts that shared limits and the wallet still allow, if they are known to be low. */
   readonly headrooms?: readonly Headroom[];
 }
 
-/** Returns whether a submit has certainly not left this machine, and is not about to. */
+/** Returns whether a submit has certainly not left this machine, and is not about to be sent. */
 export function isUnsent(
   { unsent, active }: DecideContext,
   path: string,
@@ -348,11 +348,11 @@ export interface Decision {
   readonly commands: readonly Command[];
   /** When to decide again without a new event; null if only an event can change the decision. */
   readonly wakeAt: number | null;
-  /** When to poll for late work again, in an otherwise idle run. */
+  /** When to poll for late work again in an otherwise idle run. */
   readonly lateAt?: number | null;
 }
 
-/** What a step waits for before it is decided again, unless something happens to it or to the steps it uses. */
+/** Reasons to decide a step again, besides events on the step and on the steps that it uses. */
 interface StepWait {
   readonly blockedBy: "slots" | "money" | null;
   readonly wakeAt: number | null;

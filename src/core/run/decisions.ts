@@ -5,7 +5,7 @@ import type { Json } from "../plan/plan.ts";
 import { offered } from "./kinds/approve.ts";
 import { resetEvents, staleSteps } from "./rerun.ts";
 
-/** A person's decision and what it chose. */
+/** A person's decision, with the chosen result if there was a choice. */
 export interface PersonsDecision {
   readonly step: string;
   readonly approved: boolean;
@@ -17,8 +17,8 @@ export interface PersonsDecision {
 }
 
 /**
- * Returns a decision's events. The latest decision on a step counts until something was bought because of it; steps
- * that began because of an earlier decision are reset. Call only if {@link whyUndecidable} returns null.
+ * Returns a decision's events. A decision can be changed until something is bought because of it. Steps that began
+ * because of an earlier decision are reset. Call only if {@link whyUndecidable} returns null.
  */
 export function decisionEvents(state: RunState, { chosen, value, ...decision }: PersonsDecision): readonly RunEvent[] {
   const { step: path, approved, note } = decision;
@@ -60,13 +60,13 @@ export function openDecisions(state: RunState): readonly OpenDecision[] {
   });
 }
 
-/** Why a person's message does not count, and what to do instead. */
+/** Why a person's message is refused, and what to do instead. */
 export interface Refusal {
   readonly why: string;
   readonly next: string;
 }
 
-/** Returns why nobody can decide on a step now; null if a decision would count. */
+/** Returns why nobody can decide on a step now; null if a decision is possible. */
 export function whyUndecidable(state: RunState, path: string): Refusal | null {
   const next = `showrunner show ${state.runId}`;
   const step = Object.hasOwn(state.steps, path) ? state.steps[path] : undefined;
@@ -79,7 +79,7 @@ export function whyUndecidable(state: RunState, path: string): Refusal | null {
   }
   const late = isRunFinal(state.status) ? "the run has ended" : whyLate(state, path);
   if (late === null) return null;
-  const again = `showrunner resume ${state.runId} --rerun ${path}   (asks again; the steps that use it run again, at their price, only if the choice changes)`;
+  const again = `showrunner resume ${state.runId} --rerun ${path}   (asks again; if the choice changes, the steps that use it run and are charged again)`;
   return { why: `${path} was already ${step.approval.approved ? "approved" : "rejected"}, and ${late}`, next: again };
 }
 

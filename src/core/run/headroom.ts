@@ -33,7 +33,7 @@ export function ownLimitMicros({ budgetMicros, agreed, planned }: RunState): num
   return planned.budgetTag === undefined ? budgetMicros : (agreed?.maximumMicros ?? null);
 }
 
-/** Returns whether a step's price was unknown when the run was accepted, and is higher than what was accepted since. */
+/** Returns whether a step's price was unknown when the quote was accepted, and exceeds the price accepted since. */
 export function isUnagreed({ agreed }: RunState, path: string, costMicros: number): boolean {
   if (agreed === null || costMicros === 0) return false;
   const isOpen = [path, ...outerPaths(path)].some((outer) => agreed.open.includes(outer));
@@ -140,12 +140,12 @@ export function isSubmitting({ steps }: RunState, holding: Iterable<string>): bo
   return false;
 }
 
-/** The description of a cap across several runs. */
+/** A description of a spending limit that several runs share. */
 export interface CapTerms {
   /** `budget`: the run's budget, which it shares with other runs. */
   readonly what: "cap" | "budget";
   readonly capMicros: number;
-  /** The title that distinguishes it from other caps. */
+  /** The title that distinguishes the cap from other caps. */
   readonly title: string;
   /** When the cap's next period begins, in epoch milliseconds; null if never. */
   readonly endsAt: number | null;
@@ -155,10 +155,10 @@ export interface CapTerms {
   readonly flag: readonly [before: string, after: string];
 }
 
-/** How much more the run may reserve now, apart from its own budget: what other runs and the wallet leave. */
+/** How much more the run may reserve, given shared limits and the wallet's balance. Ignores the run's own budget. */
 export type Headroom =
   | LimitHeadroom
-  /** Unknown until `askAgainAt`: the wallet did not answer, or charges are not in its balance yet. */
+  /** Unknown until `askAgainAt`: the wallet did not respond, or its balance does not include recent charges yet. */
   | { readonly limit: "later"; readonly headroomMicros: 0; readonly askAgainAt: number };
 
 export type LimitHeadroom =
@@ -178,7 +178,7 @@ export type LimitHeadroom =
       readonly unseenMicros: number;
     };
 
-/** Returns whether both concern the same limit, so that the later one replaces the other. */
+/** Returns whether both values concern the same limit, so that the later value replaces the earlier one. */
 export function isSameLimit(headroom: Headroom, otherHeadroom: Headroom): boolean {
   if (headroom.limit !== "cap" || otherHeadroom.limit !== "cap") return headroom.limit === otherHeadroom.limit;
   return headroom.cap.title === otherHeadroom.cap.title;

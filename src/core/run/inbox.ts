@@ -17,8 +17,8 @@ import { isForPerson } from "./waiting.ts";
 const MOST_COMMENTS = 1000;
 
 /**
- * Sorts entries in the order in which they count: first the results of requests, then people's messages, written before
- * those results were known. If a step has several adoptions, only the last one counts.
+ * Sorts entries in the order in which they apply: first the results of requests, then people's messages, which were
+ * written before these results were known. If a step has several adoptions, only the last one applies.
  */
 export function inOrder(inbox: readonly InboxEntry[]): readonly InboxEntry[] {
   const lastOf = new Map<string, number>();
@@ -30,7 +30,7 @@ export function inOrder(inbox: readonly InboxEntry[]): readonly InboxEntry[] {
 
 const REFUSED = { approve: "approval", reject: "rejection", comment: "comment", adopt: "adoption" } as const;
 
-/** Returns the events for an inbox message: it changes the run, or is refused with a reason. */
+/** Returns the events for an inbox message: the changes to the run, or a refusal with its reason. */
 export function inboxEvents(state: RunState, entry: InboxEntry): readonly RunEvent[] {
   const { message } = entry;
   const judged = judge(state, entry);
@@ -40,13 +40,13 @@ export function inboxEvents(state: RunState, entry: InboxEntry): readonly RunEve
   return [{ type: "message.refused", step: message.step, what, message: cleanText(judged.why) }];
 }
 
-/** Returns why a message would not count if it were applied now; null if it would count. */
+/** Returns why a message would be refused if it were applied now; null if it would be accepted. */
 export function refusalOf(state: RunState, message: InboxMessage): Refusal | null {
   const judged = judge(state, { id: 0, at: 0, message });
   return "why" in judged ? judged : null;
 }
 
-/** Applies the inbox messages, except stops, to the state. Each is checked against the state that results so far. */
+/** Applies the inbox messages, except stops, to the state. Each is checked against the state after the previous one. */
 export function foresee(state: RunState, inbox: readonly InboxEntry[]): RunState {
   const take = (event: RunEvent, at: number) =>
     apply(state, { runId: state.runId, seq: state.seq + 1, at, version: EVENT_VERSION, event });
@@ -120,7 +120,7 @@ function adopted(state: RunState, message: InboxMessage & { readonly type: "adop
   const isKnown = (request: { readonly jobId: string | null }) => request.jobId === jobId;
   const isTaken = Object.values(state.steps).some(({ attempts, chats }) => [...attempts, ...chats].some(isKnown));
   if (jobId !== null && jobId !== known && isTaken) {
-    const list = `showrunner adopt ${state.runId} ${step}   (lists the jobs that it may have created)`;
+    const list = `showrunner adopt ${state.runId} ${step}   (lists the jobs that the step may have created)`;
     return { why: `${jobId} already belongs to another step`, next: list };
   }
   // The job is known to exist: giving up the missing part keeps the rest.
@@ -144,8 +144,8 @@ function whyUncommentable(state: RunState, path: string): Refusal | null {
 }
 
 /**
- * Returns the events for a provider's result that a person supplied as a file. It was certainly charged, but the amount
- * is unknown.
+ * Returns the events for a provider's result that a person supplied as a file. The request was certainly charged, but
+ * the amount is unknown.
  */
 function givenEvents(
   { n: attempt, key, holdMicros }: AttemptState,
@@ -161,8 +161,8 @@ function givenEvents(
 }
 
 /**
- * Returns whether the message answers a request by an earlier holder of the run and is the only way to get that answer.
- * (A request with a key can be repeated, and then yields the same answer.)
+ * Returns whether the message contains a provider's response that cannot be obtained again: a process that no longer
+ * drives the run sent the request. (A request with a key can be repeated, and then returns the same response.)
  */
 function isOwed(state: RunState, { step, of, events }: InboxMessage & { readonly type: "performed" }): boolean {
   const plan = planStep(state, step);
@@ -176,7 +176,7 @@ function isOwed(state: RunState, { step, of, events }: InboxMessage & { readonly
 
 /**
  * Identifies the work that a step with local code is doing: another attempt, code version, or set of inputs is
- * different work. Contains no time, which differs between copies of the state. Null if the step is not working.
+ * different work. Does not depend on times, which differ between copies of the state. Null if the step is not working.
  */
 export function workOf(state: RunState, path: string): string | null {
   const { status, failures, value, chosen } = state.steps[path]!;

@@ -12,7 +12,7 @@ import { isForPerson } from "./waiting.ts";
 /** The command that continues a run, ready to paste into a shell. */
 export interface NextCommand {
   readonly command: string;
-  /** A remark on the command; null if it needs none. */
+  /** A remark on the command; null if there is none. */
   readonly note: string | null;
 }
 
@@ -22,7 +22,7 @@ const UNQUOTED_MICROS = 1_000_000;
 /** Returns the command that a person should run next; null if nothing is left to do, or a process drives the run. */
 export function nextCommand(state: RunState, { isInterrupted = false } = {}): NextCommand | null {
   if (isInterrupted)
-    return resume(state, codeFlag(state), "its process has ended; this collects jobs already paid for");
+    return resume(state, codeFlag(state), "the run's process has ended; this collects jobs that are already paid for");
   if (state.status === "paused") return afterPause(state);
   if (!isRunFinal(state.status)) return null;
   if (state.status === "succeeded") return afterLateBill(state);
@@ -57,20 +57,20 @@ function afterPause(state: RunState): NextCommand {
   const { runId } = state;
   switch (state.pause?.reason) {
     case "funds":
-      return resume(state, ["--wait-for-funds 30m"], "or without the flag, once the wallet has funds");
+      return resume(state, ["--wait-for-funds 30m"], "once the wallet has funds, run it without the flag");
     case "budget":
       return resume(state, budgetFlag(state));
     case "cap": {
       const { resumeAt, flag } = state.pause;
       const from = resumeAt === null ? "once the cap resets" : `from ${new Date(resumeAt).toISOString()} on`;
-      const note = `${from}; a worker does it automatically${flag === null ? "" : `; at once with ${flag}`}`;
+      const note = `run it ${from}; a worker continues automatically${flag === null ? "" : `; to continue at once, add ${flag}`}`;
       return resume(state, [], note);
     }
     case "approval":
       return decision(state);
     case "code":
     case "drift":
-      return resume(state, ["--file", fileOf(state)], "shows what changed and what that costs");
+      return resume(state, ["--file", fileOf(state)], "shows what changed and what the changes cost");
     case "unresolved": {
       const unresolved = stepsWith(state, ({ status }) => status === "unresolved");
       const isIncomplete = ({ path }: PlanStep) => lastAttempt(state.steps[path]!)?.unresolved === "incomplete";
@@ -85,25 +85,25 @@ function afterPause(state: RunState): NextCommand {
       const isOfProvider = lastAttempt(state.steps[step.path]!)?.provider !== undefined;
       const note =
         others.length > 0
-          ? "asks about each of them"
+          ? "asks about each unresolved step"
           : isOfProvider
-            ? "shows what to look for; then add the provider's file, or none"
-            : "lists the jobs that it may have created";
+            ? "shows what to look for; then add the provider's file or none to the command"
+            : "lists the jobs that the step may have created";
       return { command: `showrunner adopt ${runId}${which}`, note };
     }
     case "files":
       if (state.pause.rerun !== undefined) {
-        return resume(state, ["--rerun", shellWord(state.pause.rerun)], "reruns the step, at its price");
+        return resume(state, ["--rerun", shellWord(state.pause.rerun)], "reruns the step, which is charged again");
       }
       return resume(state, [], "fetches the missing files for free");
     case "late":
       return resume(state, [], "waits again; a worker continues automatically once the result arrives");
     case "credentials":
-      return resume(state, [], "with SHOWRUNNER_API_KEY set to a key that the service accepts");
+      return resume(state, [], "first set SHOWRUNNER_API_KEY to a key that the service accepts");
     case "unreachable":
-      return resume(state, [], "once the service is available; --give-up-after 1h waits for it longer");
+      return resume(state, [], "run it once the service is available; --give-up-after 1h waits longer");
     case "misdirected":
-      return resume(state, [], "once requests reach the service: check the network and SHOWRUNNER_BASE_URL");
+      return resume(state, [], "requests do not reach the service: first check the network and SHOWRUNNER_BASE_URL");
     default:
       return resume(state, [], unread(state));
   }
@@ -142,7 +142,7 @@ function decision(state: RunState): NextCommand {
   const pick = step.choose ? " --pick 1" : "";
   const command = `showrunner approve ${runId} ${shellWord(step.path)}${pick} --resume`;
   const choice = count > 1 ? `pick 1 to ${count}; ` : "";
-  return { command, note: `${choice}see what it shows with: showrunner approve ${runId}` };
+  return { command, note: `${choice}see the results with: showrunner approve ${runId}` };
 }
 
 /** Returns the command that reruns failed steps or, for a rejected approval, the steps that it showed. */
@@ -157,21 +157,21 @@ function afterFailure(state: RunState): NextCommand {
   if (rejected.length > 0 && rejected.length === failed.length) {
     const shown = rejected.flatMap((step) => shownBy(traitsOf(step).decision?.shows ?? [], step.path));
     const words = [...new Set(shown)].flatMap((path) => ["--rerun", shellWord(path)]);
-    return resume(state, words, "reruns the rejected or missing results, at their price, and asks again");
+    return resume(state, words, "replaces the rejected or missing results, at a new charge, and asks again");
   }
   if (failed.length > 0 && failed.every((step) => isUnplanned(step, state.steps[step.path]!))) {
     const file = state.planned.source === null ? ["--file", fileOf(state)] : [];
-    return resume(state, file, "once the code is fixed; continues from that expansion");
+    return resume(state, file, "first fix the code; the run then continues from the failed expansion");
   }
   const expired = [...new Set(lost(state).map(({ step }) => step))].flatMap((path) => ["--rerun", shellWord(path)]);
   if (expired.length > 0) {
     const words = failed.length === 0 ? expired : ["--rerun-failed", ...expired];
-    return resume(state, words, "reruns, at their price, steps whose outputs expired before they were downloaded");
+    return resume(state, words, "reruns the steps whose outputs expired before their download; each is charged again");
   }
   const isDefinite = failed.some(({ path }) => state.steps[path]!.attempts.at(-1)?.error?.retryable === false);
   const note = isDefinite
     ? "the same input would be refused again: correct the input with -i name=value, or the code with --file FILE"
-    : "reruns the failed steps and those that depend on them";
+    : "reruns the failed steps and the steps that depend on them";
   return resume(state, ["--rerun-failed"], note);
 }
 

@@ -59,7 +59,7 @@ export function openJobs(state: RunState): readonly OpenJob[] {
   return open;
 }
 
-/** Returns a step's request in flight, and since when it has been in flight; null if there is none. */
+/** Returns a step's request in flight and the time since which it has been in flight; null if there is none. */
 export function requestInFlight(
   step: StepState,
 ): { readonly request: AttemptState | ChatState; readonly since: number } | null {
@@ -80,7 +80,7 @@ export function isOverdue(step: StepState): boolean {
   return overdueAt !== undefined && awaitedSince === undefined;
 }
 
-/** Returns whether a request of the step ever exceeded its `within`: if so, the work that began in its place stays. */
+/** Returns whether a request of the step ever exceeded its `within`. Work that began in its place is then kept. */
 export function wasLate({ attempts, chats, superseded }: StepState): boolean {
   return [...attempts, ...chats].some(({ n, overdueAt }) => n > superseded && overdueAt !== undefined);
 }

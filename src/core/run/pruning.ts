@@ -14,7 +14,7 @@ export function firstReasons(reasons: readonly string[]): string {
   return reasons.slice(0, MOST_REASONS).join("; ") + (more > 0 ? `; and ${more} more` : "");
 }
 
-/** Returns why a step is no longer needed: what ruled out the last root that depended on it. */
+/** Returns why a step is no longer needed: which step depended on it, and how that step ended. */
 export function whyPruned(state: RunState, path: string, usersOf: (path: string) => Iterable<string>): string {
   const open = new Set([path]);
   for (const unused of open) {
@@ -29,8 +29,8 @@ export function whyPruned(state: RunState, path: string, usersOf: (path: string)
 }
 
 /**
- * Returns the steps on which a root of the plan still depends, given the failed steps. Roots are what the plan returns,
- * the steps that nothing uses, and the steps with `prune: false`.
+ * Returns the steps on which a root of the plan still depends, given the steps that are out. Roots are the steps whose
+ * results the plan returns, the steps that no other step uses, and the steps with `prune: false`.
  */
 export function neededSteps(state: RunState, plan: Plan, isOut: (path: string) => boolean): ReadonlySet<string> {
   const found = new Set<string>();
@@ -86,7 +86,7 @@ export function decidingSteps(plan: Plan): ReadonlySet<string> {
   return found;
 }
 
-/** Returns the steps whose media this step's model may refuse, as of the last price. A renamed step does not count. */
+/** Returns the needed steps whose media this step's model may refuse, according to its latest quote. */
 export function conditionsOf({ needs }: PlanStep, attempt: AttemptState | null): readonly string[] {
   const paths = attempt?.phase === "priced" ? (attempt.quote?.conditionalOn ?? NONE) : NONE;
   return paths.length === 0 ? NONE : paths.filter((path) => needs.includes(path));
@@ -94,7 +94,7 @@ export function conditionsOf({ needs }: PlanStep, attempt: AttemptState | null):
 
 const NONE: readonly string[] = [];
 
-/** True while the step is held back: a model may still refuse a missing input, which is made and checked first. */
+/** True while the step is held back because a model may still refuse an input that other steps are making. */
 export function isHeldBack(node: StepNode, nodes: ReadonlyMap<string, StepNode>, state: RunState): boolean {
   const found = new Set([node]);
   for (const { path, readers } of found) {

@@ -74,7 +74,7 @@ export function gateOf(state: RunState, step: PlanStep): Readiness | null {
   return (mayLack ? shortfall(state, step) : null) ?? { ready: "no" };
 }
 
-/** Returns why a step will never start; null while it still may. Known even if no slot is free for it. */
+/** Returns why a step will never start; null while it still may. Does not depend on free slots. */
 export function whyNever(state: RunState, step: PlanStep): Never | null {
   const gate = gateOf(state, step);
   if (gate === null) return shortfall(state, step);
@@ -98,7 +98,7 @@ export function toleratesFailure(step: PlanStep): boolean {
   return quorumOf(step) !== null || traitsOf(step).isChoice;
 }
 
-/** Returns which required inputs of a step will never exist; null if there are none. */
+/** Returns why a step's inputs will never suffice; null while they still may. */
 function shortfall(state: RunState, step: PlanStep): Never | null {
   const quorum = quorumOf(step);
   if (quorum === null) {
@@ -130,7 +130,7 @@ function shortfall(state: RunState, step: PlanStep): Never | null {
   };
 }
 
-/** Returns why a reference's target will never be complete; null while it still may be. */
+/** Returns why a reference's target will never be complete; null while it may still become complete. */
 function missingInput(state: RunState, ref: Ref): string | null {
   const step = state.steps[ref.step]!;
   if (isStepFinal(step.status)) return missingReason(state, ref);
@@ -138,7 +138,7 @@ function missingInput(state: RunState, ref: Ref): string | null {
   if (step.expanded === null || ref.output !== "all")
     return attainable(state, ref) > 0 ? null : `needs output ${ref.output} of ${ref.step}, which failed`;
   const lost = step.expanded.find((reference) => lacks(state, reference));
-  return lost === undefined ? null : `needs all outputs of ${ref.step}, but the one from ${lost.$ref.step} failed`;
+  return lost === undefined ? null : `needs all outputs of ${ref.step}, but the output of ${lost.$ref.step} failed`;
 }
 
 /** Returns whether a part of an expansion's result will never be complete, even while other parts are still open. */

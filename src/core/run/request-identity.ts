@@ -23,7 +23,7 @@ export function idempotencyKey(of: {
   return `sr1_${hash("sha256", canonicalJson([of.nonce, of.step, of.attempt, of.model, of.input]) ?? "").slice(0, 48)}`;
 }
 
-/** Steps whose results are worth reusing, because they cost money or time. */
+/** Steps whose results are worth reusing, because making them again costs money or time. */
 export type CacheableStep = Extract<PlanStep, { readonly input: Json }>;
 
 /** A step's request, with all media by content hash. */
@@ -66,7 +66,7 @@ export function requestIdentity(state: RunState, plan: CacheableStep, input: Jso
   return { request: asks, fingerprint: fingerprint(asks), pending };
 }
 
-/** Replaces media by the hash of their bytes, wherever they come from: an asset, an upload or a local file. */
+/** Replaces all media with the hash of their bytes: assets, uploads and local files. */
 function byContent(value: Json, contentOf: ReadonlyMap<string, string>): Json {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => byContent(item, contentOf));
@@ -83,7 +83,7 @@ function contentHash(record: { readonly [key: string]: Json }, contentOf: Readon
   return typeof file?.sha256 === "string" ? file.sha256 : null;
 }
 
-/** Returns whether the step's outputs are still to be copied to disk. Reused outputs without a copy are not. */
+/** Returns whether the step's outputs may still be copied to disk. Reused outputs are never copied later. */
 function isComing({ planned, steps }: RunState, path: string): boolean {
   const step = stepNamed(planned.plan, path);
   return step !== undefined && traitsOf(step).keeps && steps[path]?.reusedFrom === null;
@@ -99,7 +99,7 @@ export function awaitCacheLookup(plan: CacheableStep, step: StepState, input: Js
   if (builder.isActive(id)) return true;
   if (builder.context.notBefore.get(id) === Number.POSITIVE_INFINITY) return false;
   const { fingerprint, pending } = requestIdentity(builder.state, plan, input);
-  // An input's content is known only once it is downloaded; a failed download is not waited for.
+  // An input's content is known only once it is downloaded. If a download failed, reuse is not attempted.
   if (pending.some((output) => hasFailed(output, builder))) return false;
   if (pending.length === 0) builder.issue({ type: "reuse", step: plan.path, fingerprint });
   return true;

@@ -30,7 +30,7 @@ export function staleSteps(state: RunState, plan: Plan, roots: RerunRoots): read
 }
 
 /**
- * Returns the events that reset these steps, to be applied once the run has the plan with these steps. Steps that never
+ * Returns the events that reset these steps. The run must already have the plan with these steps. Steps that never
  * began need no reset. An expansion's steps come before the expansion, because its reset may drop them.
  */
 export function resetEvents(
@@ -71,7 +71,7 @@ function neededAgain(state: RunState, plan: Plan, stale: ReadonlySet<string>): r
   const pruned = plan.steps.map(({ path }) => path).filter((path) => state.steps[path]?.pruned === true);
   if (pruned.length === 0) return [];
   const out = new Set<string>();
-  // Steps come after those they need, so it is already known which of those are out.
+  // A step comes after the steps that it needs, so it is already known which of them are out.
   for (const step of plan.steps) {
     const { path, needs } = step;
     const isOpen = stale.has(path) || state.steps[path]?.pruned === true;
@@ -82,7 +82,7 @@ function neededAgain(state: RunState, plan: Plan, stale: ReadonlySet<string>): r
   return pruned.filter((path) => !stale.has(path) && needed.has(path));
 }
 
-/** Returns whether the step differs from one that never began. */
+/** Returns whether the step has begun since its last reset. */
 function hasBegun(step: StepState): boolean {
   const { attempts, chats, superseded } = step;
   return step.status !== "waiting" || attempts.length + chats.length > superseded || step.expanded !== null;
@@ -105,7 +105,7 @@ export function resumeEvents(state: RunState): {
   return { before: [], after: state.status === "paused" ? [{ type: "run.resumed" }] : [] };
 }
 
-/** Returns a failed step that would stop the run again at once although other steps run again; null if none. */
+/** Returns a failed step that would stop the run at once, because it does not run again; null if there is none. */
 export function blockingFailure(state: RunState, plan: Plan, stale: readonly string[]): PlanStep | null {
   const isStale = new Set(stale);
   const stop = plan.steps.find((step) => !isStale.has(step.path) && stopsRun(state.steps, plan, step));
@@ -124,7 +124,7 @@ export function restorableAttempt(step: StepState) {
   return step.onlyIfInputsChanged && !isBegun && attempt?.phase === "completed" ? attempt : null;
 }
 
-/** A seed that a rerun replaces. */
+/** A new seed for a step that runs again. */
 export interface NewSeed {
   readonly step: string;
   readonly before: number;
@@ -132,7 +132,7 @@ export interface NewSeed {
 }
 
 export interface RerunSeeds {
-  /** New seeds for takes and further attempts, not used by any of the run's jobs before. */
+  /** New seeds for the steps whose seed Showrunner assigned. None of the run's jobs has used them before. */
   readonly seeds: readonly NewSeed[];
   /** Steps whose seed is fixed in the code, so that rerunning them would repeat the same request. */
   readonly sameSeed: readonly { readonly step: string; readonly seed: number }[];
@@ -174,7 +174,7 @@ export function seedsByStep(seeds: readonly NewSeed[]): { readonly [step: string
   return Object.fromEntries(seeds.map(({ step, after }) => [step, after]));
 }
 
-/** Returns a seed from the whole range, far from seeds that are counted up; always the same for the same attempt. */
+/** Returns an unused seed that is far from `before`, because takes use consecutive seeds. Deterministic. */
 function nextSeed(before: number, attempt: number, most: number, asked: ReadonlySet<number>): number {
   const start = (before + attempt * 1_000_003) % (most + 1);
   for (let seed = start; seed < start + asked.size + 1; seed += 1) {

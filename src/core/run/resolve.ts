@@ -34,7 +34,7 @@ export function referenced(state: RunState, ref: Pick<Ref, "step" | "output">): 
   return parts === null ? usable.filter(({ output }) => output.index === index) : usable.slice(index, index + 1);
 }
 
-/** Returns everything that an approved gate showed, which is what it passes on. Null for other steps. */
+/** Returns the results that an approved approval step showed and therefore passes on. Null for other steps. */
 function approvedReferences(state: RunState, step: StepState): readonly Reference[] | null {
   if (step.approval?.approved !== true) return null;
   return traitsOf(planStep(state, step.path)).standsFor;
@@ -44,7 +44,7 @@ function approvedReferences(state: RunState, step: StepState): readonly Referenc
 export function referencedValue(state: RunState, ref: Pick<Ref, "step" | "output" | "at">): Json | undefined {
   const step = state.steps[ref.step];
   if (step === undefined) return undefined;
-  // A person approved this value in place of the one shown.
+  // A person edited the shown value and approved the result.
   if (step.approval !== null && step.value !== undefined) return placeIn(step.value, ref.at);
   if (step.chosen !== null) {
     const shown = shownValue(state, ref.step, step.chosen);
@@ -59,7 +59,7 @@ export function referencedValue(state: RunState, ref: Pick<Ref, "step" | "output
   return placeIn(referencedValue(state, shown.$ref), ref.at);
 }
 
-/** Returns the value to which an approval or pick resolves; `index` is its position among the candidates. */
+/** Returns a reference to the value that an approval or pick chose. `index`: its position among the candidates. */
 function shownValue(state: RunState, path: string, chosen: NonNullable<StepState["chosen"]>): Ref | null {
   const plan = stepNamed(state.planned.plan, path);
   return plan === undefined ? null : (traitsOf(plan).standsFor[chosen.index]?.$ref ?? null);
@@ -172,7 +172,7 @@ export function chosenUpload(state: RunState, step: StepState): StoredCopy | nul
   return step.upload ?? (step.chosen === null ? null : chosenUpload(state, state.steps[step.chosen.step]!));
 }
 
-/** Returns whether the reader can use the target now. Local functions need files; a file replaces a lapsed asset. */
+/** Returns whether the reader can use the target now. Local functions need files; a file can replace a lapsed asset. */
 export function isAtHand(state: RunState, ref: Ref, reader: Reader): boolean {
   if (ref.as !== "asset") return true;
   return referenced(state, ref).every(({ output: { phase, copy, voiceId } }) => {
@@ -200,8 +200,8 @@ export function resolveReference(state: RunState, ref: Ref, reader: Reader): Jso
 }
 
 /**
- * Returns what is sent to the service for a reference. If `value` is undefined, the reference is omitted, because its
- * target will never exist; null means that the target's step has not ended, or its file is still to be downloaded.
+ * Returns the value that is sent to the service for a reference. If `value` is undefined, the reference is omitted,
+ * because its target will never exist. Null: the target's step has not ended, or its file is not downloaded yet.
  */
 export function resolvedSoFar(state: RunState, ref: Ref): { readonly value: Json | undefined } | null {
   const source = state.steps[ref.step];

@@ -25,7 +25,7 @@ const FREE_AT_ONCE = 1_000;
 
 /**
  * Records a run's results that later runs may reuse. A step is recorded once it has succeeded and the content of all
- * its inputs is known; that may be later, because a download can end after the step that used the asset.
+ * its inputs is known. An input may become known later, because a download can end after the step that used the asset.
  */
 export class ResultRecorder {
   readonly #open = new Set<string>();
@@ -33,7 +33,7 @@ export class ResultRecorder {
   #mayBeStored: boolean;
   /** Finished local functions. Their results were free, so many are recorded at once. */
   readonly #free = new Set<string>();
-  /** The time since which the run has been driven without a gap. */
+  /** The time since which the run has been driven without interruption. */
   readonly #since: number;
 
   /** Treats steps that finished earlier as open, because a crashed process may not have recorded them. */
@@ -44,8 +44,8 @@ export class ResultRecorder {
   }
 
   /**
-   * Returns whether {@link noteStored} must be called before {@link due} for these events, because steps that finished
-   * earlier are checked.
+   * Returns whether {@link noteStored} must be called before {@link due} for these events, because `due` will check
+   * results that the journal may already have.
    */
   asksForStored(events: readonly RunEvent[], last: boolean): boolean {
     return this.#mayBeStored && (last || events.some(isNews));

@@ -10,7 +10,7 @@ export const REUSE_MARGIN_MS = HOUR_MS;
 /** How long an output may still be downloadable after its expiry, before the service erases it, in milliseconds. */
 export const ERASED_AFTER_MS = 3 * DAY_MS;
 
-/** True if an output has expired; `now` is by the service's clock. */
+/** True if an output has expired. `now`: the time on the service's clock. */
 export function isOver({ expiresAt }: Pick<OutputFacts, "expiresAt">, now: number): boolean {
   return expiresAt !== undefined && expiresAt <= now;
 }
@@ -28,7 +28,7 @@ function isTaken({ phase, voiceId }: OutputState): boolean {
   return voiceId === null && (phase === "available" || phase === "downloaded");
 }
 
-/** The event for a lapsed output. Attempt 0 means that it was reused from an earlier run. */
+/** The event for a lapsed output. Attempt 0 means that the output was reused from an earlier run. */
 export function lapse(step: StepState, { index }: Pick<OutputState, "index">): RunEvent {
   const attempt = step.outputs !== null ? 0 : (lastAttempt(step)?.n ?? 0);
   return { type: "output.lapsed", step: step.path, attempt, index };

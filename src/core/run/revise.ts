@@ -17,9 +17,9 @@ export interface RequestedRerun {
 }
 
 export interface Revised {
-  /** The plan that replaces the run's plan; null if the run keeps its own. */
+  /** The plan that replaces the run's plan; null if the plan stays the same. */
   readonly replanned: Omit<Replanned, "type"> | null;
-  /** The rerun request; null if there is none apart from the one in progress. */
+  /** A new rerun request; null if there is no new request. */
   readonly request: RequestedRerun | null;
   /** Steps that run again even if their inputs are unchanged, each with the reason. */
   readonly roots: RerunRoots;

@@ -20,8 +20,8 @@ import { StepNode } from "./step-node.ts";
 type Ref = Reference["$ref"];
 
 /**
- * Keeps the counts that decisions need, over all steps. It is built from a state, then updated by events; an update
- * costs only as much as the steps around the event's step.
+ * Keeps the counts over all steps that decisions need. It is built from a state and then updated by events. An update
+ * visits only the steps around the event's step.
  */
 export class RunIndex {
   readonly nodes = new Map<string, StepNode>();
@@ -29,7 +29,7 @@ export class RunIndex {
   /** Steps that hold money for requests that were sent. */
   readonly holding = new Set<string>();
   /**
-   * Late steps, and steps that were late if a choice around them is still open: every turn checks what may now run
+   * Late steps, and formerly late steps while a choice around them is open: every decision checks what may now run
    * beside them.
    */
   readonly late = new Set<string>();
@@ -40,7 +40,7 @@ export class RunIndex {
   #conditional = 0;
   readonly #heldBack = new Set<StepNode>();
   readonly #state: RunState;
-  /** Expansions that resolve to steps outside them, by the paths of those steps. */
+  /** Expansions that return results of steps outside the expansion, by the paths of these steps. */
   readonly #resolvers = new Map<string, readonly StepNode[]>();
   readonly #groupMicros = new Map<string, number>();
   readonly #touch: (node: StepNode) => void;
@@ -102,7 +102,7 @@ export class RunIndex {
     return readers.filter(({ plan }) => usedBy(this.#state, plan).includes(path)).map(({ plan }) => plan.path);
   }
 
-  /** Returns the steps in the plan that may read this step's results, directly or through steps that stand for it. */
+  /** Returns the steps in the plan that may read this step's results, directly or through steps that pass them on. */
   readersOf(path: string): readonly PlanStep[] {
     const node = this.nodes.get(path);
     const found = new Set<StepNode>();
@@ -181,7 +181,7 @@ export class RunIndex {
     const isFinal = isStepFinal(step.status);
     this.#countConditions(node, isFinal ? null : lastAttempt(step));
     if (isFinal === node.isFinal) return;
-    // A step that has ended begins again only after a reset, and then the index is built anew.
+    // A step that has ended begins again only after a reset, and a reset rebuilds the index.
     node.isFinal = isFinal;
     this.openSteps--;
     for (const reader of node.readers) reader.openSources--;
@@ -302,7 +302,7 @@ function isSameRead(read: Ref, otherRead: Ref): boolean {
   );
 }
 
-/** Returns whether other steps produce what this step resolves to. */
+/** Returns whether the step passes on other steps' results. */
 function standsForOthers(plan: PlanStep): boolean {
   const { standsFor, expansion } = traitsOf(plan);
   return standsFor.length > 0 || expansion !== null;

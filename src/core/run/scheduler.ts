@@ -49,16 +49,16 @@ interface Basis {
 
 /**
  * Decides a run's next actions from all of its steps. Pure: the same state and time always give the same decision. A
- * {@link Scheduler} that was notified of every event decides the same.
+ * {@link Scheduler} that was notified of every event makes the same decision.
  */
 export function decide(state: RunState, context: DecideContext): Decision {
   return new Scheduler(state).decide(context);
 }
 
 /**
- * Decides what a run does next, at a cost that depends only on what has changed. A step for which nothing was decided is
- * decided again only when it is touched: by an event on it or on a step that it uses, by the end of one of its commands,
- * by a timer, by a free slot, or by money. Any other change, such as a pause, makes all steps be decided again.
+ * Decides what a run does next, at a cost that depends only on the changes. A step for which nothing was decided is
+ * decided again only when it is touched: by an event on it or on a step that it uses, by the end of one of its
+ * commands, by a timer, by a free slot, or by money. After any other change, such as a pause, all steps are decided.
  */
 export class Scheduler {
   readonly #state: RunState;
@@ -123,7 +123,7 @@ export class Scheduler {
       // Ranks determine which of several failures stops the run.
       basis = this.#basisOf(index, context.order);
     }
-    // A pause in the middle: the steps before it were decided for a run that continues, those after it for a paused one.
+    // After a pause in the middle, earlier steps were decided for a running run, and later steps for a paused run.
     this.#basis = builder.hasPaused ? null : basis;
     if (builder.mayChangeNeeds) for (const node of decided) this.#touch(node);
     const next = this.#nextTimer();
@@ -187,7 +187,7 @@ export class Scheduler {
     return nodes;
   }
 
-  /** Decides the touched steps and those that may start; null if all steps must be decided after all. */
+  /** Decides the touched steps and the steps that may now start. Returns null if all steps must be decided instead. */
   #decideDue(builder: DecisionBuilder): readonly StepNode[] | null {
     const { mayStart, context } = builder;
     for (const node of this.#watching) this.#touch(node);
@@ -229,8 +229,8 @@ export class Scheduler {
   }
 
   /**
-   * Returns the most urgent step to be decided. Decisions only take slots and money, and release none, so no step
-   * becomes startable too late.
+   * Returns the most urgent step to be decided. Decisions take slots and money but never release them, so a step that
+   * was passed over cannot become ready during this pass.
    */
   #next(builder: DecisionBuilder): StepNode | null {
     let best = firstOf(this.#due, (node) => node.isDue);
@@ -251,7 +251,7 @@ export class Scheduler {
   }
 }
 
-/** Decides for a run that has ended: polls for late work if no process has to stay alive for it. */
+/** Decides for a run that has ended: a worker still polls for its late work for a while. */
 function lateDecision(builder: DecisionBuilder): Decision {
   const { state, index, context } = builder;
   if (context.asksForLate !== true || context.now > (state.finishedAt ?? 0) + LATE_FOR_MS) return NOTHING;

@@ -54,8 +54,8 @@ export function endOf(state: RunState, option: Option): OptionEnd {
 }
 
 /**
- * Returns the late step that makes an option give way; null if there is none. Permanent once the next option has
- * started: the paid work of the next option is completed however the late step ends.
+ * Returns the late step that makes an option give way; null if there is none. Once the next option has started, this
+ * no longer changes: the next option's paid work is completed, however the late step ends.
  */
 function lateOf({ planned, steps }: RunState, option: Option, isOver: boolean): string | null {
   if (!givesWay(option)) return null;
@@ -71,14 +71,14 @@ function hasBegun({ startedAt, attempts, chats }: StepState): boolean {
   return startedAt !== null || attempts.length + chats.length > 0;
 }
 
-/** Returns the end of a rewriting option that sent nothing because moderation had not refused the previous result. */
+/** Returns the end of a rewriting option that sent nothing because moderation had not refused the original prompt. */
 function notFlagged(steps: readonly StepState[]): OptionEnd {
   const [first] = steps;
   const byCondition = first?.skippedByCondition === true && { skippedByCondition: true as const };
   return { is: "stopped", why: `${first?.path}: ${first?.reason}`, ...byCondition };
 }
 
-/** True for the option with the original prompt if other options rewrite it. It may be out before anything is made. */
+/** True for the option with the original prompt if another option rewrites this prompt. */
 function isAsWritten({ choice: { second }, at }: Option): boolean {
   return second.rewrites === true && at + second.out.length === 0;
 }
@@ -120,12 +120,12 @@ function costOf({ attempts, chats, superseded }: StepState): number {
   return counting.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
 }
 
-/** Whether the options before a step's own option let the step start. */
+/** What other options mean for a step that may not start: it waits (`open`), or will never start. */
 export type SecondGate =
   | { readonly is: "open"; readonly unbilled: string | null }
   | { readonly is: "never"; readonly reason: string; readonly skippedByCondition: boolean };
 
-/** Returns null if the step may start, or is in a first option. */
+/** Returns how other options keep the step from starting; null if it may start. */
 export function secondGate(state: RunState, path: string): SecondGate | null {
   for (const option of optionsAround(state.planned.plan, path)) {
     const gate = gateOfOption(state, option) ?? gateOfLate(state, option);
@@ -134,7 +134,7 @@ export function secondGate(state: RunState, path: string): SecondGate | null {
   return null;
 }
 
-/** A late option's remaining steps start only if nothing else is expected from the other options. */
+/** A late option's remaining steps wait for the later options, and never start if one of these succeeds. */
 function gateOfLate(state: RunState, option: Option): SecondGate | null {
   const { choice, at, steps } = option;
   if (!givesWay(option) || !steps.some(({ path }) => wasLate(state.steps[path]!))) return null;
@@ -149,8 +149,8 @@ function gateOfLate(state: RunState, option: Option): SecondGate | null {
 }
 
 /**
- * True if a settled choice no longer waits for a step: the step's option is late, or was started in place of one that
- * succeeded.
+ * True if a settled choice no longer waits for a step: the step's option is late, or was started in place of a late
+ * option that succeeded after all.
  */
 export function isPassedOver(state: RunState, choice: PlanStep, needed: string): boolean {
   const option = optionsAround(state.planned.plan, needed).find((candidate) => candidate.choice.path === choice.path);
@@ -166,7 +166,7 @@ export function isPassedOver(state: RunState, choice: PlanStep, needed: string):
 function gateOfOption(state: RunState, option: Option): SecondGate | null {
   const before = optionBefore(state.planned.plan, option);
   if (before === null) return null;
-  // An option that has not started lets no option after it start.
+  // If an option has not started, the options after it must not start either.
   const earlier = gateOfOption(state, before);
   if (earlier !== null) return earlier;
   const end = endOf(state, before);
@@ -187,7 +187,7 @@ function gateOfOption(state: RunState, option: Option): SecondGate | null {
   }
 }
 
-/** Why none of a choice's options succeeded, without repetitions; null if there is nothing to say. */
+/** Why none of a choice's options succeeded, without repetitions; null if no reason is known. */
 export function whyNone(state: RunState, { second }: Option["choice"]): string | null {
   const options = optionsIn(state.planned.plan);
   const reasons = second.options.flatMap((path) => {
@@ -212,8 +212,8 @@ export function isMadeUpFor(state: RunState, path: string): boolean {
 }
 
 /**
- * Returns the step to rerun in place of a failed step. If moderation refused the original prompt: null, since it would
- * refuse it again, and its rewriting is rerun instead. If it refused a rewritten prompt: the step that writes another.
+ * Returns the step to rerun in place of a failed step. Null if moderation refused the original prompt, because it would
+ * refuse the prompt again. If moderation refused a rewritten prompt, returns the step that rewrites the prompt.
  */
 export function madeAgainFor(state: RunState, path: string): string | null {
   const [option] = optionsAround(state.planned.plan, path);
@@ -223,9 +223,7 @@ export function madeAgainFor(state: RunState, path: string): string | null {
   return failureOf(plan, state.steps[path]!).cause === "moderated" ? option.steps[0]!.path : path;
 }
 
-/**
- * How long the service may be unavailable before a step gives way to another option, in milliseconds; null: forever.
- */
+/** How long the service may be away before a step gives way to another option, in milliseconds; null: forever. */
 export function awayMsOf(state: RunState, path: string): number | null {
   const limits = optionsAround(state.planned.plan, path).filter(hasNext);
   return limits.reduce<number | null>((least, { choice: { second } }) => {
@@ -247,10 +245,10 @@ export function whichOption(state: RunState, choice: Option["choice"]): string |
       : [];
   });
   const never = second.out.map((entry) => `${entry.option} was ruled out (${entry.reason})`);
-  return `took ${option}: ${[...never, ...why].join("; ")}`;
+  return `used ${option}: ${[...never, ...why].join("; ")}`;
 }
 
-/** Finished options that the author prefers to the one used, but that came too late. */
+/** Options that the author prefers to the chosen option, but that finished too late. */
 export function cameLate(state: RunState): readonly { readonly option: string; readonly choice: string }[] {
   const options = optionsIn(state.planned.plan);
   return [...options.values()].flatMap((option) => {

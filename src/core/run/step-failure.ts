@@ -4,16 +4,16 @@ import type { PlanStep } from "../plan/plan.ts";
 
 /**
  * How a step failed, used to choose a second option.
- * `nothing`: certainly nothing was paid. `open`: an answer or a bill is missing. `maybe`: it may have been charged, and
- * this will never be known. `charged`: it failed and was charged.
+ * `nothing`: certainly nothing was paid. `open`: a response or a bill is missing. `maybe`: it will never be known
+ * whether the step was charged. `charged`: the step failed and was charged.
  */
 export interface StepFailure {
   readonly paid: "nothing" | "open" | "maybe" | "charged";
-  /** The cause, as far as it matters here. `own`: something local, such as a task or a decision. */
+  /** The cause, as far as it affects the choice. `own`: a local cause, such as a task or a decision. */
   readonly cause: "refused" | "retired" | "no capacity" | "away" | "moderated" | "failed" | "own";
 }
 
-/** How to read a failure, by kind of step. For paid kinds, this includes what happened to the money. */
+/** Functions that describe a step's failure, by kind of step. */
 const failures: { readonly [K in PlanStep["kind"]]: (step: StepState) => StepFailure } = {
   job: jobFailure,
   chat: chatFailure,
@@ -55,14 +55,14 @@ function jobFailure(step: StepState): StepFailure {
   return { paid, cause: reason?.startsWith(AWAY) === true ? "away" : cause };
 }
 
-/** Returns how a request failed. A provider that reports no costs may have charged for whatever it accepted. */
+/** Returns how a request failed. A provider that reports no costs may have charged for every accepted request. */
 function generateFailure(step: StepState): StepFailure {
   const failure = jobFailure(step);
   const isUnconfirmed = step.attempts.some(({ n, isUnconfirmed }) => n > step.superseded && isUnconfirmed === true);
   return failure.paid === "charged" && isUnconfirmed ? { ...failure, paid: "maybe" } : failure;
 }
 
-/** True if one of the step's answers or bills is missing. */
+/** True if a response or a bill for one of the step's requests is missing. */
 export function isUnbilled({ attempts }: StepState): boolean {
   return attempts.some(isOpen);
 }
@@ -87,7 +87,7 @@ function causeOf(code: string | null, hasFailed: boolean): StepFailure["cause"] 
   return known ?? (hasFailed ? "failed" : "refused");
 }
 
-/** Returns the service's code at the start of a step's reason: without a job, it is recorded nowhere else. */
+/** Returns the service's error code from the start of a step's reason. Without a job, only the reason contains it. */
 function codeIn(reason: string | null): string | null {
   return /^([A-Z_]+): /.exec(reason ?? "")?.[1] ?? null;
 }

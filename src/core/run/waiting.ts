@@ -26,8 +26,8 @@ const SLOW_LEAST_MS = { learned: MINUTE_MS, guessed: 5 * MINUTE_MS } as const;
 const LEAST_AGAIN_MS = 5 * MINUTE_MS;
 
 /**
- * Reports once that a request is slow, and stops waiting for it after `within`. Returns false if the wait ends just
- * now, so that the next decision continues.
+ * Reports once that a request is slow, and stops waiting for it after `within`. Returns false if the wait ends now;
+ * the next decision then continues.
  */
 export function watchRequest(plan: PlanStep, step: StepState, builder: DecisionBuilder): boolean {
   const open = requestInFlight(step);
@@ -55,7 +55,7 @@ export function watchRequest(plan: PlanStep, step: StepState, builder: DecisionB
   return true;
 }
 
-/** The option that starts in place of the step's option; null if none does. */
+/** The option that starts in place of the step's option; null if no option does. */
 function nextOption({ planned, steps }: RunState, path: string): string | null {
   const option = optionsAround(planned.plan, path).find(givesWay);
   if (option === undefined || isStepFinal(steps[option.choice.path]!.status)) return null;
@@ -74,7 +74,7 @@ export function ask(command: Command, plan: PlanStep, step: StepState, builder: 
   else builder.issue(command);
 }
 
-/** Polls late work; in an otherwise idle run, only if no process has to stay alive for it. */
+/** Polls late work. In an otherwise idle run, this is left to a worker, so that no process has to stay alive for it. */
 export function askForLate(command: Command, builder: DecisionBuilder): void {
   const { active, notBefore, now, asksForLate } = builder.context;
   const id = commandId(command);
@@ -88,10 +88,10 @@ export function lateSteps({ state, index }: Pick<DecisionBuilder, "state" | "ind
 
 /** Commands that only poll for work, and may be interrupted at any time because the work continues without them. */
 const ASKING = ["follow", "operation"] as const;
-/** Commands that receive the answer itself, and must therefore finish. */
+/** Commands that receive the response itself, and must therefore finish. */
 const AWAITING = ["chat", "generate"] as const;
 
-/** Ids of the commands that poll for these steps' requests. `all`: include commands that wait for an answer. */
+/** Ids of the commands that poll for these steps' requests. `all`: also the commands that wait for a response. */
 export function askingIds({ steps }: RunState, paths: readonly string[], { all = false } = {}): readonly string[] {
   return paths.flatMap((path) => {
     const open = requestInFlight(steps[path]!);
@@ -122,7 +122,7 @@ export function endWaiting(builder: DecisionBuilder, late: readonly string[]): v
   const { state, context } = builder;
   const awaited = late.filter((path) => !isDecidedAgainst(state, path));
   if (awaited.length === 0) {
-    // An answer to a request arrives soon or never.
+    // A response to a request arrives soon or never.
     const asking = askingIds(state, late);
     if (context.active.size > asking.filter((id) => context.active.has(id)).length) return;
     if (builder.commands.some((command) => !asking.includes(commandId(command)))) return;
@@ -139,7 +139,7 @@ export function endWaiting(builder: DecisionBuilder, late: readonly string[]): v
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
   const { request, since } = requestInFlight(state.steps[first!]!)!;
   const { holdMicros, jobId } = request;
-  const message = `${first}${more} has not finished after ${formatDuration(context.now - since)}; ${stillText(jobId)}, and ${formatUsd(holdMicros)} USD stay reserved. Wait for it again: showrunner resume ${state.runId}`;
+  const message = `${first}${more} has not finished after ${formatDuration(context.now - since)}; ${stillText(jobId)}, and ${formatUsd(holdMicros)} USD stays reserved. Wait for it again: showrunner resume ${state.runId}`;
   builder.pauseNow("late", message, { late: awaited });
   if (!context.asksForLate) builder.commands.length = 0;
 }
@@ -147,18 +147,18 @@ export function endWaiting(builder: DecisionBuilder, late: readonly string[]): v
 function givenUpText(step: StepState, now: number): string {
   const { request, since } = requestInFlight(step)!;
   const { jobId, holdMicros } = request;
-  return `no longer waited for, after ${formatDuration(now - since)}: ${stillText(jobId)}, and ${formatUsd(holdMicros)} USD stay reserved for it`;
+  return `the run stopped waiting after ${formatDuration(now - since)}: ${stillText(jobId)}, and ${formatUsd(holdMicros)} USD stays reserved for it`;
 }
 
-/** True if something for which the pause waits has ended. */
+/** True if the run is paused for late requests, and one of them has ended. */
 export function isLatePauseOver({ status, pause, steps }: RunState): boolean {
   if (status !== "paused" || pause?.reason !== "late") return false;
   return (pause.late ?? []).some((path) => steps[path] === undefined || !isOverdue(steps[path]));
 }
 
 /**
- * True if a person may decide about an attempt: nobody else can tell its outcome, or its provider has given no
- * information for a while, although the attempt is still polled.
+ * True if a person may decide about an attempt: its outcome cannot be determined automatically, or its provider has
+ * given no information for a while, although the attempt is still polled.
  */
 export function isForPerson({ phase, doubt }: Pick<AttemptState, "phase" | "doubt">): boolean {
   if (phase === "unresolved") return true;
@@ -166,7 +166,7 @@ export function isForPerson({ phase, doubt }: Pick<AttemptState, "phase" | "doub
 }
 
 /**
- * Describes a step that a person must look into: what is known, what stays reserved, and what to do. Used in all views.
+ * Describes a step that a person must check: what is known, how much stays reserved, and what to do. Used in all views.
  */
 export function unresolvedText({ runId }: Pick<RunState, "runId">, step: StepState): string {
   const { path, reason } = step;
@@ -174,12 +174,12 @@ export function unresolvedText({ runId }: Pick<RunState, "runId">, step: StepSta
   const adopt = `showrunner adopt ${runId} ${shellWord(path)}`;
   const isAsked = phase !== "unresolved" && doubt !== undefined;
   const asks = isAsked
-    ? "; the run keeps asking until it answers"
+    ? "; the run keeps asking until the provider answers"
     : `; showrunner resume ${runId} asks once more for free`;
   const again = operation === undefined ? "" : asks;
   const advice =
     provider !== undefined
-      ? `Check your account at ${provider}, then pass the file that it made, or none: ${adopt} <file|none>${again}`
+      ? `Check your account at ${provider}, then pass the file that the request made, or none: ${adopt} <file|none>${again}`
       : unresolved === "incomplete"
         ? `Check again for free: showrunner resume ${runId}; or keep the partial result: ${adopt} none`
         : `Say which job it is: ${adopt} <job-id|none>`;

@@ -218,7 +218,7 @@ test("sent twice and never answered, it pauses for consent before it may be char
   const sends = async () => (await typesOf(world)).filter((type) => type === "chat.intended").length;
   const first = await asked(world);
   expect(first).toMatchObject({ status: "paused", pause: { reason: "unanswered" } });
-  expect(first.pause?.message).toMatch(/did not answer 2 requests.*To ask once more, resume the run/);
+  expect(first.pause?.message).toMatch(/did not answer 2 requests.*To send the request once more, resume the run/);
   for (const most of [3, 4]) {
     expect(await sends()).toBe(most - 1);
     const again = await during(world.clock, (await world.show.resume(first.id)).result());

@@ -64,7 +64,7 @@ describe("the second of two options", () => {
     const result = await ran(world, either());
     expect(result.status).toBe("succeeded");
     expect(steps(result)["face/2/b"]).toBe("succeeded: null");
-    expect(steps(result)["face/pick"]).toBe(`succeeded: took face/2: face/1 failed (face/1/a: ${why})`);
+    expect(steps(result)["face/pick"]).toBe(`succeeded: used face/2: face/1 failed (face/1/a: ${why})`);
     expect(result.report.cost).toBe("0.10");
   });
 
@@ -243,7 +243,7 @@ describe("a plan with second choices", () => {
     expect(quote.warnings[0]!.message).toContain("is ruled out: the service has no model image-9");
     const result = await ran(world, of);
     expect(Object.keys(steps(result))).toEqual(["face/2/b", "face/pick"]);
-    expect(steps(result)["face/pick"]).toContain("took face/2: face/1 was ruled out (the service has no model image-9");
+    expect(steps(result)["face/pick"]).toContain("used face/2: face/1 was ruled out (the service has no model image-9");
   });
 
   test("tells what rules out each option, once, where none of them can be made", async () => {

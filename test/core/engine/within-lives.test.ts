@@ -118,7 +118,7 @@ async function prove({ takes, fails, parts, lives }: Case): Promise<void> {
     if (attempts.length === 0 || path.endsWith("pick")) continue;
     if (takes[prompt] === forever) {
       expect([status, attempts[0]!.status]).toEqual([expect.stringMatching(/running|failed/), "inProgress"]);
-      if (report.status !== "paused") expect(report.message).toContain(`${path}: no longer waited for`);
+      if (report.status !== "paused") expect(report.message).toContain(`${path}: the run stopped waiting`);
       continue;
     }
     if (isLost && prompt === "a") expect(status).toBe("failed");

@@ -66,7 +66,7 @@ describe("a job that is not there within its time", () => {
     expect(result.status).toBe("paused");
     expect(result.pause?.reason).toBe("late");
     expect(result.pause?.message).toMatch(
-      /^a has not finished after [\w ]+; its job job_1 is still polled, and 0\.10 USD stay reserved\. Wait for it again: showrunner resume x$/,
+      /^a has not finished after [\w ]+; its job job_1 is still polled, and 0\.10 USD stays reserved\. Wait for it again: showrunner resume x$/,
     );
     expect(steps(result)).toMatchObject({ a: "running: null", b: "waiting: null", c: "succeeded: null" });
     expect(result.report.held).toBe("0.10");
@@ -124,12 +124,12 @@ describe("an option that is not there within its time", () => {
     expect(result.status).toBe("succeeded");
     expect(steps(result)).toMatchObject({
       "face/1/a": expect.stringMatching(
-        /^failed: no longer waited for, after .*: its job job_1 is still polled, and 0.10 USD stay/,
+        /^failed: the run stopped waiting after .*: its job job_1 is still polled, and 0.10 USD stays/,
       ),
       "face/2/b": "succeeded: null",
-      "face/pick": "succeeded: took face/2: face/1 was late (face/1/a did not finish in time)",
+      "face/pick": "succeeded: used face/2: face/1 was late (face/1/a did not finish in time)",
     });
-    expect(result.report.message).toContain("face/1/a: no longer waited for");
+    expect(result.report.message).toContain("face/1/a: the run stopped waiting");
     expect(result.openJobs).toMatchObject([{ step: "face/1/a", jobId: "job_1" }]);
     expect(result.report.held).toBe("0.10");
     expect(world.paidService.jobs.size).toBe(3);
@@ -240,7 +240,7 @@ describe("options of several steps", () => {
     expect(steps(result)).toMatchObject({
       "face/1/a": expect.stringMatching(/^failed/),
       "face/2/b2": "succeeded: null",
-      "face/pick": "succeeded: took face/2: face/1 was late (face/1/a did not finish in time)",
+      "face/pick": "succeeded: used face/2: face/1 was late (face/1/a did not finish in time)",
     });
     expect(world.paidService.jobs.size).toBe(4);
   });

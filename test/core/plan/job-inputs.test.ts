@@ -82,7 +82,7 @@ test.each<[string, Partial<CatalogModel>, string, object]>([
   [
     "not there yet",
     { state: "unsupported" },
-    "unsupported-model: image-1 is not available at this service yet; choose another model",
+    "unsupported-model: the service does not offer image-1 yet; choose another model",
     {},
   ],
   [

@@ -121,7 +121,7 @@ describe("a profile that names what there is not", () => {
       steps: { film: { ...none, model: "video1" }, "*": step },
     };
     const said = (id: string, next: string) => `the service has no model ${id}; ${next}`;
-    const list = "list them with: showrunner models list";
+    const list = "list the models with: showrunner models list";
     expect(problems(more).map(({ code, field, message, allowed }) => [code, field, message, allowed])).toEqual([
       ["unknown-model", "profiles.draft.models.image-2", said("image-2", "did you mean image-1?"), ["image-1"]],
       ["unknown-model", "profiles.draft.models.video-1", said("nothing", list), []],

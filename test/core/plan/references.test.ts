@@ -66,10 +66,10 @@ describe("a completed reference", () => {
     const of = (step: string, at: readonly (string | number)[]) => complete(draft(step, "value", at)).slice(1);
     expect(of("v", ["nn"])).toEqual([["unknown-place", "the value of v has no nn; it has n, s", ["n", "s"]]]);
     expect(of("text", ["x", "y"])).toEqual([
-      ["unknown-place", "the value of text has no x; that value has no fields or items", []],
+      ["unknown-place", "the value of text has no x; check which fields the value has", []],
     ]);
     expect(of("v", ["n", 0])).toEqual([
-      ["unknown-place", "the value of v has no n.0; that value has no fields or items", []],
+      ["unknown-place", "the value of v has no n.0; check which fields the value has", []],
     ]);
   });
 });
@@ -176,7 +176,7 @@ describe("what is shown or chosen from", () => {
     const open = 'open does not declare what it yields; declare it there, such as yields: "image"';
     expect(among([draft("open")])).toEqual([1, null, `unknown-yield among: ${open}`]);
     const score =
-      "not-media among: text yields a value, but a scoring function takes files; use a task to choose among values";
+      "not-media among: text yields a value, but a scoring function accepts only files; use a task to choose among values";
     expect(among([draft("text")], true)).toEqual([1, "value", score]);
     expect(among([draft("loose")], true)).toEqual([1, "image", expect.stringContaining("not-kept among")]);
   });

@@ -103,14 +103,14 @@ describe("what a decision offers", () => {
     { step: "a", index: 1 },
     { step: "b", index: 0 },
   ];
-  const advice = "pick a number from 0 to 2, or the step that produced it: a, b.";
+  const advice = "pick a number from 0 to 2, or the name of the step that produced the result: a, b.";
 
   test.each([
     [0, 0],
     [2, 2],
     ["b", 2],
     ["a", "a produced several results; pick a number from 0 to 1."],
-    ["c", `look offers no result of "c"; ${advice}`],
+    ["c", `look offers no result of step "c"; ${advice}`],
     [3, `there is no result 3; ${advice}`],
     [-1, `there is no result -1; ${advice}`],
     [0.5, `there is no result 0.5; ${advice}`],

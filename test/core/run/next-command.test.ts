@@ -40,7 +40,7 @@ describe("a run that nobody has to do anything for", () => {
   });
 
   test("but one whose process has ended is resumed, whatever its status says", () => {
-    const note = "its process has ended; this collects jobs already paid for";
+    const note = "the run's process has ended; this collects jobs that are already paid for";
     expect(nextCommand(stateOf("running"), { isInterrupted: true })).toEqual({ command: RESUME, note });
   });
 });
@@ -49,12 +49,12 @@ describe("a paused run", () => {
   test.each([
     ["stopped", RESUME, null],
     ["unanswered", RESUME, null],
-    ["funds", `${RESUME} --wait-for-funds 30m`, "or without the flag, once the wallet has funds"],
-    ["credentials", RESUME, "with SHOWRUNNER_API_KEY set to a key that the service accepts"],
-    ["unreachable", RESUME, "once the service is available; --give-up-after 1h waits for it longer"],
-    ["misdirected", RESUME, "once requests reach the service: check the network and SHOWRUNNER_BASE_URL"],
-    ["code", `${RESUME} --file pipeline.ts`, "shows what changed and what that costs"],
-    ["drift", `${RESUME} --file pipeline.ts`, "shows what changed and what that costs"],
+    ["funds", `${RESUME} --wait-for-funds 30m`, "once the wallet has funds, run it without the flag"],
+    ["credentials", RESUME, "first set SHOWRUNNER_API_KEY to a key that the service accepts"],
+    ["unreachable", RESUME, "run it once the service is available; --give-up-after 1h waits longer"],
+    ["misdirected", RESUME, "requests do not reach the service: first check the network and SHOWRUNNER_BASE_URL"],
+    ["code", `${RESUME} --file pipeline.ts`, "shows what changed and what the changes cost"],
+    ["drift", `${RESUME} --file pipeline.ts`, "shows what changed and what the changes cost"],
     ["unresolved", RESUME, null],
     ["approval", "showrunner approve r1", "lists pending decisions"],
   ] as const)("for %s", (reason, command, note) => {
@@ -63,10 +63,10 @@ describe("a paused run", () => {
 
   test("for a cap goes on by itself when the cap begins anew, or at once with a higher one", () => {
     const at = { reason: "cap", resumeAt: Date.UTC(2030, 0, 2) } as const;
-    const by = "from 2030-01-02T00:00:00.000Z on; a worker does it automatically";
+    const by = "run it from 2030-01-02T00:00:00.000Z on; a worker continues automatically";
     expect(paused(at)).toEqual({ command: RESUME, note: by });
-    expect(paused({ ...at, flag: "--cap 2/day" })?.note).toBe(`${by}; at once with --cap 2/day`);
-    expect(paused({ reason: "cap" })?.note).toBe("once the cap resets; a worker does it automatically");
+    expect(paused({ ...at, flag: "--cap 2/day" })?.note).toBe(`${by}; to continue at once, add --cap 2/day`);
+    expect(paused({ reason: "cap" })?.note).toBe("run it once the cap resets; a worker continues automatically");
   });
 
   test.each([
@@ -108,7 +108,7 @@ describe("a paused run", () => {
     const lost = { status: "unresolved" };
     expect(paused({ reason: "unresolved" }, [[job("a")], [job("the film"), lost]])).toEqual({
       command: "showrunner adopt r1 'the film'",
-      note: "lists the jobs that it may have created",
+      note: "lists the jobs that the step may have created",
     });
     expect(
       paused({ reason: "unresolved" }, [
@@ -117,7 +117,7 @@ describe("a paused run", () => {
       ]),
     ).toEqual({
       command: "showrunner adopt r1",
-      note: "asks about each of them",
+      note: "asks about each unresolved step",
     });
   });
 
@@ -127,7 +127,7 @@ describe("a paused run", () => {
       status: "succeeded",
       outputs: [0, 1].map((index) => ({ index, status: "COMPLETED", phase: "available" })),
     };
-    const see = "see what it shows with: showrunner approve r1";
+    const see = "see the results with: showrunner approve r1";
     const shows = [ref("a", "all")];
     expect(
       paused({ reason: "approval" }, [[job("a"), made], [gate("done", shows)], [gate("look", shows), open]]),
@@ -148,7 +148,7 @@ describe("a paused run", () => {
 });
 
 describe("a run that has failed", () => {
-  const reruns = "reruns the failed steps and those that depend on them";
+  const reruns = "reruns the failed steps and the steps that depend on them";
   const refused =
     "the same input would be refused again: correct the input with -i name=value, or the code with --file FILE";
 
@@ -169,7 +169,7 @@ describe("a run that has failed", () => {
 
   test("for a rejection reruns what was shown, each once, or the decision where only files of one's own were", () => {
     const rejected = { ...failed, approval: { approved: false, note: null } };
-    const note = "reruns the rejected or missing results, at their price, and asks again";
+    const note = "replaces the rejected or missing results, at a new charge, and asks again";
     const rerun = (...steps: readonly (readonly [PlanStep, object?])[]) => nextCommand(stateOf("failed", steps));
     const a = [job("a"), { status: "succeeded" }] as const;
     expect(rerun(a, [gate("ok", [ref("a"), ref("my b"), ref("a", 1)]), rejected])).toEqual({
@@ -191,7 +191,7 @@ describe("a run that has failed", () => {
   });
 
   test("by code that plans steps goes on from there once the code is fixed; its file is named where none is known", () => {
-    const note = "once the code is fixed; continues from that expansion";
+    const note = "first fix the code; the run then continues from the failed expansion";
     const grow = expansion("grow", valueRef("v"));
     expect(nextCommand(stateOf("failed", [[grow, failed]]))).toEqual({ command: `${RESUME} --file pipeline.ts`, note });
     const state = stateOf("failed", [[grow, failed]]);

@@ -172,7 +172,7 @@ describe("what takes the last root away", () => {
     const plan = planOf([list, expand, cut], { cut: ref("cut") });
     const run = through({ plan, expansions, values: { list: [1, 2, 3] }, fates: { "shots/1": ["failed"] }, total: 1 });
     expect(bought(run)).toEqual(["shots/1"]);
-    expect(run.state.steps.cut!.reason).toBe("needs all outputs of shots, but the one from shots/1 failed");
+    expect(run.state.steps.cut!.reason).toBe("needs all outputs of shots, but the output of shots/1 failed");
     expect(run.state.steps.shots).toMatchObject({ status: "skipped", pruned: true });
     const kept = through({
       plan: planOf([list, expand, cut], { cut: ref("cut"), shots: ref("shots", "all") }),

@@ -97,7 +97,7 @@ test("a report of a run whose process has ended says so, with how it goes on", (
   expect(runReport(state, { isInterrupted: true })).toMatchObject({
     ...{
       status: "interrupted",
-      message: expect.stringContaining("its process has ended"),
+      message: expect.stringContaining("the run's process has ended"),
       pause: null,
       budget: null,
       over_budget: null,

@@ -8,8 +8,8 @@ import type { Planning } from "./kind.ts";
 type Literal = string | { readonly [key: string]: DraftJson };
 
 /**
- * Checks a literal in a media field. An owned asset is allowed; for any other literal, the reported problem suggests a
- * better way. In other fields, the literal is returned unchanged as its own sample.
+ * Checks a literal in a media field. An owned asset is allowed; for any other literal, the reported problem suggests
+ * what to pass instead. Literals in other fields are not checked.
  */
 export function checkMediaLiteral(value: Literal, location: InputLocation, { report }: Planning): BoundValue {
   const untouched = { input: value as Json, sample: value as Json };
@@ -64,7 +64,7 @@ const NIL = "00000000-0000-4000-8000-000000000000";
 export const PLACEHOLDER_MEDIA: Json = { source: "asset", asset_id: `asset_${NIL}` };
 export const PLACEHOLDER_VOICE = `voice_${NIL}`;
 
-/** Maximum number of outputs that a placeholder stands for. More would not change the result of the list's check. */
+/** Maximum number of placeholders for one reference. More placeholders would not change the result of the check. */
 const MAX_SPREAD = 1000;
 
 export function bindReference(ref: DraftReference["$ref"], location: InputLocation, planning: Planning): BoundValue {
@@ -238,7 +238,7 @@ export class AnyOf {
 /** A sample in which some places have several possible values. */
 export type Sample = Json | AnyOf | readonly Sample[] | { readonly [key: string]: Sample };
 
-/** One planned value of an input. `spread`: true if it is a placeholder for several items of the enclosing list. */
+/** A planned value inside an input. `spread`: true if it is a placeholder for several items of the enclosing list. */
 export interface BoundValue {
   readonly input: Json;
   readonly sample: Sample;
@@ -247,7 +247,7 @@ export interface BoundValue {
 
 export interface InputLocation {
   readonly field: string;
-  /** The location in the schema; null if the schema says nothing about this field. */
+  /** The location in the schema; null if the schema does not describe this field. */
   readonly schema: SchemaLocation | null;
   markChecked(field: string): void;
   /** Reports that the value may take this many forms. */

@@ -79,6 +79,6 @@ function checkImage(ref: Reference["$ref"], source: StepFacts, field: string, pl
   const kind = ref.as === "value" || ref.as === "voice" ? "no picture" : ref.kind;
   if (source.isOpen === true || kind === "image" || kind === undefined)
     return checkReadable(ref, source, field, planning);
-  const next = kind === "video" ? "; use a thumbnail of it, or judge it with inspect" : "";
+  const next = kind === "video" ? "; pass a thumbnail, or use inspect to judge the video" : "";
   planning.report("media-kind", field, `${ref.step} makes ${kind}, but images expects pictures${next}`);
 }

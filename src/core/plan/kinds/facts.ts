@@ -4,7 +4,7 @@ import type { FileKind, Json, Reference, Yield } from "../plan.ts";
 import { applicable, isSchema, itemSchemas, propertySchemas } from "../schema/schema.ts";
 import { didYouMean } from "../suggest.ts";
 
-/** A place inside values that have a schema. Contains what is known about it, or the key that no such value has. */
+/** The part of a schema that applies to a place in a value. `missing`: the first key on the path that cannot exist. */
 export interface FoundSchema {
   /** Schema of the place; null if unknown. */
   readonly schema: Json | null;
@@ -95,7 +95,7 @@ function completeValueRef(ref: DraftRef, source: StepFacts, report: Report): Ref
   if (missing !== null) {
     const { key, allowed } = missing;
     const hint = didYouMean(String(key), allowed);
-    const next = hint ?? (allowed.length > 0 ? `it has ${allowed.join(", ")}` : "that value has no fields or items");
+    const next = hint ?? (allowed.length > 0 ? `it has ${allowed.join(", ")}` : "check which fields the value has");
     report("unknown-place", `the value of ${step} has no ${partName(at ?? [], key)}; ${next}`, { allowed });
   }
   return { step, as: "value", output, ...(at !== undefined && at.length > 0 && { at }) };
@@ -130,7 +130,7 @@ function resolveIndex({ step, output }: DraftRef, source: StepFacts, report: Rep
 
 /** What is known about a step when later steps are planned. */
 export interface StepFacts {
-  /** Null if unknown, because the step has a problem or is decided later. Uses of the step are then not checked. */
+  /** Null if unknown, because the step has a problem or its result is decided later. Its uses are then not checked. */
   readonly yields: Yield | null;
   readonly outputs: number;
   /** How a reference to the step's media is resolved. */
@@ -145,7 +145,7 @@ export interface StepFacts {
   readonly hasValue: boolean;
   /** JSON Schema of the step's value, if known. */
   readonly schema: Json | null;
-  /** True if the step stands for one of several results. References to the step then say so. */
+  /** True if the step passes on one of several results. References to the step then have the output `chosen`. */
   readonly picks?: true;
   /** True if the step's result type is known only when the step itself is planned. */
   readonly isOpen?: true;
@@ -175,7 +175,7 @@ export function oneOf(among: readonly Reference[], yields: Yield, known: Known):
   return { ...MEDIA, yields, as: yields === "voice" ? "voice" : "asset", keeps, picks: true };
 }
 
-/** Facts about an approval without a choice. Such a step passes on what it shows. */
+/** Facts about an approval without a choice. Such a step passes on the results that it shows. */
 export function shown(shows: readonly Reference[], yields: Yield, known: Known): StepFacts {
   const [first] = shows;
   const source = first === undefined ? undefined : known(first.$ref.step);

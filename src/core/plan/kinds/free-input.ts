@@ -29,7 +29,7 @@ export function bindFreeInput(value: DraftJson, field: string, planning: Plannin
   );
 }
 
-/** Completes and checks one reference. If its step was left out after a problem, nothing is known about the step. */
+/** Completes and checks one reference. A reference to a step that a problem left out of the plan is not checked. */
 export function bindOne(
   { $ref }: DraftReference,
   field: string,
@@ -43,7 +43,7 @@ export function bindOne(
   return { $ref: bound };
 }
 
-/** Binds a reference that must be to a value. */
+/** Binds a reference, and reports it if its target is not a value. */
 export function bindValue(reference: DraftReference, field: string, planning: Planning, next: string): Reference {
   const source = planning.facts(reference.$ref.step);
   const isMedia = source !== undefined && source.yields !== null && !isValueRef(reference.$ref, source);
@@ -55,7 +55,7 @@ export function bindValue(reference: DraftReference, field: string, planning: Pl
   return { $ref: { step, as: "value", output: 0 } };
 }
 
-/** Reports media that a local function could not read because they are not copied to this machine. */
+/** Reports media that a local function cannot read because they are not copied to this machine. */
 export function checkReadable(ref: Reference["$ref"], source: StepFacts, field: string, { report }: Planning): void {
   if (source.keeps || ref.as === "value" || ref.as === "voice") return;
   const message = `${ref.step} keeps no copy (keep: false), but a local function reads files on this machine; remove keep: false from ${ref.step}`;
@@ -81,7 +81,7 @@ export function bindWhen(when: DraftCondition | null, planning: Planning): { rea
   if (when === null) return {};
   if ("failed" in when) return { when };
   const next =
-    "the when option takes a value, such as a chat's answer or one of its fields; to test for a failure, use failed(step)";
+    "pass the when option a value, such as a chat's answer or one of its fields; to test for a failure, use failed(step)";
   const { $ref: ref } = bindValue(when.ref, "when", planning, next);
   return { when: "equals" in when ? { ref, equals: when.equals } : { ref, is: when.is } };
 }
@@ -114,7 +114,7 @@ interface Member {
   readonly yields: Yield | null;
 }
 
-/** Binds the results that are shown or chosen from. All of them must be of the same kind. */
+/** Binds the results that are shown or offered for a choice. All of them must be of the same kind. */
 export function bindAmong(given: readonly DraftReference[], what: What, planning: Planning): Among {
   const members = given.map((reference, index) => {
     const field = given.length === 1 ? what.field : `${what.field}[${index}]`;
@@ -137,7 +137,7 @@ function bindMember(given: DraftReference, field: string, what: What, planning: 
     if (!what.local) return;
     checkReadable(ref, facts, field, planning);
     if (ref.as !== "value") return;
-    const message = `${step} yields a value, but a scoring function takes files; use a task to choose among values`;
+    const message = `${step} yields a value, but a scoring function accepts only files; use a task to choose among values`;
     planning.report("not-media", field, message);
   });
   if (source?.isOpen === true) {

@@ -113,7 +113,7 @@ export const generateKind: StepKind<GenerateDraft, GenerateStep> = {
   }),
 };
 
-/** Describes a step's guarantee for people. */
+/** Describes in words how often a step's request may be sent. */
 export function promiseText({ promise, repeatable }: Pick<GenerateStep, "promise" | "repeatable">): string {
   const again = repeatable === true && promise !== "keyed" ? ", and sent again if the answer is lost" : "";
   return `${PROMISES[promise]}${again}`;
@@ -130,7 +130,7 @@ function checkFields({ input, yields }: GenerateDraft, { report }: Planning): vo
     report("unknown-field", `input.${field}`, `${yields} models do not accept ${field}; ${hint}`, { allowed: known });
   }
   if (yields === "audio" && !("text" in input))
-    report("missing-field", "input.text", "text is missing; give the text to speak");
+    report("missing-field", "input.text", "text is missing; set it to the text to speak");
   for (const [field, takes] of Object.entries(FIELDS[yields])) {
     if (takes === "any" || !(field in input)) continue;
     const given = (input as { readonly [key: string]: DraftJson })[field]!;
@@ -138,7 +138,7 @@ function checkFields({ input, yields }: GenerateDraft, { report }: Planning): vo
   }
 }
 
-/** True if media are given as a URL or as Base64 text. Only the type of a frame may be text. */
+/** True if media are given as text: a URL or Base64. In a frame, only the other fields may be text. */
 function hasText(value: DraftJson): boolean {
   if (typeof value === "string") return true;
   if (typeof value !== "object" || value === null || "$ref" in value || "$asset" in value) return false;
@@ -146,7 +146,7 @@ function hasText(value: DraftJson): boolean {
   return "image" in value && hasText((value as { readonly image: DraftJson }).image);
 }
 
-/** Reports media in a field that takes none, and anything but media in a field that takes media. */
+/** Reports media in a field that does not accept media, and other values in a field that accepts only media. */
 function checkPlace(
   ref: Reference["$ref"],
   yields: string | null,
@@ -167,7 +167,7 @@ function checkPlace(
   planning.report("media-kind", field, `${field} expects an image, but ${ref.step} makes ${kind}`);
 }
 
-/** Number of outputs. Reports a number above the model's maximum, since several requests would have several prices. */
+/** Returns the number of outputs. Reports a number above the model's maximum for one request. */
 function countOf({ input, mostOutputs }: GenerateDraft, { report }: Planning): number {
   const n = typeof input === "object" && input !== null && "n" in input ? (input.n as DraftJson) : 1;
   if (typeof n !== "number" || !Number.isSafeInteger(n) || n < 1) {
@@ -179,7 +179,7 @@ function countOf({ input, mostOutputs }: GenerateDraft, { report }: Planning): n
   return n;
 }
 
-/** The author's price, if the input is still the input that the price was given for. */
+/** The author's price; null if the input has changed since the price was given. */
 function priceOf({ input, price }: GenerateDraft): number | null {
   if (price === null) return null;
   return fingerprint(input as Json) === fingerprint(price.of as Json) ? price.micros : null;

@@ -34,7 +34,7 @@ export function factsOf(step: PlanStep, known: (path: string) => StepFacts | und
   return kindOf(step).facts(step, known);
 }
 
-/** Traits of steps. Cached, because inputs may be large and a run asks for them on every turn. */
+/** Cached traits of steps. Inputs may be large, and a run needs the traits for every decision. */
 const known = new WeakMap<PlanStep, StepTraits>();
 
 export function traitsOf(step: PlanStep): StepTraits {

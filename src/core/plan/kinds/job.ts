@@ -157,10 +157,10 @@ function checkInput(model: CatalogModel, bound: BoundInput, { catalog, report }:
   }
 }
 
-/** Problems that exist whatever a field's value is: because it is given at all, or given together with other fields. */
+/** Codes of problems that do not depend on a field's value, only on whether the field and other fields are set. */
 const WHATEVER_VALUE = new Set(["unknown-field", "exclusive", "combination-table", BY_DEFAULT]);
 
-/** Problems reported by the model's schema; for an unknown value, only those that exist whatever the value is. */
+/** Problems that the model's schema reports. For a field whose value is not known yet, value errors are omitted. */
 function problemsOf(
   model: CatalogModel,
   { samples, checkedFields }: BoundInput,
@@ -188,7 +188,7 @@ function usableModel(id: string, { catalog, report }: Planning): CatalogModel | 
     const advice = catalog.advice(id);
     // Advice without a model's name only repeats that the model does not exist.
     const pointer = ids.some((other) => advice?.includes(other)) ? `the service says: ${advice}` : null;
-    const hint = pointer ?? didYouMean(id, ids) ?? "list them with: showrunner models list";
+    const hint = pointer ?? didYouMean(id, ids) ?? "list the models with: showrunner models list";
     report("unknown-model", "model", `the service has no model ${id}; ${hint}`, { allowed: suggest(id, ids) });
     return null;
   }
@@ -204,7 +204,7 @@ function usableModel(id: string, { catalog, report }: Planning): CatalogModel | 
       return null;
     }
     case "unsupported":
-      report("unsupported-model", "model", `${id} is not available at this service yet; choose another model${why}`);
+      report("unsupported-model", "model", `the service does not offer ${id} yet; choose another model${why}`);
       return null;
     case "unknown": {
       const what = model.modality || "something";
@@ -224,15 +224,13 @@ function usableModel(id: string, { catalog, report }: Planning): CatalogModel | 
 export interface BoundInput {
   /** The input with complete references, as stored in the plan. */
   readonly input: Json;
-  /**
-   * Inputs with placeholders instead of references, for validation: several if a step's value may take different forms.
-   */
+  /** Inputs to validate, with placeholders instead of references; several if a value may have different forms. */
   readonly samples: readonly Json[];
   /** Fields already checked here, which the schema need not check again. */
   readonly checkedFields: readonly string[];
 }
 
-/** Maximum number of combinations checked. */
+/** Maximum number of samples that are validated. */
 const MAX_SAMPLES = 16;
 
 /** Completes the references in a job's input, and checks each of them against the schema at its place. */
@@ -253,7 +251,7 @@ export function bindInput(input: DraftJson, schema: SchemaLocation | null, plann
   return { input: bound.input, samples, checkedFields };
 }
 
-/** The sample in which each open place has the n-th of its choices. */
+/** The sample with the n-th choice at every place that has several choices. */
 function nth(sample: Sample, n: number): Json {
   if (sample instanceof AnyOf) return sample.values[n % sample.values.length] ?? null;
   if (typeof sample !== "object" || sample === null) return sample;

@@ -23,7 +23,7 @@ export interface NamedVoice {
 /** All voices of a name, by {@link voiceKey}. */
 export type VoicesByName = ReadonlyMap<string, readonly NamedVoice[]>;
 
-/** What a draft is planned against. */
+/** The models, files and voices that a draft is planned with. */
 export interface PlanContext {
   readonly catalog: Catalog;
   /** Measured files, by their path in the draft. `error`: why a file could not be measured. */
@@ -57,15 +57,15 @@ export interface StepKind<D extends DraftStep, S extends PlanStep> {
   files(draft: D): readonly DraftFile[];
   models(draft: D): readonly string[];
   plan(draft: D, planning: Planning): Planned<S>;
-  /** What is known about the step when later steps are planned. `known` returns the same for earlier steps. */
+  /** Returns what is known about the step when later steps are planned. `known`: returns the facts of earlier steps. */
   facts(step: S, known: (path: string) => StepFacts | undefined): StepFacts;
   traits(step: S): StepTraits;
 }
 
-/** How a step's price is known before it runs. */
+/** How a step is priced before it runs. */
 export type StepPricing =
   | { readonly by: "nothing" }
-  /** Paid; the service quotes it. */
+  /** The step is paid, and the service quotes its price. */
   | { readonly by: "quote" }
   /** The step is paid. Its cost is known only afterwards, but has a maximum in micro-dollars. */
   | { readonly by: "usage"; readonly maxCostMicros: number | null; readonly why: string }
@@ -73,8 +73,8 @@ export type StepPricing =
   | { readonly by: "inner steps"; readonly maxCostMicros: number | null; readonly why: string };
 
 /**
- * What a planned step is, for all code that treats steps alike: scheduler, prices, forecasts, diagrams, command line,
- * report and dashboard use these fields instead of the kind. A new field does not compile until every kind has it.
+ * A planned step's properties. The scheduler, prices, forecasts, diagrams, command line, report and dashboard use them
+ * instead of the kind. A new field does not compile until every kind has it.
  */
 export interface StepTraits {
   /** What people call the step, such as "decision". */
@@ -86,26 +86,26 @@ export interface StepTraits {
   /** Brackets around the step's label in a Mermaid flowchart. */
   readonly brackets: readonly [open: string, close: string];
   readonly icon: "media" | "file" | "decision" | "group" | "value";
-  /** References that the step uses, without those in its condition. */
+  /** References that the step uses, except references in its condition. */
   readonly uses: readonly Reference["$ref"][];
-  /** What the step's fingerprint covers. If any of it changes, the step becomes another step. */
+  /** The fields that the step's fingerprint covers. If one of them changes, the step counts as a different step. */
   readonly requested: { readonly [field: string]: Json };
   readonly pricing: StepPricing;
   /** A rough duration in milliseconds, which is used if earlier runs show no duration. */
   readonly typicalMs: number;
-  /** The limit that the step counts against: a modality of the service, or `task` for local code. Null: no limit. */
+  /** Name of the step's concurrency limit: a modality of the service, or `task` for local code. Null: no limit. */
   readonly modality: string | null;
   /** True if the step runs a function from the pipeline's code. */
   readonly needsCode: boolean;
-  /** True if that function reads media as local files. */
+  /** True if the step reads media as local files. */
   readonly readsFiles: boolean;
   readonly decision: Decision | null;
   readonly submits: SubmittingStep | null;
-  /** What must match, besides the input, so that an earlier result is reused. Null if no result is ever reused. */
+  /** Returns what must match besides the input before an earlier result is reused. Null: results are never reused. */
   readonly reuse: ((pipeline: string, step: PlanStep) => { readonly [field: string]: Json }) | null;
   /** The file that the step sends to the service. */
   readonly file: FileFacts | null;
-  /** Results that the step passes on or chooses from, instead of its own. */
+  /** Other steps' results that the step passes on or chooses from, because it makes none. */
   readonly standsFor: readonly Reference[];
   /** True if the step chooses one of `standsFor`, so that other results may be missing. */
   readonly isChoice: boolean;

@@ -6,12 +6,12 @@ import { MEDIA, VALUE } from "./facts.ts";
 import { bindFreeInput, bindWhen, checkReadable, needsOf } from "./free-input.ts";
 import type { StepKind, StepTraits } from "./kind.ts";
 
-/** The traits that all tasks share. They exist once, because a run keeps the traits of every step. */
+/** Traits that all tasks share, kept in one object to save memory: a run keeps the traits of every step. */
 const shared = {
   brackets: ["(", ")"],
   pricing: { by: "nothing" },
   standsFor: [],
-  // A function is identified by its place alone.
+  // A function is identified by its pipeline and its step's path.
   reuse: (pipeline, step) => {
     const { path, version, files } = step as TaskStep;
     return { kind: "task", function: `${pipeline}/${path}`, version, files };

@@ -56,8 +56,8 @@ function measured(draft: UploadDraft, { files, report }: Planning): FileFacts | 
   }
   const kind = mediaOf(facts);
   if (kind !== null && (draft.media === null || draft.media === kind)) return facts;
-  const expectedKinds = draft.media ?? "an image, a video or audio";
-  report("not-media-file", "file", `${shown} is ${facts.contentType}, not ${expectedKinds}; use a file of that kind`);
+  const expectedKinds = draft.media ?? "image, video or audio";
+  report("not-media-file", "file", `${shown} is ${facts.contentType}, not ${expectedKinds}; use another file`);
   return null;
 }
 

@@ -3,7 +3,7 @@ import type { JsonSchema } from "../catalog-port.ts";
 import type { Json, MediaKind } from "../plan.ts";
 import { applicable, branches, isSchema, itemSchemas, localRef, propertySchemas, suggestedValues } from "./schema.ts";
 
-/** A model's published limits for a media field, such as `min_duration_ms` and `minItems`: the strictest of each. */
+/** A model's published limits for a media field, such as `min_duration_ms`. For each kind, the strictest limit. */
 export type MediaBounds = { readonly [annotation: string]: number };
 
 /** What a place in a model's input accepts beyond plain JSON. */
@@ -18,20 +18,20 @@ export type AcceptedMedia =
   | { readonly what: "voice" }
   | { readonly what: "json"; readonly types: readonly string[] };
 
-/** A place in a model's input, with the parts of the schema that apply to it and what it accepts. Cached per schema. */
+/** A place in a model's input, and what the schema accepts there. Cached per schema. */
 export interface SchemaLocation {
   readonly takes: AcceptedMedia;
   property(name: string): SchemaLocation | null;
   item(index: number): SchemaLocation | null;
   /** Allowed values: all values of a closed set, or an example of an open set. Never empty. */
   examples(): readonly Json[];
-  /** The strictest value that the schema gives for an upper bound; null if it gives none. */
+  /** The schema's lowest value for an upper bound; null if the schema has no such bound. */
   most(keyword: "maxLength" | "maximum" | "maxItems"): number | null;
 }
 
 const roots = new WeakMap<JsonSchema, SchemaLocation>();
 
-/** The place of the whole input. */
+/** The location of the whole input. */
 export function schemaLocation(schema: JsonSchema): SchemaLocation {
   const known = roots.get(schema);
   if (known !== undefined) return known;

@@ -17,9 +17,9 @@ export function yieldsOf(model: CatalogModel): MediaKind | "voice" | null {
 }
 
 /**
- * True for voice cloning, which is listed as audio. A specific output schema decides: the voice id is required, or the
- * URL is never present. If all models share one output schema, the input schema decides: it has a sample and a name,
- * but no text.
+ * True for voice cloning, which is listed as audio. An output schema made for voices requires the voice id or excludes
+ * the URL. If the output schema is the same for all models, the input schema decides: it has an audio sample and a
+ * name, but no text.
  */
 function makesVoice({ outputSchema, inputSchema, id, name }: CatalogModel): boolean {
   const voiceId = typesOf(outputSchema, "voice_id");
@@ -60,7 +60,7 @@ export function maxOutputsOf(model: CatalogModel): number | null {
   return bounds.length === 0 ? null : Math.min(...bounds);
 }
 
-/** The highest seed that the model accepts; null if it accepts none. */
+/** The highest seed that the model accepts; null if it accepts no seed. */
 export function mostSeed({ inputSchema }: CatalogModel): number | null {
   const schemas = propertySchemas(applicable(inputSchema, inputSchema), "seed");
   if (schemas.length === 0) return null;

@@ -30,8 +30,8 @@ function decode(part: string): string {
 }
 
 /**
- * The values that an open set suggests. Such a set is an `anyOf` of an enum and any text, with or without `type:
- * string`. Null for all other schemas.
+ * The values that an open set suggests. An open set is an `anyOf` of an enum and any text. The enum need not declare
+ * `type: string`. Null for all other schemas.
  */
 export function suggestedValues(schema: JsonSchema): readonly string[] | null {
   const choices = branches(schema, "anyOf");

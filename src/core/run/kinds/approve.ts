@@ -75,7 +75,7 @@ export function changeable({ shows, choose }: Decision, chosen: Chosen | undefin
 /** Returns the position, from 0, of the result that `pick` selects, or a message that says what is wrong. */
 export function positionOf(offer: readonly Chosen[], step: string, pick: number | string | undefined): number | string {
   const names = [...new Set(offer.map((offered) => offered.step))].join(", ");
-  const advice = `pick a number from 0 to ${offer.length - 1}, or the step that produced it: ${names}.`;
+  const advice = `pick a number from 0 to ${offer.length - 1}, or the name of the step that produced the result: ${names}.`;
   if (pick === undefined) return `${step} asks for a choice; ${advice}`;
   if (typeof pick === "number") {
     return Number.isSafeInteger(pick) && pick >= 0 && pick < offer.length
@@ -86,5 +86,5 @@ export function positionOf(offer: readonly Chosen[], step: string, pick: number 
   if (found.length === 1) return found[0]!;
   return found.length > 1
     ? `${pick} produced several results; pick a number from ${found[0]} to ${found.at(-1)}.`
-    : `${step} offers no result of ${JSON.stringify(pick)}; ${advice}`;
+    : `${step} offers no result of step ${JSON.stringify(pick)}; ${advice}`;
 }

@@ -12,11 +12,11 @@ import { type RunKind, stretch } from "./kind.ts";
 
 /** Maximum number of unanswered requests. Each may have been charged, so the limit is low. */
 const MOST_UNANSWERED = 5;
-/** Number of unanswered requests repeated automatically; for each further one, a person must resume the run. */
+/** Number of automatic repeats of an unanswered request. A person must resume the run for each further repeat. */
 const REPEATED_UNASKED = 1;
 /** Number of automatic retries after a transient refusal. */
 const FREE_RETRIES = 2;
-/** Codes of refusals that say nothing about the request: retried without a limit. */
+/** Codes of refusals that do not concern the request itself. Such a request is retried without a limit. */
 const WAITED_OUT = new Set(["RESOURCE_EXHAUSTED", "UNAVAILABLE", "INSUFFICIENT_BALANCE", "UNSENT", "ACCOUNT_REFUSED"]);
 const LONGEST_WAIT_MS = 30_000;
 
@@ -49,7 +49,7 @@ function decide(plan: ChatStep, step: StepState, builder: DecisionBuilder): void
   if (retryAt > builder.context.now) return builder.wake(retryAt);
   const unanswered = unansweredOf(step);
   if (unanswered > REPEATED_UNASKED && last?.phase === "abandoned" && last.mayRepeat !== true) {
-    const message = `${plan.path} (${plan.model}) did not answer ${unanswered} requests; each may have been charged up to ${formatUsd(last.holdMicros)} USD. To ask once more, resume the run; to see what was charged, reconcile it.`;
+    const message = `${plan.path}: ${plan.model} did not answer ${unanswered} requests; each may have been charged up to ${formatUsd(last.holdMicros)} USD. To send the request once more, resume the run; to see what was charged, run: showrunner reconcile`;
     return builder.pause("unanswered", message);
   }
   begin(plan, step, builder);
@@ -145,7 +145,7 @@ function nextTryAt(step: StepState, last: ChatState | null): number {
   return last.endedAt + Math.min(LONGEST_WAIT_MS, 1000 * 2 ** (failures - 1));
 }
 
-/** Describes a charge above what was allowed; null if it is not above. The excess is reported and counts as spent. */
+/** Describes a charge above the allowed amount; null if there is none. The excess is reported and counts as spent. */
 function excess(last: ChatState | null): string | null {
   if (last?.costMicros === null || last === null || last.costMicros <= last.holdMicros) return null;
   return `cost ${formatUsd(last.costMicros)} USD, more than the ${formatUsd(last.holdMicros)} USD allowed`;

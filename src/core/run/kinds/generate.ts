@@ -11,9 +11,9 @@ import { ask, watchRequest } from "../waiting.ts";
 import { completed, DECLARED_LOST, isTooOld, restoreIfUnchanged } from "./job.ts";
 import { type RunKind, stretch } from "./kind.ts";
 
-/** Our own codes for failed attempts. */
+/** Showrunner's own code for an attempt without a response. */
 export const UNANSWERED = "UNANSWERED";
-/** The provider cannot be reached or currently accepts nothing, so nothing was made. */
+/** The provider cannot be reached or currently accepts no requests, so nothing was made. */
 export const AWAY = "PROVIDER_AWAY";
 /** Maximum number of consecutive tries that made nothing. */
 const FREE_TRIES = 6;
@@ -21,7 +21,7 @@ const FREE_TRIES = 6;
 const MOST_LOST = 3;
 const LONGEST_WAIT_MS = 60_000;
 
-/** Runs requests to providers: one intent, one request. If a request has no answer, its outcome is never guessed. */
+/** Runs requests to providers: one intent, one request. The outcome of an unanswered request is never guessed. */
 export const generateKind: RunKind<GenerateStep> = {
   decide,
   activity: "working",
@@ -67,7 +67,7 @@ function decide(plan: GenerateStep, step: StepState, builder: DecisionBuilder): 
     case "lost":
       return builder.finish(step, "failed", DECLARED_LOST);
     case "unresolved":
-      // Asked once in every drive, since the work may have ended by now. Otherwise a person decides.
+      // Polled once whenever the run is driven, because the work may have ended meanwhile. Otherwise a person decides.
       if (attempt.operation !== undefined) builder.issue({ type: "operation", step: plan.path, attempt: attempt.n });
       return;
     default:
@@ -114,9 +114,9 @@ function unanswered(plan: GenerateStep, attempt: AttemptState, builder: Decision
 }
 
 /**
- * Returns the events for an answer that never came: the hold stays and a person decides, or, if the author allows
- * another request, the hold counts as spent. `why`: what came instead; null if the sending process ended first. `kept`:
- * hashes of the parts of an incomplete answer that did arrive.
+ * Returns the events for a response that never arrived: the hold stays and a person decides, or, if the author allows
+ * another request, the hold counts as spent. `why`: what went wrong; null if the sending process ended first. `kept`:
+ * hashes of the parts of an incomplete response that did arrive.
  */
 export function lostAnswer(
   { path: step, model, provider, promise, repeatable }: GenerateStep,
@@ -127,7 +127,7 @@ export function lostAnswer(
   const isKeyed = promise === "keyed";
   const times = ownText(isKeyed ? "sent" : why === null ? "sent at most once" : "sent once");
   const sent = sentence`${times} to ${ownText(provider)} (${ownText(model)})`;
-  const ended = isKeyed ? "its key is too old to be sent again" : "the process ended before an answer arrived";
+  const ended = isKeyed ? "its key is too old to be sent again" : "the process ended before a response arrived";
   const cause = why ?? ownText(ended);
   const known = ownText(kept === undefined ? "it is unknown whether anything was made or charged" : "it was made");
   const message = sentence`${sent}; ${known}: ${cause}`;

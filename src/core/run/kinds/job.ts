@@ -33,7 +33,7 @@ const QUOTE_LIFE_MS = 5 * 60_000;
 export const TOO_OLD = ownText("its submit was never answered, and its idempotency key is too old to be sent again");
 /** Why a step fails once a person has stated that its request made nothing. */
 export const DECLARED_LOST = ownText("declared lost");
-/** A re-send is recorded if the last record is older than this, because one client call may send for 15 minutes. */
+/** A re-send is recorded if the last record is older than this. One client call may keep sending for 15 minutes. */
 const RESENT_NOTE_MS = RESENT_EVERY_MS - 15 * 60_000;
 const NEVER_RETRIED = new Set(["INVALID_ARGUMENT", "MODERATION_FAILED", "FAILED_PRECONDITION", "CANCELLED"]);
 
@@ -117,13 +117,13 @@ function begin(plan: JobStep, step: StepState, attempt: AttemptState | null, bui
     const over = `costs ${formatUsd(holdMicros)} USD${why}, more than its maxCost of ${formatUsd(maxCostMicros)} USD`;
     return builder.finish(step, "failed", over);
   }
-  // Checked before asking for slot and money, which others may take meanwhile.
+  // Checked before a slot and money are requested, because other steps may use these meanwhile.
   if (builder.index.isHeldBack(plan.path) || !builder.dueOrWake(`submit:${plan.path}#${n}`)) return;
   if (!builder.hasSlot(plan) || !builder.checkBudget(step, holdMicros, why)) return;
   submit(plan, step, { n, input: ready.input, holdMicros }, builder);
 }
 
-/** Adds events for lapsed inputs, whose files replace them. Returns whether any lapsed: the request then changes. */
+/** Adds events for lapsed inputs, so that their files are used. Returns whether there are any: the request changes. */
 function replaceLapsed(plan: JobStep, { state, context, events }: DecisionBuilder): boolean {
   const over = lapsed(state, plan, context.now + (context.clockOffsetMs ?? 0));
   events.push(...over);
@@ -136,7 +136,7 @@ function isOutdated(attempt: AttemptState | null, { state, context }: DecisionBu
   return quotedAt < (state.drivenSince ?? 0) && context.now - quotedAt > QUOTE_LIFE_MS;
 }
 
-/** Asks whether the model accepts the media that already exist, before the others are bought. */
+/** Checks whether the model accepts the media that already exist, before the missing media are bought. */
 function checkMedia(plan: JobStep, attempt: AttemptState | null, builder: DecisionBuilder): void {
   const { steps } = builder.state;
   const isThere = conditionsOf(plan, attempt).some((path) => isStepFinal(steps[path]!.status));
@@ -145,7 +145,7 @@ function checkMedia(plan: JobStep, attempt: AttemptState | null, builder: Decisi
 }
 
 /**
- * Keeps the slot while the price is requested: that takes a moment, but other work in the slot would take minutes.
+ * Keeps the slot while the price is requested. The request is short, but other work would occupy the slot for minutes.
  */
 function askPrice(quote: Command & { readonly type: "quote" }, plan: JobStep, builder: DecisionBuilder): void {
   builder.issue(quote);
@@ -221,7 +221,7 @@ function resend(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder):
   // The key may become too old meanwhile.
   if (!builder.dueOrWake(id)) return builder.watch();
   const { now, clockOffsetMs = 0 } = builder.context;
-  // Recorded even if nothing was sent so far: this send may succeed, and a crash after it must not hide its job from a search.
+  // Recorded even if nothing was sent so far: if this send succeeds before a crash, a search must find its job.
   if (now - lastSentAt! > RESENT_NOTE_MS) {
     builder.events.push({ type: "job.submit.resent", ...target, clockOffsetMs });
   }
@@ -279,7 +279,7 @@ function failed(plan: JobStep, step: StepState, attempt: AttemptState, builder: 
   builder.events.push({ type: "job.quoted", step: plan.path, attempt: attempt.n + 1, costMicros, basis });
 }
 
-/** Returns whether the service has erased the output, by both clocks, since either may be wrong. */
+/** Returns whether the service has erased the output, according to both clocks, because either may be wrong. */
 function isErased(output: OutputState, { context: { now, clockOffsetMs = 0 } }: DecisionBuilder): boolean {
   return isOver(output, Math.min(now, now + clockOffsetMs) - ERASED_AFTER_MS);
 }

@@ -27,13 +27,14 @@ export interface RunKind<S extends PlanStep> {
   decide(plan: S, step: StepState, builder: DecisionBuilder): void;
   readonly activity: StepActivity;
   /**
-   * The kind of the step's span in the timeline, from start to end; null if its events make the spans, or it has none.
+   * The kind of timeline span that covers the step from start to end. Null if its events determine the spans, or if it
+   * has no span.
    */
   readonly span: "upload" | "task" | "approval" | null;
   /** Returns the inputs of the step's local code, which identify its work; empty if the step runs no code. */
   localInputs(plan: S, state: RunState): unknown;
-  /** Returns when the step's request, or its own code, was at work; null if unknown. */
+  /** Returns when the step's request or local code was being executed; null if unknown. */
   workedSpan(step: StepState): Stretch | null;
-  /** Returns the result of a ready step that needs neither money nor work; null if it needs either. */
+  /** Returns the result of a ready step that needs no money and no work; null for any other step. */
   freeResult(plan: S, state: RunState): readonly RunEvent[] | null;
 }

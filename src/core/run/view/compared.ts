@@ -13,7 +13,7 @@ export interface ComparedPart {
   readonly models: readonly string[];
   /** Total cost of the part's steps; null before the first bill. */
   readonly costMicros: number | null;
-  /** Time from the part's first request to its last answer; null without requests, as for reused results. */
+  /** Time from the part's first request to its last response; null without requests, as for reused results. */
   readonly tookMs: number | null;
   /** Positions of the part's results among those offered, from 0. */
   readonly offered: readonly number[];
@@ -44,7 +44,7 @@ function partOf(state: RunState, decision: Decision, { path, at }: { readonly pa
   const shows = decision.shows.slice(0, at + 1);
   const before = offered(state, { ...decision, shows: shows.slice(0, -1) }).length;
   const { $ref } = shows[at]!;
-  // For values, a pick counts positions among all that could be shown.
+  // For values, a pick counts positions among all values that could be shown.
   const shown = offered(state, { ...decision, shows: shows.slice(-1) });
   const isOver = steps.every((step) => isStepFinal(state.steps[step.path]!.status));
   const failed = steps.find((step) => state.steps[step.path]!.status === "failed");

@@ -208,7 +208,7 @@ function isMedia({ output }: EditTake): boolean {
   return /^(?:image|video|audio)\//.test(output.copy?.contentType ?? "");
 }
 
-/** A caption, with times in seconds of the film. */
+/** A caption. Times are in seconds from the start of the film. */
 interface EditCaption {
   readonly start: number;
   readonly end: number;
@@ -222,10 +222,10 @@ interface Captioned {
 }
 
 /**
- * Captions for a function's result: its own, and those of its input films if their start is known. `value`: what the
- * function returned. `{ starts: [seconds] }` states each film's start, as `join`, `trim`, `mix` and `overlay` return
- * it; a single film of unchanged length starts at 0. Captions of other films are left out, because they would be shown
- * at the wrong time.
+ * Captions for a function's result: its own captions, and the captions of input films whose start is known. `value`:
+ * the function's return value. `{ starts: [seconds] }` states each film's start, as `join`, `trim`, `mix` and `overlay`
+ * return it; a single film of unchanged length starts at 0. Captions of other films are left out, because they would
+ * be shown at the wrong time.
  */
 function captionsOf(
   value: unknown,

@@ -18,17 +18,17 @@ import { type ProducedOutput, referenced } from "../resolve.ts";
 import { lost, uncopied } from "../retention.ts";
 import { isForPerson, unresolvedText } from "../waiting.ts";
 
-/** Something that a run at rest lacks. All views of the run show the same list. */
+/** Something that is missing from a run that no process drives. All views of the run show the same list. */
 export interface Missing {
   readonly step: string;
-  /** Index of the output; null if the whole step is concerned. */
+  /** Index of the output; null if the entry concerns the whole step. */
   readonly output: number | null;
   /**
    * `decision`: a person must decide. `job`: sent but not collected. `file`: an output that is only on the service.
    * `expired`: an output that has expired there. `result`: the step failed. `bill`: the cost is missing.
    */
   readonly what: "decision" | "job" | "file" | "expired" | "result" | "bill";
-  /** Until when it is available (ISO-8601); null: indefinitely. */
+  /** Until when the service keeps the output (ISO-8601); null without an expiry, and for entries that are no output. */
   readonly until: string | null;
   /** The whole entry in one sentence. */
   readonly text: string;
@@ -68,7 +68,7 @@ function jobs(state: RunState): readonly Missing[] {
       const isAccepted = jobPhases.accepted.has(attempt!.phase);
       const text = isAccepted
         ? `${step} still runs at ${provider} and ${most} (resume checks it)`
-        : `${step} may be running at ${provider}: no answer came; it ${most}`;
+        : `${step} may be running at ${provider}: no response came; it ${most}`;
       return { step, output: null, what, until: null, text };
     }
     const where =
@@ -81,7 +81,7 @@ function jobs(state: RunState): readonly Missing[] {
 }
 
 function files(state: RunState): readonly Missing[] {
-  // After the end, only what was to be kept is still needed.
+  // After the end, only outputs that should have been copied are still needed.
   const wanted = isRunFinal(state.status)
     ? uncopied(state).map(({ step, output }) => {
         const { index, expiresAt = null, uncopied: failure = null } = output;
@@ -111,7 +111,7 @@ function bills({ steps }: RunState): readonly Missing[] {
     if (open === undefined) return [];
     const billText =
       open.impossibleBill === undefined ? "" : `: the service reports ${open.impossibleBill}, which is impossible`;
-    const held = `${dollars(open.holdMicros)} stay reserved`;
+    const held = `${dollars(open.holdMicros)} stays reserved`;
     const output = lastAttempt(step) === open ? "" : `, attempt ${open.n},`;
     const text = `The cost of ${path}${output} is not known yet${billText}; ${held}`;
     return [{ step: path, output: null, what: "bill" as const, until: null, text }];
@@ -204,7 +204,7 @@ export interface Refused {
   readonly step: string;
   /** The check's reasons, separated by `; `. */
   readonly reason: string;
-  /** The outputs that the check inspected, through frames or as a whole; an upload's file counts as output 0. */
+  /** The outputs that the check inspected, directly or through extracted frames. An upload's file is output 0. */
   readonly shows: readonly Chosen[];
 }
 
@@ -217,7 +217,7 @@ export function refusedBy(state: RunState, plan: PlanStep): readonly Refused[] {
   return [{ step: plan.path, reason: error.message, shows: shows.slice(0, MOST_SHOWN) }];
 }
 
-/** Returns what checks rejected: this step, if it is a check, and the checks behind the results that it passes on. */
+/** Returns what was rejected by this step, if it is a check, and by the checks behind the results that it passes on. */
 export function refusedBefore(state: RunState, path: string): readonly Refused[] {
   const standsForOthers = (step: PlanStep) => traitsOf(step).standsFor.length > 0;
   const found: Refused[] = [];

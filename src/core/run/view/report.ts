@@ -9,7 +9,7 @@ import { expiring, type Missing, missing, type Refused, refusedBy } from "./miss
 import { runSummary } from "./run-view.ts";
 import { type AttemptView, outputStatus, placedFile, type StepView, stepView } from "./step-view.ts";
 
-/** A run as `showrunner show --json` prints it: snake_case, dollars as decimal strings, instants as ISO-8601. */
+/** A run as `showrunner show --json` prints it: snake_case, dollars as decimal strings, times as ISO-8601. */
 export interface RunReport {
   readonly id: string;
   readonly pipeline: string;
@@ -40,8 +40,8 @@ export interface RunReport {
   /** Reserved for jobs without a bill. */
   readonly held: string;
   /**
-   * Unconfirmed money: reserved for unanswered chat requests, and counted in `cost` for chat and provider answers that
-   * reported no charge.
+   * Unconfirmed money: reserved for unanswered chat requests, and counted in `cost` for chat and provider responses
+   * that reported no charge.
    */
   readonly unconfirmed: string;
   /** The command that continues the run, to paste into a shell; null if nothing is left or a process drives it. */
@@ -100,7 +100,7 @@ export interface StepReport {
   /** Status in the journal, or `awaiting-approval` while the step waits for a person. */
   readonly status: StepStatus | "awaiting-approval";
   readonly reason: string | null;
-  /** Set if the step's request takes long and is still polled; null if it does not, or no request is in progress. */
+  /** Set if the step's request takes long and is still polled; null for any other step. */
   readonly late: {
     /** When the request was accepted. */
     readonly since: string;
@@ -139,7 +139,7 @@ export interface AttemptReport {
   readonly error: string | null;
   /** For a local function: the location in its code, as `file:line:column`. */
   readonly site?: string;
-  /** What moderation objected to; fields are null where it did not say. */
+  /** What moderation objected to; a field is null if moderation did not report it. */
   readonly flagged?: { readonly of: string | null; readonly field: string | null; readonly category: string | null };
   /** The attempt's outputs, if a rerun of the step superseded them. */
   readonly former_outputs?: readonly {
@@ -157,7 +157,7 @@ export interface OutputReport {
   readonly voice_id: string | null;
   /** Named file for a returned output, relative to out_dir. */
   readonly file: string | null;
-  /** The manifest that says how the file was made, relative to out_dir. */
+  /** The manifest that describes how the file was made, relative to out_dir. */
   readonly manifest: string | null;
   readonly sha256: string | null;
   readonly content_type: string | null;
@@ -328,5 +328,5 @@ function instant(at: number | null): string | null {
   return text;
 }
 
-/** A cache of formatted instants, since steps that started or ended in one commit have the same instant. */
+/** A cache of formatted times. Steps that started or ended in one commit have the same time. */
 const instants = new Map<number, string>();

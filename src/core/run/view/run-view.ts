@@ -9,8 +9,8 @@ import { type StepView, stepView } from "./step-view.ts";
 import { Timeline, type TimelineSpan } from "./timeline.ts";
 
 /**
- * The view of a run that the command line, the dashboard and the report share. An event updates only what it
- * concerns. Step views are built on demand, and stay the same objects until their step changes.
+ * The view of a run that the command line, the dashboard and the report share. An event updates only the affected
+ * parts. Step views are built on demand, and stay the same objects until their step changes.
  */
 export class RunView {
   /** Do not change the state; use {@link RunView.add}. */
@@ -71,7 +71,7 @@ export function touchedSteps(events: readonly RunEvent[]): ReadonlySet<string> |
   return touched;
 }
 
-/** A run without its steps. Money is in micro-dollars, instants in epoch milliseconds. */
+/** A run without its steps. Money is in micro-dollars, times are in epoch milliseconds. */
 export interface RunSummary {
   readonly id: string;
   readonly pipeline: string;
@@ -101,7 +101,7 @@ export interface RunSummary {
 }
 
 const INTERRUPTED =
-  "its process has ended; jobs already paid for continue on the service and are collected when the run is resumed";
+  "the run's process has ended; jobs already paid for continue on the service and are collected when the run is resumed";
 
 export function runSummary(state: RunState, { isInterrupted = false } = {}): RunSummary {
   const { planned, budgetMicros, spentMicros, heldMicros, unconfirmedMicros, createdAt, finishedAt } = state;
@@ -141,7 +141,7 @@ interface RecordedIncident extends IncidentText {
   readonly step: string | null;
 }
 
-/** A run's past from its first event on, which the run's state does not keep. */
+/** A run's history from its first event on, which the run's state does not contain. */
 export class RunHistory {
   readonly #timeline = new Timeline();
   readonly #recorded: RecordedIncident[] = [];
@@ -176,7 +176,7 @@ export class RunHistory {
   }
 }
 
-/** A run's state and past, built from all its events. */
+/** A run's state and history, built from all its events. */
 export class FoldedRun {
   readonly history = new RunHistory();
   #view: RunView | null = null;

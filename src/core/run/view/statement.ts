@@ -3,7 +3,7 @@ import { fold } from "../../journal/fold.ts";
 import { changeLedger, emptyEntry, entryChange, type LedgerEntry, ledgerChanges } from "../../journal/record.ts";
 import type { OutputState, RunState } from "../../journal/state.ts";
 
-/** From the first instant (inclusive) to the last (exclusive), in epoch milliseconds. */
+/** A period in epoch milliseconds. `from` is inclusive, `to` is exclusive. */
 export interface Period {
   readonly from: number;
   readonly to: number;
@@ -12,7 +12,7 @@ export interface Period {
 export interface MadeOfKind {
   readonly kind: "image" | "video" | "audio" | "voice" | "text" | "file";
   readonly count: number;
-  /** Total duration in milliseconds; 0 for kinds that have none. */
+  /** Total duration in milliseconds; 0 for kinds without a duration. */
   readonly durationMs: number;
 }
 
@@ -28,9 +28,9 @@ export interface OpenAmount {
   readonly why: "bill" | "submit" | "impossible" | "answer";
 }
 
-/** A run's charges within a period, dated by when the journal learned of them. */
+/** A run's charges within a period. A charge counts at the time when the journal recorded it. */
 export interface RunCharges {
-  /** A bill corrected in a later period counts in that period, as a difference that may be negative. */
+  /** The correction of an earlier bill counts in the period of the correction, and may be negative. */
   readonly costMicros: number;
   readonly made: readonly MadeOfKind[];
   /** Reserved within the period and still not billed. */
@@ -50,7 +50,7 @@ interface Entry {
 
 /**
  * A run's charges for a period. Over all periods, the charges and abandoned requests add up to the run's settled
- * amount, and the unbilled amounts to its holds.
+ * amount, and the unbilled amounts add up to its holds.
  */
 export function runCharges(events: readonly StoredEvent[], { from, to }: Period): RunCharges {
   const state = fold(events);
@@ -142,8 +142,8 @@ export function parseMarkup(text: string): bigint | null {
 }
 
 /**
- * Returns each cost in cents, including the markup. The total is the exact sum, rounded once, half a cent up. Lines are
- * rounded down, and the missing cents go to the lines that lost most, so that the lines add up to the total.
+ * Returns each cost in cents, including the markup. The total is the exact sum, rounded once; half a cent is rounded
+ * up. Lines are rounded down, and the missing cents go to the lines that lost most, so that they add up to the total.
  */
 export function invoiced(
   costsMicros: readonly number[],

@@ -39,23 +39,23 @@ export interface AttemptView {
   readonly phase: JobPhase | ChatState["phase"];
   readonly model: string | null;
   readonly jobId: string | null;
-  /** What was sent, with uploads by hash; null for chats and tasks. */
+  /** The input that was sent, with uploads as hashes; null for chats and tasks. */
   readonly input: Json | null;
   readonly quote: { readonly costMicros: number | null; readonly basis: PriceBasis } | null;
   readonly holdMicros: number;
   readonly costMicros: number | null;
-  /** `unconfirmed`: it is unknown whether anything, or how much, was charged. */
+  /** `unconfirmed`: it is unknown whether anything was charged, or how much. */
   readonly money: MoneyPhase | "unconfirmed";
   readonly error: JournalError | null;
   readonly sentAt: number | null;
   readonly submittedAt: number | null;
   readonly endedAt: number | null;
-  /** True if a rerun of the step superseded it. */
+  /** True if a rerun of the step superseded the attempt. */
   readonly isSuperseded: boolean;
   readonly outputs: readonly OutputState[];
 }
 
-/** A step for display. Money is in micro-dollars, instants in epoch milliseconds. */
+/** A step for display. Money is in micro-dollars, times are in epoch milliseconds. */
 export interface StepView {
   readonly plan: PlanStep;
   readonly path: string;
@@ -65,7 +65,7 @@ export interface StepView {
   readonly status: StepStatus;
   readonly phase: StepPhase;
   readonly reason: string | null;
-  /** Set if the step's request takes long; null if it does not, or no request is in progress. */
+  /** Set if the step's request takes long; null for any other step. */
   readonly late: Late | null;
   /** Error of the newest attempt, or of the last failed task attempt. */
   readonly error: JournalError | null;

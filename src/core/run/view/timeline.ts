@@ -10,14 +10,14 @@ import { runKind } from "../kinds/index.ts";
  */
 export type TimelinePhase = "upload" | "queue" | "render" | "download" | "task" | "chat" | "approval";
 
-/** A span of a run's time. Instants are epoch milliseconds. */
+/** A span of a run's time. Times are in epoch milliseconds. */
 export interface TimelineSpan {
   readonly step: string;
   /** Number of the attempt, from 1. */
   readonly attempt: number;
   readonly phase: TimelinePhase;
   readonly from: number;
-  /** Null while the span continues, which it does only while the run is running. Never before `from`. */
+  /** Null while the span continues; only a running run has such a span. Never earlier than `from`. */
   readonly to: number | null;
 }
 
@@ -31,7 +31,7 @@ interface Span {
 
 /**
  * What each step did and when, derived from the events and ordered by start. Phases of one attempt never overlap. An
- * idle run has no open span: its waits end with its last event, until a later event says more.
+ * idle run has no open span: its spans end with its last event, until a later event extends them.
  */
 export class Timeline implements TimelineWriter {
   readonly #spans: Span[] = [];
@@ -124,7 +124,7 @@ export class Timeline implements TimelineWriter {
     return to === null && !this.#running ? this.#now : to;
   }
 
-  /** No event says when rendering started, so all time between acknowledgement and end counts as rendering. */
+  /** No event records when rendering started, so all time between acknowledgement and end counts as rendering. */
   #splitUnseenRender(step: string): void {
     const open = this.#open.get(step);
     const since = this.#acknowledged.get(step);
