@@ -108,8 +108,8 @@ export class RunUnknownError extends ShowrunnerError {
 }
 
 /**
- * The journal contains an event that the lifecycle does not allow at this point: it was damaged, or another program
- * wrote it.
+ * The journal contains an event that the lifecycle does not allow at this point: the journal was damaged, or another
+ * program wrote to it.
  */
 export class IllegalEventError extends ShowrunnerError {
   readonly code = "JOURNAL_ILLEGAL_EVENT";

@@ -19,7 +19,7 @@ export interface RecordOrigin {
   readonly signature: (seq: number) => string | null;
 }
 
-/** Serialises a commit's events before its transaction starts, so that an invalid value cannot interrupt it. */
+/** Serialises a commit's events before the transaction starts, so that no invalid value can interrupt it later. */
 export function encodeEvents(events: readonly RunEvent[]): string {
   for (const event of events) {
     if (isEvent(event)) continue;
@@ -101,7 +101,7 @@ function unknownType({ type }: Typed, where: string, seq: number, { path, signat
   );
 }
 
-/** First characters of the JSON of every event that identifies the writing program. It is always committed alone. */
+/** Start of the JSON of an event that identifies the writing program. Such an event is always committed alone. */
 export const SIGNED_BODY = '{"type":"lease.acquired"';
 
 function parseBody(body: string): unknown {

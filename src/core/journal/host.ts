@@ -18,10 +18,10 @@ export function thisHolder(instance: string): LeaseHolder {
   };
 }
 
-/** This process's engines that have ended. */
+/** Instance ids of this process's engines that have ended. */
 const retired = new Set<string>();
 
-/** Marks an engine of this process as ended. Used if it could not release its lease because the journal failed. */
+/** Marks an engine of this process as ended. Used if the journal failed before the lease was released. */
 export function retireHolder({ instance }: LeaseHolder): void {
   retired.add(instance);
 }
@@ -49,7 +49,7 @@ function isClockWrong({ host }: LeaseHolder, leftMs: number): boolean {
 
 /**
  * Like {@link isHolderDead}, but cheap enough to repeat, because it runs no system tool to detect a reused process id.
- * If the holder's id was reused, only the expiry of its lease reveals that it is gone.
+ * If the holder's process id was reused, only the expiry of the lease reveals that the holder is gone.
  */
 export function isHolderGone(holder: LeaseHolder, leftMs = 0): boolean {
   const startOf = (pid: number) => (platform() === "linux" ? processStart(pid) : processExists(pid) ? "" : null);

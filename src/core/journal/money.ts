@@ -5,11 +5,11 @@ export interface LedgerTotals {
 }
 
 export interface AccountTotals extends LedgerTotals {
-  /** Number of the account's commits with charges. A balance requested after reading this includes those charges. */
+  /** Number of the account's commits with charges. A balance that is requested later includes them. */
   readonly mark: number;
 }
 
-/** Selects the money that counts: of one tag's runs or of the whole account, since a given time or since ever. */
+/** Selects the money that counts: of one tag's runs or of the whole account, from the start or from a given time. */
 export interface SpendingScope {
   /** `key=value`: only runs with this tag; null: all runs of the account. */
   readonly tag: string | null;

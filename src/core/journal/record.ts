@@ -87,7 +87,7 @@ export interface LedgerMoment {
 /** An entry's mark after a change: unchanged, null, the account's mark, or the account's mark if it was null. */
 export type MarkAfter = "kept" | "cleared" | "marked" | "markedIfUnset";
 
-/** The combined effect of changes to one entry. A null amount leaves the entry's amount as it is. */
+/** The combined effect of changes to one entry. A null amount leaves the entry's amount unchanged. */
 export interface EntryChange {
   readonly held: number | null;
   readonly settled: number | null;

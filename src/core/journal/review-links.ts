@@ -7,7 +7,7 @@ export interface ReviewScope {
   /** Runs with all of these tags. */
   readonly tags?: Tags;
   readonly runId?: string;
-  /** Only with `runId`. */
+  /** Allowed only with `runId`. */
   readonly step?: string;
 }
 

@@ -50,7 +50,7 @@ export function isSince({ sinceAt }: SpendingScope, { slot }: LedgerEntry): bool
 function belowFloor({ wallet }: SpendingGuard, ledger: readonly LedgerChange[], money: AccountMoney): Refusal | null {
   const requested = heldBy(ledger) - heldElsewhereBy(ledger);
   if (wallet === null || requested === 0) return null;
-  // Holds at a provider only matter for a balance read earlier, which is then read again.
+  // Holds at a provider reduce the headroom only if the balance was read earlier. It is then read again.
   const unseen = money.unseenMicros(wallet.mark);
   if (wallet.balanceMicros - unseen >= wallet.floorMicros) return null;
   const unseenMicros = unseen - requested;

@@ -143,7 +143,7 @@ export interface ChatState extends Awaited {
   error: JournalError | null;
   /** The service's job for this request, once known. */
   jobId: string | null;
-  /** An answer that did not match the schema. */
+  /** The model's answer, if it did not match the schema. */
   answer: string | null;
   readonly sentAt: number;
   endedAt: number | null;
@@ -161,7 +161,7 @@ export interface StepState {
   skippedByCondition: boolean;
   /** True if the step failed because its run ended while its request was in progress. The request is still polled. */
   isGivenUp?: true;
-  /** True if skipped because no root of the plan that needs the step could succeed. The step runs once a root can. */
+  /** True if skipped because no root of the plan that needs the step could succeed. It runs if that changes. */
   pruned: boolean;
   startedAt: number | null;
   finishedAt: number | null;
@@ -233,7 +233,7 @@ export interface RerunRequest {
   readonly steps: readonly string[];
   /** Epoch milliseconds. */
   readonly requestedAt: number;
-  /** True until the run is over or waits for a decision. Until then, an equal request is not a new one. */
+  /** True until the run is over or waits for a decision. Until then, an equal request is the same request. */
   isOpen: boolean;
 }
 

@@ -74,7 +74,7 @@ export type ResultsQuery =
 
 /** A message to a run. Anyone may write one; only the driver consumes it. */
 export type InboxMessage =
-  /** `reason`: shown to people; absent: stopped on request. */
+  /** `reason` is shown to people; absent if none was given. */
   | { readonly type: "stop"; readonly reason?: CleanText }
   | ({
       readonly type: "approve";
@@ -95,7 +95,7 @@ export interface InboxEntry {
   readonly message: InboxMessage;
 }
 
-/** One transaction of a run's only writer. */
+/** Everything that a run's only writer stores in one transaction. */
 export interface Commit {
   readonly lease: Lease;
   /** The last sequence number that the writer has read. The commit is refused if the run's last number differs. */
@@ -114,7 +114,7 @@ export interface Commit {
   readonly results?: readonly CacheEntry[];
   /** Notifications to people. */
   readonly notices?: readonly NewNotice[];
-  /** When a run that this commit pauses may continue without a person, in epoch milliseconds; absent or null: never. */
+  /** If this commit pauses the run: when it may continue without a person, in epoch milliseconds. Null: never. */
   readonly resumeAt?: number | null;
   /**
    * True to release the lease in the same transaction. This is refused (`inbox` in the outcome) if the inbox contains
@@ -317,8 +317,8 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
 }
 
 /**
- * How a run is parked while its engine has no process. The run belongs to the engine until this entry is removed. While
- * the run is idle, only a message makes it due.
+ * The state of an engine's run while no process drives it. The run belongs to the engine until this entry is removed.
+ * While the run is idle, only a message makes it due.
  */
 export interface Wake {
   /** When the run is due, in epoch milliseconds; null: only when its inbox has a message. */

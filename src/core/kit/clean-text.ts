@@ -133,8 +133,8 @@ export function withoutSecrets(value: unknown, clean: (text: string) => string =
 }
 
 /**
- * Matches what looks like a secret. Because texts can be megabytes long, each alternative starts at most once per run
- * of characters, and minimum lengths are checked by look-ahead, because repetitions with a large minimum are slow.
+ * Matches what looks like a secret. Must be fast, because text can be megabytes long: each alternative starts at most
+ * once per run of characters, and look-ahead checks minimum lengths, because large repetition counts are slow.
  */
 const SECRET_TEXT = new RegExp(
   [
@@ -162,7 +162,7 @@ function withoutPairs(text: string): string {
   });
 }
 
-/** Returns text that describes anything that may be thrown. */
+/** Describes any thrown value. */
 export function thrownText(thrown: unknown): string {
   try {
     return String(thrown instanceof Error ? thrown.message || thrown.name : thrown);

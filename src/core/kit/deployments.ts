@@ -3,7 +3,7 @@ import { DAY_MS } from "./duration.ts";
 
 /** A deployment of the API that can be selected by name instead of by URL. */
 export interface Deployment {
-  /** Name for people. */
+  /** Name shown to people. */
   readonly title: string;
   /** The deployment's v3 address. */
   readonly baseUrl: string;

@@ -96,7 +96,7 @@ async function writeSynced(path: string, write: (file: FileHandle, path: string)
   }
 }
 
-/** Replaces the temporary path by the requested one in a system error. */
+/** Replaces the temporary path by the requested path in a system error. */
 function named(error: unknown, tmp: string, path: string): unknown {
   if (!(error instanceof Error)) return error;
   error.message = error.message.replaceAll(tmp, path);

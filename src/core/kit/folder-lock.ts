@@ -17,7 +17,7 @@ export interface FolderLock {
  * Locks an existing folder with `<name>.lock`; null while another process holds it. The kernel releases the lock when
  * its holder dies, so a dead process never blocks others. `<name>.json` beside it tells people and other processes who
  * holds it.
- * @throws Error if the lock file cannot be written or is not one of ours; names the file
+ * @throws Error that names the lock file, if it cannot be written or is not one of ours
  */
 export function lockFolder(folder: string, name: string): FolderLock | null {
   const guard = openGuard(folder, name);

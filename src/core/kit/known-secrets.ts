@@ -7,7 +7,7 @@ export const REDACTED = "[redacted]";
 const SHORTEST_SECRET = 8;
 /** Maximum number of secrets: a process has a few dozen, but services may hand out new secrets without end. */
 const MOST_SECRETS = 1_000;
-/** Maximum number of secrets that services hand out, such as cookies. The other places are for credentials. */
+/** Maximum number of secrets that services hand out, such as cookies. The remaining places are for credentials. */
 const MOST_HANDED_OUT = 900;
 
 /** Finds known secrets in text, in any encoding, in a single pass. */
@@ -35,7 +35,7 @@ export class KnownSecrets {
     if (this.#known.size < MOST_HANDED_OUT) this.learn(secret);
   }
 
-  /** Removes known secrets from text. Overlapping ones are removed together. */
+  /** Removes known secrets from text. Overlapping secrets are removed together. */
   remove(text: string): string {
     if (this.#known.size === 0 || text.length < SHORTEST_SECRET) return text;
     let [kept, end] = ["", 0];

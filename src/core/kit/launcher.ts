@@ -1,4 +1,4 @@
-/** The command line's commands, listed here in advance; a test compares them with the real commands. */
+/** Names of the command line's commands. A test compares this list with the real commands. */
 export const COMMANDS: readonly string[] = `
   run resume review-link worker stop approve reject adopt api reconcile plan runs show open events
   export report statement migrate serve record dashboard mcp notify check marks sign gc doctor init

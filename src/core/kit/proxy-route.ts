@@ -48,7 +48,7 @@ export function namedProxy(protocol: string, env: Env = process.env): NamedProxy
   const text = value.includes("://") ? value : `http://${value}`;
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url !== null && /^https?:$/.test(url.protocol)) return { variable, url };
-  throw new ProxyVariableError(`${variable} is not an HTTP proxy URL; use http://proxy.example.com:3128`);
+  throw new ProxyVariableError(`${variable} is not an HTTP proxy URL; use a URL such as http://proxy.example.com:3128`);
 }
 
 /** The variable that excepts addresses from proxies. */

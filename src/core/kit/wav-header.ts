@@ -10,7 +10,7 @@ export interface WavHeader {
   readonly byteRate: number;
 }
 
-/** A size of 0 or from here on means "unknown": programs that cannot seek back write it. A few write two billion. */
+/** For an unknown size, programs that cannot seek back write 0, this number or more, or (rarely) two billion. */
 const LARGEST = 0x7fff_ff00;
 const BILLION = 1_000_000_000;
 

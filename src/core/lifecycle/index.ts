@@ -4,7 +4,7 @@ import { compileTable, tagged } from "./table.ts";
 export { chatMachine, jobMachine, outputMachine, runMachine, stepMachine } from "./machines.ts";
 export { next, type StateNames, stateName, type TransitionTable } from "./table.ts";
 
-// Written out, so that the types of the package need none of xstate's; a type test compares them with the charts.
+// Written out, so that the package's types do not depend on xstate; a type test compares them with the charts.
 export type RunStatus = "planned" | "running" | "paused" | "succeeded" | "partial" | "failed" | "cancelled";
 export type StepStatus =
   | "waiting"
@@ -42,7 +42,7 @@ export const tables = {
 
 const phase = jobMachine.states.phase!;
 
-/** Sets of states, by the tags of the charts. */
+/** The states that have each tag in the charts. */
 export const runStates = { ended: tagged<RunStatus>(runMachine, "ended") } as const;
 export const stepStates = {
   ended: tagged<StepStatus>(stepMachine, "ended"),

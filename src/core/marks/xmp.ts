@@ -1,6 +1,6 @@
 import { UnmarkableError } from "./source.ts";
 
-/** The source type of media made by a model, and of a composite that contains such media. */
+/** IPTC source type: of media that a model made, or of a composite that contains such media. */
 export type DigitalSourceType = (typeof sourceTypes)[number];
 
 export const sourceTypes = ["trainedAlgorithmicMedia", "compositeWithTrainedAlgorithmicMedia"] as const;

@@ -7,7 +7,7 @@ export class ForbiddenAddressError extends Error {}
 /** The URL is forbidden wherever it leads, so no option can allow it. */
 export class ForbiddenUrlError extends ForbiddenAddressError {}
 
-/** Keeps fetches of URLs from a service out of the networks that this machine is in. */
+/** Prevents URLs that a service returned from reaching the networks that this machine is in. */
 export interface AddressGuard {
   /** Throws {@link ForbiddenAddressError} if the URL alone shows that it is forbidden. */
   check(url: string): void;
@@ -108,7 +108,7 @@ const INSIDE_V4 = (
   "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 168.63.129.16/32 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 " +
   "192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3"
 ).split(" ");
-/** IPv6 ranges within the one routed range that are not public: protocol assignments, Teredo, documentation, 6to4. */
+/** Non-public IPv6 ranges within the routed range 2000::/3: protocol assignments, Teredo, documentation, 6to4. */
 const INSIDE_V6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"];
 const NAT64 = "64:ff9b::";
 

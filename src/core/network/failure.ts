@@ -1,6 +1,6 @@
 import { ProxyVariableError, type Route, routeOf, shownProxy } from "../kit/proxy-route.ts";
 
-/** Why a connection could not be made, or broke. */
+/** Why a connection could not be made or was lost. */
 export type TransportFailure = "dns" | "refused" | "network" | "tls" | "proxy" | "connect timeout" | "broken";
 
 const codes: readonly (readonly [RegExp, TransportFailure])[] = [
@@ -43,7 +43,7 @@ const words: Readonly<Record<TransportFailure, (host: string) => string>> = {
   dns: (host) => `the name ${host} was not found (DNS)`,
   refused: (host) => `nothing listens at ${host} (connection refused)`,
   network: (host) => `${host} cannot be reached from this network`,
-  tls: (host) => `the TLS connection to ${host} failed: its certificate or protocol was not accepted`,
+  tls: (host) => `the TLS connection to ${host} failed: the server's certificate or protocol was not accepted`,
   proxy: (host) => `the proxy refused a tunnel to ${host}`,
   "connect timeout": (host) => `${host} did not accept a connection in time`,
   broken: (host) => `the connection to ${host} broke`,

@@ -31,7 +31,7 @@ export interface Fetched {
 }
 
 export interface InputFetch {
-  /** Origins inside a network that the author or operator allowed. */
+  /** Origins inside a network, as allowed by the author or operator. */
   readonly inside: readonly string[];
   readonly signal: AbortSignal;
 }

@@ -171,7 +171,7 @@ async function placed(
     throw new TriedAgain(error.message);
   });
   let inFlight: Promise<unknown> = Promise.resolve();
-  // After a broken connection, waits for Restate's answers never end, so the slot is freed here.
+  // If the connection breaks, Restate's responses never arrive. Therefore, the slot is freed here.
   over.addEventListener("abort", () => void inFlight.then(leave, leave));
   await perform({
     signal,

@@ -12,7 +12,7 @@ export interface Sample {
   readonly value: number;
 }
 
-/** Counts by labels. */
+/** A counter with one value per combination of labels. */
 export class Counter {
   readonly family: MetricFamily;
   readonly #byLabels = new Map<string, { readonly labels: Labels; value: number }>();

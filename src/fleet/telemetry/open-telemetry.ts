@@ -15,7 +15,7 @@ type OpenTelemetry = typeof import("@opentelemetry/api");
 
 let loading: Promise<OpenTelemetry | null> | null = null;
 
-/** Loads the optional peer; null if it is not installed. */
+/** Loads the optional peer dependency; null if it is not installed. */
 export function loadOpenTelemetry(): Promise<OpenTelemetry | null> {
   loading ??= import("@opentelemetry/api").catch(() => null);
   return loading;
@@ -193,7 +193,7 @@ function modelNames(model: string | null): Attributes {
   return model === null ? {} : { "showrunner.model": model };
 }
 
-/** Attributes by the conventions, which use `generate_content` for anything but text. */
+/** Attributes according to the conventions, which use `generate_content` for anything but text. */
 function genAiNames(kind: "job" | "chat", model: string | null): Attributes {
   return {
     "gen_ai.operation.name": kind === "chat" ? "chat" : "generate_content",

@@ -6,7 +6,7 @@ import type { LocalWork } from "../../internal.ts";
  * contract suite.
  */
 export interface Engine {
-  /** True if the engine forgets its work when this process dies. A process that starts later then finds the work. */
+  /** True if the engine forgets its work when this process dies. A later process finds the work in the journal. */
   readonly isOfProcess?: true;
   /**
    * Schedules a slice of the run, at once or at a given time. A run's wakes are merged into the earliest; a wake during

@@ -20,7 +20,7 @@ const HANG_UP_AFTER_MS = 1_000;
 /**
  * Adapts a Fetch-style handler to Node's server. The body is read on demand, so that a handler that refuses because of the
  * headers reads none of it. A body may take 10 s and be 16 MiB large. All bodies together may take 64 MiB; above that, the
- * oldest body of the sender with the most bytes is refused with 503, and a service delivers it again later.
+ * oldest body of the sender with the most bytes is refused with 503; the service then delivers it again.
  */
 export function nodeHandler(
   handle: (request: Request) => Promise<Response>,

@@ -26,7 +26,7 @@ describe("the proxy of an address", () => {
     "%s is named as none, without what it holds",
     (value) => {
       const wrong = () => routeOf(new URL("https://a.example/"), { HTTPS_PROXY: value });
-      expect(wrong).toThrow("HTTPS_PROXY is not an HTTP proxy URL; use http://proxy.example.com:3128");
+      expect(wrong).toThrow("HTTPS_PROXY is not an HTTP proxy URL; use a URL such as http://proxy.example.com:3128");
     },
   );
 

@@ -36,7 +36,7 @@ export type ChatEvent =
       /** The text of an answer that did not match the schema. It is sent back to the model for repair. */
       readonly answer?: CleanText;
     } & Charged)
-  /** The process ended before the response. The request may be charged, so its hold counts against the budget. */
+  /** The process ended without a response. The request may be charged, so its hold counts against the budget. */
   | ({ readonly type: "chat.abandoned"; readonly holdMicros: number } & OfChat);
 
 export const chatEvents: EventTable<ChatEvent> = {
@@ -113,7 +113,7 @@ function charge(fold: Fold, event: Charged): ChatState {
   return chat;
 }
 
-/** Performs the event's transition in the state chart of its chat request, and returns the request. */
+/** Performs the event's transition in the chat request's state chart, and returns the request. */
 function movedChat(fold: Fold, { step, attempt: n }: OfChat): ChatState {
   const { chats } = fold.step(step);
   const chat = chats[n - 1];

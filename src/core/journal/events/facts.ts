@@ -25,7 +25,7 @@ export interface JournalError {
 /** What moderation objected to, as far as the service reports it. */
 export interface Flagged {
   readonly of: "input" | "output" | null;
-  /** Such as `input.prompt` or `outputs[0]`. */
+  /** The field that was rejected, such as `input.prompt` or `outputs[0]`. */
   readonly field: CleanText | null;
   readonly category: CleanText | null;
 }

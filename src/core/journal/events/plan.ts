@@ -18,7 +18,7 @@ export type PlanEvent =
       readonly type: "rerun.requested";
       readonly requestId: string;
       readonly steps: readonly string[];
-      /** The reason. */
+      /** The reason for the rerun. */
       readonly note?: string;
       /** New seeds for jobs, by step. Absent: unchanged. */
       readonly seeds?: { readonly [step: string]: number };

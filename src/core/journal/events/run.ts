@@ -295,7 +295,7 @@ function reachedText({ percent, limit, committedMicros }: SpendingReached): stri
 function pauseNotice(runId: string, { reason, message }: Paused): NoticeText | null {
   const paused = { status: "paused", reason, message, step: null };
   switch (reason) {
-    // Each waiting step was announced before, and whoever stopped the run knows.
+    // People were already notified of each waiting step. The person who stopped the run knows that it stopped.
     case "approval":
     case "stopped":
       return null;

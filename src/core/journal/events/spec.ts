@@ -78,7 +78,7 @@ export interface EventSpec<E> {
   /** What the event may change: only the run, the run and the event's step, or any step. */
   readonly changes: "run" | "step" | "plan";
   readonly ledger: ((event: E) => LedgerChange | null) | null;
-  /** Hashes of media that the event refers to, which protects them from `gc`. */
+  /** Hashes of media that the event refers to; `gc` keeps these media. */
   readonly media: ((event: E) => readonly string[]) | null;
   readonly timeline: ((timeline: TimelineWriter, event: E) => void) | null;
   /** The event's text, shown after its type and step. */

@@ -46,7 +46,7 @@ export type StepEvent =
       readonly note: string | null;
       /** The value that the person approved in place of the shown value. Absent if the shown value was approved. */
       readonly value?: Json;
-      /** Absent: the person is unknown. */
+      /** Who decided. Absent if unknown. */
       readonly by?: DecidedBy;
     }
   | { readonly type: "comment.added"; readonly step: string; readonly comment: Comment }

@@ -41,7 +41,7 @@ export type SubmitEvent = OfAttempt &
         readonly type: "job.unresolved";
         readonly message: CleanText;
         readonly cause: UnresolvedCause;
-        /** The job in the service's response to this key. */
+        /** The job that the service returned for the key. */
         readonly jobId?: string;
         readonly clockOffsetMs?: number;
         /** Hashes of the media in the provider's last, unusable result. They were paid for, so they are kept. */

@@ -10,8 +10,8 @@ const TELL_EVERY_MS = 50;
 
 /**
  * Wakes calls that wait for changes to their runs. Changes by this process reach them at once. Changes by others arrive
- * as notifications or, if those do not work (behind a pooler in transaction mode, over a broken connection), within
- * `pollIntervalMs`. Commits do not notify in their transaction, because the server would serialise them.
+ * as notifications. If notifications fail (behind a pooler in transaction mode, over a broken connection), the changes
+ * are found within `pollIntervalMs`. A commit sends no notification itself, because the server would serialise commits.
  */
 export class ChangeFeed {
   readonly channel: string;

@@ -76,7 +76,7 @@ export async function dueRuns(db: Database, { account, at, limit }: DueQuery): P
   return rows.map((row) => db.columns.text(row, "run_id"));
 }
 
-/** Converts a run's row. The row contains the lease's remaining time instead of the instant at which it expires. */
+/** Converts a run's row. The row contains the lease's remaining time instead of its expiry time. */
 function summaryOf({ columns }: Database, clock: LeaseClock, row: Row): RunRow {
   const run = runOf(columns, row);
   if (run.lease === null) return run;
@@ -152,7 +152,7 @@ export async function runLedger(db: Database, runId: string): Promise<LedgerTota
   return ledgerTotalsOf(db.columns, row);
 }
 
-/** Returns the first row of a statement that returns a row for every run that exists. */
+/** Returns the first row of a statement that returns at least one row if the run exists; throws if it does not. */
 async function ofRun(db: Database, runId: string, sql: string): Promise<Row> {
   const [row] = await db.query(sql, [runId]);
   if (row === undefined) throw new RunUnknownError(runId, db.place);

@@ -1,6 +1,6 @@
 /**
- * Migrates a journal by one version; the first migration creates version 1. `{s}` is the schema's name. For functions
- * see `functions.ts`.
+ * Migrates a journal by one version; the first migration creates version 1. `{s}` is the schema's name. The functions
+ * are created separately, see `migrate.ts`.
  */
 export interface Migration {
   readonly sql: string;

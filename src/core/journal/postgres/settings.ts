@@ -4,7 +4,7 @@ import { JournalAccessError } from "../errors.ts";
 export interface PostgresJournalOptions {
   /** Schema of the journal's tables. Default: `schema` in the URL, otherwise `showrunner`. */
   readonly schema?: string | undefined;
-  /** Maximum number of connections, plus one for notifications. Default: `pool` in the URL, otherwise 8. */
+  /** Maximum number of connections, besides one for notifications. Default: `pool` in the URL, otherwise 8. */
   readonly poolSize?: number;
   /** Time limit for connecting, in milliseconds. Default 10 000. */
   readonly connectTimeoutMs?: number;
@@ -16,7 +16,7 @@ export interface PostgresJournalOptions {
   readonly idleTimeoutMs?: number;
   /** How long a call is retried while the database is unreachable, in milliseconds. Default 30 000. */
   readonly unreachableTimeoutMs?: number;
-  /** Interval between polls for other processes' changes without notifications, in milliseconds. Default 1 000. */
+  /** Interval between polls for other processes' changes if notifications fail, in milliseconds. Default 1 000. */
   readonly pollIntervalMs?: number;
   /** The clock for the expiry of upload handles and for returned times. Epoch milliseconds; default `Date.now`. */
   readonly now?: () => number;

@@ -1,9 +1,9 @@
 import { endedRuns, writeNow as now, preamble, settings } from "./function-parts.ts";
 
 /**
- * Locks the delivery, then the runs that know its job. A commit that adds the job locks in the opposite order: its run,
- * then the deliveries that wait for the job. There is still no deadlock: no other run knows the job of a waiting
- * delivery, so this function never locks such a delivery together with a run.
+ * Locks the delivery, then the runs that have its job. A commit that adds the job locks in the opposite order: its run,
+ * then the deliveries that wait for the job. There is still no deadlock: no run has the job of a waiting delivery, so
+ * this function never locks such a delivery together with a run.
  */
 export const deliverFunction = `
 CREATE OR REPLACE FUNCTION {s}.deliver(

@@ -19,7 +19,7 @@ export class ChangePoll {
     this.#intervalMs = intervalMs;
   }
 
-  /** Polls until nobody waits. */
+  /** Polls until no call is waiting. */
   start(): void {
     if (this.#timer !== null) return;
     this.#seen = this.#version();
