@@ -13,15 +13,15 @@ const INCOMING = "incoming";
 /** Names of incoming files: an id, followed by another id while the file is being rendered. */
 const LEFTOVER = /^(?:file_|asset_|render-)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.[0-9a-f-]{36}\.part)?$/;
 
-/** Removes only files with incoming names, because the user may keep other files in the folder. */
+/** Removes incoming files, recognized by their names, because the user may keep other files in the folder. */
 function removeLeftovers(folder: string): void {
   for (const found of readdirSync(folder, { withFileTypes: true }))
     if (found.isFile() && LEFTOVER.test(found.name)) rmSync(join(folder, found.name), { force: true });
 }
 
 /**
- * The folders inside the data folder. Creates missing ones, and removes the partial files of a killed process. Paths in
- * the database are relative to the data folder.
+ * Opens the folders inside the data folder: creates missing folders, and removes the partial files of a killed process.
+ * Paths in the database are relative to the data folder.
  */
 export function openDataDir(root: string) {
   const incoming = join(root, INCOMING);
@@ -31,10 +31,10 @@ export function openDataDir(root: string) {
     /** Path of an asset's bytes, relative to the data folder. */
     assetPath: (assetId: string) => join("assets", shard(assetId), assetId),
     uploadPath: (fileId: string) => join("uploads", shard(fileId), fileId),
-    /** Where the file for a new id is written before it is moved to its path. Files left there are removed at the next start. */
+    /** Temporary path of a new file until it is moved to its path. Files left there are removed at the next start. */
     incoming: (id: string) => join(incoming, id),
     absolute: (relative: string) => join(root, relative),
-    /** Moves a file to its path, and creates the folder if needed. */
+    /** Moves a file to a path in the data folder, and creates its folder if needed. */
     async moveTo(relative: string, from: string): Promise<void> {
       const to = join(root, relative);
       try {
@@ -63,7 +63,7 @@ export interface RunningService {
   readonly startedAt: string;
 }
 
-/** The running service on this folder, if there is one. */
+/** Finds the running service that uses this folder; null if there is none. */
 export function findLocalService(dataDir: string): RunningService | null {
   const holder = holderOf(dataDir, LOCK);
   return holder !== null && "baseUrl" in holder && typeof holder.baseUrl === "string"

@@ -17,7 +17,7 @@ export function pointerNames(pointer: string): string[] {
   return names.map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** What a reference such as `#/$defs/shot` points to in its document; undefined if it points to nothing. */
+/** The value to which a reference such as `#/$defs/shot` points in its document; undefined if there is none. */
 export function resolveReference(root: unknown, reference: unknown): unknown {
   if (typeof reference !== "string" || !reference.startsWith("#")) return undefined;
   return pointerNames(decodeURIComponent(reference.slice(1))).reduce<unknown>(

@@ -26,20 +26,20 @@ export interface KeyOption {
 }
 
 /**
- * How an estimate answers if the cost is unknown: with null, with zero, without a cost, or with 400 FAILED_PRECONDITION.
+ * What an estimate returns as an unknown cost: null, zero, or nothing. With `refuse`, it gets 400 FAILED_PRECONDITION.
  */
 export type UnquotableCost = "null" | "zero" | "omit" | "refuse";
 
-/** The API that the service implements: the description labelled 3.9, or the current description. */
+/** The API version that the service implements: 3.9, or the current version. */
 export type AsOf = "3.9" | "today";
 
-/** A recording to answer from. */
+/** A recording that the service replays. */
 export interface ReplayOption {
   /** Folder written by `showrunner record`. */
   readonly folder: string;
   /** `fast`: each read advances the job. `real`: a job takes as long as when it was recorded. Default: `fast`. */
   readonly speed?: "fast" | "real";
-  /** Whether the local service answers requests that are not recorded, which otherwise get a 404. Default: false. */
+  /** Whether the local service handles requests that are not recorded. Otherwise, they get a 404. Default: false. */
   readonly orLocal?: boolean;
 }
 
@@ -61,7 +61,7 @@ export interface LocalServiceOptions {
   readonly rateLimit?: RateLimit;
   /** Maximum number of jobs rendered at the same time. Default: 8, or 64 with the stub renderer. */
   readonly maxRunning?: number;
-  /** Simulated times are divided by this; `Infinity` removes them. Default: 4, or `Infinity` with the stub renderer. */
+  /** Divisor of simulated times; `Infinity` removes them. Default: 4, or `Infinity` with the stub renderer. */
   readonly speed?: number;
   /** How long outputs are kept after the submit, in milliseconds. Default: 24 hours. */
   readonly retentionMs?: number;
@@ -81,11 +81,11 @@ export interface LocalServiceOptions {
   readonly families?: FamiliesOption;
   /** The published version of the API that the service implements. Default: `today`. */
   readonly asOf?: AsOf;
-  /** Allows reading models, their schemas and voices without a credential. Default: the value of `strict`. */
+  /** Allows requests for models, schemas and voices without a credential. Default: the value of `strict`. */
   readonly openCatalog?: boolean;
   /**
-   * What an estimate answers for a model that cannot be quoted. Answers that contain a cost also have
-   * `quotable: false`, because clients that expect a number fail on null. Default: `null`; with `strict`, `refuse`.
+   * What an estimate returns as the cost of a model that cannot be quoted. Except with `refuse`, the estimate also
+   * contains `quotable: false`. Use `zero` for clients that require a number. Default: `null`; with `strict`, `refuse`.
    */
   readonly unquotableCost?: UnquotableCost;
   /** Word used in the `X-<Brand>-…` headers. Default: `Studio`. */
@@ -97,14 +97,15 @@ export interface LocalServiceOptions {
   /** Prompts that contain one of these words (in lower case) are refused with 422. Default: `moderation-refused`. */
   readonly moderationTriggers?: readonly string[];
   /**
-   * Allows webhooks and log drains to this machine. Default: true if `host` is a loopback address; never with `strict`.
+   * Allows webhooks and log drains to send to this machine. Default: true if `host` is a loopback address and `strict`
+   * is false.
    */
   readonly deliverToLoopback?: boolean;
-  /** Timeout of a webhook or log drain, in real milliseconds. Default: 10 000. */
+  /** Timeout for requests to webhooks and log drains, in real milliseconds. Default: 10 000. */
   readonly deliveryTimeoutMs?: number;
   /** Initial faults: rules, or a JSON file with rules. Default: none. */
   readonly faults?: FaultsOption;
-  /** Replays a hosted service's answers; the local service still handles uploads, keys and webhooks. Default: none. */
+  /** Replays a hosted service's responses; this service still handles uploads, keys and webhooks. Default: none. */
   readonly replay?: ReplayOption;
   /** Receives unexpected errors. Default: they are written to stderr. */
   readonly onDefect?: (error: unknown, traceId: string) => void;

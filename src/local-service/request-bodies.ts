@@ -10,7 +10,7 @@ export const TOKEN_TTL_SECONDS = { default: 3_600, max: DAY_SECONDS } as const;
 /** Grace period of a rotated-out secret: a day by default, 30 days at most. */
 export const GRACE_SECONDS = { default: DAY_SECONDS, max: 30 * DAY_SECONDS } as const;
 
-/** `POST /keys` */
+/** Body of `POST /keys`. */
 export const newKeyBody = z.object({
   name: z.string().min(1).max(100).nullish(),
   scopes,
@@ -19,22 +19,22 @@ export const newKeyBody = z.object({
   expires_at: z.iso.datetime({ offset: true }).nullish(),
 });
 
-/** `POST /keys/{key_id}/rotate` */
+/** Body of `POST /keys/{key_id}/rotate`. */
 export const rotateBody = z.object({ grace_period_seconds: z.int().min(0).max(GRACE_SECONDS.max).nullish() });
 
-/** `POST /tokens` */
+/** Body of `POST /tokens`. */
 export const newTokenBody = z.object({ ttl_seconds: z.int().min(1).max(TOKEN_TTL_SECONDS.max).nullish(), scopes });
 
 export const MAX_URL_LENGTH = 8192;
 export const TOO_LONG = `has more than ${MAX_URL_LENGTH} characters`;
 
-/** A destination URL in a body. The address is checked only when a request is sent there. */
+/** A destination URL in a body. Its address is checked only when the service sends a request to it. */
 export const httpUrl = z
   .string()
   .max(MAX_URL_LENGTH, { error: TOO_LONG, abort: true })
   .check(z.url({ protocol: /^https?$/, error: "is not an http or https URI" }));
 
-/** `POST /models/{model}`; the model's own schema describes `input`. */
+/** Body of `POST /models/{model}`. The model's own schema describes `input`. */
 export const submitBody = z.object({
   input: z.unknown(),
   webhook: httpUrl.nullish().describe("URL that receives the signed event when the job ends."),
@@ -46,13 +46,13 @@ export const submitBody = z.object({
     .describe("A retry with the same key returns the original acknowledgement."),
 });
 
-/** `PUT /webhooks/default` */
+/** Body of `PUT /webhooks/default`. */
 export const defaultWebhookBody = z.object({ url: httpUrl, enabled: z.boolean().nullish() });
 
 const MAX_HEADERS = 50;
 const MAX_VALUE_LENGTH = 4096;
 
-/** Names of headers that the service or the connection sets. */
+/** Headers that callers cannot set, because the service or the connection sets them. */
 const RESERVED =
   /^(content-type|content-length|content-encoding|host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|x-.+-signature)$/i;
 
@@ -87,7 +87,7 @@ const settings = {
 
 export const SECRET_REQUIRED = "is required with the format ndjson";
 
-/** `POST /log-drains` */
+/** Body of `POST /log-drains`. */
 export const newDrainBody = z
   .object({ name: drainName, url: httpUrl, ...settings })
   .refine(({ format, secret }) => format === "otlp" || (secret !== null && secret !== undefined), {
@@ -98,7 +98,7 @@ export const newDrainBody = z
     when: ({ value }) => typeof value === "object" && value !== null,
   });
 
-/** `PATCH /log-drains/{drain_id}`: absent fields stay unchanged. */
+/** Body of `PATCH /log-drains/{drain_id}`. Absent fields stay unchanged. */
 export const drainChanges = z.object({ name: drainName.nullish(), url: httpUrl.nullish(), ...settings });
 
 export type NewDrainBody = z.output<typeof newDrainBody>;
@@ -106,18 +106,18 @@ export type DrainChanges = z.output<typeof drainChanges>;
 
 const name = z.string().min(1).max(100);
 
-/** `POST /_local/wallet` */
+/** Body of `POST /_local/wallet`. */
 export const walletBody = z.strictObject({
   workspace_id: name.optional(),
   /** Dollars to add. */
   add: z.number().min(0).max(1e9).optional(),
-  /** Makes the next 402 say that the top-up card was declined. */
+  /** Whether the top-up card is declined, which 402 errors then report. */
   card_declined: z.boolean().optional(),
-  /** Automatic top-off in dollars: added or, if the card is declined, reported as failed by a webhook. */
+  /** Automatic top-off in dollars. If the card is declined, nothing is added, and a webhook reports the failure. */
   top_off: z.number().min(0).max(1e9).optional(),
 });
 
-/** `POST /_local/keys` */
+/** Body of `POST /_local/keys`. */
 export const keyBody = z.strictObject({
   workspace_id: name.optional(),
   owner_id: name.optional(),
@@ -126,7 +126,7 @@ export const keyBody = z.strictObject({
   secret: z.string().min(8).max(200).optional(),
 });
 
-/** `POST /_local/members` */
+/** Body of `POST /_local/members`. */
 export const memberBody = z.strictObject({
   workspace_id: name.optional(),
   owner_id: name.optional(),
@@ -134,7 +134,7 @@ export const memberBody = z.strictObject({
   left: z.boolean(),
 });
 
-/** `POST /_local/render` */
+/** Body of `POST /_local/render`. */
 export const renderBody = z.object({
   kind: z.enum(["image", "video", "speech"]),
   index: z.int().min(0).max(100),
@@ -142,7 +142,7 @@ export const renderBody = z.object({
   input: z.record(z.string(), z.unknown()).describe("Input of the renderer: prompt, text, aspect_ratio, duration_ms …"),
 });
 
-/** `POST /_local/clock` */
+/** Body of `POST /_local/clock`. */
 export const clockBody = z.strictObject({
   mode: z.enum(["real", "scaled", "manual"]).optional(),
   factor: z.number().positive().max(1e6).optional(),

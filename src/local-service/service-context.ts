@@ -3,7 +3,7 @@ import type { Runner } from "./runner/runner.ts";
 import type { ServiceParts } from "./service-parts.ts";
 import type { Webhooks } from "./webhooks/webhooks.ts";
 
-/** What endpoints receive: the parts of the service, and what is built from them. */
+/** The context of endpoints: the parts of the service, and the runner, webhooks and drains built from them. */
 export interface ServiceContext extends ServiceParts {
   readonly runner: Runner;
   readonly webhooks: Webhooks;

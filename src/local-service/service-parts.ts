@@ -12,7 +12,7 @@ import type { ProbeResult, Renderer } from "./render/contract.ts";
 import type { Store } from "./store/store.ts";
 import type { OpenStreams } from "./stream/open-streams.ts";
 
-/** The dependencies of every part of the service. Runner, webhooks and drains are built from them. */
+/** The parts that the rest of the service depends on. Runner, webhooks and drains are built from them. */
 export interface ServiceParts {
   readonly options: NormalOptions;
   readonly store: Store;
@@ -37,7 +37,7 @@ export interface ServiceParts {
   readonly secret: string;
   /** The service's URL without a slash at the end, such as `http://127.0.0.1:8787`. */
   origin(): string;
-  /** Where a person adds funds to a workspace. */
+  /** URL of the page on which a person adds funds to a workspace. */
   fundingUrl(workspaceId: string): string;
   /** Reports an unexpected error. */
   onDefect(error: unknown, traceId: string): void;
@@ -45,7 +45,7 @@ export interface ServiceParts {
 
 const MOST_UNRECORDED = 1_000;
 
-/** Counts since this process started. */
+/** Creates the counters of the service, which start at zero in each process. */
 export function createMetrics() {
   const requests: Record<string, Record<string, number>> = {};
   let replayed = 0;
@@ -60,7 +60,7 @@ export function createMetrics() {
     replayed(): void {
       replayed += 1;
     },
-    /** Adds to the stats a request for which no answer is recorded. */
+    /** Adds a request for which no answer is recorded to the stats. */
     unrecorded(request: string): void {
       if (unrecorded.length < MOST_UNRECORDED) unrecorded.push(request);
     },

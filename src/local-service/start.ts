@@ -173,7 +173,7 @@ export async function startLocalService(options: LocalServiceOptions = {}): Prom
   }
 }
 
-/** The configured renderer. Uploads are decoded for real with any renderer; the code for that loads with the first upload. */
+/** The configured renderer, and the function that decodes uploads, whose code is loaded at the first upload. */
 async function openRenderer(options: NormalOptions) {
   const probe = async (path: string): Promise<ProbeResult> => (await import("./render/index.ts")).probe(path);
   return { renderer: await rendererOf(options), probe };
@@ -184,7 +184,7 @@ async function rendererOf({ renderer }: NormalOptions): Promise<Renderer> {
   return renderer === "real" ? (await import("./render/index.ts")).createRenderer() : renderer;
 }
 
-/** The clock resumes where an earlier process left it, so that time never runs backwards in a data folder. */
+/** Resumes the clock at the stored offset, so that time never runs backwards in a data folder. */
 function openClock(store: Store, outbound: Outbound): ClockControl {
   const afterTimer = async () => {
     store.flush();
@@ -287,7 +287,7 @@ const size = { width: SIDE_PX, height: SIDE_PX };
 export const PICTURE = media("image/png", greyPng(SIDE_PX), size);
 export const FILM = media("video/mp4", greyMp4(1000, size, 5), { ...size, durationMs: 1000, fps: 5 });
 export const SOUND = media("audio/wav", plainWav(1000, LOUDNESS), { durationMs: 1000 });
-/** A film with a tone, in AAC. */
+/** A film with an AAC tone. */
 export const HEARD_FILM = media("video/mp4", Buffer.from(HEARD_MP4, "base64"), {
   ...size,
   durationMs: 1000,
@@ -317,8 +317,8 @@ function voice({ input }: RenderRequest): RenderResult {
 }
 
 /**
- * Renders tiny media at once, for tests and benchmarks: always the same picture, film and tone, with a mark of the request
- * in the bytes, so that equal requests have equal outputs and different requests have different outputs.
+ * Renders tiny media at once, for tests and benchmarks: always the same picture, film and tone. The bytes contain a
+ * hash of the request, so that equal requests have equal outputs and different requests have different outputs.
  */
 function createStubRenderer(): Renderer {
   return {
@@ -334,7 +334,7 @@ function createStubRenderer(): Renderer {
   };
 }
 
-/** Hash of a request. Media and voices are hashed by content, not by the ids and addresses in the input. */
+/** Hash of a request. Media and voices are hashed by content, not by the ids and URLs in the input. */
 async function markOf({ kind, index, input, media, voice: spoken }: RenderRequest): Promise<string> {
   const own = Object.entries(input).filter(([field]) => !Object.hasOwn(media, field) && field !== "voice_id");
   const hash = createHash("sha256").update(JSON.stringify([kind, index, withoutAddresses(own), spoken]));
@@ -345,7 +345,7 @@ async function markOf({ kind, index, input, media, voice: spoken }: RenderReques
   return hash.digest("hex");
 }
 
-/** Removes addresses, recognized by their form: media fields may have other names here than in the request. */
+/** Removes URLs and media references, recognized by their form, because media fields may be renamed here. */
 function withoutAddresses(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (_key, item: unknown) => {

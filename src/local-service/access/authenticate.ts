@@ -12,8 +12,7 @@ export type Credential =
 export const TOKEN_PREFIX = "tok_";
 const FORM = /^(key|bearer) +(\S+)$/i;
 
-/** Reads `Key <id>:<secret>` or `Bearer <id>:<secret
-token>`; null if the header has neither form. */
+/** Parses `Key <id>:<secret>`, `Bearer <id>:<secret>` or `Bearer <token>`; null for any other header. */
 export function parseAuthorization(header: string | null): Credential | null {
   const match = header === null ? null : FORM.exec(header.trim());
   if (!match) return null;
@@ -32,7 +31,7 @@ export function sameHash(a: Uint8Array, b: Uint8Array | null): boolean {
   return b !== null && a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** Shortest interval between updates of a key's last use, in milliseconds of the service's clock. */
+/** Minimum time between updates of a key's last-use time, in milliseconds on the service's clock. */
 const TOUCH_EVERY_MS = 60_000;
 
 const unauthorized = (message: string) => refuse("UNAUTHORIZED", message);
@@ -52,9 +51,9 @@ function isUsable(key: KeyRow, now: number): boolean {
 
 interface Shown {
   readonly via: Principal["via"];
-  /** Narrows the key's scopes; null leaves them as they are. */
+  /** Scopes to which the key's scopes are restricted; null means no restriction. */
   readonly scopes: readonly Scope[] | null;
-  /** When the credential itself expires, possibly earlier than its key; null means never. */
+  /** Expiry of the credential, which may be earlier than the key's expiry; null means never. */
   readonly until: number | null;
 }
 
@@ -94,7 +93,7 @@ export function authenticator(store: Store, clock: Clock): (authorization: strin
   };
 }
 
-/** Requests allowed per window. Requests beyond the limit are answered with 429. */
+/** Limit on requests per key. Requests beyond the limit get a 429. */
 export interface RateLimit {
   /** Requests allowed per key and window. */
   readonly requests: number;
@@ -120,7 +119,7 @@ export function overLimit({ requests, windowMs }: RateLimit, resetAtMs: number, 
   });
 }
 
-/** Counts requests per key in fixed windows. The returned function throws a 429. */
+/** Returns a function that counts requests per key in fixed windows, and throws a 429 beyond the limit. */
 export function rateLimiter({ requests, windowMs }: RateLimit, clock: Clock): (keyId: string) => void {
   const windows = new Map<string, Window>();
 

@@ -18,7 +18,7 @@ function beyond(own: readonly Scope[] | null, wanted: readonly Scope[] | null): 
 }
 
 /**
- * The scopes of a key that this principal creates: those requested, or else the principal's own. Null: every scope.
+ * The scopes of a key that this principal creates: the requested scopes, or else the principal's. Null: every scope.
  * @throws Refusal 403 that lists the scopes the principal lacks
  */
 export function granted(
@@ -31,7 +31,7 @@ export function granted(
   throw denied(`You requested scopes that you cannot grant: ${missing.join(", ")}.`);
 }
 
-/** Like {@link granted}, for a token, which never manages keys. @throws Refusal 403 */
+/** Like {@link granted}, but for a token, which can never manage keys. @throws Refusal 403 */
 export function grantedToToken(
   principal: Pick<Principal, "scopes">,
   requested: readonly Scope[] | null | undefined,
@@ -40,8 +40,8 @@ export function grantedToToken(
 }
 
 /**
- * Expiry of a key that this principal creates: as requested, but no later than the principal's credential expires.
- * @throws Refusal
+ * Expiry of a key that this principal creates: the requested time, or else the expiry of the principal's credential.
+ * @throws Refusal if the requested time is in the past or later than the credential's expiry
  */
 export function grantedLifetime(
   principal: Principal,
@@ -58,8 +58,8 @@ export function grantedLifetime(
 }
 
 /**
- * Only a key's current secret may change keys: the holder of a rotated-out secret must not be able to take the key
- * back.
+ * Allows only a key's current secret to change keys. Otherwise, the holder of a rotated-out secret could rotate the
+ * key and regain access.
  * @throws Refusal 403
  */
 export function assertChangesKeys({ via }: Principal): void {
@@ -67,8 +67,8 @@ export function assertChangesKeys({ via }: Principal): void {
 }
 
 /**
- * A new secret acts as the key's owner with the key's scopes. So only that owner may rotate the key, and only with at
- * least these scopes.
+ * Allows only the key's owner to rotate the key, and only with a credential that has all of the key's scopes: the new
+ * secret acts as that owner with those scopes.
  * @throws Refusal 403
  */
 export function assertMayRotate(principal: Principal, key: KeyRow): void {
@@ -77,7 +77,7 @@ export function assertMayRotate(principal: Principal, key: KeyRow): void {
   assertCovers(principal, key);
 }
 
-/** A service key belongs to the workspace, so others can revoke it after its owner has left. @throws Refusal 403 */
+/** Lets only the owner revoke a personal key; a service key belongs to the workspace. @throws Refusal 403 */
 export function assertMayRevoke(principal: Principal, key: KeyRow): void {
   assertChangesKeys(principal);
   if (key.ownerId !== principal.ownerId && key.kind !== "service") {
@@ -111,7 +111,7 @@ function view(key: KeyRow, now: number) {
   };
 }
 
-/** The workspace's keys, and short-lived tokens for browsers. */
+/** Endpoints for the workspace's keys, and for short-lived tokens for browsers. */
 export function accessEndpoints({ store, clock, options }: ServiceContext): readonly Endpoint[] {
   function find(call: Call): KeyRow {
     const key = store.keys.get(call.param("key_id"));

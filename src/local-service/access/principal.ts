@@ -20,7 +20,7 @@ export function isScope(value: unknown): value is Scope {
   return SCOPES.some((scope) => scope === value);
 }
 
-/** Reads the JSON column with the scopes of a key or token: null means every scope. */
+/** Parses the `scopes` column of a key or token, which is JSON; null means every scope. */
 export function parseScopes(text: string | null): readonly Scope[] | null {
   if (text === null) return null;
   const parsed: unknown = JSON.parse(text);

@@ -19,13 +19,13 @@ type InputCheck = (input: Readonly<Record<string, unknown>>) => readonly FieldPr
 export interface CompiledModel extends ModelDefinition {
   /** Validates an input and fills its defaults in place. */
   readonly check: InputCheck;
-  /** Rules of the model's family that its schema does not state; applied before defaults are filled. */
+  /** Checks rules of the model's family that its schema does not state. Call it before defaults are filled. */
   readonly checkFamily: InputCheck;
-  /** The model's table of accepted field combinations; applied before defaults are filled. */
+  /** Checks the model's table of accepted field combinations. Call it before defaults are filled. */
   readonly checkCombination: InputCheck;
-  /** Set if the schema does not compile: requests for the model are refused as unsupported, with this reason. */
+  /** Why the schema does not compile, which makes the service refuse requests for the model; null if it compiles. */
   readonly defect: string | null;
-  /** A message about the rows of the model's table that cannot be read; null if all can be read. */
+  /** A message about unreadable rows in the model's table of field combinations; null if there are none. */
   readonly notice: string | null;
 }
 
@@ -67,10 +67,10 @@ function unreadRows(id: string, lines: readonly string[]): string {
   return `The table of field combinations of ${id} has ${lines.length} unreadable line(s), such as: ${lines[0]!.slice(0, 200)}`;
 }
 
-/** Limit on processor time for validating against a schema without a linear bound, in milliseconds. */
+/** CPU time limit in milliseconds, for schemas whose validation may take more than linear time. */
 const MAX_CHECK_MS = 100;
 
-/** Checks that are already compiled. All services in a process share them, as they share the built-in catalog. */
+/** Compiled checks by schema. All services in a process share them, because they also share the built-in catalog. */
 const compiledBefore = new WeakMap<JsonSchema, InputCheck>();
 
 /** Compiles an untrusted schema. @throws Error if it does not compile */
@@ -127,7 +127,7 @@ export interface Catalog {
   list(modality: Modality | null): readonly CompiledModel[];
   /** The models that `GET /models` lists: usable ones, and unsupported ones whose entry asks to be listed. */
   listed(modality: Modality | null): readonly CompiledModel[];
-  /** @throws Refusal 404, 410, 400 */
+  /** Finds a usable model. @throws Refusal 404, 410, 400 */
   use(modelId: string): CompiledModel;
   /** Finds a model in any state, for jobs accepted earlier. */
   find(modelId: string): CompiledModel | undefined;
@@ -135,9 +135,9 @@ export interface Catalog {
   /** The language model with this id; case is ignored. */
   chat(modelId: string): ChatModel | undefined;
   stockVoice(voiceId: string): StockVoice | undefined;
-  /** Why models in this catalog are disabled. */
+  /** A message for each disabled model, which says why it is disabled. */
   readonly defects: readonly string[];
-  /** The tables of field combinations that cannot be fully read. */
+  /** A message for each table of field combinations that has unreadable rows. */
   readonly notices: readonly string[];
 }
 
@@ -172,7 +172,7 @@ export function createCatalog({ models: definitions, chats }: Offered, families:
   };
 }
 
-/** Legacy ids that contain the quality level, such as `video-1-pro`; they date from before the field `quality`. */
+/** Legacy ids that contain the quality level, such as `video-1-pro`, each with advice to use the field `quality`. */
 function levelIds({ entry }: ModelDefinition): readonly (readonly [string, string])[] {
   const schema = entry.input_schema as { readonly properties?: { readonly [name: string]: JsonSchema } } | null;
   const levels = schema?.properties?.["quality"]?.["enum"];

@@ -13,7 +13,7 @@ const ASSUMED_MS = 5_000;
 
 const number = (value: unknown, fallback: number) => (typeof value === "number" && value > 0 ? value : fallback);
 
-/** Expected duration of the output. */
+/** Expected duration of the output, in milliseconds. */
 function lengthMs({ input, media }: Work): number {
   const source = [...(media["audio"] ?? []), ...(media["source_video"] ?? [])];
   const given = source.reduce((sum, item) => sum + (item.durationMs ?? 0), 0);
@@ -37,13 +37,13 @@ const GUESSED_PRICES: Readonly<Record<Kind, FamilyPrice>> = {
   voice: { usd: 0.5, per: "job" },
 };
 
-/** Simulated processing time, before the speed factor. */
+/** Simulated processing time in milliseconds, before the speed factor is applied. */
 function guessRenderMs(kind: Kind, work: Work): number {
   if (kind === "video" || kind === "avatar") return 6_000 + 0.8 * lengthMs(work);
   return kind === "image" ? 2_000 : 3_000;
 }
 
-/** The renderer's field name for media of each role. */
+/** The renderer's field name for each media role. */
 const FIELD_OF_ROLE: Readonly<Record<string, string>> = {
   start_frame: "start_image",
   end_frame: "end_image",
@@ -59,7 +59,7 @@ function propertiesOf(schema: JsonSchema): Readonly<Record<string, unknown>> {
   return isRecord(schema) && isRecord(schema["properties"]) ? schema["properties"] : {};
 }
 
-/** An annotation on a media field, or on the items of a list. */
+/** Returns an annotation of a media field or, if the field is a list, of its items. */
 function annotation(property: unknown, name: "media_type" | "role"): string | null {
   if (!isRecord(property)) return null;
   const own = property[name];
@@ -98,7 +98,7 @@ function listsVoices(schema: JsonSchema): boolean {
   return isRecord(voice) && ("enum" in voice || "const" in voice);
 }
 
-/** The fields that a renderer requires, read from wherever the model declares them. */
+/** Adds the fields that the renderer requires, with values from other fields if the input lacks them. */
 function inferInput(kind: Kind, work: Work): Work["input"] {
   const { input } = work;
   const said = [input["text"], input["prompt"]].find((value) => typeof value === "string") ?? "something";
@@ -107,7 +107,7 @@ function inferInput(kind: Kind, work: Work): Work["input"] {
   return { prompt: said, ...scaleOf(work), ...input };
 }
 
-/** The job's price by the first price rule whose condition holds, in micro-dollars. */
+/** The job's price in micro-dollars, from the first price rule whose condition is met. */
 function priceMicros(prices: readonly FamilyPrice[], work: Work): number {
   const price = prices.find(({ when }) => applies(when, work));
   return price === undefined ? 0 : Math.round(micros(price.usd) * unitsOf(price.per, work));
@@ -129,14 +129,14 @@ function unitsOf(per: FamilyPrice["per"], work: Work): number {
   }
 }
 
-/** Whether a condition holds for an input whose defaults are already filled. */
+/** Whether an input, with its defaults already filled, meets a condition. */
 function applies(when: FamilyCondition | undefined, { input }: Work): boolean {
   if (when === undefined) return true;
   const value = input[when.field] ?? null;
   return when.is === undefined ? value !== null : includes(when.is, value);
 }
 
-/** The factor by which an upscaler enlarges its source; other edits keep the film's size. */
+/** The factor by which the source is enlarged, where 1 keeps its size; empty if the model does not enlarge it. */
 function scaleOf({ input, media }: Work): { readonly scale?: number } {
   const [source] = media["source_video"] ?? media["source_image"] ?? [];
   if (source === undefined || (source.kind === "image" && "aspect_ratio" in input)) return {};
@@ -146,7 +146,7 @@ function scaleOf({ input, media }: Work): { readonly scale?: number } {
   return { scale: Math.max(1, target / short) };
 }
 
-/** Infers how to run a live model from its catalog entry: the renderer, field names, duration and price. */
+/** Infers from a model's catalog entry how to run the model: the renderer, field names, duration and price. */
 export function definitionOfEntry(
   entry: CatalogEntry,
   family: Family | null,

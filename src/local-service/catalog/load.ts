@@ -12,9 +12,9 @@ import { type CatalogEntry, type ModelDefinition, type ModelState, OUTPUT_SCHEMA
 
 /** Settings in a catalog file that apply only to the local service; callers do not see them. */
 const localPart = z.strictObject({
-  /** Dollars per job. Default: the family's price, or an estimate from modality and input. */
+  /** Dollars per job. Default: the family's price, or else an estimate from modality and input. */
   price_usd: z.number().min(0).optional(),
-  /** Why the model has no quote. */
+  /** Why the model's jobs cannot be quoted in advance. */
   unquotable: z.string().optional(),
   /** Makes the model answer 410 GONE. The value is the id of its successor, or null. */
   replaced_by: z.string().nullable().optional(),
@@ -104,7 +104,7 @@ export interface Offered {
 /**
  * Loads the models to offer, from a file, an array, or by default the built-in ones. Adds the built-in language model if
  * the file has none.
- * @throws LocalServiceError `CATALOG_INVALID` if it is not a list of models; an invalid schema only disables its model
+ * @throws LocalServiceError `CATALOG_INVALID` if they are not a list of models; an invalid schema only disables a model
  */
 export function loadCatalog(
   catalog: string | readonly unknown[] | null,

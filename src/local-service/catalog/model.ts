@@ -48,13 +48,13 @@ export interface ModelDefinition {
   readonly unquotable: string | null;
   /** Price of the entire job in whole micro-dollars. */
   priceMicros(work: Work): number;
-  /** Simulated processing time, before the speed factor. */
+  /** Simulated processing time in milliseconds, before the speed factor is applied. */
   renderMs(work: Work): number;
   /** True if the schema enumerates the voices, so that ids unknown to the service are accepted. */
   readonly listsVoices: boolean;
   /** Stock voices; only speech models have any. */
   readonly voices: readonly StockVoice[];
-  /** Legacy ids, each with the advice that its 404 gives. */
+  /** Legacy ids, each with the advice that its 404 error contains. */
   readonly oldIds: Readonly<Record<string, string>>;
   /** Maps the input to the renderer's fields where the names differ. */
   adapt?(work: Work): { readonly input: Work["input"]; readonly rename: Readonly<Record<string, string>> };
@@ -91,7 +91,7 @@ export const MAX_IMAGE_BYTES = 10_485_760;
 export const MAX_SOUND_BYTES = 52_428_800;
 export const MAX_FILM_BYTES = 524_288_000;
 
-/** Text of bounded length with at least one visible character. */
+/** Schema for text of limited length with at least one visible character. */
 export function visibleText(maxLength: number, description: string): JsonSchema {
   return { type: "string", maxLength, pattern: VISIBLE, description };
 }
@@ -139,7 +139,7 @@ export function mediaReference(rules: MediaRules): JsonSchema {
   return { ...rules, type: "object", discriminator: { propertyName: "source" }, oneOf: [URL_FORM, ASSET_FORM] };
 }
 
-/** An input object that rejects unknown fields. */
+/** Schema for an input object without unknown fields. */
 export function inputObject(
   required: readonly string[],
   properties: Readonly<Record<string, JsonSchema>>,
@@ -148,7 +148,7 @@ export function inputObject(
   return { $schema: DIALECT, type: "object", additionalProperties: false, required, properties, ...rules };
 }
 
-/** Lists the accepted combinations of fields in the input's description, as hosted services do. */
+/** Lists the accepted field combinations in the description of the input, as hosted services do. */
 export function combinations(...rows: readonly string[]): JsonSchema {
   const lines = rows.map((row, index) => `(${index + 1}) ${row}`);
   return { description: ["Accepted field combinations (one per input mode):", ...lines].join("\n") };

@@ -14,7 +14,7 @@ import type { ChatRequest } from "./request.ts";
 /** A token: up to five letters or digits, or one other character, with the white space before it. */
 const TOKEN = /\s+$|\s*[\p{L}\p{M}\p{N}_]{1,5}|\s*[^\s\p{L}\p{M}\p{N}_]/gu;
 
-/** Splits text into tokens of about four characters for counting and streaming. Joined, they give the text. */
+/** Splits text into tokens of about four characters for counting and streaming. The joined tokens equal the text. */
 export function tokenize(text: string): readonly string[] {
   return text.match(TOKEN) ?? [];
 }
@@ -24,7 +24,7 @@ const PER_MESSAGE = 3;
 /** Number of tokens counted for a picture. */
 const PER_IMAGE = 85;
 
-/** A token of an answer, and the part that contains it. Parts are sent in the order in which `of` lists them. */
+/** A token of an answer, and the part that contains it. Parts are sent in the order in which `of` lists their names. */
 export interface AnswerToken {
   readonly of: "reasoning" | "text" | "call";
   readonly text: string;
@@ -40,7 +40,7 @@ export interface Composed {
   readonly reasoningTokens: number;
 }
 
-/** The whole text of one part of an answer. */
+/** Joins the tokens of one part of an answer. */
 export function textOf({ tokens }: Pick<Composed, "tokens">, part: AnswerToken["of"]): string {
   return tokens.flatMap(({ of, text }) => (of === part ? text : [])).join("");
 }
@@ -82,21 +82,21 @@ const PER_TOKEN_MS = 8;
 /** Maximum number of concurrent requests per key and per workspace. */
 const MOST_AT_ONCE = 15;
 
-/** A chat answer as a charged job. */
+/** The charged job for a chat answer. */
 export interface ChatJob {
   readonly row: JobRow;
   /** When the n-th token is due, on the service's clock. */
   dueMs(token: number): number;
   /** Injected failure; null if there is none. */
   readonly failure: ErrorBody | null;
-  /** Finishes the job: COMPLETED and charged the actual cost, or FAILED and refunded. */
+  /** Finishes the job, which is then COMPLETED and charged its actual cost, or FAILED and refunded. */
   finish(): Promise<void>;
 }
 
 type Sent = Pick<ChatRow, "requestId" | "streamed">;
 const NO_TOKENS = { promptTokens: null, completionTokens: null, reasoningTokens: null, firstTokenMs: null };
 
-/** Creates the job for an answer. It is listed like other jobs, but has no outputs, delivery or idempotency key. */
+/** Creates jobs for answers. They are listed like other jobs, but have no outputs, delivery or idempotency key. */
 export function chatJobs(service: ServiceContext) {
   const { store, clock, faults, options } = service;
   const finisher = jobFinisher(service);

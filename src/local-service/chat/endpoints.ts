@@ -10,7 +10,7 @@ import { type ChatModel, OWN_CHAT_MODEL } from "./models.ts";
 import { type ChatRequest, MAX_CHAT_BYTES, modelNamed, readChatRequest } from "./request.ts";
 import { type ResponsesBody, readResponsesBody, responsesField, responsesForm, toChatBody } from "./responses.ts";
 
-/** Resolves when the service's clock reaches the instant, or at once if the instant has passed. */
+/** Resolves when the service's clock reaches `dueMs`, or at once if that time has passed. */
 export function until(clock: Clock, dueMs: number): Promise<void> {
   if (dueMs <= clock.now()) return Promise.resolve();
   return new Promise((resolve) => void clock.at(dueMs, resolve));
@@ -18,7 +18,7 @@ export function until(clock: Clock, dueMs: number): Promise<void> {
 
 /**
  * Streams an answer token by token. If the reader disconnects, the job continues to its end. A failure after the stream
- * has started is reported as one event with the error, which ends the stream.
+ * has started is sent as an error event, which ends the stream.
  */
 function chatStreamer({ clock, streams, faults, options }: ServiceContext) {
   return async (call: Call, job: ChatJob, { tokens }: Composed, form: AnswerForm): Promise<void> => {
@@ -54,8 +54,8 @@ function chatStreamer({ clock, streams, faults, options }: ServiceContext) {
 }
 
 /**
- * Replaces trigger words that are followed by a category. They are meant for media models: if an answer repeated such a
- * word in a rewritten prompt, the media job would fail.
+ * Replaces moderation trigger words that are followed by a category. Such words are meant for media models: if the
+ * answer is a rewritten prompt that repeats the word, the media job fails.
  */
 function withoutNamed(request: ChatRequest, triggers: readonly string[]): ChatRequest {
   const words = triggers.map((word) => word.replaceAll(/[^\w\s]/g, "\\$&"));
@@ -79,7 +79,7 @@ async function look({ images }: ChatRequest): Promise<readonly number[] | null> 
   return blackAmong(images);
 }
 
-/** How an endpoint reads a body as a chat request, and how it writes the answer. */
+/** How an endpoint converts a body to a chat request, and how it formats the answer. */
 interface Dialect<Body> {
   read(body: unknown): Body;
   toChat(body: Body): unknown;
@@ -113,14 +113,14 @@ function renamed(error: unknown, nameOf: (field: string) => string): unknown {
   return new Refusal(body, error.headers, error.strictBody.message);
 }
 
-/** Requests to language models: answered by the text engine in this process, and charged like other jobs. */
+/** Endpoints for language models. The text engine in this process answers, and requests are charged like other jobs. */
 export function chatEndpoints(service: ServiceContext): readonly Endpoint[] {
   const { catalog, clock, options, onDefect } = service;
   const isEarlier = options.asOf === "3.9";
   const start = chatJobs(service);
   const stream = chatStreamer(service);
 
-  /** @throws Refusal 404 */
+  /** The model that a body names; null if it names none. @throws Refusal 404 */
   function modelOf(body: unknown): ChatModel | null {
     const name = modelNamed(body);
     const model = name === null ? null : catalog.chat(name);

@@ -33,7 +33,7 @@ function usageOf({ promptTokens, tokens, reasoningTokens }: Composed) {
   };
 }
 
-/** The id of the only tool call that an answer makes. */
+/** The id of an answer's tool call; an answer contains at most one. */
 export const callId = ({ id }: AnswerHead) => id.replace("job_", "call_");
 
 /** `POST /chat/completions`; `includeUsage` adds a null usage to each chunk, and a last chunk with the actual usage. */

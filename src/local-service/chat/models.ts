@@ -9,7 +9,7 @@ export const chatEntry = z.looseObject({
   price_description: z.string().default(""),
   logo_url: z.string().nullable().default(null),
   context_length: z.int().min(1).default(131_072),
-  /** Maximum number of tokens that a request may ask for. */
+  /** Highest token limit that a request may set. */
   max_output_tokens: z.int().min(1).default(16_384),
   /** Token limit of a request that sets no limit; at most `max_output_tokens`. */
   default_max_tokens: z.int().min(1).default(4_096),
@@ -23,7 +23,7 @@ export const chatEntry = z.looseObject({
 
 export type ChatModel = z.output<typeof chatEntry>;
 
-/** The language model of services whose catalog file contains none. */
+/** The built-in language model, which is used unless the catalog file contains language models. */
 export const OWN_CHAT_MODEL: ChatModel = chatEntry.parse({
   id: "chat-1",
   modality: "text",

@@ -49,7 +49,7 @@ const toolChoice = z.union([
   z.looseObject({ type: z.literal("function"), function: z.looseObject({ name: toolName }) }),
 ]);
 
-/** `POST /chat/completions`. Unlisted fields are refused. */
+/** Body of `POST /chat/completions`. Unknown fields are refused. */
 export const chatBody = z.strictObject({
   model: z.string().max(200),
   messages: z.array(message).min(1).max(1000),
@@ -195,7 +195,7 @@ export function modelNamed(body: unknown): string | null {
   return typeof name === "string" ? name : null;
 }
 
-/** Reads a request; with `isEarlier`, by the rules of 3.9. @throws Refusal 400 with every invalid field */
+/** Reads a request; with `isEarlier`, by the rules of API version 3.9. @throws Refusal 400 with every invalid field */
 export function readChatRequest(value: unknown, model: ChatModel, { isEarlier = false } = {}): ChatRequest {
   const body: Body = parseBody<Body>(isEarlier ? earlierBody : chatBody, value);
   const images = imagesOf(body);

@@ -36,10 +36,10 @@ const format = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("json_schema"), name: z.string(), schema: z.record(z.string(), z.unknown()) }),
 ]);
 
-/** `POST /responses`. Unlisted fields are refused, as are references to earlier responses, because none are stored. */
+/** Body of `POST /responses`. Refuses unknown fields, and references to earlier responses, which are not stored. */
 export const responsesBody = z.strictObject({
   model: z.string().max(200),
-  /** A string counts as a single user message. */
+  /** Messages and other items; `readResponsesBody` converts a string to a single user message. */
   input: z.array(item).min(1).max(1000),
   instructions: z.string().nullish(),
   tools: z.array(z.discriminatedUnion("type", [functionTool, namespaceTool])).nullish(),
@@ -65,7 +65,7 @@ export const responsesBody = z.strictObject({
 
 export type ResponsesBody = z.output<typeof responsesBody>;
 
-/** @throws Refusal 400 with every invalid field */
+/** Reads a body, whose `input` may be a string. @throws Refusal 400 with every invalid field */
 export function readResponsesBody(value: unknown): ResponsesBody {
   const isText = isRecord(value) && typeof value["input"] === "string";
   return parseBody(responsesBody, isText ? { ...value, input: [{ role: "user", content: value["input"] }] } : value);
@@ -82,7 +82,7 @@ export function responsesField(field: string): string {
   return NAMES.reduce((name, [pattern, here]) => name.replace(pattern, here), field);
 }
 
-/** Separates a namespace from the name of a tool in the combined name that the model sees. */
+/** Separates namespace and tool name in the combined name that the model sees. */
 const SEPARATOR = "__";
 const EFFORTS: Readonly<Record<string, string | null>> = { minimal: "low", medium: null, xhigh: "max" };
 

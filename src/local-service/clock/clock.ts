@@ -8,7 +8,7 @@ interface Timer {
   cancelled: boolean;
 }
 
-/** Compares timers: the earlier comes first; at the same instant, the timer that was created first. */
+/** Orders timers by due time, and timers due at the same time by creation. */
 function compare(a: Timer, b: Timer): number {
   return a.dueMs - b.dueMs || a.order - b.order;
 }
@@ -20,7 +20,7 @@ export type ClockMode = "real" | "scaled" | "manual";
 export interface Clock {
   /** Milliseconds since the Unix epoch, on the service's clock. */
   now(): number;
-  /** Runs `call` once, at `dueMs` or, if that is past, at the next tick. Returns a function that cancels the timer. */
+  /** Runs `call` once, at `dueMs`, or at the next tick if that is past. Returns a function that cancels the timer. */
   at(dueMs: number, call: () => void): () => void;
 }
 
@@ -36,8 +36,8 @@ export interface ClockControl extends Clock {
   /** Stops the clock until it is advanced. */
   manual(): void;
   /**
-   * Moves the clock forward by `ms` and runs every timer due in that time, each at its own instant, including timers set
-   * by these timers.
+   * Moves the clock forward by `ms`. Runs every timer that becomes due, including timers set meanwhile, and shows each
+   * timer its due time as the current time.
    */
   advance(ms: number): Promise<void>;
   /** Cancels all timers. */

@@ -19,7 +19,7 @@ const GATHER_MS = 250;
 function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspaceId: string) => void) {
   const { store, clock, outbound } = ports;
   const outbox = new Outbox(ports, LIMITS, serve);
-  /** Timers of drains that wait for an instant, and drains that are queued or sending. */
+  /** `timers`: a function per waiting drain, which cancels its timer. `turns`: drains that are queued or sending. */
   const timers = new Map<number, () => void>();
   const turns = new Set<number>();
 
@@ -39,7 +39,7 @@ function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspa
     return rows.length === 0 ? null : { drain, rows };
   }
 
-  /** Records a batch's outcome. Reads the drain again, because it may have been changed or removed in the meantime. */
+  /** Records a batch's outcome. Reads the drain again, because it may have been changed or removed meanwhile. */
   function note(seq: number, position: number, outcome: Outcome): DrainRow | null {
     const drain = tables.bySeq(seq);
     if (!drain) return null;
@@ -74,7 +74,7 @@ function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspa
     nudge(seq: number): void {
       if (!outbox.closed && !timers.has(seq) && !turns.has(seq)) at(seq, clock.now() + GATHER_MS);
     },
-    /** Called when a person has changed the drain, which ends its retry delay. */
+    /** Called when a person has changed the drain. Ends its retry delay. */
     restart(seq: number): void {
       timers.get(seq)?.();
       timers.delete(seq);
@@ -95,11 +95,11 @@ export function createDrains(ports: ServiceParts) {
   const { store, clock } = ports;
   const tables = drainTables(store.statements);
   const shipper = createShipper(ports, tables, prune);
-  /** Workspaces that have or had a drain. For jobs in other workspaces, drains are not looked up. */
+  /** Workspaces that have or had a drain. Events of other workspaces are ignored without a database query. */
   const workspaces = new Set(tables.all().map((drain) => drain.workspaceId));
   let stored = 0;
 
-  /** Deletes events that all drains have received or that exceed the limits. Disabled drains count as well. */
+  /** Deletes events that exceed the limits, or that all drains have received, including disabled drains. */
   function prune(workspaceId: string): void {
     const positions = tables.ofWorkspace(workspaceId).map((drain) => drain.position);
     const deliveredToAll = positions.length === 0 ? Number.MAX_SAFE_INTEGER : Math.min(...positions);
@@ -138,7 +138,7 @@ export function createDrains(ports: ServiceParts) {
     recover(): void {
       for (const drain of tables.all()) if (drain.enabled === 1) shipper.restart(drain.seq);
     },
-    /** Stops starting batches. */
+    /** Starts no further batches. */
     close: shipper.close,
   };
 }

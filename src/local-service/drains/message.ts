@@ -23,7 +23,7 @@ function rawVarint(value: bigint): Buffer {
 
 const tag = (field: number, wire: number) => rawVarint(BigInt(field * 8 + wire));
 
-/** A field of type int32, int64, enum or bool; negative values in two's complement. */
+/** A field of type int32, int64, enum or bool. Negative values are encoded in two's complement. */
 export function varintField(field: number, value: bigint): Buffer {
   return Buffer.concat([tag(field, VARINT), rawVarint(value)]);
 }

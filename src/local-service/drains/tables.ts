@@ -5,7 +5,7 @@ import type { LogLevel } from "../store/rows.ts";
 /** Number of consecutive failed batches that disables a drain. */
 export const MAX_FAILURES = 5;
 
-/** Delivery state of a drain. Instants are epoch milliseconds on the service's clock. */
+/** Delivery state of a drain. Times are epoch milliseconds on the service's clock. */
 export interface DrainState {
   /** 1 if the drain is enabled, otherwise 0. */
   readonly enabled: number;
@@ -47,7 +47,7 @@ export function failed<D extends DrainState>(drain: D, error: FailureCode, statu
   return isOver ? { ...noted, enabled: 0, disabledReason: "consecutive_failures" } : noted;
 }
 
-/** The state after a person disables the drain, or enables it, which also resets its failures. */
+/** The state after a person disables or enables the drain. Enabling it also resets its failures. */
 export function switched<D extends DrainState>(drain: D, on: boolean): D {
   const count = on ? 0 : drain.consecutiveFailures;
   const disabledReason = on ? null : BY_USER;
@@ -73,7 +73,7 @@ export interface DrainRow extends DrainSettings, DrainState {
   readonly createdAt: number;
 }
 
-/** A lifecycle event that the drains of a workspace have yet to receive. */
+/** A lifecycle event that at least one drain in the workspace has not received yet. */
 export interface DrainEventRow {
   readonly seq: number;
   readonly workspaceId: string;
@@ -88,7 +88,7 @@ export interface DrainEventRow {
   readonly data: string;
 }
 
-/** The event's id for its recipient: the same in every batch that contains it, and unique within the service. */
+/** The event's id as sent to drains: the same in every batch that contains the event, and unique in the service. */
 export function logIdOf({ seq }: Pick<DrainEventRow, "seq">): string {
   return `log_${seq}`;
 }

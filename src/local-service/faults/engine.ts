@@ -3,7 +3,7 @@ import { randomFrom } from "../render/random.ts";
 import type { JobRow } from "../store/rows.ts";
 import type { FaultKind, ParsedRule } from "./rules.ts";
 
-/** What a rule is matched against. */
+/** The properties of a request or job against which rules are matched. */
 export interface FaultSubject {
   readonly route: string | null;
   readonly model: string | null;
@@ -27,7 +27,7 @@ function matches({ rule, prompt }: LiveRule, subject: FaultSubject): boolean {
 }
 
 /**
- * Whether this match triggers the fault; counts the match. Random draws depend on the seed, the rule and the match's number.
+ * Counts a match, and returns whether it triggers the fault. Random draws depend on seed, rule and match number.
  */
 function strikes(live: LiveRule, seed: number): boolean {
   const { rule } = live;
@@ -43,7 +43,7 @@ export interface FaultView {
   readonly rules: readonly (ParsedRule & { readonly matched: number; readonly struck: number })[];
 }
 
-/** Stores the rules and selects the one that applies. */
+/** Stores fault rules, and selects the rule that applies to a request or job. */
 export class FaultEngine {
   #rules: LiveRule[] = [];
   #seed = 0;
@@ -58,12 +58,12 @@ export class FaultEngine {
     return this.#rules.length === 0;
   }
 
-  /** Whether any rule of these kinds is set; exhausted rules count too. */
+  /** Whether any rule of these kinds is set, including exhausted rules. */
   has(...kinds: readonly FaultKind[]): boolean {
     return this.#rules.some(({ rule }) => kinds.includes(rule.kind));
   }
 
-  /** The first rule of a kind that applies to this subject; null if there is none. Each query counts as a match. */
+  /** The first rule of a kind that triggers for this subject; null if there is none. Counts the matches. */
   strike<Kind extends FaultKind>(
     kind: Kind,
     subject: FaultSubject,
@@ -90,7 +90,7 @@ function pattern(source: string | undefined): RegExp | null {
   }
 }
 
-/** The properties of a job that rules match. */
+/** The properties of a job against which rules are matched. */
 export interface JobSubject {
   readonly model: string;
   readonly prompt: string | null;
@@ -100,7 +100,7 @@ export interface JobSubject {
 export interface StreamFault {
   /** Real milliseconds between events. */
   readonly delayMs: number;
-  /** Number of frames sent before the cut; null sends all. */
+  /** Number of frames sent before the stream is cut; null sends all. */
   readonly cutAfter: number | null;
   /** True to end the stream cleanly, false to reset the connection. */
   readonly clean: boolean;
@@ -113,7 +113,7 @@ export interface WebhookFault {
   readonly delayMs: number;
 }
 
-/** The job outcome that a rule forces, instead of the renderer's. */
+/** The outcome that fault rules force on a job, regardless of the renderer. */
 export interface ForcedEnd {
   readonly job: ErrorBody | null;
   /** Errors of the outputs that fail, by position. */
@@ -122,7 +122,7 @@ export interface ForcedEnd {
   readonly expireNow: boolean;
 }
 
-/** The text in an input that prompt patterns match. */
+/** The text of an input against which prompt patterns are matched; null if it has no text. */
 export function promptOf(input: unknown): string | null {
   if (typeof input !== "object" || input === null) return null;
   const texts = ["prompt", "text", "name"].map((field) =>
@@ -140,15 +140,15 @@ function errorBody({ code, param, category }: Objection, retryable: boolean): Er
   return retryable ? { ...body, retry_after: 1 } : body;
 }
 
-/** The fault rules as jobs, streams and webhooks query them. */
+/** The functions with which jobs, streams and webhooks query the fault rules. */
 export function jobFaults(engine: FaultEngine) {
   const strike = <Kind extends FaultKind>(kind: Kind, { model, prompt }: JobSubject) =>
     engine.strike(kind, { route: null, model, prompt });
 
   return {
-    /** How long a job's cost stays hidden after the charge, in milliseconds. */
+    /** How long a job's cost stays hidden after the submit, in milliseconds. */
     costLateMs: (job: JobSubject) => strike("cost_late", job)?.delay_ms ?? 0,
-    /** The factor by which a job's price is multiplied when charged. */
+    /** The factor by which a job's price is multiplied when it is charged. */
     chargeFactor: (job: JobSubject) => strike("charge", job)?.factor ?? 1,
     /** Whether an idempotency key is treated as new. */
     forgetsKeys: (job: JobSubject) => strike("forget_key", job) !== null,

@@ -25,7 +25,7 @@ function readFile(path: string): unknown {
   }
 }
 
-/** @throws LocalServiceError `OPTION_INVALID` that names the first invalid field */
+/** Loads and validates rules. @throws LocalServiceError `OPTION_INVALID` that names the first invalid field */
 export function loadFaults(option: FaultsOption): LoadedFaults {
   const value = typeof option === "string" ? readFile(option) : option;
   const parsed = faultsBody.safeParse(Array.isArray(value) ? { rules: value } : value);
@@ -39,7 +39,7 @@ const codes = Object.keys(HTTP_STATUS) as [ErrorCode, ...ErrorCode[]];
 const ms = z.int().min(0).max(DAY_MS);
 const count = z.int().min(0).max(1_000_000);
 
-/** Which calls or jobs a rule applies to, and how often. All given conditions must hold. */
+/** Which calls or jobs a rule applies to, and how often. All given conditions must be met. */
 const match = {
   /** Route as in the table of endpoints, such as `POST /models/{model}`; every route if absent. */
   route: z.string().max(200).optional(),
@@ -63,7 +63,7 @@ const rule = <Kind extends string, Shape extends z.ZodRawShape>(kind: Kind, shap
 export const faultRule = z.discriminatedUnion("kind", [
   /** Waits, in real milliseconds, before the request is handled. */
   rule("delay", { delay_ms: ms }),
-  /** Cuts the connection: before any work is done, or after the work but before the answer (a lost acknowledgement). */
+  /** Cuts the connection: before any work, or after the work but before the response (a lost acknowledgement). */
   rule("drop", { when: z.enum(["before", "after"]).default("before") }),
   /** Answers with an error instead of doing the work. `envelope: false` sends bare text, as a proxy would. */
   rule("error", {
@@ -98,7 +98,7 @@ export const faultRule = z.discriminatedUnion("kind", [
   rule("funds_before_keys", {}),
   /** The service forgets the idempotency key of a submit and creates a second job. */
   rule("forget_key", {}),
-  /** A delete answers 503 and must be repeated. */
+  /** A delete fails with 503, and must be requested again. */
   rule("delete_unavailable", {}),
   /** A webhook is sent twice. */
   rule("webhook_duplicate", {}),
@@ -117,6 +117,6 @@ export type FaultKind = ParsedRule["kind"];
 /** `POST /_local/faults`: replaces all rules; an empty list removes every fault. */
 export const faultsBody = z.strictObject({
   rules: z.array(faultRule).max(1000),
-  /** The same seed selects the same matches. */
+  /** Seed of the random draws: the same seed triggers faults at the same matches. */
   seed: z.int().min(0).max(4_294_967_295).optional(),
 });

@@ -78,7 +78,7 @@ export function readBody(incoming: IncomingMessage, maxBytes: number): Promise<B
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Reads strict UTF-8 JSON of bounded size; an empty body counts as `{}`. @throws Refusal 400 */
+/** Reads strict UTF-8 JSON of limited size; an empty body is read as `{}`. @throws Refusal 400 */
 export async function readJson(incoming: IncomingMessage, maxBytes = MAX_JSON_BYTES): Promise<unknown> {
   const text = utf8(await readBody(incoming, maxBytes));
   const excess = jsonExcess(text);
@@ -133,7 +133,7 @@ export function problemsOf<T>(schema: z.ZodType<T>, value: unknown): { problems:
   return { data, problems: error?.issues.flatMap(toProblems) ?? [] };
 }
 
-/** Reads a body by its schema. @throws Refusal 400 with every invalid field */
+/** Validates a body against a schema, and returns the parsed body. @throws Refusal 400 with every invalid field */
 export function parseBody<T>(schema: z.ZodType<T>, value: unknown): T {
   const { problems, data } = problemsOf(schema, value);
   if (problems.length > 0) throw invalid(problems);

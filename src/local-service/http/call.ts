@@ -8,7 +8,7 @@ export interface Call {
   readonly method: string;
   /** Path parameters, decoded. */
   param(name: string): string;
-  /** A query parameter; null if absent. If it is repeated, the last one counts. */
+  /** A query parameter; null if absent. If it is repeated, its last value. */
   query(name: string): string | null;
   header(name: string): string | null;
   /** The body as JSON; `{}` if it is empty. @throws Refusal 400 */
@@ -44,13 +44,13 @@ export interface Endpoint {
   /** Path below `/v3`, with parameters in braces: `/jobs/{job_id}`. */
   readonly path: string;
   readonly access: Access;
-  /** Accepts requests without a credential, but verifies a credential that is sent. */
+  /** Allows requests without a credential; a credential that is sent is still verified. */
   readonly isOpen?: true;
   /** Largest JSON body, if smaller than the usual limit. */
   readonly maxBodyBytes?: number;
-  /** Errors have the form that `asChatError` gives them. */
+  /** Errors are converted with `asChatError`. */
   readonly hasChatErrors?: true;
-  /** One line for the documentation. */
+  /** One-line description for the documentation. */
   readonly summary: string;
   handle(call: Call): Promise<Answer> | Answer;
 }
@@ -67,19 +67,19 @@ export const endpoint = (
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 100;
 
-/** A page's cursor, size and direction. The cursor is opaque. */
+/** The page that a caller requests. */
 export interface PageRequest {
   readonly limit: number;
-  /** The last item of the previous page; null for the first page. */
+  /** Position of the previous page's last item; null for the first page. */
   readonly after: number | null;
 }
 
-/** Reads `limit` and `cursor`. @throws Refusal 400 */
+/** Reads the query parameters `limit` and `cursor`. @throws Refusal 400 */
 export function pageRequest(call: Call, filters: readonly string[] = []): PageRequest {
   return { limit: readLimit(call), after: readCursor(call, "cursor", filters) };
 }
 
-/** Reads `limit`. @throws Refusal 400 */
+/** Reads the query parameter `limit`. @throws Refusal 400 */
 export function readLimit(call: Call, max = MAX_LIMIT): number {
   const text = call.query("limit");
   if (text === null) return DEFAULT_LIMIT;
@@ -106,7 +106,7 @@ function listOf(call: ListCall, filters: readonly string[]): string {
   return hash("sha256", [path, ...(filters.length > 0 ? [JSON.stringify(values)] : [])].join("?")).slice(0, 8);
 }
 
-/** Encodes a position in the called list as an opaque cursor. */
+/** Encodes a position in the requested list as an opaque cursor. */
 export function cursorOf(call: ListCall, position: number, filters: readonly string[] = []): string {
   return Buffer.from(`c2:${listOf(call, filters)}:${position}`).toString("base64url");
 }

@@ -21,19 +21,19 @@ export function permit(principal: Principal, access: Access): void {
 
 type Bindings = { Bindings: HttpBindings };
 
-/** Wraps every call below `/v3` to inject faults. If `before` returns an answer, the call is not made. */
+/** Wraps every call below `/v3`. If `before` returns an answer, it is sent, and the endpoint is not called. */
 export interface Interceptor {
   before(endpoint: Endpoint, call: Call): Promise<Answer | null>;
   after(endpoint: Endpoint, call: Call, answer: Answer): Promise<Answer>;
 }
 
-/** Used for the call that removes faults, so that faults never apply to it. */
+/** Used for all other endpoints, so that faults never apply to the call that removes them. */
 const NO_INTERCEPTOR: Interceptor = { before: async () => null, after: async (_endpoint, _call, answer) => answer };
 
 export interface KernelPorts extends ErrorPorts {
-  /** @throws Refusal 401, 403 */
+  /** Identifies the caller by the Authorization header. @throws Refusal 401, 403 */
   authenticate(authorization: string | null): Principal;
-  /** @throws Refusal 429 */
+  /** Counts a request against the key's rate limit. @throws Refusal 429 */
   limit(keyId: string): void;
   count(route: string, status: number): void;
   /** Milliseconds on the service's clock, for the Date header. */
@@ -62,7 +62,7 @@ const PREFLIGHT: Headers = {
   "Access-Control-Max-Age": "600",
 };
 
-/** Lets a web page with a token read API responses; other endpoints are closed to pages from other origins. */
+/** Headers that let a web page with a token read API responses; pages cannot read responses of other endpoints. */
 function crossOrigin({ headers, url }: HttpBindings["incoming"]): Headers {
   const isForPages = headers.origin !== undefined && /^\/v3(\/|$)/.test(url ?? "");
   return !isForPages ? {} : { "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": EXPOSED };
@@ -123,7 +123,7 @@ function respond(answer: Answer, headers: Headers): Response {
   return new Response(JSON.stringify(answer.body), { status: answer.status, headers: all });
 }
 
-/** Converts an error to the language models' form, with a retry header; leaves other answers unchanged. */
+/** Converts an error to the language models' form, with a retry header; leaves other responses unchanged. */
 function asChatAnswer(answer: Answer): Answer {
   if (answer.is !== "json" || answer.status < 400) return answer;
   const body = answer.body as { readonly error: ErrorBody };

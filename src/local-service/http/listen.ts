@@ -18,7 +18,7 @@ function malformedAnswer(what: string): { readonly text: string; readonly header
 
 const NOT_HTTP = "The request is not valid HTTP.";
 
-/** The HTTP adapter's response to a request whose line or headers do not form a URL. */
+/** The HTTP adapter's response to a request from which it cannot build a URL. */
 export function malformedResponse(): Response {
   const { text, headers } = malformedAnswer(NOT_HTTP);
   return new Response(text, { status: 400, headers });
@@ -76,7 +76,7 @@ function refusedPort(error: unknown, port: number, host: string): unknown {
   return new LocalServiceError("PORT_IN_USE", message, { cause: error });
 }
 
-/** @throws LocalServiceError `PORT_IN_USE` */
+/** Starts the HTTP server. @throws LocalServiceError `PORT_IN_USE` */
 export async function listen(
   app: Hono<{ Bindings: HttpBindings }>,
   { port, host }: { readonly port: number; readonly host: string },

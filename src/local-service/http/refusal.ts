@@ -13,7 +13,7 @@ interface ErrorAnswer {
 }
 
 /**
- * The error envelope for a thrown value. Anything but a refusal is a defect: it is reported, but its text is not sent.
+ * The error envelope for a thrown value. Any value but a `Refusal` is a defect, which is reported, but not sent.
  */
 export function errorAnswer(thrown: unknown, traceId: string, { onDefect, strict }: ErrorPorts): ErrorAnswer {
   if (!(thrown instanceof Refusal)) onDefect(thrown, traceId);
@@ -68,7 +68,7 @@ export interface Billing {
 export interface ErrorBody {
   readonly code: ErrorCode;
   readonly message: string;
-  /** The kind of error, as clients of language models name it; only for language models. */
+  /** The kind of error, in the terms of language-model clients; only for language models. */
   readonly type?: string;
   readonly retryable: boolean;
   readonly retry_after?: number;
@@ -85,8 +85,8 @@ const CHAT_ERROR_TYPES: Readonly<Record<number, string>> = {
 };
 
 /**
- * Converts an error to the form that language models use: adds its `type`, and lets it stay retryable only if a retry
- * could succeed, which is impossible once output was sent (`hasBegun`).
+ * Converts an error to the form for language models: adds its `type`. The error stays retryable only if a retry could
+ * succeed, which is impossible once output has been sent (`hasBegun`).
  */
 export function asChatError({ retry_after = 1, ...error }: ErrorBody, hasBegun = false): ErrorBody {
   const status = HTTP_STATUS[error.code];
@@ -144,7 +144,7 @@ export function refuseForNow(
 
 /** Maximum number of problems listed in a response. */
 const MAX_DETAILS = 100;
-/** Maximum lengths of a field path, a message and an accepted value, in characters, since field names come from the request. */
+/** Maximum lengths of paths and accepted values, and of messages, in characters. A request may contain long names. */
 const MAX_FIELD_LENGTH = 200;
 const MAX_MESSAGE_LENGTH = 500;
 /** Maximum number of accepted values listed per problem. */
@@ -163,7 +163,7 @@ function bounded({ field, message, reason, allowed }: FieldProblem): FieldProble
   };
 }
 
-/** A 400 with the first hundred invalid fields and their total number. */
+/** A 400 error that lists the first hundred problems, and states the number of invalid fields. */
 export function invalid(problems: readonly FieldProblem[]): Refusal {
   const count = new Set(problems.map((problem) => problem.field)).size;
   const noun = count === 1 ? "1 invalid input field" : `${count} invalid input fields`;

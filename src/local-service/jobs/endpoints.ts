@@ -34,7 +34,7 @@ function assertDeletable({ store, faults, options: { asOf } }: ServiceContext, j
 }
 
 /**
- * Removes the prompt, logs and media; the job stays listed. Idempotent.
+ * Removes a job's prompt, logs and media; the job stays listed. Idempotent.
  * @throws Refusal 409 while the job, or a job that reads its output, is running; 400 for a voice clone; 503 if the
  * delete must be repeated
  */
@@ -63,7 +63,7 @@ export async function deleteJob(service: ServiceContext, requested: JobRow): Pro
 /** Maximum number of events in a `logs_after` response. */
 const LOGS_PER_POLL = 1000;
 
-/** Finds the job in the path if the caller may see it. @throws Refusal 404 */
+/** Returns a function that finds the job in the path if the caller may see it. @throws Refusal 404 */
 export function jobFinder({ store }: ServiceContext) {
   return (call: Call): JobRow => {
     const { workspaceId, ownerId } = call.principal;

@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import type { EventRow, JobRow, NewEvent } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";
 
-/** Stores a job's lifecycle events inside a transaction, and notifies listeners after the commit. */
+/** Stores a job's lifecycle events and calls hooks inside a transaction, and wakes live streams after the commit. */
 export function eventRecorder(store: Store, hooks: HookBus, hub: EventHub, now: () => number) {
   return (job: JobRow, events: readonly NewEvent[]): void => {
     const rows = store.events.append(job.seq, job.lastEventId, now(), events);
@@ -19,7 +19,7 @@ export function createEventHub() {
   const wakes = new EventEmitter().setMaxListeners(0);
   return {
     wake: (jobSeq: number) => void wakes.emit(String(jobSeq)),
-    /** Returns the function that unsubscribes. */
+    /** Calls `listener` whenever the job changes. Returns the function that unsubscribes. */
     subscribe(jobSeq: number, listener: () => void): () => void {
       wakes.on(String(jobSeq), listener);
       return () => void wakes.off(String(jobSeq), listener);
@@ -31,15 +31,15 @@ export type EventHub = ReturnType<typeof createEventHub>;
 
 /**
  * Notifies other parts of the service (webhooks, log drains) about jobs. Each call runs inside the transaction that makes
- * the change, so that a row written there is committed only if the change is. To wake a worker, use
+ * the change, so that rows written by a hook are committed together with the change. To wake a worker, use
  * `store.afterCommit`.
  */
 export interface JobHooks {
-  /** A submit was accepted: write the row of the delivery here. Not called for chat jobs. */
+  /** Called when a submit is accepted, to write the row of the delivery. Not called for chat jobs. */
   accepted?(job: JobRow): void;
-  /** Lifecycle events were stored, in order. */
+  /** Called when lifecycle events are stored, in order. */
   logged?(job: JobRow, events: readonly EventRow[]): void;
-  /** The job is COMPLETED or FAILED. */
+  /** Called when the job becomes COMPLETED or FAILED. */
   ended?(job: JobRow): void;
 }
 

@@ -45,7 +45,7 @@ export interface PreparedWork extends Work {
   readonly media: Readonly<Record<string, readonly FoundMedia[]>>;
 }
 
-/** Validates an input for one owner, in the same way for estimate and submit. */
+/** Returns the function that validates an input for an owner; both estimate and submit use it. */
 export function workPreparer({ store, catalog, clock, options }: ServiceContext) {
   const resolve = mediaResolver(store, clock);
 
@@ -71,7 +71,7 @@ export function workPreparer({ store, catalog, clock, options }: ServiceContext)
     return { input, media };
   }
 
-  /** @throws Refusal 400, 422 */
+  /** Validates an input, and finds its media. @throws Refusal 400, 422 */
   return (model: CompiledModel, raw: unknown, owner: Owner, others: readonly FieldProblem[] = []): PreparedWork => {
     const work = check(model, raw, owner, others);
     const refused = moderate(work.input, options.moderationTriggers);
@@ -147,7 +147,7 @@ export function submitHandler(service: ServiceContext) {
     };
   }
 
-  /** With `funds_before_keys`, the wallet is checked even for a known key. */
+  /** Checks the wallet even for a known idempotency key; used with the fault `funds_before_keys`. */
   function assertFunded(owner: Owner, modelId: string, body: SubmitBody): void {
     const model = catalog.use(modelId);
     const price = model.priceMicros(prepare(model, structuredClone(body.input), owner, body.problems));

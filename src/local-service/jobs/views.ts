@@ -25,7 +25,7 @@ export function logItem(row: EventRow) {
   return { id, timestamp: instant(row.at), level, event, message, source, data: parsed(row.data) };
 }
 
-/** A chat that is still being answered has only a hold, not a cost. */
+/** The cost of a job, if it may be shown; a chat has no cost until it has ended, only a hold. */
 function costOf(job: JobRow, now: number) {
   if (job.costShownAt > now || (job.kind === "chat" && job.completedAt === null)) return {};
   return { cost: usd(job.chargedMicros - job.refundedMicros), currency: "USD" };

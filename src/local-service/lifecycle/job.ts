@@ -13,7 +13,7 @@ export function progressOf(job: JobRow, now: number): number | null {
   return Math.round(Math.min(MOST_WHILE_RUNNING, Math.max(0, fraction)) * 100) / 100;
 }
 
-/** Estimated completion in epoch milliseconds: exact once the job runs, and before that estimated from earlier jobs. */
+/** Estimated completion in epoch milliseconds: from earlier jobs while the job is queued, exact once it runs. */
 export function estimatedCompletion(job: JobRow, averageMs: number | null, now: number): number | null {
   if (isTerminal(job.status)) return null;
   if (job.startedAt !== null) return Math.max(now, job.startedAt + job.renderMs);
@@ -82,7 +82,7 @@ export interface JobOutcome {
   readonly events: readonly NewEvent[];
 }
 
-/** A failed job is refunded in full. */
+/** The outcome of a failed job, which is refunded in full. */
 export function failure(chargedMicros: number, error: ErrorBody): JobOutcome {
   return {
     status: "FAILED",

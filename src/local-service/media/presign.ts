@@ -5,12 +5,12 @@ export function createPresigner(key: string, origin: () => string) {
   const mac = (path: string, expires: string) =>
     createHmac("sha256", key).update(`${path}\n${expires}`).digest("base64url");
   return {
-    /** A full URL for a path such as `/media/asset_…`. */
+    /** Returns a signed URL for a path such as `/media/asset_…`. */
     sign(path: string, expiresAtMs: number): string {
       const expires = String(Math.floor(expiresAtMs / 1000));
       return `${origin()}${path}?expires=${expires}&signature=${mac(path, expires)}`;
     },
-    /** Whether the signature matches the path and `expires`, and has not expired. */
+    /** Checks that the signature matches the path and `expires`, and that it has not expired. */
     verify(path: string, expires: string, signature: string, now: number): "valid" | "expired" | "forged" {
       const expected = Buffer.from(mac(path, expires));
       const given = Buffer.from(signature);

@@ -16,7 +16,7 @@ export interface FoundMedia extends MeasuredMedia {
   readonly sizeBytes: number;
   /** Why the file cannot be decoded; null if it can. */
   readonly fault: string | null;
-  /** The job that produced it; null for an upload. */
+  /** Number of the job that produced the media (`seq`); null for an upload. */
   readonly sourceSeq: number | null;
 }
 
@@ -95,7 +95,7 @@ function ownRules(schema: Node): MediaRules {
   return Object.fromEntries(Object.entries(schema).filter(([key]) => RULE.test(key)));
 }
 
-/** Resolves `#/…` references within the document; external ones contribute no constraints. */
+/** Resolves `#/…` references within the document; an external reference adds no constraints. */
 function resolve(schema: unknown, root: JsonSchema, hops = 8): Node {
   if (!isRecord(schema)) return {};
   const ref = schema["$ref"];

@@ -86,7 +86,7 @@ export function uploadHandler(service: ServiceContext) {
     });
   }
 
-  /** @throws Refusal 402 after many consecutive refusals for insufficient funds */
+  /** Refuses uploads after many consecutive refusals for insufficient funds. @throws Refusal 402 */
   function assertNotPaused(workspaceId: string): void {
     const wallet = db.workspaces.get(workspaceId);
     const isPaused = service.options.asOf !== "3.9" && service.refusals.isPaused(wallet);

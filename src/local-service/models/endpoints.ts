@@ -114,7 +114,7 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
     return [...stock, ...own];
   }
 
-  /** Searches voices, best match first; `limit` is the maximum number of voices in the answer. */
+  /** Searches voices, best match first. `limit` is the maximum number of voices in the response. */
   function searchVoices(call: Call): Answer {
     const model = use(call);
     const q = call.query("q")?.trim() ?? "";

@@ -26,7 +26,7 @@ import { API_SPECS, SUBMIT_ERRORS, SUBMIT_SUCCESS } from "./operations.ts";
 import { webhookComponents, webhooksOf } from "./webhooks.ts";
 
 export interface ModelNames {
-  /** For example, `submit_video_1`. */
+  /** Id of the submit operation, such as `submit_video_1`. */
   readonly operationId: string;
   /** Component name of the input's schema, such as `Video1Input`. */
   readonly input: string;
@@ -87,7 +87,7 @@ export function modelOperation(entry: CatalogEntry, { operationId }: ModelNames,
 
 /**
  * A model's input as a component. Its defaults are written as an extension, because generators that share types between
- * requests and answers would otherwise require the fields that have a default.
+ * requests and responses would otherwise require the fields that have a default.
  */
 export function inputComponent(entry: CatalogEntry, name: string): JsonSchema {
   const { $id: _id, ...schema } = entry.input_schema;
@@ -215,7 +215,7 @@ function document({ title, description, server }: About, content: Content, more:
   };
 }
 
-/** What differs between deployments. */
+/** The options that differ between deployments. */
 export type Deployment = Pick<NormalOptions, "brand" | "unquotableCost">;
 
 /** `GET /v3/openapi.json`: every endpoint in the table, one typed submit operation per model, and the webhooks. */
@@ -306,7 +306,7 @@ export const operatorOperations: Specs = {
   "GET /openapi.json": read("get_openapi", "This document."),
 };
 
-/** Adds a row for the document about all endpoints; the document is generated when it is first requested. */
+/** Adds an endpoint for the document about all endpoints, which is generated when it is first requested. */
 function withDocument(
   endpoints: readonly Endpoint[],
   summary: string,

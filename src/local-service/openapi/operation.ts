@@ -88,7 +88,7 @@ export const TAG_OBJECTS = Object.entries(ABOUT).map(([key, description]) => ({
   description,
 }));
 
-/** What an endpoint's description adds to its row in the table of endpoints. */
+/** The documentation of an endpoint, in addition to its row in the table of endpoints. */
 export interface OperationSpec {
   readonly tag: string;
   readonly operationId: string;
@@ -178,7 +178,7 @@ const ALWAYS = {
 };
 
 const SHOULD_RETRY = { description: "The same as retryable.", required: true, schema: oneOf("true", "false") };
-/** Rate headers of language models, whose requests in flight are also limited; only the exceeded limit is stated. */
+/** Rate-limit headers of language models, which also limit requests in flight. Only the exceeded limit is sent. */
 const CHAT_RATE_HEADERS = {
   ...Object.fromEntries(Object.entries(RATE_HEADERS).map(([name, header]) => [name, { ...header, required: false }])),
   "X-RateLimit-Concurrency-Limit": integerHeader("Maximum requests in flight; sent only when exceeded.", false),

@@ -81,7 +81,7 @@ export const jobComponents = {
 
 const anyOf = (...names: readonly string[]) => ({ oneOf: names.map(refTo) });
 
-/** A frame named `event`; a stream's last frame has no id to resume from. */
+/** The schema of a frame named `event`. A stream's last frame has no id, because nothing follows it. */
 const frame = (event: string, data: JsonSchema, id: JsonSchema | null) =>
   object({ event: exactly(event), data, ...(id ? { id } : {}) });
 

@@ -36,7 +36,7 @@ function storedKey(dataDir: string): NormalKey {
   return key;
 }
 
-/** Creates the configured keys, and funds the first workspace if not yet done. Returns the first key as `id:secret`. */
+/** Creates the configured keys, and funds the first workspace if it is new. Returns the first key as `id:secret`. */
 export async function openAccounts(store: Store, options: NormalOptions, now: number): Promise<string> {
   const keys = options.keys.length > 0 ? options.keys : [storedKey(options.dataDir)];
   await store.write(() => {
@@ -49,7 +49,7 @@ export async function openAccounts(store: Store, options: NormalOptions, now: nu
   return `${first!.keyId}:${first!.secret}`;
 }
 
-/** Creates a workspace, its owner and a key if missing, and gives the key this secret. Call inside a transaction. */
+/** Creates the key with its workspace and owner if missing, and sets the key's secret. Call it inside a transaction. */
 export function ensureKey(store: Store, key: NormalKey, now: number): void {
   const secretHash = hashSecret(key.secret);
   store.workspaces.create(key.workspaceId);
@@ -71,7 +71,7 @@ export function ensureKey(store: Store, key: NormalKey, now: number): void {
   });
 }
 
-/** A newly generated key. */
+/** Generates a key. */
 export function freshKey(access: Pick<NormalKey, "scopes" | "workspaceId" | "ownerId">): NormalKey {
   return { keyId: newKeyId(), secret: newSecret(), ...access };
 }
@@ -79,14 +79,14 @@ export function freshKey(access: Pick<NormalKey, "scopes" | "workspaceId" | "own
 const LOOPBACK_ADDRESS = /^(::1|127\.\d+\.\d+\.\d+|::ffff:127\.\d+\.\d+\.\d+)$/;
 const LOOPBACK_NAME = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/i;
 
-/** Whether the `Host` header contains this machine and the port that received the request. */
+/** Whether the `Host` header names this machine and the port that received the request. */
 function isOwnHost(incoming: IncomingMessage): boolean {
   const [, name = "", port = "80"] = /^(.*?)(?::(\d+))?$/.exec(incoming.headers.host ?? "") ?? [];
   return LOOPBACK_NAME.test(name) && Number(port) === incoming.socket.localPort;
 }
 
 /**
- * True if the request comes from no page, from a page of the same origin, or from a person who navigates to such a page.
+ * True if the request comes from a program, from a page of the same origin, or from a person who opens such a page.
  */
 function isOwnSite({ method, headers }: IncomingMessage): boolean {
   if (headers.origin !== undefined && headers.origin !== `http://${headers.host}`) return false;
@@ -97,8 +97,8 @@ function isOwnSite({ method, headers }: IncomingMessage): boolean {
 }
 
 /**
- * Admits only this machine, and no web pages but the operator's own. This refuses cross-origin requests and DNS
- * rebinding.
+ * Accepts requests only from this machine, and from web pages only if they are the operator's own. This prevents
+ * cross-origin requests and DNS rebinding.
  * @throws Refusal 403
  */
 export function assertOperator(incoming: IncomingMessage): void {
@@ -255,8 +255,8 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
 }
 
 /**
- * `POST /_local/render`: renders without a job, model or charge, to rehearse requests to other providers. The input has
- * the renderer's fields.
+ * `POST /_local/render`: renders without a job, model or charge, to rehearse requests to other providers. The input
+ * uses the renderer's field names.
  */
 function renderEndpoint({ renderer, dataDir }: Pick<ServiceContext, "renderer" | "dataDir">) {
   return async (call: Call): Promise<Answer> => {

@@ -11,14 +11,14 @@ export interface WalletStats {
   readonly card_declined: boolean;
 }
 
-/** `GET /_local/stats`. Jobs and money are counted over the life of the data folder, requests since this process started. */
+/** `GET /_local/stats`. Jobs and money: totals of the data folder. Requests: counts since this process started. */
 export interface ServiceStats {
   readonly jobs_created: number;
   /** Number of jobs by idempotency key. */
   readonly jobs_by_key: Readonly<Record<string, number>>;
   readonly jobs_by_model: Readonly<Record<string, number>>;
   readonly replayed_submits: number;
-  /** Requests that a replay could not answer, with how each differs from the recorded ones. */
+  /** Requests that a replay could not answer, each with its differences from the nearest recorded request. */
   readonly unrecorded: readonly string[];
   readonly charged_micros: number;
   readonly refunded_micros: number;
@@ -27,9 +27,9 @@ export interface ServiceStats {
   readonly open_streams: number;
   readonly running_jobs: number;
   readonly wallets: readonly WalletStats[];
-  /** Disabled models in the catalog, and why. */
+  /** A message for each disabled model in the catalog, which says why it is disabled. */
   readonly disabled_models: readonly string[];
-  /** The tables of field combinations that cannot be fully read. */
+  /** A message for each table of field combinations that has unreadable rows. */
   readonly unread_tables: readonly string[];
 }
 

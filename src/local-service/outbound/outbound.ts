@@ -11,14 +11,14 @@ export type Outcome =
   | { readonly is: "answered"; readonly status: number }
   /** The address is forbidden, so nothing was sent. */
   | { readonly is: "blocked" }
-  /** No answer within the time limit. */
+  /** There was no response within the time limit. */
   | { readonly is: "late" }
   /** The host is unknown, or the connection failed or closed before the response. */
   | { readonly is: "unreachable" }
   /** The body could not be built, so nothing was sent. */
   | { readonly is: "no-body" };
 
-/** Failure messages for callers: fixed per code, revealing nothing about the destination or its response. */
+/** A failure as callers see it. Messages depend only on the code, so they do not reveal the destination's response. */
 export interface Failure {
   readonly code: ErrorCode;
   readonly message: string;
@@ -60,7 +60,7 @@ function codeOfStatus(status: number): FailureCode | null {
   return (status >= 300 && status < 400) || (status >= 500 && status < 600) ? "UNAVAILABLE" : "UNKNOWN";
 }
 
-/** The code of a failed POST; null for a 2xx. */
+/** The error code of a failed POST; null for a 2xx response. */
 export function codeOf(outcome: Outcome): FailureCode | null {
   switch (outcome.is) {
     case "answered":
@@ -99,7 +99,7 @@ export interface Message {
   readonly body: Uint8Array;
 }
 
-/** Bytes of a response's body that are read and dropped before the connection is closed. */
+/** Maximum number of bytes of a response body that are read and discarded before the connection is closed. */
 const MAX_ANSWER_BYTES = 65_536;
 
 /** A destination that is not forbidden. If its name does not resolve here, the proxy may still resolve it. */
@@ -264,7 +264,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   };
 }
 
-/** Resolves when the signal aborts; a name lookup cannot be cancelled. */
+/** Resolves when the signal aborts. Ends the wait for a name lookup, which cannot be cancelled. */
 function aborted(signal: AbortSignal): Promise<null> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(null), { once: true }));
 }

@@ -64,7 +64,7 @@ export function delayAfter(failures: number): number {
   return Math.min(HOUR_S, 10 * 3 ** (failures - 1)) * 1000;
 }
 
-/** Sends items in lanes: calls `send` for each when it is due and its lane has its turn. */
+/** Queues items in lanes, and calls `send` for each item when its lane has its turn. */
 export class Outbox {
   readonly #ports: Pick<ServiceParts, "outbound" | "onDefect">;
   readonly #queue: FairQueue;
@@ -90,7 +90,7 @@ export class Outbox {
     this.#pump();
   }
 
-  /** Stops starting new work. */
+  /** Starts no further work. */
   close(): void {
     this.#closed = true;
   }

@@ -4,7 +4,7 @@ import { credentialsIn, KnownSecrets } from "../../core/kit/known-secrets.ts";
 import { isRecord, parsed } from "../json.ts";
 import { mapTexts, OUTPUT_URL, RECORDED_HEADERS, recordable, withoutSendersOwn } from "./recorded-values.ts";
 
-/** Maximum number of upload handles that are distinguished. */
+/** Maximum number of upload handles that are replaced by marks. */
 const MOST_HANDLES = 100_000;
 
 type Json = Readonly<Record<string, unknown>>;
@@ -19,13 +19,13 @@ export class Cleaner {
     this.#uploads = new Map(uploads);
   }
 
-  /** Collects possible credentials from a request's headers; they are removed from every later text. */
+  /** Collects possible credentials from a request's headers, to remove them from all later texts. */
   learnRequest(headers: IncomingHttpHeaders): void {
     for (const secret of credentialsIn(headers)) this.#secrets.learn(secret);
     this.#learnCookies(headers.cookie?.split(/;\s*/) ?? []);
   }
 
-  /** Collects the values of cookies that an answer sets. */
+  /** Collects the values of cookies that a response sets. */
   learnAnswer(headers: IncomingHttpHeaders): void {
     this.#learnCookies(headers["set-cookie"] ?? []);
   }
@@ -49,7 +49,7 @@ export class Cleaner {
     return Object.fromEntries(kept);
   }
 
-  /** The body of a request without the fields that matter only to its sender; undefined if empty. */
+  /** A request's body without secrets and without the fields that matter only to its sender; undefined if empty. */
   request(text: string): unknown {
     if (text === "") return undefined;
     const value = parsed(text);
@@ -57,7 +57,7 @@ export class Cleaner {
     return this.#clean(withoutSendersOwn(value));
   }
 
-  /** A JSON answer or frame; undefined for any other text. */
+  /** A JSON response or frame without secrets; undefined for text that is not JSON. */
   answer(text: string): unknown {
     const value = parsed(text);
     if (value === undefined) return undefined;

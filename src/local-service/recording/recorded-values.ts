@@ -7,13 +7,13 @@ export const RECORDING_VERSION = 1;
 /** File name of a recording; the folder {@link RECORDED_MEDIA} beside it contains media named by their hash. */
 export const RECORDING_FILE = "recording.jsonl";
 export const RECORDED_MEDIA = "media";
-/** Stands for the presigned URL of an output, whose bytes are found by `asset_id`. */
+/** Recorded in place of an output's presigned URL. A replay finds the bytes by `asset_id`. */
 export const OUTPUT_URL = "recorded:output";
 
-/** Stands for the handle of an upload, and identifies the file by its content. */
+/** Recorded in place of an upload's handle. Identifies the file by its content. */
 export const uploadMark = (sha256: string): string => `recorded:upload:${sha256}`;
 
-/** Parts of the API whose answers are recorded; the other parts are about credentials and webhooks. */
+/** Parts of the API whose responses are recorded. The other parts concern credentials and webhooks. */
 export const RECORDED_PARTS: ReadonlySet<string> = new Set([
   "models",
   "jobs",
@@ -23,11 +23,11 @@ export const RECORDED_PARTS: ReadonlySet<string> = new Set([
   "usage",
   "openapi.json",
 ]);
-/** Query parameters that are recorded. Others are left out, because they may sign the request or identify its sender. */
+/** Recorded query parameters. Other parameters are left out, because they may be signatures or identify the sender. */
 export const RECORDED_QUERY: ReadonlySet<string> = new Set([
   ...["modality", "limit", "cursor", "logs_after", "start", "end", "group_by"],
 ]);
-/** Headers of answers that clients act on. */
+/** Recorded response headers, which influence clients. */
 export const RECORDED_HEADERS = ["content-type", "location", "retry-after", "x-idempotent-replayed"] as const;
 
 const text = (most: number, pattern: RegExp) => z.string().max(most).regex(pattern);
@@ -51,11 +51,11 @@ const frame = z.object({
   data: z.unknown().optional(),
 });
 
-/** One answer, as a line of the file. */
+/** A recorded response, which is one line of the file. */
 export const recordedAnswer = z.object({
-  /** Milliseconds since the recording was begun. */
+  /** Milliseconds since the recording began. */
   at_ms: z.number().int().min(0).max(1e13),
-  /** For example, `POST /models/image-1`. */
+  /** Method and path, such as `POST /models/image-1`. */
   request: text(8_192, /^(?:GET|HEAD|POST|PUT|PATCH|DELETE) \/[\x21-\x7e]*$/),
   body: z.unknown().optional(),
   /** For an upload: the SHA-256 of its handle, by which a later recorder recognizes the file. */
@@ -63,7 +63,7 @@ export const recordedAnswer = z.object({
   status: z.number().int().min(200).max(599),
   headers: z.partialRecord(z.enum(RECORDED_HEADERS), text(500, /^[\x20-\x7e]*$/)).catch({}),
   answer: z.unknown().optional(),
-  /** The body of an answer that is not JSON. */
+  /** Body of a response that is not JSON. */
   text: z.string().max(100_000).optional(),
   events: z.array(frame).max(100_000).optional(),
   /** Set if the stream was cut short. */
@@ -82,7 +82,7 @@ export type RecordedFrame = Readonly<z.output<typeof frame>>;
 export type RecordedAnswer = Readonly<z.output<typeof recordedAnswer>>;
 export type RecordedAsset = Readonly<z.output<typeof recordedAsset>>;
 
-/** Fields of a submit that matter only to its sender: submits that differ only in these are the same request. */
+/** Fields of a submit that matter only to its sender. Submits that differ only in these fields are the same request. */
 export const SENDERS_OWN: ReadonlySet<string> = new Set(["idempotency_key", "webhook"]);
 
 /** Maximum nesting depth; values nested more deeply are not changed. */
@@ -94,8 +94,8 @@ const SHORTEST_MEDIUM = 1_000;
 const MOST_BEFORE_DATA = 200;
 
 /**
- * Makes a JSON value fit for a repository: removes secrets, and replaces embedded media with their hash. Equivalent
- * requests stay equal.
+ * Makes a JSON value suitable for a repository: removes secrets, and replaces embedded media with hashes. Requests
+ * that were equal stay equal.
  */
 export function recordable(value: unknown): unknown {
   return withoutSecrets(value, recordableText);
@@ -114,7 +114,7 @@ export function withoutSendersOwn(body: unknown): unknown {
   return Object.fromEntries(Object.entries(body).filter(([name]) => !SENDERS_OWN.has(name)));
 }
 
-/** Replaces each text in a JSON value by what `change` returns for it; with `changeName`, replaces names as well. */
+/** Replaces each string in a JSON value with the result of `change`; with `changeName`, replaces names, too. */
 export function mapTexts(
   value: unknown,
   change: (text: string, name: string) => string,

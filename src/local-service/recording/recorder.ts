@@ -23,21 +23,21 @@ export interface RecorderOptions {
   readonly baseUrl: string;
   /** Port on loopback; 0 uses a free one. */
   readonly port: number;
-  /** Fetches outputs and stores them under their hash. If false, a replay makes placeholders of the same kind, size and length. */
+  /** Whether to save outputs. If false, a replay makes placeholders of the same kind, size and length. */
   readonly keepMedia: boolean;
-  /** Receives a line about anything that cannot be recorded; the recorded program continues. */
+  /** Receives a message about anything that cannot be recorded; the recorded program continues. */
   readonly say: (text: string) => void;
 }
 
 export interface Recorder {
-  /** Address to use in place of the service's own. */
+  /** Base URL that the recorded program uses instead of the service's. */
   readonly baseUrl: string;
-  /** Number of answers written. */
+  /** Number of responses recorded. */
   readonly lines: number;
   close(): Promise<void>;
 }
 
-/** Maximum size of a recorded body; larger ones are forwarded but not recorded. */
+/** Maximum size of a recorded body; larger bodies are forwarded but not recorded. */
 const MOST_BYTES = 16 * 1024 * 1024;
 /** Headers that apply to one connection only. */
 const HOP_BY_HOP = new Set(
@@ -46,7 +46,7 @@ const HOP_BY_HOP = new Set(
 
 /**
  * Starts a proxy on loopback in front of a service. It forwards every request unchanged, with the caller's credential, and
- * records the answers. It has no credential of its own and records none. @throws RecordingError
+ * records the responses. It needs no credential itself, and never records one. @throws RecordingError
  */
 export async function startRecorder(options: RecorderOptions): Promise<Recorder> {
   const base = parseBaseUrl(options.baseUrl);
@@ -244,7 +244,7 @@ interface MediaKeeper {
   close(): Promise<void>;
 }
 
-/** Downloads obey the client's rules for addresses, and send no credential. */
+/** Opens a keeper whose downloads follow the client's rules for addresses, and send no credential. */
 function openMediaKeeper(
   folder: string,
   baseUrl: string,
@@ -326,7 +326,7 @@ function parserOf(headers: IncomingHttpHeaders) {
   }
 }
 
-/** A finished exchange. */
+/** A request and its response, once the response has ended. */
 interface Seen {
   readonly method: string;
   /** Path below the base URL, with its query. */
@@ -338,11 +338,11 @@ interface Seen {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly answer: string;
-  /** True if the service cut its answer short. */
+  /** True if the service cut the response short. */
   readonly cut: boolean;
 }
 
-/** Maximum length of a recorded answer that is not JSON, in characters. */
+/** Maximum length of a recorded response that is not JSON, in characters. */
 const MOST_TEXT = 10_000;
 
 /** Whether requests to a path below the base URL are recorded. */
@@ -350,7 +350,7 @@ function isRecorded(path: string): boolean {
   return RECORDED_PARTS.has(path.split(/[/?]/, 2)[1] ?? "");
 }
 
-/** The line to record for an exchange; null for an answer that was cut short, unless it is a stream. */
+/** The line to record for a request; null if its response was cut short, unless the response is a stream. */
 export function lineOf(seen: Seen, cleaner: Cleaner): RecordedLine | null {
   const { method, path, status, sha256 } = seen;
   const { pathname, searchParams } = new URL(path, "http://base");
@@ -405,7 +405,7 @@ function learnUpload({ status, answer }: Seen, cleaner: Cleaner, mark: string): 
   return isRecord(said) && typeof said.url === "string" ? cleaner.learnUpload(said.url, mark) : null;
 }
 
-/** The outputs in an answer that can be downloaded. */
+/** The downloadable outputs in a response. */
 function outputsOf({ status, answer }: Seen): readonly { readonly asset: string; readonly url: string }[] {
   const said = status === 200 ? parsed(answer) : null;
   return (isRecord(said) && Array.isArray(said.outputs) ? said.outputs : []).flatMap((output: unknown) => {

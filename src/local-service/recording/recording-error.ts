@@ -1,9 +1,9 @@
 import { ShowrunnerError } from "../../core/kit/errors.ts";
 
-/** A recording's folder cannot be used. */
+/** Thrown if requests cannot be recorded, for example if the folder cannot be used. */
 export class RecordingError extends ShowrunnerError {
   readonly code = "RECORDING_UNUSABLE";
-  /** A command to run next, if it is more specific than the command that the code suggests; otherwise null. */
+  /** A command to run next; null if the usual command for the error code fits. */
   readonly next: string | null;
 
   constructor(message: string, { next, ...options }: { readonly next?: string; readonly cause?: unknown } = {}) {

@@ -7,26 +7,26 @@ import { parsed } from "../json.ts";
 import { RECORDING_FILE, RECORDING_VERSION, type RecordedAnswer, type RecordedAsset } from "./recorded-values.ts";
 import { RecordingError } from "./recording-error.ts";
 
-/** An answer without its time, which is added when the line is written. */
+/** A response without its time, which is added when the line is written. */
 export type RecordedLine = Omit<RecordedAnswer, "at_ms">;
 
-/** Fields whose changes between polls have no meaning. */
+/** Fields whose changes between polls are ignored. */
 const VOLATILE = new Set(["progress", "estimated_completion_at", "logs", "logs_next_cursor", "trace_id"]);
 /** Maximum size of a recording file; a larger one could not be replayed. */
 const MOST_BYTES = 256 * 1024 * 1024;
 
 const LOCK = "recorder";
 
-/** The file of a recording, with one line per answer. Only one process at a time can open it. */
+/** The file of a recording, with one line per response. Only one process at a time can open it. */
 export class RecordingFile {
   readonly #file: FileHandle;
   #lock: FolderLock | null = null;
   readonly #startedAt: number;
   #sizeBytes: number;
-  /** The answer last written for each request; an identical answer is not written again. */
+  /** The last response written for each request; an identical response is not written again. */
   readonly #last = new Map<string, string>();
   readonly #assets = new Set<string>();
-  /** Jobs whose submit is recorded; an idempotent replay of a submit does not add a second job. */
+  /** Jobs whose submit is recorded. If a submit is repeated with its idempotency key, it is not recorded again. */
   readonly #jobs = new Set<string>();
   readonly #uploads = new Map<string, string>();
   #writing: Promise<void> = Promise.resolve();
@@ -92,7 +92,7 @@ export class RecordingFile {
     return recording;
   }
 
-  /** Writes an answer unless it repeats the previous one. Returns whether it was written. @throws the system's error */
+  /** Writes a response unless it repeats the request's previous one. Returns whether it was written. @throws Error */
   async add(line: RecordedLine, now: number): Promise<boolean> {
     if (this.#isKnown(line)) return false;
     this.#remember(line);
@@ -141,7 +141,7 @@ export class RecordingFile {
     if (typeof handle === "string" && typeof body === "string") this.#uploads.set(handle, body);
   }
 
-  /** Writes lines one after the other, so that a crash leaves complete lines and at most one incomplete one. */
+  /** Writes lines one after the other, so that a crash can leave only the last line incomplete. */
   #append(line: object): Promise<void> {
     const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
     this.#sizeBytes += bytes.length;
@@ -159,7 +159,7 @@ export class RecordingFile {
   }
 }
 
-/** @throws RecordingError */
+/** Locks the folder for this process. @throws RecordingError */
 function lockedFor(folder: string): FolderLock {
   let lock: FolderLock | null;
   try {
@@ -178,7 +178,7 @@ function inUse(folder: string): RecordingError {
   return new RecordingError(`${who} is recording to ${folder} (${LOCK}.lock); stop it, or use another folder.`);
 }
 
-/** The id of the job that an acknowledged submit created; null for other answers. */
+/** The id of the job that an accepted submit created; null for other responses. */
 function submittedJob({ request, status, answer }: RecordedLine): string | null {
   if (status !== 202 || !/^POST \/models\/[^/]+$/.test(request)) return null;
   const job = (answer as { readonly job_id?: unknown } | null)?.job_id;

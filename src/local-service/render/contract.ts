@@ -1,4 +1,4 @@
-/** Kinds of output. `sound` is audio other than speech: music, noises or a changed recording. `voice` makes only a voice profile. */
+/** Kinds of output. `sound`: music, noises or a changed recording. `voice`: a voice profile, without a file. */
 export type RenderKind = "image" | "video" | "avatar" | "speech" | "sound" | "voice";
 
 /** A media input on disk, with the measurements of its upload. */
@@ -14,12 +14,12 @@ export interface MediaFile {
   readonly isCaptioned?: boolean;
 }
 
-/** A voice: a stock voice, shifted to a pitch and a loudness. */
+/** A voice: a stock voice whose pitch and loudness are changed. */
 export interface VoiceProfile {
   readonly base: "slt" | "rms" | "awb" | "kal";
-  /** Median pitch in hertz; null keeps the stock voice's own. */
+  /** Median pitch in hertz; null keeps the stock voice's pitch. */
   readonly pitchHz: number | null;
-  /** Loudness of the spoken parts in dB relative to full scale (negative); null means the default. */
+  /** Loudness of the spoken parts in dB relative to full scale (negative); null means the default loudness. */
   readonly loudnessDb: number | null;
   readonly label: string;
 }
@@ -55,13 +55,13 @@ export interface RenderResult {
 export interface RenderOptions {
   /** Aborting stops the work at once; no file is left behind. */
   readonly signal?: AbortSignal;
-  /** Called with a fraction that rises from 0 to 1 while frames or sentences are made. */
+  /** Called while frames or sentences are made, with a fraction that rises from 0 to 1. */
   readonly onProgress?: (fraction: number) => void;
 }
 
 /** Renders off the event loop, a few requests at a time; other requests are queued. */
 export interface Renderer {
-  /** @throws RenderError if an input cannot be decoded, the worker dies, or the signal aborts */
+  /** Renders one output. @throws RenderError if an input cannot be decoded, the worker dies, or the signal aborts */
   render(request: RenderRequest, options?: RenderOptions): Promise<RenderResult>;
   /** Stops the workers and rejects requests in flight. */
   close(): Promise<void>;
@@ -77,8 +77,8 @@ export interface AnnouncedMedia {
 }
 
 /**
- * The properties of a probed file. For a corrupt or unsupported file: the reason in words and, if its first bytes are
- * those of an accepted format, its declared properties.
+ * The properties of a probed file. For a corrupt or unsupported file, this is the reason in words and, if its first
+ * bytes show an accepted format, the properties that they declare.
  */
 export type ProbeResult =
   | ({ readonly ok: true; readonly fps: number | null } & AnnouncedMedia)

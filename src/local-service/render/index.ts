@@ -4,7 +4,7 @@ import type { ProbeResult, Renderer, RenderResult } from "./contract.ts";
 import { WorkerPool } from "./pool.ts";
 import { probeHead } from "./probe/probe-file.ts";
 
-/** @param options.workers number of requests that render at the same time; default 2 */
+/** Creates the renderer. @param options.workers maximum number of concurrent renderings; default 2 */
 export function createRenderer(options: { readonly workers?: number } = {}): Renderer {
   const pool = new WorkerPool(options.workers ?? 2);
   return {
@@ -27,8 +27,8 @@ const PROBE_LIMIT_MS = 60_000;
 let probing: WorkerPool | undefined;
 
 /**
- * Decodes the whole file, not only its header, in a thread of its own that keeps no process alive. For a corrupt or
- * unsupported file, returns the reason. The type is detected from the bytes.
+ * Decodes the whole file, not only its header, in a separate thread that does not keep the process alive. For a corrupt
+ * or unsupported file, returns the reason. The type is detected from the bytes.
  */
 export async function probe(path: string): Promise<ProbeResult> {
   probing ??= new WorkerPool(1);

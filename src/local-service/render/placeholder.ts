@@ -1,7 +1,7 @@
 import { HOUR_MS } from "../../core/kit/duration.ts";
 import { greyMp4, plainWav, pngChunk } from "../../core/kit/placeholder-media.ts";
 
-/** An output whose bytes are missing. */
+/** The properties of an output whose bytes are missing. */
 export interface Placeholder {
   readonly contentType: string;
   readonly width: number | null;

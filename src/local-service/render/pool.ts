@@ -9,8 +9,8 @@ import {
 } from "./contract.ts";
 
 /**
- * Counts a thread's decodes in flight and says whether the thread is closing. Shared with the pool that closes the thread,
- * because terminating it during a decode makes the decoder report a memory leak on stderr.
+ * Counts a thread's decodes in flight, and marks the thread as closing. The pool shares this state, because it must not
+ * terminate a thread during a decode: the decoder would report a memory leak on stderr.
  */
 export interface DecodeGate {
   readonly cells: Int32Array<SharedArrayBuffer>;
@@ -37,7 +37,7 @@ export async function passGate<T>({ cells }: DecodeGate, work: () => Promise<T>)
   return new Promise<never>(() => {});
 }
 
-/** Prevents further work from starting, and resolves once none is in flight. */
+/** Prevents further work from starting, and resolves once no work is in flight. */
 export async function closeGate({ cells }: DecodeGate): Promise<void> {
   Atomics.store(cells, CLOSING, 1);
   for (;;) {
@@ -48,7 +48,7 @@ export async function closeGate({ cells }: DecodeGate): Promise<void> {
   }
 }
 
-/** A task for a worker. `tempPath` is where the bytes are written before they are renamed. */
+/** A task for a worker. `tempPath` is the path of the output until the file is complete and renamed. */
 export type Task =
   | { readonly type: "render"; readonly request: RenderRequest; readonly tempPath: string }
   | { readonly type: "probe"; readonly path: string };
@@ -67,7 +67,7 @@ export type Reply =
 type Result = RenderResult | ProbeResult;
 
 interface PoolOptions extends RenderOptions {
-  /** Time limit once a thread runs the task, in milliseconds, after which the task is aborted. Default: no limit. */
+  /** Time limit in milliseconds, counted from the start of the task, after which it is aborted. Default: no limit. */
   readonly timeLimitMs?: number;
 }
 
@@ -107,7 +107,7 @@ export class WorkerPool {
   readonly #queue: Waiting[] = [];
   #closed = false;
 
-  /** @param onStart called with every worker thread that starts; default: nothing */
+  /** @param onStart called with each worker thread that the pool starts */
   constructor(size: number, onStart: (worker: Worker) => void = () => {}) {
     this.#onStart = onStart;
     this.#size = Math.max(1, Math.floor(size));

@@ -36,7 +36,7 @@ export function imageSize(input: Readonly<Record<string, unknown>>, like: MediaF
   return capped(side * Math.sqrt(ratio), side / Math.sqrt(ratio), 8);
 }
 
-/** Width divided by height, from a ratio such as "16:9"; if none is set, from the given file, or else `otherwise`. */
+/** Width divided by height: from a ratio such as "16:9", or else from the file `like`, or else `otherwise`. */
 export function ratioOf(aspect: unknown, like: MediaFile | undefined, otherwise: number): number {
   const match = /^(\d+(?:\.\d+)?)[:x/](\d+(?:\.\d+)?)$/.exec(String(aspect ?? ""));
   const named = match ? Number(match[1]) / Number(match[2]) : 0;

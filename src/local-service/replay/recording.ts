@@ -19,7 +19,7 @@ export interface Recording {
   readonly startedAt: number;
   readonly answers: readonly RecordedAnswer[];
   readonly assets: ReadonlyMap<string, RecordedAsset>;
-  /** Number of an incomplete last line, which is skipped; null if there is none. */
+  /** Line number of an incomplete last line, which is skipped; null if the last line is complete. */
   readonly tornLine: number | null;
 }
 
@@ -56,7 +56,7 @@ export function readRecording(folder: string): Recording {
   return { folder, service, startedAt: Date.parse(startedAt), answers, assets, tornLine };
 }
 
-/** Opens a file of a recording; refuses links, devices and pipes. @throws Error */
+/** Opens a recording's file; refuses links, devices and pipes. @throws Error */
 export function openPlainFile(path: string): number {
   const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
   const file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);

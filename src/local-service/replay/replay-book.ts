@@ -18,7 +18,7 @@ interface Sequence {
 const JOB_PATH = /^\w+ \/jobs\/([^/?]+)/;
 export const SUBMIT = /^POST \/models\/[^/?]+$/;
 
-/** The recorded answers by request, and how far a replay has got through them. */
+/** The recorded answers by request, and the replay's position in each list. */
 export class ReplayBook {
   readonly #recording: Recording;
   readonly #sequences = new Map<string, { readonly answers: RecordedAnswer[]; position: number }>();
@@ -42,7 +42,7 @@ export class ReplayBook {
     }
   }
 
-  /** The next answer to a request that is not about a job; the last answer is repeated. Null if none is recorded. */
+  /** The next answer to a request that is not about a job; the last is repeated. Null if no answer is recorded. */
   next(request: string, body: unknown): RecordedAnswer | null {
     const sequence = this.#find(request, body);
     if (sequence === null) return null;
@@ -51,7 +51,7 @@ export class ReplayBook {
     return answer;
   }
 
-  /** The next answer to a submit, and its job. Once all answers are used, recorded jobs repeat under new ids. */
+  /** The next answer to a submit, and its job. After the last answer, recorded jobs are repeated under new ids. */
   submit(
     request: string,
     body: unknown,
@@ -81,7 +81,7 @@ export class ReplayBook {
     return job;
   }
 
-  /** Replaces the ids of this replay in a body by the recorded ones. */
+  /** Replaces this replay's ids in a body with the recorded ids. */
   inRecordedIds(body: unknown): unknown {
     return mapTexts(body, (text) => {
       const id = recordedId(text);
@@ -89,7 +89,7 @@ export class ReplayBook {
     });
   }
 
-  /** Where a request differs from the most similar recorded request; empty if no request has the same address. */
+  /** Where a request differs from the most similar recorded request; empty if no request with this path is recorded. */
   nearest(request: string, body: unknown): readonly string[] {
     const same = this.#recording.answers.filter((answer) => answer.request === request).slice(0, 1_000);
     const differences = same.map((answer) => differencesOf(body ?? {}, answer.body ?? {}));
@@ -121,7 +121,7 @@ export class ReplayBook {
 
 const keyOf = (request: string, body: unknown) => `${request}\n${meaningOf(body)}`;
 
-/** The id of the job in an acknowledgement. */
+/** The id of the job that an answer acknowledges; null for other answers. */
 function ackedJob({ request, status, answer }: RecordedAnswer): string | null {
   if (!SUBMIT.test(request) || status !== 202 || !isRecord(answer)) return null;
   return typeof answer.job_id === "string" ? answer.job_id : null;
@@ -137,12 +137,10 @@ function jobOf(request: string): string | null {
   }
 }
 
-/** Maximum nesting depth that is compared. */
+/** Maximum nesting depth at which bodies are compared. */
 const MOST_DEPTH = 100;
 
-/**
- * A body in canonical form, without the fields that only its sender needs; no body, an empty body and `{}` are equal.
- */
+/** A body in canonical form, without the fields that matter only to its sender. A missing body is the same as `{}`. */
 function meaningOf(body: unknown): string {
   return JSON.stringify(ordered(recordable(withoutSendersOwn(body) ?? {}), MOST_DEPTH));
 }

@@ -13,7 +13,7 @@ export interface RecordedJob {
   readonly ids: ReadonlySet<string>;
 }
 
-/** A replayed job, made from a recorded job, and its progress. */
+/** A replayed job, made from a recorded job, and its position among the recorded answers. */
 export class ReplayedJob {
   readonly recorded: RecordedJob;
   /** Epoch milliseconds on the service's clock. */
@@ -46,7 +46,7 @@ export class ReplayedJob {
     return this.submittedAt + at_ms - this.#ackAtMs;
   }
 
-  /** The stream that is open at real speed: the first stream that has not ended, or else the last; null if none. */
+  /** The stream that is open at real speed: the first that has not ended, or else the last; null without a stream. */
   openStream(isWanted: (answer: RecordedAnswer) => boolean, now: number): RecordedAnswer | null {
     const known = this.recorded.answers.filter(isWanted);
     return known.find((answer) => this.dueAt(answer) > now) ?? known.at(-1) ?? null;
@@ -74,7 +74,7 @@ export class ReplayedJob {
     return known.length > 0 && known.every((answer) => this.dueAt(answer) > now);
   }
 
-  /** True if all recorded answers are past, and none of them says that the job ended. */
+  /** True if all recorded answers were given, and none of them contains the end of the job. */
   isCutOff(speed: ReplaySpeed, now: number): boolean {
     const { answers } = this.recorded;
     const isPast = speed === "real" ? answers.every((one) => this.dueAt(one) <= now) : this.#position >= answers.length;
@@ -111,12 +111,12 @@ function saysEnd({ status, answer, events }: RecordedAnswer): boolean {
   return isGone || said.some((one) => isRecord(one) && ENDS.has(String(one.status)));
 }
 
-/** The recorded id from which an id in a replay was made. */
+/** The recorded id from which a replayed id was derived. */
 export function recordedId(id: string): string {
   return id.replace(/~\d+$/, "");
 }
 
-/** The ids of a job, its assets and its voices, from its answers. */
+/** The ids of a job, its assets and its voices, found in its answers. */
 export function idsIn(jobId: string, answers: readonly RecordedAnswer[]): ReadonlySet<string> {
   const outputs = answers.flatMap(({ answer }) =>
     isRecord(answer) && Array.isArray(answer.outputs) ? answer.outputs : [],

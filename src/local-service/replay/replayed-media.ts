@@ -26,7 +26,7 @@ export function createReplayedMedia(
   const making = new Map<string, Promise<string>>();
   const folder = dataDir.absolute("replayed");
 
-  /** The path of the file for an id. The file is written only once. */
+  /** Returns the path of the file for an id. Writes the file only once. */
   function prepared(id: string, write: (path: string) => Promise<void>): Promise<string> {
     const path = join(folder, id);
     const known = making.get(id);

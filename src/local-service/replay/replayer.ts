@@ -20,7 +20,7 @@ import { ReplayBook } from "./replay-book.ts";
 import type { ReplayedJob, ReplaySpeed } from "./replayed-job.ts";
 import { createReplayedMedia, type ReplayedMedia } from "./replayed-media.ts";
 
-/** Opens the recording that answers in place of the service; null if the options name no recording. */
+/** Opens the configured recording, which answers in place of the service; null if none is configured. */
 export function openReplay(service: ServiceContext) {
   const { replay } = service.options;
   if (replay === null) return null;
@@ -28,7 +28,7 @@ export function openReplay(service: ServiceContext) {
   return { answer: new Replayer(replay.recording, service, media, replay).answer, file: media.file };
 }
 
-/** Adds a replay after the faults, so that faults apply to replayed answers as to the service's own. */
+/** Combines faults with a replay. Faults come first, so that they also apply to replayed calls. */
 export function withReplay(faults: Interceptor, replay: ReturnType<typeof openReplay>): Interceptor {
   if (replay === null) return faults;
   return {
@@ -63,7 +63,7 @@ class Replayer {
     this.#hashOfUpload = createUploadHashes(service);
   }
 
-  /** Answers a call; null if the local service should answer it. @throws Refusal if no answer is recorded */
+  /** Answers a call; null if the local service must handle it. @throws Refusal if no answer is recorded */
   readonly answer = async ({ method, path }: Endpoint, call: Call): Promise<Answer | null> => {
     if (!RECORDED_PARTS.has(path.split("/", 2)[1] ?? "") || path === "/files") return null;
     const { pathname, searchParams } = new URL(call.incoming.url ?? "/", "http://base");
@@ -106,7 +106,7 @@ class Replayer {
     return { is: "json", status: 200, body: { ...said, ...more }, headers: {} };
   }
 
-  /** The error if the end of a job is not recorded; without this error, clients would poll forever. */
+  /** The error for a job whose end is not recorded; without this error, clients would poll forever. */
   #cutOff(request: string, { jobId }: ReplayedJob) {
     this.#service.metrics.unrecorded(request);
     return refuse(
@@ -207,7 +207,7 @@ function partOf({ request }: RecordedAnswer): string {
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Creates a function that finds an upload's hash by its handle; null if the URL is not a handle of this service. */
+/** Creates a function that finds an upload's hash by its handle. It returns null for other URLs. */
 function createUploadHashes({ store, dataDir, origin }: ServiceContext): (url: string) => string | null {
   const known = new Map<string, string>();
   return (url) => {
@@ -275,7 +275,7 @@ function frameText({ event, id, retry, data }: RecordedFrame, personal: (value: 
   return `${lines.join("\n")}\n\n`;
 }
 
-/** Converts an answer about a job to an answer of the status endpoint; null if it contains no status. */
+/** Converts an answer about a job to an answer of the status endpoint; null if the answer contains no status. */
 function statusAnswer(recorded: RecordedAnswer): RecordedAnswer | null {
   const frames = recorded.events?.filter(({ event }) => event === "status") ?? [];
   const shown = recorded.status === 200 ? (frames.at(-1)?.data ?? recorded.answer) : null;

@@ -28,7 +28,7 @@ export interface RenderPorts {
   voice(voiceId: string, job: JobRow): VoiceProfile | null;
 }
 
-/** The id of an output: stable, so that a repeated rendering overwrites a partial file, and not guessable. */
+/** The id of an output. It is stable, so that a repeated rendering overwrites a partial file, and cannot be guessed. */
 function assetIdOf(secret: string, jobId: string, position: number): string {
   const hex = createHmac("sha256", secret).update(`${jobId}/${position}`).digest("hex");
   const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16);
@@ -40,7 +40,7 @@ interface Plan {
   readonly input: Work["input"];
   readonly media: Readonly<Record<string, readonly MediaFile[]>>;
   readonly outputs: number;
-  /** A file in the input that cannot be decoded. */
+  /** The first input file that cannot be decoded; null if all files can be decoded. */
   readonly broken: { readonly field: string; readonly fault: string } | null;
 }
 
@@ -76,7 +76,7 @@ function planOf(job: JobRow, model: CompiledModel | undefined, dataDir: DataDir)
   };
 }
 
-/** Renders all outputs of a job concurrently. Never rejects: a failed output has its error as value. */
+/** Renders all outputs of a job concurrently. Never rejects: a failed output resolves to its error. */
 export function renderJob(ports: RenderPorts, job: JobRow, model: CompiledModel | undefined, signal: AbortSignal) {
   const { kind, input, media, outputs, broken } = planOf(job, model, ports.dataDir);
   const voiceId = input["voice_id"];

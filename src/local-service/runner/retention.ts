@@ -12,8 +12,8 @@ const BATCH = 200;
 const UPLOAD_GRACE_MS = DAY_MS;
 
 /**
- * Name under which the difference between the service's and the machine's clock is stored, so that time never runs
- * backwards in a data folder.
+ * Name under which the clock's offset is stored: the service's time minus the machine's time. It is kept so that time
+ * never runs backwards in a data folder.
  */
 export const CLOCK_OFFSET = "clock_offset_ms";
 

@@ -58,7 +58,7 @@ export function createRunner(ports: ServiceParts) {
     pump();
   }
 
-  /** Resolves when the service's clock reaches the instant, or when the service stops. */
+  /** Resolves when the service's clock reaches `dueMs`, or when the service stops. */
   function until(dueMs: number): Promise<void> {
     if (dueMs <= clock.now()) return Promise.resolve();
     return new Promise((resolve) => {
@@ -111,7 +111,7 @@ export function createRunner(ports: ServiceParts) {
   }
 
   return {
-    /** Call it after the submit is committed. */
+    /** Queues an accepted job. Call it after the submit is committed. */
     enqueue(job: JobRow): void {
       const due = job.createdAt + job.queueMs;
       if (due <= clock.now()) queue(job.seq);

@@ -32,7 +32,7 @@ export class Statements {
     return Number(this.#statement(sql).run(...values).changes);
   }
 
-  /** Inserts a row, and returns its number. */
+  /** Inserts a row, and returns its row id. */
   insert<Row extends Columns<Row>>(table: string, row: Row, verb = "INSERT"): number {
     const columns = Object.keys(row);
     const sql = `${verb} INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`;
@@ -86,7 +86,7 @@ export class Writer {
     });
   }
 
-  /** Call it inside `work`: runs `call` once the transaction is durable, and never if the work is rolled back. */
+  /** Runs `call` once the transaction is durable, but not if the work is rolled back. Call it inside `work`. */
   afterCommit(call: () => void): void {
     this.#afterCommit.push(call);
   }

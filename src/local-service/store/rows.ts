@@ -33,7 +33,7 @@ export interface JobRow {
   readonly deletedAt: number | null;
   readonly chargedMicros: number;
   readonly refundedMicros: number;
-  /** The cost is hidden before this instant. */
+  /** Time until which the cost is hidden. */
   readonly costShownAt: number;
   readonly error: string | null;
   readonly lastEventId: number;
@@ -58,7 +58,7 @@ export interface OutputRow {
   readonly durationMs: number | null;
   readonly fps: number | null;
   readonly sizeBytes: number | null;
-  /** Until this instant the frame rate is reported as not probed; null means it is never hidden. */
+  /** Time until which the frame rate is reported as not probed; null means that it is never hidden. */
   readonly fpsShownAt: number | null;
   readonly error: string | null;
 }
@@ -79,7 +79,7 @@ export type LogName =
   | "failed"
   | "recovered";
 
-/** An event to store; the store adds id and instant. */
+/** An event to store; the store adds its id and time. */
 export interface NewEvent {
   readonly level: LogLevel;
   readonly event: LogName;
@@ -100,10 +100,10 @@ export interface EventRow {
   readonly data: string;
 }
 
-/** A request to a language model. Token counts are null until it has ended; the completion's include reasoning. */
+/** A request to a language model. Token counts are null until it has ended; completion tokens include reasoning. */
 export interface ChatRow {
   readonly jobSeq: number;
-  /** `X-Request-Id` of the answer. */
+  /** `X-Request-Id` of the response. */
   readonly requestId: string;
   /** 1 if the answer was streamed, otherwise 0. */
   readonly streamed: number;
@@ -200,7 +200,7 @@ export interface IdempotencyRow {
 /** Version of the tables. Increment it with every change that older code cannot read. */
 export const SCHEMA_VERSION = 1;
 
-/** Instants are milliseconds since the Unix epoch, money is whole micro-dollars, and structured columns are JSON text. */
+/** Times are milliseconds since the Unix epoch, money is whole micro-dollars, and structured columns are JSON text. */
 export const SCHEMA = `
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 

@@ -52,7 +52,7 @@ export function openDatabase(dataDir: string): DatabaseSync {
   }
 }
 
-/** Lets only the owner read the database, because it contains the drains' secrets. SQLite gives its side files the same mode. */
+/** Lets only the file's owner read the database, which contains secrets. SQLite gives new side files the same mode. */
 function makePrivate(file: string): void {
   closeSync(openSync(file, "a", 0o600));
   for (const path of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(path)) chmodSync(path, 0o600);
@@ -67,7 +67,7 @@ export function openStore(dataDir: string) {
   const writer = new Writer(database);
   const statements = new Statements(database);
   return {
-    /** For parts of the service that have their own tables. */
+    /** Statements for parts of the service that have their own tables. */
     statements,
     write: <T>(work: () => T) => writer.write(work),
     afterCommit: (call: () => void) => writer.afterCommit(call),

@@ -53,7 +53,7 @@ const CHATS_IN_FLIGHT = `SELECT count(*) AS ofWorkspace, count(*) FILTER (WHERE 
 const RUNNING_READERS =
   "SELECT count(*) AS count FROM reads JOIN jobs ON seq = readerSeq WHERE sourceSeq = ? AND completedAt IS NULL";
 
-/** The ways to group usage: for each, the expression for the key and the end of the query. */
+/** The ways to group usage, each with the SQL expression of the key and the end of the query. */
 const USAGE = {
   total: ["'total'", "HAVING count(*) > 0"],
   day: ["date(createdAt / 1000, 'unixepoch')", "GROUP BY key ORDER BY key"],
@@ -161,7 +161,7 @@ const ADD_MODEL_RUN = `INSERT INTO modelRuns (model, runs, averageMs) VALUES (?,
 /** Rendering times of each model, for estimates. */
 export function modelRunTable(db: Statements) {
   return {
-    /** Mean time from accepted to finished; null for a model that has never run. */
+    /** Mean time from acceptance to completion, in milliseconds; null for a model that has never run. */
     averageMs: (model: string) =>
       db.get<{ averageMs: number }>("SELECT averageMs FROM modelRuns WHERE model = ?", model)?.averageMs ?? null,
     add: (model: string, tookMs: number) => db.run(ADD_MODEL_RUN, model, tookMs),
@@ -194,7 +194,7 @@ export function countJobs(db: Statements): JobCounts {
   return { total, byKey: tally("idempotencyKey"), byModel: tally("model") };
 }
 
-/** All movements of money. At the same instant, funds come first, then charges, then refunds. */
+/** All movements of money. At the same time, funds come first, then charges, then refunds. */
 const TRANSACTIONS = `WITH moves AS (
     SELECT 'txn_f' || seq AS id, kind, micros, at, 0 AS rank, seq AS number FROM funds WHERE workspaceId = ?
     UNION ALL SELECT 'txn_u' || seq, 'usage', -chargedMicros, createdAt, 1, seq FROM jobs
@@ -229,7 +229,7 @@ export function workspaceTable(db: Statements) {
       db.run("UPDATE workspaces SET cardDeclined = ? WHERE workspaceId = ?", declined ? 1 : 0, workspaceId),
     join: (workspaceId: string, ownerId: string) =>
       db.run("INSERT OR IGNORE INTO members (workspaceId, ownerId) VALUES (?, ?)", workspaceId, ownerId),
-    /** Records when an owner left the workspace; null records a return. */
+    /** Records when an owner left the workspace; null means that the owner is a member again. */
     setLeft: (workspaceId: string, ownerId: string, at: number | null) =>
       db.run("UPDATE members SET leftAt = ? WHERE workspaceId = ? AND ownerId = ?", at, workspaceId, ownerId) === 1,
     isMember(workspaceId: string, ownerId: string): boolean {

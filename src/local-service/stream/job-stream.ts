@@ -39,7 +39,7 @@ export function jobStream(service: ServiceContext, find: (call: Call) => JobRow)
     });
     call.outgoing.on("close", wake);
 
-    /** Sends the current status as a snapshot; only the frame after all logs is terminal. */
+    /** Sends the current status. Only the status frame after all logs ends the stream. */
     const showStatus = (current: JobRow, isEnd: boolean) => {
       shown = current.status;
       return sink.send(statusFrame(lastEventId, isEnd, views.status(current)));

@@ -96,7 +96,7 @@ export function openSink({ outgoing, standardHeaders }: Call, fault: StreamFault
 }
 
 const KEEP_ALIVE_MS = 15_000;
-/** A stream is ended cleanly after this time, in milliseconds; its client reconnects and resumes. */
+/** Time after which a stream is ended cleanly, in milliseconds; its client reconnects and resumes. */
 const MAX_STREAM_MS = HOUR_MS;
 
 /** An open stream, as the registry sees it. */

@@ -10,7 +10,7 @@ const DEFAULT_WINDOW_MS = 7 * DAY_MS;
 const MAX_WINDOW_MS = 90 * DAY_MS;
 const GROUPS = ["total", "day", "model"] as const;
 
-/** Reads a date such as `2026-11-21`, or an instant; null if absent. @throws Refusal 400 */
+/** Reads a date such as `2026-11-21`, or a date and time; null if absent. @throws Refusal 400 */
 function readInstant(call: Call, name: string): number | null {
   const text = call.query(name);
   if (text === null) return null;
@@ -27,7 +27,7 @@ function readWindow(call: Call, now: number): { start: number; end: number } {
   return { start, end };
 }
 
-/** Why a request failed, by error code; all other codes count as a failure of the model. */
+/** Statuses of failed requests, by error code; for all other codes, the status is `upstream_error`. */
 const FAILURES: Readonly<Record<string, string>> = { CANCELLED: "client_abort", DEADLINE_EXCEEDED: "timeout" };
 
 function outcomeOf({ status, error }: JobRow): string {
@@ -35,7 +35,7 @@ function outcomeOf({ status, error }: JobRow): string {
   return FAILURES[(JSON.parse(error ?? "{}") as { code?: string }).code ?? ""] ?? "upstream_error";
 }
 
-/** The API's view of a request to a language model, with the cost charged at its end. */
+/** A request to a language model as the API shows it; its cost is charged when it ends. */
 function llmRequest(row: JobRow & ChatRow, now: number) {
   const hasCost = row.completedAt !== null && row.costShownAt <= now;
   return {

@@ -16,7 +16,7 @@ function schemaObjects(node: unknown, found = new Set<unknown>()): Set<unknown> 
   return found;
 }
 
-/** Removes errors inside the branches of a failed oneOf or anyOf, because they add nothing to that failure. */
+/** Removes errors inside the branches of a failed oneOf or anyOf, because the failure of the keyword covers them. */
 function withoutBranches(errors: readonly ErrorObject[]): ErrorObject[] {
   const branches = new Set<unknown>();
   for (const error of errors) {
@@ -97,7 +97,7 @@ function allowedOnce(problems: readonly FieldProblem[]): FieldProblem[] {
   );
 }
 
-/** For a value of the wrong type, keeps only that problem, because the value violates the other rules too. */
+/** For a value of the wrong type, keeps only the type problem, because such a value also violates other rules. */
 function typeFirst(problems: readonly FieldProblem[]): FieldProblem[] {
   const mistyped = new Set(problems.filter((item) => item.reason === "type").map((item) => item.field));
   return problems.filter((item) => item.reason === "type" || !mistyped.has(item.field));
@@ -136,12 +136,12 @@ function said(input: Readonly<Record<string, unknown>>): Said[] {
   return [...own, ...spoken];
 }
 
-/** The 422 for an input refused by moderation; null if it is accepted. */
+/** The 422 error for an input that moderation refuses; null if the input is accepted. */
 export function moderate(input: Readonly<Record<string, unknown>>, triggers: readonly string[]): Refusal | null {
   return moderateTexts(said(input), triggers);
 }
 
-/** Moderates texts. A category may follow the trigger word: `moderation-refused:violence`. */
+/** Moderates texts. A category may follow a trigger word, as in `moderation-refused:violence`. */
 export function moderateTexts(texts: readonly Said[], triggers: readonly string[]): Refusal | null {
   for (const { field, text } of texts) {
     const lower = text.toLowerCase();

@@ -11,7 +11,7 @@ export interface Announcement {
   readonly redelivery: boolean;
   /** Number of the attempt, from 1. */
   readonly attempt: number;
-  /** Instant of signing, in epoch milliseconds. */
+  /** Time of signing, in epoch milliseconds. */
   readonly signedAt: number;
 }
 
@@ -79,7 +79,7 @@ export const MAX_ATTEMPTS = 12;
 export type DeliveryStatus = "PENDING" | "DELIVERING" | "DELIVERED" | "FAILED";
 export type DeliveryEvent = "job.completed" | "job.failed" | "billing.top_off_failed";
 
-/** Delivery state. Instants are epoch milliseconds on the service's clock. */
+/** Delivery state. Times are epoch milliseconds on the service's clock. */
 export interface DeliveryState {
   readonly status: DeliveryStatus;
   /** Null until the job has ended. */
@@ -119,7 +119,7 @@ export const NEW_DELIVERY: DeliveryState = {
   nextAttemptAt: null,
 };
 
-/** The delivery once the job has ended: the first attempt is due. */
+/** The delivery after the job has ended. Its first attempt is due at `dueAt`. */
 export function fire<D extends DeliveryState>(delivery: D, event: DeliveryEvent, dueAt: number): D {
   return { ...delivery, event, nextAttemptAt: dueAt };
 }
@@ -146,7 +146,7 @@ export function end<D extends DeliveryState>(delivery: D, outcome: Outcome, now:
   return { ...failed, status: "PENDING", nextAttemptAt: now + delayAfter(failedInCycle) };
 }
 
-/** The delivery after the process died during an attempt. The attempt is repeated, because it may not have arrived. */
+/** The delivery after the process died during an attempt, which is repeated because it may not have succeeded. */
 export function interrupted<D extends DeliveryState>(delivery: D, now: number): D {
   return { ...delivery, status: "PENDING", nextAttemptAt: now };
 }
@@ -155,7 +155,7 @@ export function mayReplay({ status }: DeliveryState): boolean {
   return status === "DELIVERED" || status === "FAILED";
 }
 
-/** The delivery after a person requests redelivery: a new cycle, and a history entry. */
+/** The delivery after a person requests redelivery, which starts a new cycle, and the history entry to store. */
 export function replay<D extends DeliveryState>(
   delivery: D,
   now: number,

@@ -161,7 +161,7 @@ export function createWebhooks(ports: ServiceParts) {
         const seq = tables.insert(due);
         store.afterCommit(() => dispatcher.schedule({ ...due, seq }));
       }),
-    /** Stops starting attempts. */
+    /** Starts no further attempts. */
     close: dispatcher.close,
   };
 }
@@ -185,7 +185,7 @@ function attemptsView({
   };
 }
 
-/** A delivery as shown to `reader`. */
+/** A delivery as the API shows it to `reader`. */
 function deliveryView(row: DeliveryRow, replays: readonly ReplayEntry[], reader: { readonly ownerId: string }) {
   return {
     job_id: row.jobId,

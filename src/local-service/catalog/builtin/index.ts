@@ -190,7 +190,7 @@ export const upscale = builtIn({
   }),
 });
 
-/** A model whose endpoints all answer 410 GONE. */
+/** A retired model: every request for it gets 410 GONE. */
 export const imageRetired = builtIn({
   id: "image-0",
   modality: "image",

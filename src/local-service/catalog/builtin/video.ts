@@ -16,7 +16,7 @@ import {
   type Work,
 } from "../model.ts";
 
-/** What each built-in model declares; all other properties are the same for every model. */
+/** The properties that a built-in model sets; any other property has a default that all built-in models share. */
 export interface BuiltIn extends Partial<Omit<ModelDefinition, "entry" | "kind">> {
   readonly id: string;
   readonly modality: Modality;
@@ -157,7 +157,7 @@ export const video = builtIn({
   oldIds: { "video-1-fast": "Use video-1 with quality standard." },
 });
 
-/** A model that exists, but answers 400 FAILED_PRECONDITION. */
+/** A model that is not available yet: every request for it gets 400 FAILED_PRECONDITION. */
 export const videoToCome = builtIn({
   id: "video-2",
   modality: "video",

@@ -14,7 +14,7 @@ const MOST_QUOTED = 120;
 /** Maximum number of characters of a request that are analyzed. */
 const MOST_READ = 20_000;
 
-/** The text of a request without its JSON, on one line, cut at a word. */
+/** The text of a request without its JSON, on one line, cut at a word boundary if too long. */
 function inShort(requested: string): string {
   const line = withoutJson(requested.slice(0, MOST_READ)).replaceAll(/\s+/gu, " ").trim();
   if (line.length <= MOST_QUOTED) return line;
@@ -44,13 +44,13 @@ function lastRequest(messages: readonly ChatMessage[]): string {
   return requested?.text ?? messages.at(-1)?.text ?? "";
 }
 
-/** Seed material for the answer's words: at temperature 0, only the messages. */
+/** Seed for the answer's wording: it depends on the messages, and above temperature 0 also on temperature and seed. */
 function seedOf({ messages, temperature, seed }: ChatRequest): string {
   const loose = temperature === 0 ? [] : [temperature, seed];
   return JSON.stringify([messages, 0, ...loose]);
 }
 
-/** The shape of a JSON answer; null for an answer in words. A schema that the caller stated is followed strictly. */
+/** The shape of a JSON answer; null for a plain-text answer. A schema set in `response_format` has priority. */
 function shapeOf({ format }: ChatRequest, requested: string, text: string): SchemaNode | null {
   if (format.is === "schema") return format.schema;
   const wantsJson = format.is === "json" || /\bjson\b/i.test(requested);
@@ -67,7 +67,7 @@ function readInTime<T>(work: () => T): T {
   }
 }
 
-/** The text and pictures that answers are generated from. */
+/** The text and pictures from which an answer is generated. */
 function portsOf(request: ChatRequest, black: readonly number[] | null) {
   const requested = lastRequest(request.messages);
   const all = request.messages.map(({ text }) => text).join("\n");
@@ -79,8 +79,8 @@ function portsOf(request: ChatRequest, black: readonly number[] | null) {
 }
 
 /**
- * Answers a request with JSON if requested, and otherwise with a sentence that says it is simulated. Equal requests get
- * equal answers. A JSON verdict on pictures (`pass` with `reasons`) fails only black pictures.
+ * Answers a request with JSON if requested, and otherwise with a sentence that is marked as simulated. Equal requests
+ * get equal answers. A JSON verdict on pictures (`pass` and `reasons`) rejects only black pictures.
  * @throws Refusal 400 for a schema that no value can satisfy
  */
 export function answerTo(request: ChatRequest, black: readonly number[] | null = null): string {
@@ -100,7 +100,7 @@ export function reasoningOn({ effort, messages }: ChatRequest): string {
   return `Simulated reasoning (effort ${effort}) about: ${inShort(lastRequest(messages))}`;
 }
 
-/** Shorter words in a tool's name are ignored. */
+/** Minimum length of words in a tool's name; shorter words are ignored. */
 const LEAST_LETTERS = 4;
 
 /**

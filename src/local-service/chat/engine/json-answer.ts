@@ -31,7 +31,7 @@ function prepareSchema(schema: SchemaNode): SchemaNode {
 const USUAL_LENGTH = 3;
 /** Time limit for one answer, in milliseconds. */
 const MAX_MS = 400;
-/** Number of attempts. Every second one omits optional properties; only the first half adapt values to the request. */
+/** Number of attempts. Every second one omits optional properties; only the first six adapt values to the request. */
 const ATTEMPTS = 12;
 const DEEPEST = 30;
 const LONGEST_PATTERN = 20_000;
@@ -41,7 +41,7 @@ export type JsonAnswer =
   /** The schema is invalid, or no matching value was found. */
   | { readonly is: "impossible"; readonly reason: string };
 
-/** Returns the text at `index` in an answer, recognizable as simulated. */
+/** Returns a text for list position `index` that is recognizable as simulated. */
 export type SimulatedText = (index: number) => string;
 
 interface Ports {
@@ -74,8 +74,8 @@ function suited(value: unknown, schema: JsonSchema, pointer: string, { requested
 }
 
 /**
- * Adapts a schema for the generator: hides the lengths of texts that have a pattern, because the generator would pad them
- * with arbitrary letters, and gives lists three elements, within their bounds.
+ * Adapts a schema for the generator. Hides the length limits of texts with a pattern, because the generator would pad
+ * such texts with arbitrary letters. Gives lists three elements, within their bounds.
  */
 function withUsualLengths(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(withUsualLengths);
@@ -91,7 +91,7 @@ function withUsualLengths(node: unknown): unknown {
   return { ...rest, lengths: [minLength, maxLength] };
 }
 
-/** Repeats or cuts text to the allowed length. Most patterns that do not state a length still match it. */
+/** Repeats or cuts text to the allowed length. The result still matches most patterns that do not state a length. */
 function repeated(text: string, schema: SchemaNode): string {
   const [minLength, maxLength] = schema["lengths"] as readonly unknown[];
   const least = Math.min(LONGEST_PATTERN, numberOf(minLength) ?? 0);
@@ -178,7 +178,7 @@ export function wordsOf(name: string): readonly string[] {
   return spaced.split(/[^a-z]+/).flatMap((word) => [word, word.replace(/s$/, "")]);
 }
 
-/** Text that suits the place and the schema's lengths. */
+/** Text that suits the place and the schema's length limits. */
 function likelyText(schema: SchemaNode, { name, index }: Place, text: SimulatedText): string {
   const words = new Set(wordsOf(name));
   const write = TEXTS.find(([known]) => known.split(" ").some((word) => words.has(word)))?.[1] ?? text;
@@ -186,7 +186,7 @@ function likelyText(schema: SchemaNode, { name, index }: Place, text: SimulatedT
   return fitted(written, numberOf(schema["minLength"]) ?? 0, numberOf(schema["maxLength"]) ?? written.length);
 }
 
-/** Fits text into the bounds: repeats it if it is too short, and cuts it, at a word if enough remains. */
+/** Fits text into the bounds: repeats short text, and cuts long text, at a word boundary if enough text remains. */
 function fitted(text: string, least: number, most: number): string {
   const enough = `${text} `.repeat(Math.ceil(least / text.length) || 1).trimEnd();
   const characters = [...enough];

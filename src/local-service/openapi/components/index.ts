@@ -300,7 +300,7 @@ export const chatComponents = {
 
 const anyInput = { ...anyFields, description: "Matches the model's input_schema." };
 
-/** The schema of a request, whose input may be a text instead of items. */
+/** The schema of a `POST /responses` body, whose `input` may be a string instead of a list of items. */
 function responsesRequest(): JsonSchema {
   const { properties, ...body } = bodyOf(responsesBody);
   const { input, ...rest } = properties as Readonly<Record<string, JsonSchema>>;

@@ -77,7 +77,7 @@ export type Subject =
 
 export type Weather = "clear" | "rain" | "snow" | "fog" | "sparks";
 
-/** What a picture shows, derived from the prompt's words; the rest is drawn at random. */
+/** The content of a picture, derived from the prompt's words. Details without a word in the prompt are random. */
 export interface Brief {
   readonly prompt: string;
   readonly setting: Setting;
@@ -94,7 +94,7 @@ type Row = readonly [Subject, RegExp, usual: readonly [Setting, ...Setting[]]];
 
 const OPEN_LAND = ["mountain", "hills", "sea", "forest"] as const;
 
-/** The subject that a word stands for, and where it usually appears. */
+/** Each subject with the words that name it, and the places where it usually appears. */
 const SUBJECTS: readonly Row[] = [
   ["robot", /\b(robots?|androids?|droid)\b/, ["studio"]],
   ["cat", /\b(cats?|kittens?|kitty)\b/, ["studio"]],

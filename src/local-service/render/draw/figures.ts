@@ -5,7 +5,7 @@ import type { Size } from "../size.ts";
 import type { Brief, Subject } from "./brief.ts";
 import { alpha, type Color, type Context, darker, lighter, mix, oval } from "./brush.ts";
 
-/** How far a moving camera looks beyond the frame on every side, as a fraction of the frame; figures are drawn up to there. */
+/** Margin drawn beyond each side of the frame, as a fraction of the frame, because a moving camera may show it. */
 export const OVERSCAN = 0.12;
 
 /** Colours by name, and whether optional parts are shown ("1") or not ("0"). */
@@ -111,7 +111,7 @@ export interface FaceGeometry {
   readonly eyes: { readonly y: number; readonly apart: number; readonly radius: number };
 }
 
-/** Positions of a drawn face. They depend only on the frame's size, so that an avatar can find the mouth again. */
+/** Positions of a drawn face. They depend only on the frame's size, so that the avatar renderer can find the mouth. */
 export function faceGeometry({ width, height }: Size): FaceGeometry {
   const radius = Math.min(width * 0.27, height * 0.2);
   const [x, y] = [width / 2, height * 0.42];

@@ -49,7 +49,7 @@ export function drawCaption(context: Context, size: Size, prompt: string): void 
   for (const [i, line] of lines.entries()) context.fillText(line, margin, top + i * letter * 1.4);
 }
 
-/** The picture with its caption covered by a mirror image of the strip above, because a moving camera would cut the letters. */
+/** The picture with a mirror image of the strip above in place of its caption, which a moving camera would cut off. */
 export function withoutCaption(picture: Canvas): Canvas {
   const { width, height } = picture;
   const strip = Math.ceil(letterOf(picture) * (1.7 + 1.4 * LINES));
@@ -84,7 +84,7 @@ function ellipsized(context: Context, line: string, width: number): string {
   return `${shown.trimEnd()}…`;
 }
 
-/** Width of the scene's own band, relative to the width of a reference's band. */
+/** Width of the scene's band, relative to the width of a reference's band. */
 const SCENE_SHARE = 0.7;
 /** Half the width of the dissolve between two bands, as a fraction of the frame. */
 const SOFTNESS = 0.07;

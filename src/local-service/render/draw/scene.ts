@@ -6,7 +6,7 @@ import { alpha, band, type Context, disc, glow, mix, type Surface, vertical } fr
 import { drawSubject } from "./figures.ts";
 import { drawSetting } from "./settings.ts";
 
-/** Position of the sun or moon in the frame; other layers take their light from it. */
+/** Position and radius of the sun or moon in the frame; other layers are lit from there. */
 export function sunAt(brief: Brief, { width, height }: Size) {
   const random = randomFrom(brief.key, "sun");
   const side = random() < 0.5 ? between(random, 0.2, 0.36) : between(random, 0.64, 0.8);
@@ -66,7 +66,7 @@ export function drawBackdrop(context: Context, size: Size, brief: Brief): void {
   band(context, size, 0, rim);
 }
 
-/** Draws what is in the air at a second of the shot. `strength` fades it in and out, so that given frames stay untouched. */
+/** Draws particles in the air at a time in the shot. `strength` fades them out at frames that must stay unchanged. */
 export type Air = (context: Context, seconds: number, strength: number) => void;
 
 /** Number of particles, and how far they fall per second, as a fraction of the frame. */

@@ -49,7 +49,7 @@ function peaks(random: Random, count: number, base: number, rise: number): numbe
   );
 }
 
-/** Draws a pale band that separates what is in front of it from what is behind. */
+/** Draws a pale band that separates the foreground from the background. */
 function haze(stage: Stage, y: number): void {
   const { context, height, palette } = stage;
   const top = y - height * 0.2;
@@ -142,7 +142,7 @@ function drawMountains(stage: Stage): void {
   land(stage, height * 0.91, 0.03, palette.near);
 }
 
-/** Outline of the snow on a summit: horizontal steps from the summit, and how far down the flank, as a fraction. */
+/** Corners of a summit's snow: horizontal distance from the summit in steps, and fraction of the way down the flank. */
 const SNOW = [
   [0, 0],
   [0.21, 0.21],

@@ -71,7 +71,7 @@ export async function sniff({ head }: FileEnds): Promise<Format> {
 
 const CUT = "it is truncated";
 
-/** Why a file is incomplete, judged by its ends; null if not. Needed because decoders fill in missing parts. */
+/** Why a file is incomplete, judged by its ends; null if it is complete. Decoders would fill in missing parts. */
 export function missingEnd({ sizeBytes, head, tail }: FileEnds, { contentType }: Format): string | null {
   switch (contentType) {
     case "image/gif":
@@ -98,7 +98,7 @@ export function missingEnd({ sizeBytes, head, tail }: FileEnds, { contentType }:
 }
 
 const SEGMENT = "18538067";
-/** Ids of the parts of a segment: SeekHead, Info, Tracks, Cluster, Cues, Chapters, Tags, Attachments, Void and CRC-32. */
+/** Ids of a segment's elements: SeekHead, Info, Tracks, Cluster, Cues, Chapters, Tags, Attachments, Void and CRC-32. */
 const PARTS = /^(114d9b74|1549a966|1654ae6b|1f43b675|1c53bb6b|1043a770|1254c367|1941a469|ec|bf)$/;
 
 /** Whether a WebM file begins with known elements; with unknown elements, the demuxer may never finish. */

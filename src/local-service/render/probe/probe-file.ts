@@ -20,7 +20,7 @@ export async function probeFile(path: string): Promise<ProbeResult> {
   }
 }
 
-/** What a file's first bytes declare, without decoding. @throws Error if the format is not accepted */
+/** The properties that a file's first bytes declare, without decoding. @throws Error if the format is not accepted */
 export async function probeHead(path: string): Promise<AnnouncedMedia> {
   const file = await endsOf(path);
   return announcedBy(file, await sniff(file));
@@ -34,7 +34,7 @@ async function announcedBy({ head }: FileEnds, { kind, contentType }: Format): P
 
 type Measured = Omit<Extract<ProbeResult, { ok: true }>, "ok">;
 
-/** Measures a file. Loads each library only when first needed: a single library takes more memory than most files. */
+/** Measures a file. Loads each library only when first needed, because libraries use more memory than most files. */
 async function measure(file: FileEnds, format: Format): Promise<Measured> {
   const { path, sizeBytes } = file;
   const { kind, contentType, reader } = format;

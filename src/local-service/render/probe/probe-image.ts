@@ -24,7 +24,7 @@ export function announcedSize(head: Uint8Array): Size | null {
   }
 }
 
-/** Limits that apply before decoding: bytes, pixels per side, and pixels in total. */
+/** Limits that are checked before decoding: bytes, pixels per side, and pixels in total. */
 const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_SIDE = 16_384;
 const MAX_PIXELS = 64_000_000;
@@ -50,7 +50,7 @@ async function decodeFile({ path, sizeBytes, head }: FileEnds, { contentType }: 
   return image;
 }
 
-/** Checks a PNG's checksums, because the decoder shows a damaged PNG as far as it can. @throws Error */
+/** Checks a PNG's checksums, because the decoder accepts a damaged PNG, and decodes only a part. @throws Error */
 function assertChecksums(bytes: Buffer): void {
   for (let at = 8; at + 12 <= bytes.length; ) {
     const end = at + 8 + bytes.readUInt32BE(at);

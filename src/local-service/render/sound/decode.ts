@@ -28,7 +28,7 @@ interface Decoded {
   readonly errors: readonly unknown[];
 }
 
-/** A streaming decoder. Each is imported only when first needed: a single decoder takes more memory than most files. */
+/** A streaming decoder. Each is imported only when first needed, because decoders use more memory than most files. */
 interface SoundDecoder {
   readonly ready: Promise<void>;
   decode(slice: Uint8Array): Decoded | Promise<Decoded>;
@@ -160,7 +160,7 @@ export async function readSound(path: string, reader: Format["reader"], sink: Si
 
 const MAX_BYTES = 100 * 1024 * 1024;
 
-/** Decodes a whole sound file. For sound without a decoder here, copy the coded packets instead. @throws Error */
+/** Decodes a whole sound file. AAC becomes silence; to keep AAC sound, copy its encoded packets. @throws Error */
 export async function decodeSound(path: string): Promise<Sound> {
   const file = await endsOf(path);
   if (file.sizeBytes > MAX_BYTES) throw new Error(`it is larger than ${MAX_BYTES} bytes`);

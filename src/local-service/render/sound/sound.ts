@@ -46,7 +46,7 @@ export function joined(parts: readonly Float32Array[]): Float32Array {
   return out;
 }
 
-/** Concatenates sounds at the sample rate of the first; if there are several, the result is mono. */
+/** Concatenates sounds at the sample rate of the first sound. Several sounds become mono. */
 export function joinSounds(first: Sound, rest: readonly Sound[]): Sound {
   if (rest.length === 0) return first;
   const parts = [first, ...rest].map((sound) => toMono(toRate(sound, first.rate)));
@@ -106,7 +106,7 @@ const QUIET_DB = -50;
 const BELOW_PEAK_DB = 30;
 const ANALYSIS_RATE_MIN = 16_000;
 
-/** Pitch of one frame in hertz (YIN, de Cheveigné and Kawahara 2002); null if nothing is voiced. */
+/** Pitch of one frame in hertz (YIN, de Cheveigné and Kawahara 2002); null if the frame is not voiced. */
 export function pitchOfFrame(samples: Float32Array, start: number, window: number, rate: number): number | null {
   const longest = Math.floor(rate / LOWEST_HZ);
   const shortest = Math.floor(rate / HIGHEST_HZ);

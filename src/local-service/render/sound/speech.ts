@@ -10,7 +10,7 @@ import { activeLoudness, joined, medianPitch, resampleBy, type Sound, toRate } f
 
 type BaseVoice = VoiceProfile["base"];
 
-/** The part of WebAssembly used here. TypeScript declares it only in the DOM library, with all browser globals. */
+/** The part of WebAssembly used here. TypeScript declares WebAssembly only in its DOM library. */
 interface WasmApi {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object, imports: object) => object;
@@ -49,8 +49,8 @@ export async function say(sentence: string, voice: BaseVoice, stretch: number): 
 const LONGEST = 280;
 
 /**
- * Splits the text into pieces to say one after the other: sentences or, if one is very long, its clauses. Keeps only what
- * an English synthesizer can read: drops accents, and replaces typographic quotes and dashes by plain ones.
+ * Splits text into sentences, and very long sentences into clauses, which are spoken one after the other. Keeps only
+ * text that an English synthesizer can read: drops accents, and makes typographic quotes and dashes plain.
  */
 export function sentencesOf(text: string): string[] {
   return plain(text)
@@ -87,9 +87,9 @@ const DEFAULT_LOUDNESS_DB = -20;
 
 export interface SpeechOptions {
   readonly voice: VoiceProfile;
-  /** 1 is the voice's own tempo, 1.2 is 20 % faster. */
+  /** Tempo: 1 is the voice's normal tempo, 1.2 is 20 % faster. */
   readonly speed: number;
-  /** 1 keeps an even tempo; with lower values, the tempo varies a little between sentences. */
+  /** Evenness of the tempo: 1 keeps it even; with lower values, it varies a little between sentences. */
   readonly stability: number;
   readonly seed: number;
   readonly onProgress?: (fraction: number) => void;

@@ -24,7 +24,7 @@ export function loudnessPerFrame(sound: Sound, fps: number, frames: number): Flo
   return smoothed(levels);
 }
 
-/** Loudness of coded sound at each frame, estimated from the bits per packet: quiet packets need few bits. */
+/** Loudness of encoded sound at each frame, estimated from the size of its packets: quiet packets are small. */
 export function effortPerFrame(sound: CodedSound, fps: number, frames: number): Float32Array {
   const sizes = sound.packets.map((packet) => packet.byteLength);
   const least = Math.min(...sizes);

@@ -10,10 +10,9 @@ export interface EncoderSettings {
   readonly groupOfPictures: number;
 }
 
-/**
- * Encodes one video: receives planar YUV 4:2:0 pictures, and null at the end of the stream. Answers each message, the last
- * one with the file.
- */
+// This thread encodes one video. It receives planar YUV 4:2:0 pictures, and null after the last picture. It replies to
+// each picture with null, and to the final null with the MP4 file.
+
 const FILE = "frames.mp4";
 const module = createRequire(import.meta.url)("h264-mp4-encoder") as {
   createH264MP4Encoder(): Promise<H264MP4Encoder>;

@@ -10,7 +10,7 @@ import type { EncoderSettings } from "./encoder-thread.ts";
 
 const KEY_PICTURE = 5;
 
-/** Coded pictures in display order, and the data that a decoder needs first. */
+/** Encoded pictures in display order, and the decoder configuration. */
 export interface EncodedPictures {
   readonly config: VideoDecoderConfig;
   /** NAL units, each with a four-byte length prefix. */
@@ -63,7 +63,7 @@ export async function encodePictures(
   }
 }
 
-/** Extracts the pictures from the encoder's own container, whose times and key-frame marks are not used. */
+/** Extracts the pictures from the encoder's MP4 file. The times and key-frame marks in the file are not used. */
 async function readPictures(file: Uint8Array, size: Size): Promise<EncodedPictures> {
   using input = new Input({ source: new BufferSource(file), formats: [MP4] });
   const track = await input.getPrimaryVideoTrack();
@@ -85,7 +85,7 @@ const START = Buffer.from([0, 0, 0, 1]);
 /** Decodes baseline-profile pictures in order, as RGBA; returns null for a picture that cannot be decoded. */
 export type PictureDecoder = (picture: Uint8Array) => Uint8ClampedArray | null;
 
-/** Opens a decoder with the parameter sets of an avcC record; null for any profile but baseline. */
+/** Opens a decoder with the parameter sets of an avcC record; null for profiles other than baseline. */
 export function openDecoder(description: Uint8Array, size: Size): PictureDecoder | null {
   if (description[1] !== 66) return null;
   const { H264Decoder: Decoder } = createRequire(import.meta.url)("h264decoder") as {
@@ -124,7 +124,7 @@ function parameterSets(description: Uint8Array): Uint8Array[] {
 
 /**
  * Converts RGBA to planar YUV 4:2:0 (BT.601, limited range). Width and height must be even. The encoder's own conversion
- * takes longer, is less accurate, and needs 2.7 times the bytes.
+ * takes longer, is less accurate, and needs 2.7 times as many bytes.
  */
 function writeYuv(yuv: Uint8Array, rgba: Uint8Array, { width, height }: Size): void {
   let uAt = width * height;

@@ -6,7 +6,7 @@ import { airOf, drawBackdrop } from "../draw/scene.ts";
 import { pick, randomFrom } from "../random.ts";
 import type { Size } from "../size.ts";
 
-/** The camera's view: offsets are fractions of the frame, and a larger scale is nearer. */
+/** The camera's view. Offsets are fractions of the frame; a larger scale shows the picture larger. */
 export interface View {
   readonly scale: number;
   readonly x: number;
@@ -84,7 +84,7 @@ export function mirroredLayer(picture: Canvas): Layer {
   return { canvas, left: -mx, top: -my, size: { width, height } };
 }
 
-/** A layer with what `draw` paints on and slightly beyond a frame, cropped to the painted area; null if it is empty. */
+/** A layer with everything that `draw` paints in and around a frame, cropped to the painted area; null if empty. */
 export function croppedLayer(size: Size, draw: (context: Context) => void): Layer | null {
   const { mx, my, canvas, context } = roomyCanvas(size);
   context.translate(mx, my);
@@ -148,7 +148,7 @@ export interface ShotOptions {
   readonly end: Surface | null;
 }
 
-/** Subjects that move by themselves: they move ahead of the camera instead of falling behind. */
+/** Subjects that move by themselves, so they move ahead of the camera instead of falling behind. */
 const TRAVELLERS: ReadonlySet<Subject> = new Set(["car", "boat", "rocket", "balloon", "bird"]);
 
 interface Plane {
@@ -157,7 +157,7 @@ interface Plane {
   readonly leads: boolean;
 }
 
-/** Seconds that the first frame takes to lose its caption. */
+/** Seconds in which the first frame's caption fades out. */
 const BARE_AFTER_S = 0.8;
 
 /** When the dissolve into the end frame starts, as a fraction of the shot. */
@@ -198,7 +198,7 @@ function drawArrival(context: Context, layer: Layer, progress: number): void {
   context.globalAlpha = 1;
 }
 
-/** The place and the subject as separate layers, so that the subject moves more than what is behind it. */
+/** The place and the subject as separate layers, so that the subject moves more than the background. */
 function drawnLayers(size: Size, brief: Brief): readonly Plane[] {
   const back = createCanvas(size.width, size.height);
   drawBackdrop(back.getContext("2d"), size, brief);

@@ -17,7 +17,7 @@ import { createShot } from "./shot.ts";
 const FPS = 24;
 const MAX_MS = 60_000;
 
-/** A video that begins with the start frame, ends with the end frame, and lasts `duration_ms` or the sum of its set shot lengths. */
+/** A video from the start frame to the end frame. It lasts `duration_ms`, or as long as customized shots together. */
 export async function renderVideo(request: RenderRequest, onProgress: (fraction: number) => void): Promise<Uint8Array> {
   const { input, media } = request;
   const source = media.source_video?.[0] ?? media.videos?.[0];
