@@ -11,7 +11,7 @@ export interface AvatarInput {
   readonly prompt: string | Value<string>;
   readonly aspect_ratio: OrValue<"16:9" | "9:16" | "1:1">;
   readonly resolution: OrValue<"720p" | "1080p">;
-  /** Duration of the video. Default: that of the audio. At least 1000. At most 120000. */
+  /** Duration of the video. Default: the duration of the audio. At least 1000. At most 120000. */
   readonly duration_ms?: number | Value<number>;
 }
 
@@ -35,7 +35,7 @@ export interface ImageInput {
 export interface SpeechInput {
   /** The text to speak. At most 5,000 characters. */
   readonly text: string | Value<string>;
-  /** A voice_id of GET /models/speech-1/voices, or outputs[].voice_id of a voice clone. */
+  /** A voice_id from GET /models/speech-1/voices, or outputs[].voice_id of a voice-clone job. */
   readonly voice_id: Voice;
   /** Default 1. At least 0.7. At most 1.2. */
   readonly speed?: number | Value<number>;
@@ -76,7 +76,7 @@ export interface VideoInput {
     /** Default 5000. */
     readonly duration_ms?: OrValue<1000 | 2000 | 3000 | 4000 | 5000 | 6000 | 7000 | 8000 | 9000 | 10000 | 11000 | 12000 | 13000 | 14000 | 15000>;
   }>>;
-  /** customize: each shot lasts its duration_ms, and the video as long as all shots together. */
+  /** customize: each shot lasts its duration_ms, and the video is as long as all shots together. */
   readonly shot_type?: OrValue<"customize" | "intelligent">;
   /** Default true. */
   readonly generate_audio?: boolean | Value<boolean>;

@@ -83,7 +83,7 @@ export function lockDataDir(dataDir: string): FolderLock {
   }
   if (lock !== null) return lock;
   const holder = findLocalService(dataDir);
-  const who = holder ? `Process ${holder.pid} serves it at ${holder.baseUrl}` : "Another process is starting with it";
-  const message = `${dataDir} is in use. ${who}. Use that service, stop it, or choose another data folder.`;
+  const who = holder ? `the service at ${holder.baseUrl} (process ${holder.pid})` : "a service that is starting";
+  const message = `${dataDir} is in use by ${who}. Use that service, stop it, or choose another data folder.`;
   throw new LocalServiceError("DATA_DIR_IN_USE", message);
 }

@@ -158,7 +158,7 @@ function parseKey(key: string | KeyOption): KeyOption {
 
 function normalKey(option: string | KeyOption): NormalKey {
   const key = parseKey(option);
-  if (!KEY_ID.test(key.keyId)) throw wrong("A key's id has 1 to 100 letters, digits, dots, dashes or underscores.");
+  if (!KEY_ID.test(key.keyId)) throw wrong("A key's id must be 1 to 100 letters, digits, dots, dashes or underscores.");
   if (key.secret.length === 0 || /\s/.test(key.secret))
     throw wrong(`The secret of key ${key.keyId} is empty or contains spaces.`);
   if (key.scopes && !key.scopes.every(isScope)) throw wrong(`Key ${key.keyId} has an unknown scope.`);

@@ -85,7 +85,7 @@ const settings = {
   batch_size: z.int().min(1).max(5000).nullish(),
 };
 
-export const SECRET_REQUIRED = "is required with the format ndjson";
+export const SECRET_REQUIRED = "is required for the format ndjson";
 
 /** Body of `POST /log-drains`. */
 export const newDrainBody = z

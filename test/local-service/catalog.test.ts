@@ -154,7 +154,7 @@ test("what a catalog says to the local service alone is obeyed and not shown", a
 
 test.each([
   ["no file", "/nowhere/catalog.json", "cannot be read"],
-  ["no array", { models: 1 } as never, "not an array of models"],
+  ["no array", { models: 1 } as never, "must be an array of models"],
   ["a model without an id", [{ modality: "image" }], "model 0, id"],
   ["an unknown modality", [model("a", "smell", {})], "model 0, modality"],
   ["the same id twice", [model("a", "image", {}), model("a", "image", {})], "a twice"],

@@ -117,7 +117,9 @@ describe("killed with SIGKILL", () => {
     const { child } = await startProcess();
     const refused = await codeOf(startLocalService({ dataDir: folder }));
     expect(refused).toContain("DATA_DIR_IN_USE");
-    expect(refused).toContain(`Process ${child.pid} serves it at http://127.0.0.1:`);
+    expect(refused).toMatch(
+      new RegExp(`in use by the service at http://127\\.0\\.0\\.1:\\d+\\S* \\(process ${child.pid}\\)`),
+    );
     expect(findLocalService(folder)?.pid).toBe(child.pid);
     await kill(child);
     const second = await start({ dataDir: folder });

@@ -76,9 +76,9 @@ export function authenticator(store: Store, clock: Clock): (authorization: strin
   }
 
   return (authorization) => {
-    if (!authorization) throw unauthorized("A credential is required: Authorization: Key <key_id>:<secret>.");
+    if (!authorization) throw unauthorized("A credential is required, such as Authorization: Key <key_id>:<secret>.");
     const credential = parseAuthorization(authorization);
-    if (!credential) throw unauthorized("The Authorization header is in neither of the accepted forms.");
+    if (!credential) throw unauthorized("The Authorization header must be Key <key_id>:<secret> or Bearer <token>.");
     const now = clock.now();
     if (credential.is === "key") {
       const key = store.keys.get(credential.keyId);

@@ -54,7 +54,7 @@ export function grantedLifetime(
   if (earlier(at, principal.expiresAt) === at) return at;
   const until = instant(principal.expiresAt!);
   const fixed = "A key cannot outlive the credential that creates it.";
-  throw denied(`Your credential expires at ${until}; a key that it creates cannot last longer.`, fixed);
+  throw denied(`Your credential expires at ${until}; a key that it creates must expire no later.`, fixed);
 }
 
 /**
@@ -63,7 +63,7 @@ export function grantedLifetime(
  * @throws Refusal 403
  */
 export function assertChangesKeys({ via }: Principal): void {
-  if (via !== "secret") throw denied("Changing keys requires the current secret of a key; this one is rotated out.");
+  if (via !== "secret") throw denied("The secret is rotated out; changing keys requires the current secret.");
 }
 
 /**
@@ -73,7 +73,7 @@ export function assertChangesKeys({ via }: Principal): void {
  */
 export function assertMayRotate(principal: Principal, key: KeyRow): void {
   assertChangesKeys(principal);
-  if (key.ownerId !== principal.ownerId) throw denied("The key belongs to another owner; only they can rotate it.");
+  if (key.ownerId !== principal.ownerId) throw denied("The key belongs to another owner, who alone can rotate it.");
   assertCovers(principal, key);
 }
 
@@ -81,14 +81,14 @@ export function assertMayRotate(principal: Principal, key: KeyRow): void {
 export function assertMayRevoke(principal: Principal, key: KeyRow): void {
   assertChangesKeys(principal);
   if (key.ownerId !== principal.ownerId && key.kind !== "service") {
-    throw denied("The key is another owner's personal key; only they can revoke it.");
+    throw denied("The key is another owner's personal key, which only that owner can revoke.");
   }
   assertCovers(principal, key);
 }
 
 function assertCovers(principal: Principal, key: KeyRow): void {
   const missing = beyond(principal.scopes, parseScopes(key.scopes));
-  if (missing.length > 0) throw denied(`The key has scopes that yours lacks: ${missing.join(", ")}.`);
+  if (missing.length > 0) throw denied(`The key has scopes that your credential lacks: ${missing.join(", ")}.`);
 }
 
 function statusOf(key: KeyRow, now: number): "active" | "revoked" | "expired" {
@@ -190,10 +190,10 @@ export function accessEndpoints({ store, clock, options }: ServiceContext): read
   }
 
   return [
-    endpoint("POST", "/keys", "keys:manage", "Make a key", make),
+    endpoint("POST", "/keys", "keys:manage", "Create a key", make),
     endpoint("GET", "/keys", "keys:manage", "The workspace's keys", list),
     endpoint("POST", "/keys/{key_id}/rotate", "keys:manage", "Replace a key's secret", rotate),
     endpoint("DELETE", "/keys/{key_id}", "keys:manage", "Revoke a key", revoke),
-    endpoint("POST", "/tokens", "key", "Mint a short-lived token", mint),
+    endpoint("POST", "/tokens", "key", "Create a short-lived token", mint),
   ];
 }

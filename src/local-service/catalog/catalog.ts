@@ -64,7 +64,7 @@ function combinationProblems(schema: JsonSchema, input: Readonly<Record<string, 
 }
 
 function unreadRows(id: string, lines: readonly string[]): string {
-  return `The table of field combinations of ${id} has ${lines.length} unreadable line(s), such as: ${lines[0]!.slice(0, 200)}`;
+  return `The combination table of ${id} has ${lines.length} unreadable line(s), such as: ${lines[0]!.slice(0, 200)}`;
 }
 
 /** CPU time limit in milliseconds, for schemas whose validation may take more than linear time. */
@@ -84,7 +84,7 @@ function checkOf(schema: JsonSchema): InputCheck {
       return toProblems(validate(input), "input");
     } catch (error) {
       if (!(error instanceof TookTooLong)) throw error;
-      return [problem("input", "takes too long to check against the schema of this model", "deadline")];
+      return [problem("input", "takes too long to check against this model's schema", "deadline")];
     }
   };
   if (isRecord(schema)) compiledBefore.set(schema, check);
@@ -213,5 +213,5 @@ export function voiceProblems(
     return [problem("input.voice_id", "is a job id; use outputs[].voice_id of that job", "not_a_voice")];
   }
   if (findVoice(store, catalog, voiceId, owner)) return [];
-  return [problem("input.voice_id", "is neither a stock voice nor one of yours", "not_found")];
+  return [problem("input.voice_id", "is neither a stock voice nor one of your voices", "not_found")];
 }

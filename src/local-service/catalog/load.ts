@@ -85,14 +85,14 @@ function parseEntry<T>(schema: z.ZodType<T>, value: unknown, index: number, sour
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const where = `${source}, model ${index}${issue?.path.length ? `, ${issue.path.join(".")}` : ""}`;
-  throw broken(`${where}: ${issue?.message}. Use an array of model objects as GET /models/{model} returns them.`);
+  throw broken(`${where}: ${issue?.message}. Use an array of model objects, as GET /models/{model} returns them.`);
 }
 
 function readCatalogFile(path: string): unknown {
   try {
     return readJsonFile(path);
   } catch (cause) {
-    throw broken(`The catalog ${path} cannot be read as JSON (${String(cause)}).`, cause);
+    throw broken(`The catalog ${path} cannot be read as JSON (${String(cause)}). Correct the path or the file.`, cause);
   }
 }
 
@@ -113,7 +113,7 @@ export function loadCatalog(
   if (catalog === null) return { models: BUILT_IN_MODELS, chats: [OWN_CHAT_MODEL] };
   const source = typeof catalog === "string" ? catalog : "The catalog";
   const list = catalogFile.safeParse(typeof catalog === "string" ? readCatalogFile(catalog) : catalog);
-  if (!list.success) throw broken(`${source} is not an array of models.`);
+  if (!list.success) throw broken(`${source} must be an array of models, as GET /models/{model} returns them.`);
   const chats: ChatModel[] = [];
   const entries: FileEntry[] = [];
   for (const [index, value] of list.data.entries()) {
@@ -122,7 +122,7 @@ export function loadCatalog(
   }
   const ids = [...entries, ...chats].map(({ id }) => id);
   const twice = ids.find((id, index) => ids.indexOf(id) !== index);
-  if (twice !== undefined) throw broken(`${source} contains the model ${twice} twice.`);
+  if (twice !== undefined) throw broken(`${source} contains the model ${twice} twice. Remove one of the two entries.`);
   return {
     models: entries.map((entry) => definitionOf(strict ? described(entry) : entry, families.of(entry.id))),
     chats: chats.length === 0 ? [OWN_CHAT_MODEL] : chats,

@@ -186,7 +186,7 @@ export function chatJobs(service: ServiceContext) {
 const HELD = "Other requests in this workspace have reserved the balance; retry once they have finished.";
 
 function tooMany() {
-  const message = `More than ${MOST_AT_ONCE} requests to language models are in flight.`;
+  const message = `${MOST_AT_ONCE} requests to language models are already in flight; retry when one has finished.`;
   return refuseForNow("RESOURCE_EXHAUSTED", message, 1, {
     "X-RateLimit-Concurrency-Limit": String(MOST_AT_ONCE),
     "X-RateLimit-Concurrency-Remaining": "0",

@@ -168,6 +168,6 @@ export function chatEndpoints(service: ServiceContext): readonly Endpoint[] {
     endpoint("POST", path, "chat:write", summary, answering(dialect));
   const completions = row("/chat/completions", "Answer a conversation, as JSON or a stream", COMPLETIONS);
   if (isEarlier) return [completions];
-  const responses = row("/responses", "The same in the Responses format", RESPONSES);
+  const responses = row("/responses", "Answer a conversation, in the Responses format", RESPONSES);
   return [completions, responses].map((one) => ({ ...one, maxBodyBytes: MAX_CHAT_BYTES, hasChatErrors: true }));
 }

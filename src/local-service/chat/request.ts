@@ -181,10 +181,10 @@ function* laterProblems(body: Body, model: ChatModel, images: readonly ShownImag
   if (body.stream_options && !body.stream) yield problem("stream_options", "requires stream: true", "invalid");
   const { field, tokens } = limitOf(body, model);
   if (tokens > model.max_output_tokens)
-    yield problem(field, `exceeds the ${model.max_output_tokens} tokens of ${model.id}`, "maximum");
+    yield problem(field, `exceeds the limit of ${model.id}, ${model.max_output_tokens} tokens`, "maximum");
   const most = mostImages(model);
   if (images.length > most)
-    yield problem("messages", `contain ${images.length} images, but ${model.id} accepts ${most}`, "maxItems");
+    yield problem("messages", `contain ${images.length} images, but ${model.id} accepts at most ${most}`, "maxItems");
   for (const { field, url } of images)
     if (!/^(https:\/\/|data:)/i.test(url)) yield problem(field, "is neither an https nor a data URL", "format");
 }

@@ -9,7 +9,7 @@ const part = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("input_image"), image_url: z.string() }),
 ]);
 const content = z.union([z.string(), z.array(part)]);
-const NO_ITEM = "is not a supported item; responses are not stored, so send their items instead";
+const NO_ITEM = "is not a supported item; responses are not stored, so send the items themselves instead of references";
 const item = z.discriminatedUnion(
   "type",
   [

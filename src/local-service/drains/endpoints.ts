@@ -52,7 +52,7 @@ export interface DrainRegister {
 /** A sample event for testing a drain. */
 function sampleEvent(drain: DrainRow, now: number): DrainEventRow {
   const job = { workspaceId: drain.workspaceId, jobId: `job_${randomUUID()}`, model: "test" };
-  const said = { level: "info", event: "test", message: "This is a test of the log drain.", source: "api" } as const;
+  const said = { level: "info", event: "test", message: "This event tests the log drain.", source: "api" } as const;
   return { seq: now, ...job, at: now, ...said, data: "{}" };
 }
 

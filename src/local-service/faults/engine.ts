@@ -136,7 +136,7 @@ type Objection = Pick<RuleOf<"fail_job">, "code" | "param" | "category">;
 
 function errorBody({ code, param, category }: Objection, retryable: boolean): ErrorBody {
   const more = param === undefined ? {} : flagged(param, category);
-  const body = { code, message: "The model could not finish this job; it was refunded.", retryable, ...more };
+  const body = { code, message: "The model could not finish this job; its cost was refunded.", retryable, ...more };
   return retryable ? { ...body, retry_after: 1 } : body;
 }
 

@@ -32,7 +32,7 @@ export function loadFaults(option: FaultsOption): LoadedFaults {
   if (parsed.success) return { rules: parsed.data.rules, seed: parsed.data.seed ?? 0 };
   const [issue] = parsed.error.issues;
   const where = issue?.path.join(".") ?? "";
-  throw new LocalServiceError("OPTION_INVALID", `The fault ${where} is invalid: ${issue?.message ?? "bad value"}.`);
+  throw new LocalServiceError("OPTION_INVALID", `Faults are invalid at ${where}: ${issue?.message ?? "bad value"}.`);
 }
 
 const codes = Object.keys(HTTP_STATUS) as [ErrorCode, ...ErrorCode[]];

@@ -118,7 +118,7 @@ export function readCursor(call: Call, field: "cursor" | "logs_after", filters: 
   const [, list, position] =
     /^c2:([\da-f]{8}):(\d{1,15})$/.exec(Buffer.from(text, "base64url").toString("latin1")) ?? [];
   if (list === listOf(call, filters)) return Number(position);
-  throw invalid([problem(field, "is not a cursor that this list returned", "format")]);
+  throw invalid([problem(field, "is not a cursor of this list", "format")]);
 }
 
 /** Builds a page of `limit` rows; an additional row means that there is a next page. */

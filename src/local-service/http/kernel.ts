@@ -12,7 +12,7 @@ import { asChatError, type ErrorBody, type ErrorPorts, errorAnswer, notFound, re
 export function permit(principal: Principal, access: Access): void {
   if (access === "public" || access === "credential") return;
   if (access === "key") {
-    if (principal.via === "token") throw refuse("PERMISSION_DENIED", "This requires a key; a token is not enough.");
+    if (principal.via === "token") throw refuse("PERMISSION_DENIED", "This endpoint requires a key, not a token.");
     return;
   }
   if (principal.scopes === null || principal.scopes.includes(access)) return;

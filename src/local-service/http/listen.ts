@@ -33,7 +33,7 @@ function writeRaw(socket: Duplex): void {
 }
 
 function refuseExpectation(outgoing: ServerResponse): void {
-  const { text, headers } = malformedAnswer("The Expect header has an unknown value.");
+  const { text, headers } = malformedAnswer("The value of the Expect header is not supported.");
   outgoing.writeHead(400, { ...headers, Connection: "close" }).end(text);
 }
 

@@ -99,7 +99,7 @@ const accepted = (ack: Ack, replayed: boolean): Answer => ({
 
 function replay(known: IdempotencyRow, modelId: string): Answer {
   if (known.model === modelId) return accepted(JSON.parse(known.ack) as Ack, true);
-  throw refuse("ALREADY_EXISTS", `This idempotency key was used with the model ${known.model}.`, {
+  throw refuse("ALREADY_EXISTS", `This idempotency key was used with the model ${known.model}; use another.`, {
     param: "idempotency_key",
     fixedMessage: "This idempotency key was used with another model.",
   });

@@ -38,7 +38,7 @@ function measures({ width, height, durationMs }: FoundMedia): Measure[] {
     [durationMs, "min_duration_ms", "max_duration_ms", "ms long"],
     [sides && Math.min(...sides), "min_dimension_px", "", "px on its shorter side"],
     [sides && Math.max(...sides), "", "max_dimension_px", "px on its longer side"],
-    [sides && sides[0] / sides[1], "min_aspect_ratio", "max_aspect_ratio", "in width divided by height"],
+    [sides && sides[0] / sides[1], "min_aspect_ratio", "max_aspect_ratio", "times as wide as it is high"],
   ];
 }
 
@@ -57,7 +57,7 @@ function boundProblems(field: string, [value, min, max, unit]: Measure, rules: M
 export function checkMedia(field: string, media: FoundMedia, rules: MediaRules): FieldProblem[] {
   const accepted = kinds(rules);
   if (accepted.length > 0 && !accepted.includes(media.kind)) {
-    return [problem(field, `the media is ${media.kind}, not ${accepted.join(" or ")}`, "media_type", accepted)];
+    return [problem(field, `the media type is ${media.kind}, not ${accepted.join(" or ")}`, "media_type", accepted)];
   }
   const largest = bound(rules, "max_file_size_bytes");
   const size =
@@ -199,7 +199,7 @@ export function mediaResolver(store: Store, clock: Clock) {
     const output = store.outputs.byAsset(assetId);
     const job = output && store.jobs.bySeq(output.jobSeq);
     if (!job || job.workspaceId !== owner.workspaceId || job.ownerId !== owner.ownerId) {
-      return { problem: problem(field, "is not an asset of yours", "not_found") };
+      return { problem: problem(field, "is not one of your assets", "not_found") };
     }
     const isOver = job.expiresAt !== null && job.expiresAt <= clock.now();
     const path = pathOf(output);

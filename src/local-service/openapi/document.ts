@@ -167,7 +167,7 @@ const SECURITY_SCHEMES = {
 
 const HEADERS = {
   TraceId: {
-    description: "The same as trace_id of an error.",
+    description: "Equal to an error's trace_id.",
     required: true,
     schema: { type: "string", pattern: "^[0-9a-f]{32}$" },
   },
@@ -273,7 +273,7 @@ function read(operationId: string, description: string): OperationSpec {
 }
 
 export const operatorOperations: Specs = {
-  "GET /stats": read("get_stats", "Counts since the data folder was created; requests since the service started."),
+  "GET /stats": read("get_stats", "Totals since the data folder was created; requests since the service started."),
   "GET /wallet": read("get_wallets", "Every workspace's wallet."),
   "POST /wallet": { ...read("change_wallet", "Every workspace's wallet."), body: jsonBody(bodyOf(walletBody)) },
   "GET /fund": { tag, operationId: "show_funding", query: { workspace_id: { type: "string" } }, success: page },
@@ -301,8 +301,8 @@ export const operatorOperations: Specs = {
   "GET /faults": read("get_faults", "The rules, with how often each matched and was applied."),
   "POST /faults": { ...read("set_faults", "The updated rules."), body: jsonBody(bodyOf(faultsBody)) },
   "POST /render": { ...read("render", "Type and bytes."), body: jsonBody(bodyOf(renderBody)) },
-  "GET /clock": read("get_clock", "Mode, factor and instant."),
-  "POST /clock": { ...read("set_clock", "Mode, factor and instant."), body: jsonBody(bodyOf(clockBody)) },
+  "GET /clock": read("get_clock", "Mode, factor and current time."),
+  "POST /clock": { ...read("set_clock", "Mode, factor and current time."), body: jsonBody(bodyOf(clockBody)) },
   "GET /openapi.json": read("get_openapi", "This document."),
 };
 

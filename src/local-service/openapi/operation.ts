@@ -71,7 +71,7 @@ export const TAGS = {
 } as const;
 
 const ABOUT: Readonly<Record<keyof typeof TAGS, string>> = {
-  models: "The catalog, prices, and submits for any model.",
+  models: "The catalog, prices, and submit operations for all models.",
   submit: "One typed submit operation per model in the catalog.",
   jobs: "Follow jobs and read their outputs.",
   files: "Inputs to jobs.",
@@ -144,10 +144,10 @@ export const PAGE_QUERY: Readonly<Record<string, JsonSchema>> = {
 };
 
 const MEANING: Readonly<Record<number, string>> = {
-  400: "The request is invalid; details list the fields.",
+  400: "The request is invalid; details lists the invalid fields.",
   401: "The credential is missing or invalid.",
   402: "The wallet cannot fund the request; see billing.",
-  403: "The credential lacks a scope, or its owner left the workspace.",
+  403: "The credential lacks a scope, or its owner has left the workspace.",
   404: "The resource does not exist or is not visible to you.",
   409: "The resource or the idempotency key is in use.",
   410: "The model is retired; replaced_by may name its successor.",
@@ -163,7 +163,7 @@ const integerHeader = (description: string, required = true) => ({
   schema: { type: "integer" },
 });
 
-const RETRY_AFTER = "Seconds; the same as retry_after.";
+const RETRY_AFTER = "Seconds, as in retry_after.";
 const RATE_HEADERS = {
   "Retry-After": integerHeader(RETRY_AFTER),
   "X-RateLimit-Limit": integerHeader("Requests per window."),
@@ -177,11 +177,11 @@ const ALWAYS = {
   "X-Request-Id": { $ref: "#/components/headers/RequestId" },
 };
 
-const SHOULD_RETRY = { description: "The same as retryable.", required: true, schema: oneOf("true", "false") };
+const SHOULD_RETRY = { description: "The value of retryable.", required: true, schema: oneOf("true", "false") };
 /** Rate-limit headers of language models, which also limit requests in flight. Only the exceeded limit is sent. */
 const CHAT_RATE_HEADERS = {
   ...Object.fromEntries(Object.entries(RATE_HEADERS).map(([name, header]) => [name, { ...header, required: false }])),
-  "X-RateLimit-Concurrency-Limit": integerHeader("Maximum requests in flight; sent only when exceeded.", false),
+  "X-RateLimit-Concurrency-Limit": integerHeader("Limit on requests in flight; sent only if exceeded.", false),
   "X-RateLimit-Concurrency-Remaining": integerHeader("Always 0.", false),
 };
 

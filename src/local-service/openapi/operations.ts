@@ -29,7 +29,7 @@ const paged = { query: PAGE_QUERY };
 
 const FILE = object({ file: { ...text, contentMediaType: "application/octet-stream" } });
 const LOGS_AFTER = "A cursor, or `start` to begin with the first event. Without it, no events are returned.";
-const JOB_STREAM = `Frames: \`status\` (a JobStatus), \`log\` (a LogEvent), and \`done\` whose data is [STREAM_DONE]. Send the id of the
+const JOB_STREAM = `Frames: \`status\` (a JobStatus), \`log\` (a LogEvent), and \`done\`, whose data is [STREAM_DONE]. Send the id of the
 last frame as Last-Event-ID to continue after it. A stream that ends without done was interrupted: connect again.`;
 const CHUNKS = `The answer; with \`stream: true\`, an event stream of ChatCompletionChunk objects that ends with
 \`data: [DONE]\`. If it fails after the stream has started, the last event has \`error\`.`;
@@ -37,17 +37,17 @@ const CHUNKS = `The answer; with \`stream: true\`, an event stream of ChatComple
 const EVENTS = `The answer; with \`stream: true\`, its events from \`response.created\` to \`response.completed\` or
 \`response.incomplete\`. If it fails after the stream has started, the last event is \`error\`.`;
 
-const date = { ...text, description: "An ISO-8601 date or instant." };
+const date = { ...text, description: "An ISO-8601 date, with or without a time." };
 const groups = { ...text, enum: ["total", "day", "model"], default: "total" };
 const unavailable = { errors: ["GONE", "FAILED_PRECONDITION"] } as const;
-const tested = one("TestResult", "How the test event was received.");
+const tested = one("TestResult", "The response to the test event.");
 
 export const SUBMIT_SUCCESS: Success = {
   status: 202,
   description: "The job was accepted.",
   content: { "application/json": refTo("JobAcknowledgement") },
   headers: {
-    Location: { description: "The same as result_url.", required: true, schema: text },
+    Location: { description: "The value of result_url.", required: true, schema: text },
     "X-Idempotent-Replayed": { description: "Sent if the idempotency key was used before.", schema: exactly("true") },
   },
 };
@@ -94,7 +94,7 @@ export const API_SPECS: Specs = {
     list("Voice", "Best matches first, on one page."),
     {
       query: {
-        q: { ...text, minLength: 1, maxLength: 200, description: "A name, part of a name, or words of the labels." },
+        q: { ...text, minLength: 1, maxLength: 200, description: "A name, part of a name, or words from the labels." },
         limit: { type: "integer", minimum: 1, maximum: 50, default: 20 },
         gender: { ...text, enum: ["male", "female"] },
         language: { ...text, maxLength: 8, description: "Two-letter code." },
@@ -115,7 +115,7 @@ export const API_SPECS: Specs = {
 
   "GET /jobs": row("jobs", "list_jobs", list("JobSummary", "A page of jobs, newest first."), paged),
   "GET /jobs/{job_id}": row("jobs", "get_job", one("Job", "The job.")),
-  "DELETE /jobs/{job_id}": row("jobs", "delete_job", empty("Deleted now or earlier."), {
+  "DELETE /jobs/{job_id}": row("jobs", "delete_job", empty("The job is deleted; deleting it again succeeds, too."), {
     errors: ["INVALID_ARGUMENT", "ALREADY_IN_PROGRESS", "UNAVAILABLE"],
   }),
   "GET /jobs/{job_id}/status": row("jobs", "get_job_status", one("JobStatus", "The status."), {
@@ -153,7 +153,7 @@ export const API_SPECS: Specs = {
     request("CreateKeyRequest", false),
   ),
   "GET /keys": row("keys", "list_keys", list("ApiKey", "A page of keys, newest first."), {
-    query: { ...PAGE_QUERY, workspace_id: { ...text, description: "Your own workspace; any other is refused." } },
+    query: { ...PAGE_QUERY, workspace_id: { ...text, description: "Your own workspace; others are refused." } },
   }),
   "POST /keys/{key_id}/rotate": row("keys", "rotate_key", one("RotatedApiKey", "The new credential."), {
     ...request("RotateKeyRequest", false),

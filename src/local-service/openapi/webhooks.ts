@@ -126,11 +126,11 @@ function signed(brand: string, event: string) {
     named(
       "Id",
       { type: "string", pattern: "^(job|evt)_" },
-      "Id of the job or event; the same on every attempt and replay.",
+      "Id of the job or event; the same for every attempt and redelivery.",
     ),
-    named("Timestamp", digits, "Time of signing in Unix seconds; reject it if more than five minutes off."),
+    named("Timestamp", digits, "Time of signing in Unix seconds; reject requests that are more than five minutes off."),
     named("Event", exactly(event), "The kind of event."),
-    named("Redelivery", { type: "string", enum: ["true", "false"] }, "Whether a person requested this replay."),
+    named("Redelivery", { type: "string", enum: ["true", "false"] }, "Whether a person requested this redelivery."),
     named("Attempt", digits, "From 1; not signed."),
     named("Signature", hex(64), "Ed25519 over five lines: timestamp, id, event, redelivery, hex SHA-256 of the body."),
   ];

@@ -109,7 +109,7 @@ class Recording {
 
   serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const served = this.#serve(incoming, outgoing).catch((error: Error) => {
-      this.#say(`${incoming.method} could not be forwarded: ${this.#cleaner.text(error.message)}`);
+      this.#say(`A ${incoming.method} request could not be forwarded: ${this.#cleaner.text(error.message)}`);
       outgoing.destroy();
     });
     this.#open.add(served);
@@ -171,7 +171,7 @@ class Recording {
     if (!isWhole && answer.body.errored?.name === "AbortError") return null;
     const [body, said] = [sent.text(), came.text()];
     if (body === null || said === null) {
-      this.#say(`${method} ${this.#cleaner.text(path)}: not recorded because it exceeds ${MOST_BYTES} bytes.`);
+      this.#say(`${method} ${this.#cleaner.text(path)} was not recorded, because a body exceeds ${MOST_BYTES} bytes.`);
       return null;
     }
     const { statusCode: status } = answer;

@@ -1,6 +1,6 @@
 import { ShowrunnerError } from "../../core/kit/errors.ts";
 
-/** Thrown if requests cannot be recorded, for example if the folder cannot be used. */
+/** A recording's folder or port cannot be used. */
 export class RecordingError extends ShowrunnerError {
   readonly code = "RECORDING_UNUSABLE";
   /** A command to run next; null if the usual command for the error code fits. */

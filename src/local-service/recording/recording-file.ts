@@ -55,7 +55,7 @@ export class RecordingFile {
 
   static async #open(path: string, service: string, now: number): Promise<RecordingFile> {
     const found = await lstat(path).catch(() => null);
-    if (found !== null && !found.isFile()) throw new RecordingError(`${path} is not a regular file.`);
+    if (found !== null && !found.isFile()) throw new RecordingError(`${path} is not a file; use another folder.`);
     const flags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0);
     const file = await open(path, flags, 0o600);
     try {
@@ -81,7 +81,7 @@ export class RecordingFile {
     }
     const head = (parsed(first) ?? {}) as { recording?: unknown; service?: unknown; started_at?: string };
     if (head.recording !== RECORDING_VERSION)
-      throw new RecordingError(`${path} is not a recording of version ${RECORDING_VERSION}.`);
+      throw new RecordingError(`${path} is not a recording of version ${RECORDING_VERSION}; use another folder.`);
     if (head.service !== service) {
       throw new RecordingError(
         `${path} is a recording of ${String(head.service)}, not of ${service}; use another folder.`,
@@ -148,7 +148,7 @@ export class RecordingFile {
     const write = async () => {
       if (this.#failure !== null) throw this.#failure;
       if (this.#sizeBytes > MOST_BYTES)
-        throw new RecordingError(`The recording reached its limit of ${MOST_BYTES} bytes.`);
+        throw new RecordingError(`The recording reached its limit of ${MOST_BYTES} bytes; use another folder.`);
       await this.#file.appendFile(bytes);
     };
     const done = this.#writing.then(write);

@@ -5,7 +5,7 @@ import type { Reply, Task, TaskResults } from "./pool.ts";
 import { probeFile } from "./probe/probe-file.ts";
 
 const port = parentPort;
-if (port === null) throw new Error("this file is the entry of a worker thread; it cannot be run directly");
+if (port === null) throw new Error("this file must run as a worker thread; it cannot be run directly");
 
 const reply = (message: Reply) => port.postMessage(message);
 
@@ -56,7 +56,7 @@ async function make(request: RenderRequest, onProgress: Progress): Promise<Uint8
     case "sound":
       return (await import("./sound/render-speech.ts")).renderSound(request);
     case "voice":
-      throw new Error("a voice is not a file");
+      throw new Error("a voice profile cannot be rendered to a file");
     default:
       return kind satisfies never;
   }
@@ -64,7 +64,7 @@ async function make(request: RenderRequest, onProgress: Progress): Promise<Uint8
 
 async function cloneVoice({ media, input }: RenderRequest): Promise<RenderResult> {
   const file = media.audio?.[0];
-  if (file === undefined) throw inputError("audio", "a voice needs a sample");
+  if (file === undefined) throw inputError("audio", "a voice clone requires a speech sample");
   const [{ loadSound }, { profileOf }] = await Promise.all([
     import("./sound/decode.ts"),
     import("./sound/render-speech.ts"),

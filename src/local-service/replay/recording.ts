@@ -34,7 +34,7 @@ export function readRecording(folder: string): Recording {
   const tornLine = lines.pop() === "" ? null : lines.length + 1;
   const [first = "", ...rest] = lines;
   const known = recordingHead.safeParse(parsed(first));
-  if (!known.success) throw unusable(path, `its first line is not that of a version ${RECORDING_VERSION} recording`);
+  if (!known.success) throw unusable(path, `it is not a recording of version ${RECORDING_VERSION}`);
   if (rest.length > MOST_LINES) throw unusable(path, `it has more than ${MOST_LINES} lines`);
   const answers: RecordedAnswer[] = [];
   const assets = new Map<string, RecordedAsset>();
@@ -48,7 +48,7 @@ export function readRecording(folder: string): Recording {
     const read = recordedAnswer.safeParse(value);
     if (!read.success) {
       const [issue] = read.error.issues;
-      throw unusable(path, `line ${index + 2} is not an answer: ${issue?.path.join(".") || "line"}: ${issue?.message}`);
+      throw unusable(path, `line ${index + 2} is invalid: ${issue?.path.join(".") || "line"}: ${issue?.message}`);
     }
     answers.push(read.data);
   }

@@ -73,13 +73,13 @@ async function copyChecked(from: string, to: string, { sha256, size_bytes }: Rec
   const fd = openPlainFile(from);
   if (fstatSync(fd).size !== size_bytes) {
     closeSync(fd);
-    throw new Error(`the size of ${from} differs from the recorded one`);
+    throw new Error(`the size of ${from} differs from the recorded size`);
   }
   const hash = createHash("sha256");
   const bytes = createReadStream("", { fd });
   bytes.on("data", (chunk) => hash.update(chunk));
   await pipeline(bytes, createWriteStream(to, { mode: 0o600 }));
-  if (hash.digest("hex") !== sha256) throw new Error(`the bytes of ${from} differ from the recorded ones`);
+  if (hash.digest("hex") !== sha256) throw new Error(`the bytes of ${from} differ from the recorded bytes`);
 }
 
 function placeholderOf(output: Readonly<Record<string, unknown>>, mark: string): Placeholder {

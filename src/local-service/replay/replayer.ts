@@ -122,7 +122,7 @@ class Replayer {
     const key = given === null ? null : `${call.principal.workspaceId}\n${given}`;
     const known = key === null ? undefined : this.#keys.get(key);
     if (known !== undefined && known.model !== model) {
-      throw refuse("ALREADY_EXISTS", `This idempotency key was used with the model ${known.model}.`, {
+      throw refuse("ALREADY_EXISTS", `This idempotency key was used with the model ${known.model}; use another.`, {
         param: "idempotency_key",
       });
     }

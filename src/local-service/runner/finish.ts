@@ -10,7 +10,7 @@ import type { Rendered } from "./render-job.ts";
 /** The error of a job that failed for a reason other than its input, and may be retried. */
 export const WORK_FAILED: ErrorBody = {
   code: "INTERNAL",
-  message: "The model could not finish this job; it was refunded.",
+  message: "The model could not finish this job; its cost was refunded.",
   retryable: true,
   retry_after: 1,
 };

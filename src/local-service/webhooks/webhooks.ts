@@ -51,7 +51,7 @@ function createDispatcher(ports: ServiceParts, tables: WebhookTables, signer: We
   function messageOf(delivery: DeliveryRow): Message {
     const job = store.jobs.bySeq(delivery.jobSeq);
     const payload = delivery.payload ?? (job && JSON.stringify(views.result(job, "payload")));
-    if (payload === undefined || delivery.event === null) throw new Error(`delivery ${delivery.seq} has no ended job`);
+    if (payload === undefined || delivery.event === null) throw new Error(`delivery ${delivery.seq} has no event`);
     const body = Buffer.from(payload);
     const { jobId: id, event, attempts: attempt, redeliveryCount } = delivery;
     const announcement = { id, event, attempt, redelivery: redeliveryCount > 0, signedAt: clock.now() };

@@ -46,7 +46,7 @@ describe("the pool of render workers", () => {
     const waiting = pool.run({ type: "probe", path: path("words.txt") });
     const message = "rendering was stopped: it took longer than 1000 ms";
     await expect(slow).rejects.toMatchObject({ code: "RENDER_ABORTED", message });
-    expect(await waiting).toMatchObject({ ok: false, reason: expect.stringMatching(/media format/) });
+    expect(await waiting).toMatchObject({ ok: false, reason: expect.stringMatching(/accepted format/) });
     await pool.close();
   });
 

@@ -28,7 +28,7 @@ export const speech = builtIn({
     text: visibleText(5000, "The text to speak."),
     voice_id: {
       type: "string",
-      description: "A voice_id of GET /models/speech-1/voices, or outputs[].voice_id of a voice clone.",
+      description: "A voice_id from GET /models/speech-1/voices, or outputs[].voice_id of a voice-clone job.",
     },
     speed: { type: "number", minimum: 0.7, maximum: 1.2, default: 1 },
     stability: { type: "number", minimum: 0, maximum: 1 },
@@ -133,7 +133,7 @@ export const avatar = builtIn({
       type: "integer",
       minimum: 1000,
       maximum: 120_000,
-      description: "Duration of the video. Default: that of the audio.",
+      description: "Duration of the video. Default: the duration of the audio.",
     },
   }),
   kind: "avatar",

@@ -70,7 +70,7 @@ function model(
 
 const CHANGED_VOICE = {
   "audio!": sound(),
-  "voice_id!": { type: "string", description: "A voice_id of GET /models/{model}/voices, or of a voice clone." },
+  "voice_id!": { type: "string", description: "A voice_id from GET /models/{model}/voices, or of a voice-clone job." },
 };
 const LIKE_THE_PICTURE = {
   ...one,
@@ -111,7 +111,7 @@ const INVENTS = "Upscales videos and adds detail.";
 const KEEPS = "Upscales videos faithfully.";
 
 export const PUBLISHED_MODELS: readonly ModelDefinition[] = [
-  model("elevenlabs-sound-effects", "audio", SOUND, "Generates a sound effect from a text.", {
+  model("elevenlabs-sound-effects", "audio", SOUND, "Generates a sound effect from text.", {
     "text!": words(),
     "duration_ms!": { type: "integer", minimum: 500, maximum: 30_000 },
     prompt_influence: { type: "number", minimum: 0, maximum: 1, default: 0.3 },

@@ -62,7 +62,7 @@ function readInTime<T>(work: () => T): T {
   try {
     return withinTime(MAX_READ_MS, work);
   } catch (error) {
-    if (error instanceof TookTooLong) throw invalid([problem("messages", "take too long to read", "complexity")]);
+    if (error instanceof TookTooLong) throw invalid([problem("messages", "take too long to analyze", "complexity")]);
     throw error;
   }
 }
@@ -120,5 +120,5 @@ export function toolCalled({ tools, toolChoice, messages }: ChatRequest): ChatTo
 export function argumentsOf(request: ChatRequest, { name, parameters }: ChatTool): string {
   const answer = jsonAnswer({ type: "object", ...parameters }, portsOf(request, null).ports);
   if (answer.is === "value") return JSON.stringify(answer.value);
-  throw invalid([problem("tools", `has ${name} with unusable parameters: ${answer.reason}`, "schema")]);
+  throw invalid([problem("tools", `has a tool ${name} with unusable parameters: ${answer.reason}`, "schema")]);
 }

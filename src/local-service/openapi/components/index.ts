@@ -81,7 +81,7 @@ export const catalogComponents = {
 /** The estimate's schema depends on how the service represents an unknown cost. */
 export function estimateComponent(unquotable: UnquotableCost): JsonSchema {
   if (unquotable === "refuse") return object({ model: text, cost: dollars, currency: usd });
-  const description = `If \`quotable\` is false, the inputs must be measured first, and this is ${WHEN_UNQUOTABLE[unquotable]}.`;
+  const description = `While the cost is unknown, \`quotable\` is false, and this is ${WHEN_UNQUOTABLE[unquotable]}.`;
   const cost = { ...(unquotable === "null" ? orNull(dollars) : dollars), description };
   const unquoted = { quotable: exactly(false), reason: text };
   return unquotable === "omit"
@@ -174,7 +174,7 @@ export const accountComponents = {
   ),
   Transaction: object({
     id: text,
-    kind: { ...text, description: "purchase, grant, usage, refund, adjustment, other; more may be added." },
+    kind: { ...text, description: "purchase, grant, usage, refund, adjustment or other; more kinds may be added." },
     amount: { ...orNull(dollars), description: "US dollars; negative for a charge." },
     currency: orNull(usd),
     created_at: instant,
@@ -221,7 +221,7 @@ export const accountComponents = {
 };
 
 const finish = oneOf("stop", "length", "tool_calls");
-const head = { id: { ...id("job"), description: "Also the job's id." }, created: whole, model: text };
+const head = { id: { ...id("job"), description: "The id of the job." }, created: whole, model: text };
 
 const called = (...required: readonly ("id" | "type")[]) => {
   const fields = { id: text, type: exactly("function") };
@@ -275,7 +275,7 @@ export const chatComponents = {
   ChatCompletionError: object({ error: refTo("ErrorObject") }),
   ModelResponse: open(
     object({
-      id: { ...id("job"), description: "Also the job's id." },
+      id: { ...id("job"), description: "The id of the job." },
       object: exactly("response"),
       created_at: whole,
       model: text,

@@ -63,7 +63,7 @@ export async function sniff({ head }: FileEnds): Promise<Format> {
   // The sniffer reads a PNG's chunks to detect animation, and fails on damaged ones.
   const isPng = head.toString("latin1", 0, 8) === "\x89PNG\r\n\x1a\n";
   const type = isPng ? "image/png" : (await fileTypeFromBuffer(head.subarray(0, 4096)).catch(() => undefined))?.mime;
-  if (type === undefined) throw new Error(`the bytes are not a known media format (${ACCEPTED})`);
+  if (type === undefined) throw new Error(`the file is not in an accepted format (${ACCEPTED})`);
   const known = FORMATS.get(type);
   if (known) return known;
   throw new Error(`${type} is not supported (${ACCEPTED})`);
@@ -91,7 +91,7 @@ export function missingEnd({ sizeBytes, head, tail }: FileEnds, { contentType }:
       return end === page.length ? null : CUT;
     }
     case "video/webm":
-      return hasKnownParts(head) ? null : "it contains an unknown part";
+      return hasKnownParts(head) ? null : "it contains an unknown element";
     default:
       return null;
   }

@@ -73,7 +73,7 @@ async function measureTracks(path: string, { kind, contentType }: Format): Promi
   }
   const { displayWidth: width, displayHeight: height } = video;
   if (Math.max(width, height) > MAX_SIDE) {
-    throw new Error(`${width} × ${height} is too large (at most ${MAX_SIDE} a side)`);
+    throw new Error(`${width} × ${height} is too large (at most ${MAX_SIDE} pixels per side)`);
   }
   const type = kind === "video" ? contentType : "video/mp4";
   return { kind: "video", contentType: type, width, height, durationMs, fps: await frameRateOf(video) };

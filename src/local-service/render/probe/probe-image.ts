@@ -37,9 +37,9 @@ export async function measureImage(file: FileEnds, format: Format): Promise<Size
 
 async function decodeFile({ path, sizeBytes, head }: FileEnds, { contentType }: Format): Promise<Image> {
   const size = announcedSize(head);
-  if (size === null || size.width * size.height === 0) throw new Error("its header has no size");
+  if (size === null || size.width * size.height === 0) throw new Error("its header does not state its size");
   if (Math.max(size.width, size.height) > MAX_SIDE || size.width * size.height > MAX_PIXELS) {
-    const limits = `at most ${MAX_SIDE} a side and ${MAX_PIXELS} pixels`;
+    const limits = `at most ${MAX_SIDE} pixels per side and ${MAX_PIXELS} in total`;
     throw new Error(`${size.width} × ${size.height} is too large (${limits})`);
   }
   if (sizeBytes > MAX_BYTES) throw new Error(`an image can have at most ${MAX_BYTES} bytes`);
@@ -56,7 +56,7 @@ function assertChecksums(bytes: Buffer): void {
     const end = at + 8 + bytes.readUInt32BE(at);
     if (end + 4 > bytes.length) break;
     const chunk = bytes.subarray(at + 4, end);
-    if (crc32(chunk) !== bytes.readUInt32BE(end)) throw new Error("a checksum does not match its bytes");
+    if (crc32(chunk) !== bytes.readUInt32BE(end)) throw new Error("a checksum does not match the data");
     if (chunk.toString("latin1", 0, 4) === "IEND") return;
     at = end + 4;
   }

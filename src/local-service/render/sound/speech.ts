@@ -97,10 +97,10 @@ export interface SpeechOptions {
 
 /** Speaks the text sentence by sentence, at the voice's pitch and loudness. */
 export async function speak(text: string, options: SpeechOptions): Promise<Sound> {
-  if (text.length > MAX_CHARACTERS) throw inputError("text", `longer than ${MAX_CHARACTERS} characters`);
+  if (text.length > MAX_CHARACTERS) throw inputError("text", `is longer than ${MAX_CHARACTERS} characters`);
   const sentences = sentencesOf(text);
   const spoken = await sayAll(sentences, options);
-  if (spoken === null) throw inputError("text", "contains nothing that an English voice can say");
+  if (spoken === null) throw inputError("text", "contains nothing that an English voice can speak");
   const pitched = moveToPitch(spoken, options.voice.pitchHz);
   const { rate, channels } = toRate({ rate: spoken.rate, channels: [pitched] }, OUTPUT_RATE);
   return { rate, channels: [atLoudness(channels[0], rate, options.voice.loudnessDb ?? DEFAULT_LOUDNESS_DB)] };

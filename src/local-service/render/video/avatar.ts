@@ -57,13 +57,13 @@ export async function renderAvatar(
   const { input, media } = request;
   const field = media.start_image?.[0] ? "start_image" : "images";
   const file = media[field]?.[0];
-  if (file === undefined) throw inputError("start_image", "an avatar needs a face");
+  if (file === undefined) throw inputError("start_image", "an avatar requires a picture of a face");
   const sound = await soundOf(request);
   const durationMs =
     typeof input.duration_ms === "number" && input.duration_ms > 0
       ? input.duration_ms
       : Math.round("packets" in sound ? sound.durationMs : durationMsOf(sound));
-  if (durationMs > MAX_MS) throw inputError("audio", `longer than ${MAX_MS / 1000} seconds`);
+  if (durationMs > MAX_MS) throw inputError("audio", `is longer than ${MAX_MS / 1000} seconds`);
   const size = videoSize(input, file);
   const talk = createTalker(await loadPicture(file, field), size, String(input.prompt ?? ""), durationMs / 1000);
   const frames = Math.max(1, Math.ceil((durationMs * FPS) / 1000 - 1e-6));
@@ -92,7 +92,7 @@ async function soundOf({ media }: RenderRequest): Promise<Sound | CodedSound> {
   const sounds: Sound[] = [];
   for (const { field, file } of files) sounds.push(await loadSound(file, field));
   const [first, ...rest] = sounds;
-  if (first === undefined) throw inputError("audio", "an avatar needs audio");
+  if (first === undefined) throw inputError("audio", "an avatar requires audio");
   return joinSounds(first, rest);
 }
 

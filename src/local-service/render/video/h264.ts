@@ -39,7 +39,7 @@ export async function encodePictures(
 
   async function reply(): Promise<Uint8Array | null> {
     const { value, done } = await replies.next();
-    if (done) throw new Error("the encoder's thread has ended");
+    if (done) throw new Error("the video encoder stopped unexpectedly");
     answered += 1;
     return value[0];
   }
@@ -68,7 +68,7 @@ async function readPictures(file: Uint8Array, size: Size): Promise<EncodedPictur
   using input = new Input({ source: new BufferSource(file), formats: [MP4] });
   const track = await input.getPrimaryVideoTrack();
   const found = await track?.getDecoderConfig();
-  if (!track || !found) throw new Error("the encoder produced no frames");
+  if (!track || !found) throw new Error("the video encoder produced no frames");
   const packets = await packetsOf(track);
   const frames = packets.map(({ data: bytes }) => {
     return { bytes, isKey: nalUnits(bytes).units.some((unit) => ((unit[0] ?? 0) & 31) === KEY_PICTURE) };

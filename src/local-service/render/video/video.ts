@@ -70,7 +70,7 @@ function durationOf(input: Readonly<Record<string, unknown>>): number {
   const requested = shotsMs ?? input.duration_ms;
   if (requested === undefined || requested === null) return DEFAULT_MS;
   if (typeof requested !== "number" || !(requested > 0) || requested > MAX_MS)
-    throw inputError(shotsMs === null ? "duration_ms" : "multi_prompt", `must be between 1 and ${MAX_MS}`);
+    throw inputError(shotsMs === null ? "duration_ms" : "multi_prompt", `must be between 1 and ${MAX_MS} ms`);
   return requested;
 }
 
@@ -88,7 +88,7 @@ async function enlargeVideo(
 ): Promise<Uint8Array> {
   using input = openInput(file.path);
   const track = await input.getPrimaryVideoTrack();
-  if (!track) throw inputError(FIELD, "it has no frames");
+  if (!track) throw inputError(FIELD, "the video has no frames");
   const { packetCount } = await track.computePacketStats();
   const fps = await frameRateOf(track);
   const to = enlarged(track, typeof scale === "number" ? scale : 2);
@@ -98,7 +98,7 @@ async function enlargeVideo(
     for await (const { data } of new EncodedPacketSink(track!).packets()) {
       const rgba = paint(data);
       count += 1;
-      if (rgba === null) throw inputError(FIELD, `its frame ${count} cannot be decoded`);
+      if (rgba === null) throw inputError(FIELD, `frame ${count} of the video cannot be decoded`);
       yield rgba;
     }
   }
