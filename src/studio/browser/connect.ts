@@ -51,7 +51,7 @@ export interface Runs {
   list(query?: { readonly pipeline?: string; readonly limit?: number }): Promise<readonly RunLine[]>;
 }
 
-/** What is stored about a start: the run's id or, until that is known, the request, so that it can be sent again. */
+/** Stored for each start: the run's id or, until the id is known, the request, so that it can be sent again. */
 type Kept = { readonly id: string } | { readonly pipeline: string; readonly body: string };
 
 /** Returns a client for the handler at an address such as `/api/films`. */
@@ -128,7 +128,7 @@ export function connect(url: string, { headers = {}, storage = ownStorage() }: C
   };
 }
 
-/** Returns JSON; for an input with files, a form with a part for each file, named by its place in the input. */
+/** Returns JSON or, if the input contains files, a form with one part per file, named after the file's field. */
 function bodyOf({ input, ...rest }: { readonly input: unknown; readonly [name: string]: unknown }): string | FormData {
   const files: [string, Blob][] = [];
   const plain = (value: unknown, path: string): unknown => {

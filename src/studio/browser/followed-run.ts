@@ -1,7 +1,7 @@
 import type { EventView, ProgressView, QuoteView, RunView } from "./wire.ts";
 
 export interface Link {
-  /** Without a trailing slash. */
+  /** Base URL of the handler, without a trailing slash. */
   readonly base: string;
   send(path: string, init?: RequestInit): Promise<Response>;
 }
@@ -9,14 +9,14 @@ export interface Link {
 /** Thrown if the server refuses a request. */
 export class RequestError extends Error {
   readonly status: number;
-  /** For example, `OVER_BUDGET`. */
+  /** Error code, such as `OVER_BUDGET`. */
   readonly code: string;
   /** The invalid field, if there is one. */
   readonly field: string | null;
   /** Identifies the entry in the server's log; null if there is none. */
   readonly reference: string | null;
 
-  /** The quote to agree to first, if that is why a start was refused. */
+  /** The quote to agree to, if the start was refused because it needs agreement. */
   readonly quote: QuoteView | null;
 
   constructor(
@@ -76,7 +76,7 @@ export interface FollowedRun {
 }
 
 const FINAL: readonly string[] = ["succeeded", "partial", "failed", "cancelled"];
-/** Milliseconds of silence after which a connection counts as dead. The server sends something every 15 s. */
+/** A connection is treated as dead after this many milliseconds without data. The server sends some every 15 s. */
 const SILENT_MS = 40_000;
 const MOST_WAIT_MS = 15_000;
 
@@ -206,7 +206,7 @@ export function placed<T = RunView>(base: string, value: unknown): T {
   return Object.fromEntries(entries) as T;
 }
 
-/** The page as a source of events; outside a browser, these methods do not exist. */
+/** The page's global object, to listen for its events. Outside a browser, these methods do not exist. */
 const page = globalThis as Partial<Pick<EventTarget, "addEventListener" | "removeEventListener">>;
 
 /** Waits for `ms` milliseconds, or until the network is back. */

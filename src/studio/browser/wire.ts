@@ -6,7 +6,7 @@ export interface MediaView {
   readonly url: string;
   readonly kind: "image" | "video" | "audio" | "other";
   readonly contentType: string;
-  /** Name under which the pipeline returns the file; null if there is none. */
+  /** Name under which the pipeline returns the file; null if the pipeline does not return it. */
   readonly name: string | null;
   readonly width: number | null;
   readonly height: number | null;
@@ -94,10 +94,10 @@ export interface QuoteView {
   readonly maximumUsd: string;
   /** Epoch milliseconds. */
   readonly expiresAt: number;
-  /** Steps that have no price yet: the run pauses before each of them and asks. */
+  /** Steps that have no price yet: the run pauses before each of them, and asks for agreement to the price. */
   readonly openSteps: readonly string[];
   readonly usd: {
-    readonly min: string /** Null: open-ended. */;
+    readonly min: string /** Null if there is no upper limit. */;
     readonly max: string | null;
     readonly expected: string;
   };

@@ -3,23 +3,26 @@ import { checkTags, formatUsd, InvalidOptionError, parseUsd, type RunRow } from 
 import { leftOfBudget, notFound, Refusal } from "../served/index.ts";
 import type { Call, Caller, Context } from "./options.ts";
 
-/** The tag for the endpoint at which a run was started. */
+/** Key of the tag that names the endpoint at which a run was started. */
 export const ENDPOINT = "endpoint";
 export const ENDPOINT_NAME = /^[A-Za-z0-9][\w.-]{0,59}$/;
 
-/** Checks what `authorize` returned, because a caller without tags would own every run. @throws InvalidOptionError */
+/** Checks the caller from `authorize`, because a caller without tags would own every run. @throws InvalidOptionError */
 export function checkedCaller({ tags, budget, ...rest }: Caller): Caller {
   const checked = checkTags(tags, "tags");
   const keys = Object.keys(checked);
   if (keys.length === 0) throw new InvalidOptionError("tags", "authorize must return at least one tag for a caller.");
   if (keys.includes(ENDPOINT)) throw new InvalidOptionError("tags", `the tag ${ENDPOINT} is reserved for the handler.`);
   if (budget !== undefined && parseUsd(budget) === null) {
-    throw new InvalidOptionError("budget", `authorize returned ${JSON.stringify(budget)}; use "5" or "0.25".`);
+    throw new InvalidOptionError(
+      "budget",
+      `authorize returned ${JSON.stringify(budget)}; use a decimal amount, such as "5" or "0.25".`,
+    );
   }
   return { ...rest, tags, ...(budget !== undefined && { budget }) };
 }
 
-/** The tag of the runs that share the caller's budget. */
+/** Returns the tag of the runs that share the caller's budget, as `key=value`. */
 export function budgetTag({ tags }: Caller): string {
   const [[key, value]] = Object.entries(tags) as [[string, string]];
   return `${key}=${value}`;
@@ -32,11 +35,11 @@ export async function leftMicros({ show }: Context, caller: Caller): Promise<num
 }
 
 export function overBudget(expectedMicros: number, left: number): Refusal {
-  const message = `This is expected to cost ${formatUsd(expectedMicros)} dollars, but only ${formatUsd(left)} dollars of your budget are left; ask for less, or for a larger budget.`;
+  const message = `This run is expected to cost ${formatUsd(expectedMicros)} dollars, but only ${formatUsd(left)} dollars of your budget are left; ask for less, or for a larger budget.`;
   return new Refusal(402, "OVER_BUDGET", message);
 }
 
-/** Derives a run's id. A caller's key gives the same id in every process, and never that of another caller's run. */
+/** Derives a run's id from its caller and key: the same id in every process, and a different id for each caller. */
 export function runIdOf(caller: Caller, key: string): string {
   return `run-${hash("sha256", JSON.stringify([ownerTags(caller), key])).slice(0, 32)}`;
 }

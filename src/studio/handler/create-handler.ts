@@ -123,7 +123,12 @@ async function answer(context: Context, routes: readonly Route[], request: Reque
   if (file !== null) return sendMedia(context, request, file);
   const given = await context.options.authorize(request);
   if (given instanceof Response) return given;
-  if (given === null) throw new Refusal(401, "UNAUTHORIZED", "Authenticate as this server requires.");
+  if (given === null)
+    throw new Refusal(
+      401,
+      "UNAUTHORIZED",
+      "The request has no valid credentials. Sign in to this server and try again.",
+    );
   const caller = callerOf(context, given);
   const { route, params } = routeOf(routes, { method, path });
   const answered = await readingFor(`caller ${budgetTag(caller)}`, () =>
@@ -154,7 +159,7 @@ async function withShare<T>(
   }
 }
 
-/** Checks what `authorize` returned. Its mistakes are the operator's; each kind is logged once. @throws Refusal 500 */
+/** Checks the caller that `authorize` returned. Each kind of mistake in it is logged once. @throws Refusal 500 */
 function callerOf({ report, mistakes }: Context, given: Caller): Caller {
   try {
     return checkedCaller(given);
@@ -175,7 +180,7 @@ class AuthorizeError extends Error {
   }
 }
 
-/** Continues runs that an earlier process left under way, or whose decision was made while no process drove them. */
+/** Continues runs that an earlier process left unfinished, or that were decided on while no process drove them. */
 async function resumeDue(context: Context): Promise<readonly string[]> {
   const due = (await context.show.due()).filter(({ tags }) => context.endpoints.has(tags[ENDPOINT] ?? ""));
   for (const { runId } of due) await continueRun(context, runId);

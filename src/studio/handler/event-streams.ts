@@ -112,7 +112,7 @@ export class EventStreams {
   }
 }
 
-/** Returns the number of the last event that the reader has; 0 without one, or if this run cannot have that number. */
+/** Returns the number of the last event that the reader received; 0 if there is none, or the run has not reached it. */
 function seenBefore(request: Request, { lastSeq }: RunRow): number {
   const text = request.headers.get("Last-Event-ID") ?? new URL(request.url).searchParams.get("after") ?? "";
   const seq = /^\d{1,15}$/.test(text) ? Number(text) : 0;

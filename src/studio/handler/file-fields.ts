@@ -15,7 +15,7 @@ interface Schema {
   readonly showrunnerFile?: string;
 }
 
-/** Inputs nested more deeply are not searched; their schema refuses them first. */
+/** Maximum nesting that is searched for files. Deeper inputs have already been refused. */
 const MOST_LEVELS = 40;
 
 export function inputSchema(input: z.ZodType): { readonly [keyword: string]: unknown } {
@@ -47,7 +47,7 @@ export async function withFiles(
   return map(value, [root], "", 0);
 }
 
-/** Returns these schemas and all that they can stand for, each once. Recursive unions would multiply otherwise. */
+/** Returns the schemas and all their references and alternatives. Each is listed once: a union may contain itself. */
 function expanded(root: Schema, nodes: readonly Schema[]): readonly Schema[] {
   const all = new Set(nodes);
   // Iterating over a set also visits nodes that are added in the meantime.

@@ -19,7 +19,7 @@ const mediaShape = z
   .describe("An output file of the run");
 const lineShape = z.object({
   id: z.string(),
-  seq: z.int().describe("Number of its newest event"),
+  seq: z.int().describe("Number of the run's newest event"),
   pipeline: z.string(),
   title: z.string(),
   status: z.enum(["planned", "running", "paused", "interrupted", "succeeded", "partial", "failed", "cancelled"]),
@@ -55,8 +55,8 @@ const quoteShape = z.object({
   id: z.string().describe("Pass it as `quote` to start one run"),
   maximumUsd: usd.describe("Maximum cost of a run started with this quote, excluding `openSteps`"),
   expiresAt: z.int().describe("Epoch milliseconds"),
-  openSteps: z.array(z.string()).describe("Steps with no price yet: the run pauses there and asks"),
-  usd: z.object({ min: usd, max: usd.nullable().describe("null: open-ended"), expected: usd }),
+  openSteps: z.array(z.string()).describe("Steps that have no price yet: the run pauses before each of them, and asks"),
+  usd: z.object({ min: usd, max: usd.nullable().describe("null if there is no upper limit"), expected: usd }),
   leftUsd: usd.nullable().describe("Your remaining budget"),
   expectedMs: z.number().nullable(),
   stepCount: z.int(),
@@ -70,7 +70,7 @@ const errorShape = z.object({
     problems: z
       .array(z.object({ field: z.string().nullable(), step: z.string().nullable(), message: z.string() }))
       .optional(),
-    quote: quoteShape.optional().describe("The quote to agree to first"),
+    quote: quoteShape.optional().describe("The quote to agree to before a start"),
   }),
 });
 const decisionShape = z.object({
@@ -121,7 +121,7 @@ function pathsOf(name: string, { pipeline }: Endpoint): Schema {
     quote: { type: "string", description: "Id of the quote agreed to; required for a new run" },
     agree: {
       type: "string",
-      description: "New maximum cost of an existing run; also accepts the prices it paused for",
+      description: "New maximum cost of an existing run; also accepts the prices that paused the run",
     },
     budget: { type: "string" },
     title: { type: "string", maxLength: 120 },
@@ -208,7 +208,7 @@ function plain(schema: z.ZodType): Schema {
   return rest;
 }
 
-/** Rewrites a schema's references for its place in the document. A file becomes a URL or a form part. */
+/** Returns an input's schema with references that fit the document. A file becomes a URL or a form part. */
 function bundled(name: string, input: z.ZodType): Schema {
   const { $schema: _, ...rest } = inputSchema(input);
   const text = JSON.stringify(rest).replaceAll('"$ref":"#', `"$ref":"#/components/schemas/${inputName(name)}`);

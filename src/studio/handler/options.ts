@@ -20,12 +20,12 @@ export interface Endpoint {
 export interface Caller {
   /**
    * Labels for the caller's runs, such as `{ customer: "acme" }`. The caller sees and controls only runs that have all
-   * of them. One to seven labels are required.
+   * of these labels. One to seven labels are required.
    */
   readonly tags: { readonly [key: string]: string };
   /**
-   * Maximum total cost of all runs with the first of `tags`, over all time, in US dollars as a decimal string. The
-   * transaction that reserves money for a submit enforces it. Default: each start sets its own budget.
+   * Maximum total cost of all runs with the first of `tags`, over all time, in US dollars as a decimal string. It is
+   * enforced by the transaction that reserves the money for each job. Default: each start sets its own budget.
    */
   readonly budget?: string | undefined;
   /** Whether the caller can make decisions in runs. Default true. */
@@ -38,7 +38,7 @@ export interface Caller {
 export interface HandlerOptions {
   /** Pipelines by their names in URLs, such as `film`. If a pipeline's input changes, add `film-v2` beside `film`. */
   readonly pipelines: { readonly [name: string]: Pipeline | Endpoint };
-  /** Returns the caller; null is answered with 401, a `Response` sent unchanged. Not called for media (signed URLs). */
+  /** Returns the caller, null for status 401, or a `Response` to send. Not called for media, which have signed URLs. */
   readonly authorize: (request: Request) => Caller | Response | null | Promise<Caller | Response | null>;
   /** Path where the handler is mounted, such as `/api/films`. Default: the root. */
   readonly prefix?: string | undefined;
@@ -66,9 +66,9 @@ export interface HandlerOptions {
   /** Engine that drives the runs, such as the pg-boss engine. Default: this process drives them. */
   readonly engine?: { wake(runId: string): Promise<void> } | undefined;
   /**
-   * Called with errors that callers do not see: those of the service, of this machine and of code, except
-   * `CallerError`. Callers can quote `reference`. Default: errors are written to stderr. A run's failures are in the
-   * journal, under the run's id.
+   * Called with errors that callers do not see: errors of the service, of this machine and of your code, except
+   * `CallerError`. Callers can quote `reference`. Default: errors are written to stderr. A run's failures are not
+   * reported here; the journal contains them, under the run's id.
    */
   readonly onDefect?: ((error: unknown, reference: string) => void) | undefined;
 }
@@ -76,7 +76,7 @@ export interface HandlerOptions {
 /** Answers every request below its prefix. Works with Hono, Next, Bun, Deno, or any server that uses `Request`. */
 export interface Handler {
   (request: Request): Promise<Response>;
-  /** Continues runs of these pipelines that an earlier process left, and returns their ids. Call it once at startup. */
+  /** Continues runs that an earlier process left unfinished, and returns their ids. Call it once at startup. */
   resumeDue(): Promise<readonly string[]>;
   /** Ends open streams, so that the server can close. */
   close(): void;
@@ -89,9 +89,9 @@ export interface Context {
   readonly prefix: string;
   readonly secret: string;
   readonly sent: SentFiles;
-  /** Bytes that unanswered requests keep in memory. */
+  /** Limits the bytes that unanswered requests keep in memory. */
   readonly memory: Shares;
-  /** Quotes issued within a day. */
+  /** Limits the quotes issued within a day. */
   readonly quotes: Shares;
   readonly mostBytes: number;
   readonly report: Report;

@@ -28,7 +28,7 @@ interface FormReader {
   onFile(part: string, file: Readable, name: string): Promise<void>;
 }
 
-/** Reads a form as it arrives; files are never kept in memory. @throws Refusal 408, 413, 400, and what `onField` and `onFile` throw */
+/** Reads a form as it arrives; files are never kept in memory. @throws Refusal 408, 413, 400, and the errors of `onField` and `onFile` */
 export async function readForm(
   { request, hold }: Pick<Call, "request" | "hold">,
   { mostBytes, onPiece, onField, onFile }: FormReader,

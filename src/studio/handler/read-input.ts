@@ -17,7 +17,7 @@ const FETCH_MS = 60_000;
 const MOST_FILES = 100;
 const MOST_LEVELS = 40;
 
-/** A file from a form, saved on this machine. The name of its part says where it belongs in the input. */
+/** A file from a form, saved on this machine. The name of its form part is the field it belongs to. */
 class SentFile {
   readonly path: string;
   constructor(path: string) {
@@ -26,8 +26,8 @@ class SentFile {
 }
 
 /**
- * Reads the body of a quote or start, with its input as the pipeline expects it: sent files and files at URLs are saved
- * on this machine. Paths are refused, because callers must not name files on this machine. @throws Refusal
+ * Reads the body of a request for a quote or start. Saves files from the form and from URLs on this machine, and puts
+ * their paths into the input. Refuses other paths, because callers must not name files here. @throws Refusal
  */
 export async function readInput(call: Call, { pipeline }: Endpoint): Promise<ReadInput> {
   const isForm = isOfType(bodyOfRequest(call.request), "multipart/form-data");
@@ -132,7 +132,7 @@ function decodedName({ pathname }: URL): string {
 /** Matches text that starts like a path: absolute, home, parent folder, or a `file:` URL. */
 const PATH = /^(?:file:|[/\\]|~[/\\]|[A-Za-z]:[/\\]|\.{1,2}[/\\])/i;
 
-/** True for text that consists of a path. Each test takes linear time, because texts may be as long as a body. */
+/** True if the text could be used as a path. Each test takes linear time, because text may be as long as a body. */
 function isPath(value: string): boolean {
   const text = value.trim();
   if (text.includes("\0")) return true;
@@ -141,7 +141,7 @@ function isPath(value: string): boolean {
   return text.length >= 2 && !/\s/.test(text) && PATH.test(text);
 }
 
-/** Refuses anything that looks like a path on this machine: the pipeline's code could read what an input names. */
+/** Refuses anything that looks like a path on this machine, because the pipeline's code could read that file. */
 export function refusePaths(value: unknown, field: string, level = 0): void {
   if (level > MOST_LEVELS) throw badRequest("The input is nested too deeply.", field.split(".", 1)[0]!);
   if (typeof value === "string") {

@@ -7,13 +7,13 @@ import { runView } from "./run-view.ts";
 /** Maximum events kept as text. Readers that are further behind read the journal. */
 const MOST_FRAMES = 500;
 const READ_AT_ONCE = 500;
-/** How often to check progress and the driving process, in milliseconds; no events report their changes. */
+/** Interval in milliseconds for checking progress and the driving process, whose changes are not events. */
 const LOOK_MS = 1_000;
 /** Minimum time between two snapshots of a run: milliseconds per step, and an absolute minimum. */
 const VIEW_MS_PER_STEP = 5;
 const LEAST_VIEW_MS = 250;
 
-/** Readers need only the newest version. */
+/** A frame of which readers need only the newest version. */
 interface Latest {
   readonly frame: string;
   readonly version: number;
@@ -70,7 +70,7 @@ export class RunFeed {
     return this.#progress;
   }
 
-  /** True once the run has ended and the last snapshot shows that. */
+  /** True once the run has ended and the last snapshot includes its end. */
   get isShownToEnd(): boolean {
     const { state } = this.#folded!;
     return isRunFinal(state.status) && this.#shownSeq === state.seq;

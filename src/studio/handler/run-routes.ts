@@ -104,7 +104,7 @@ export async function continueRun(context: Context, runId: string, budget?: stri
   }
 }
 
-/** Drives the run in the background. Reports unexpected ends, but not that another process has the lease. */
+/** Drives the run in the background. Reports any error, except that another process is driving the run. */
 export function drive({ report }: Context, handle: { result(): Promise<unknown> }): void {
   handle.result().catch((error: unknown) => {
     if ((error as { readonly code?: unknown }).code !== "RUN_BUSY") reported(error, report);

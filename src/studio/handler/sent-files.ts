@@ -6,19 +6,19 @@ import { HOUR_MS } from "../../core/kit/duration.ts";
 import { discardUnnamed, isRunId, type Showrunner } from "../../internal.ts";
 import { keepFile, type Refusal, Shares } from "../served/index.ts";
 
-/** How often to look for expired files, and the age at which leftovers of a killed process are removed. */
+/** Interval between searches for expired files, and the age at which a killed process's leftovers are removed. */
 const SWEEP_MS = HOUR_MS;
 /** How long after a request the media store may still get copies of the request's files; `gc` spares young files. */
 const COPIES_MS = 2 * HOUR_MS;
 const RETRY_AFTER_S = 3600;
-/** Disk space counted per file in addition to its bytes: its folder, its last block, its marks. */
+/** Disk space counted per file in addition to its bytes: for its folder, its last block and its marks. */
 const FILE_BYTES = 12 * 1024;
 
 interface Parts {
-  /** The folder. Its layout is `OWNER/SHA256/NAME`, with marks beside the file that say what it is kept for. */
+  /** Contains each file as `OWNER/SHA256/NAME`. Marks, which are empty files beside it, record what uses the file. */
   readonly folder: string;
   readonly show: Pick<Showrunner, "journal" | "media">;
-  /** Limits for bytes that belong to no run. */
+  /** Limits on the bytes that belong to no run, per caller and in total. */
   readonly most: { readonly each: number; readonly all: number };
   readonly now: () => number;
 }
@@ -30,7 +30,7 @@ export interface SentBytes {
   tooLarge(): Refusal;
 }
 
-/** What a file is kept for: a request, a quote until it expires (in epoch milliseconds), or a run. */
+/** Why a file is kept: for a request, for a quote until it expires (in epoch milliseconds), or for a run. */
 type Use = { readonly request: string } | { readonly until: number } | { readonly run: string };
 
 /** Marks a file during removal, so that senders of the same file wait. Marks older than `REMOVAL_MS` are obsolete. */
@@ -48,15 +48,15 @@ interface Kept {
 }
 
 /**
- * Keeps the files that callers sent as long as their quote or run exists. Files of other requests are removed once the
- * request is answered. Copies in the media store are removed later. Bytes that belong to no run are limited per caller
- * and in total. Processes can share the folder: a user of a file marks it and then checks for a removal, and a remover
- * marks the removal and then checks for users.
+ * Keeps files from callers while their quote or run exists. Files of other requests are removed once the request is
+ * answered. Copies in the media store are removed later. Bytes that belong to no run are limited per caller and in
+ * total. Processes can share the folder. A process that uses a file marks it, and then checks for a removal. A process
+ * that removes a file marks the removal, and then checks for users.
  */
 export class SentFiles {
   readonly #parts: Parts;
   readonly #shares: Shares;
-  /** Counted bytes by owner and hash, as far as this process knows them. */
+  /** The bytes that this process has counted, by owner and hash. */
   readonly #sizes = new Map<string, Map<string, number>>();
   #counts: Promise<void> = Promise.resolve();
   #counted: Promise<void> | null = null;
@@ -124,7 +124,7 @@ export class SentFiles {
     }
   }
 
-  /** Removes the files of expired quotes and removed runs, their copies, and what killed processes left. */
+  /** Removes files of expired quotes and removed runs, the copies of these files, and leftovers of killed processes. */
   async sweep(): Promise<void> {
     const { show, now } = this.#parts;
     const gone: { readonly owner: string; readonly sha256: string }[] = [];
@@ -174,7 +174,7 @@ export class SentFiles {
     await this.#count(owner, sha256);
   }
 
-  /** Counts the bytes that an earlier process left, then sweeps regularly. */
+  /** Counts the bytes that are already in the folder, then sweeps regularly. */
   async #begin(): Promise<void> {
     for await (const { owner, sha256 } of this.#all()) await this.#count(owner, sha256);
     this.#timer = setInterval(() => void this.sweep().catch(() => {}), SWEEP_MS).unref();
@@ -214,7 +214,7 @@ export class SentFiles {
     return { isUsed, isCopied, runs, endedAt: isGone ? endedAt : null, sizeBytes: isGone ? endedBytes : sizeBytes };
   }
 
-  /** Counts a file's bytes again. Counts run one at a time, so that the last of them has seen every earlier change. */
+  /** Counts a file's bytes again. Counts run one at a time, so that the last count includes every earlier change. */
   #count(owner: string, sha256: string): Promise<void> {
     const counted = this.#counts.then(() => this.#countNow(owner, sha256));
     this.#counts = counted.catch(() => {});
@@ -273,7 +273,7 @@ export class RequestFiles {
     for (const path of this.#paths) await this.#files.mark(this.owner, shaOf(path), use);
   }
 
-  /** Of the files kept for a run, keeps only those in `named`. */
+  /** Keeps files for a run if their paths are in `named`; stops keeping this request's other files for the run. */
   async keepOnly(run: string, named: ReadonlySet<string>): Promise<void> {
     for (const path of this.#paths) {
       if (named.has(path)) await this.#files.mark(this.owner, shaOf(path), { run });
@@ -306,7 +306,7 @@ async function isLeft(removal: string): Promise<boolean> {
   return found !== null && Date.now() - found.mtimeMs > REMOVAL_MS;
 }
 
-/** Rethrows an error, unless it says that a folder was removed in the meantime. */
+/** Rethrows an error, except for `ENOENT`, which means that the folder was removed in the meantime. */
 function unlessMissing(error: NodeJS.ErrnoException): void {
   if (error.code !== "ENOENT") throw error;
 }
@@ -320,7 +320,7 @@ async function* passing(bytes: AsyncIterable<Uint8Array>, take: (sizeBytes: numb
   }
 }
 
-/** Returns the names in a folder; none if the folder is missing. */
+/** Returns the names in a folder; an empty list if the folder is missing. */
 async function namesIn(folder: string): Promise<readonly string[]> {
   return readdir(folder).catch(() => []);
 }

@@ -47,7 +47,7 @@ async function quoteView({ context, caller, files }: Call, quote: Quote): Promis
 
 const KEY = /^[\x21-\x7e]{1,200}$/;
 
-/** Starts a run or returns the one with the same key, and continues it if it is paused or interrupted. */
+/** Starts a run or, if a run with the same key exists, returns it, and continues it if it is paused or interrupted. */
 async function start(call: Call): Promise<Response> {
   const { context, caller, params, request, files } = call;
   const key = request.headers.get("Idempotency-Key") ?? "";
@@ -62,7 +62,7 @@ async function start(call: Call): Promise<Response> {
   const agreed = optionalText(body, "quote", 100);
   if (!isThere) await refuseOverBudget(call, quote);
   if (!isThere && agreed === undefined) {
-    const message = `quote: this costs at most ${quote.maximumUsd} dollars; nothing was started. Once that price is agreed to, start the run with the quote's id.`;
+    const message = `quote: this run costs at most ${quote.maximumUsd} dollars; nothing was started. To agree to this price, start the run with the quote's id.`;
     throw new QuoteFirst(428, "QUOTE_NEEDED", message, await quoteView(call, quote));
   }
   const how = {
@@ -83,7 +83,7 @@ async function start(call: Call): Promise<Response> {
     else await options.engine.wake((await show.start(endpoint.pipeline, input, how)).id);
   } catch (error) {
     if (!(error instanceof QuoteRefusedError)) throw error;
-    const message = `quote: ${inputChanges(error) ?? "it is no longer valid"}. Nothing was started; this costs at most ${quote.maximumUsd} dollars now.`;
+    const message = `quote: ${inputChanges(error) ?? "it is no longer valid"}. Nothing was started; the run now costs at most ${quote.maximumUsd} dollars.`;
     throw new QuoteFirst(409, error.code, message, await quoteView(call, quote));
   } finally {
     await keepNamed(call, id).catch((error: unknown) => reported(error, context.report));
@@ -92,7 +92,7 @@ async function start(call: Call): Promise<Response> {
   return Response.json(view, { status: isThere ? 200 : 201, headers: { Location: `${context.prefix}/runs/${id}` } });
 }
 
-/** Keeps only the files in the run's own input: an earlier start with this key may have failed, or had another input. */
+/** Keeps only the files in the run's stored input, because this start may have failed, or had another input. */
 async function keepNamed({ context, files }: Call, run: string): Promise<void> {
   if (files.paths.size === 0) return;
   const { journal } = context.show;
@@ -101,13 +101,13 @@ async function keepNamed({ context, files }: Call, run: string): Promise<void> {
   await files.keepOnly(run, new Set(named));
 }
 
-/** Refuses early. Parallel starts may all pass this check, but then the transaction that reserves the money refuses. */
+/** Refuses a start beyond the budget early. Parallel starts may all pass; reserving the money then refuses them. */
 async function refuseOverBudget({ context, caller }: Call, { expectedMicros }: Quote): Promise<void> {
   const left = await leftMicros(context, caller);
   if (left !== null && expectedMicros > left) throw overBudget(expectedMicros, left);
 }
 
-/** Returns the caller's budget, or else the run's, which the request or the agreed quote sets. @throws Refusal 400 */
+/** Returns the caller's budget or, without one, the budget in the request or the agreed quote. @throws Refusal 400 */
 function budgetOf({ caller }: Call, body: Readonly<Record<string, unknown>>, agreed: string | undefined) {
   const budget = optionalText(body, "budget", 20);
   if (caller.budget !== undefined) {

@@ -48,7 +48,7 @@ interface HttpRefusal {
   readonly message: string;
 }
 
-/** Refuses web pages: requests for another host name, or from another site. */
+/** Returns why a request is refused, such as a wrong token or another site's page; null if it is accepted. */
 function refusalOf(
   { method = "", headers, url }: IncomingMessage,
   hosts: readonly string[],
@@ -78,7 +78,7 @@ function refuse(response: ServerResponse, { status, message }: HttpRefusal): voi
   response.end(JSON.stringify({ jsonrpc: "2.0", error: { code: -32_000, message }, id: null }));
 }
 
-/** Serves each request on its own, so that nothing is kept for an agent that never returns. */
+/** Creates a server for each request, so that nothing is kept for an agent that never returns. */
 async function answer(session: AgentSession, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
   // One message per request, because messages in a list would run in parallel.
   const parsedBody = incoming.method === "POST" ? await readJson(bodyOfMessage(incoming), BOUNDS) : undefined;

@@ -3,10 +3,10 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ErrorCode, type JSONRPCErrorResponse, JSONRPCMessageSchema } from "@modelcontextprotocol/sdk/types.js";
 import { isRecord } from "../served/index.ts";
 
-/** A server that also answers messages which violate the protocol: the SDK drops those, so their senders would wait. */
+/** A server that also answers invalid messages. The SDK alone would drop them, and their senders would keep waiting. */
 export class AnsweringServer extends Server {
   override connect(transport: Transport): Promise<void> {
-    // A handler that is set before the protocol's is called first, with every message.
+    // The protocol calls a handler that was set before its own first, with every message.
     transport.onmessage = (message) => {
       const answer = malformed(message);
       if (answer !== null) transport.send(answer).catch(() => {});
@@ -15,15 +15,15 @@ export class AnsweringServer extends Server {
   }
 }
 
-/** Returns the answer to a malformed request; null for valid messages and those that expect no answer. */
+/** Returns the response to a malformed request; null for valid messages and for notifications. */
 function malformed(given: unknown): JSONRPCErrorResponse | null {
   if (JSONRPCMessageSchema.safeParse(given).success) return null;
   const id = idOf(given);
   if (id === undefined && isRecord(given) && typeof given["method"] === "string") return null;
-  return errorOf(ErrorCode.InvalidRequest, "This is not a valid JSON-RPC message for this protocol.", id);
+  return errorOf(ErrorCode.InvalidRequest, "This is not a valid MCP message.", id);
 }
 
-/** Returns the answer to a line that is not a message; null for messages and empty lines. */
+/** Returns the response to a line that is not a valid message; null for valid messages and empty lines. */
 export function malformedLine(line: string): JSONRPCErrorResponse | null {
   if (line.trim() === "") return null;
   try {

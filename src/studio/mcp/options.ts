@@ -25,11 +25,11 @@ export interface McpOptions {
   /** The only folder from which inputs may use files. */
   readonly filesDir: string;
   /**
-   * Shared budget of the runs that agents start during the life of this server, in micro-dollars; if null, they may
-   * start none. `show` enforces the budget as a cap on the tag of these runs, increased by `beforeMicros`.
+   * Shared budget of the runs that agents start during the life of this server, in micro-dollars; if null, agents
+   * cannot start runs. `show` enforces the budget, increased by `beforeMicros`, as a cap on the tag of these runs.
    */
   readonly budgetMicros: number | null;
-  /** What agent runs had cost before this server started. Default 0. */
+  /** Cost of all agent runs before this server started, in micro-dollars. Default 0. */
   readonly beforeMicros?: number | undefined;
   /** Maximum cost of one run, in micro-dollars; if null, its quote is the maximum. */
   readonly runBudgetMicros: number | null;
@@ -38,6 +38,6 @@ export interface McpOptions {
   readonly allowApprove: boolean;
   /** Whether the user of the agent's program may be asked for decisions, and to allow costs above the limit per run. */
   readonly mayAsk: boolean;
-  /** Writes a line to the person who started the server. */
+  /** Writes a line for the person who started the server. */
   readonly log: (text: string) => void;
 }

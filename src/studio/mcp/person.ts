@@ -20,12 +20,12 @@ type Fields = ElicitRequestFormParams["requestedSchema"]["properties"];
 const TIMEOUT_MS = 10 * 60_000;
 const LONGEST_MESSAGE = 2_000;
 
-/** Metadata that links a message to a task. */
+/** Returns metadata that links a message to a task. */
 export function ofTask(taskId: string) {
   return { [RELATED_TASK_META_KEY]: { taskId } };
 }
 
-/** Returns the user; null if the server's options do not allow questions, or the agent's program cannot ask them. */
+/** Returns the user; null if the options do not allow questions, or the agent's program cannot ask the user. */
 export function personAt(
   server: Server,
   how: {

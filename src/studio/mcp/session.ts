@@ -25,7 +25,7 @@ const POLL_MS = 250;
 const MOST_LISTED = 100;
 const FINAL: ReadonlySet<string> = new Set(["succeeded", "partial", "failed", "cancelled"]);
 
-/** Tag of every agent run; their shared budget is a cap on it. */
+/** Tag of every agent run. The agents' shared budget is enforced as a cap on this tag. */
 export const AGENT_TAG = "started-by=agent";
 const tags = { "started-by": "agent" };
 
@@ -62,8 +62,8 @@ export class AgentSession {
   }
 
   /**
-   * Starts a run, or continues the one with the same name and input. Returns as soon as it is under way.
-   * `allowedMicros`: a limit that a person allowed instead of the limit per run; `agreed`: the quote that someone
+   * Starts a run, or continues the run with the same name and input, and returns its id without waiting for its end.
+   * `allowedMicros`: a limit that a person allowed instead of the limit per run. `agreed`: the quote that a person
    * agreed to.
    */
   start(
@@ -111,7 +111,7 @@ export class AgentSession {
     this.#drive(runId, handle.result());
   }
 
-  /** Returns the run's open decisions, except those already made but not applied by any process yet. */
+  /** Returns the run's open decisions, without decisions that were made but that no process has applied yet. */
   async waiting(runId: string): Promise<readonly WaitingDecision[]> {
     await this.state(runId);
     const found = await this.options.show.waiting({ tags, search: runId });
@@ -123,14 +123,18 @@ export class AgentSession {
     return this.#inTurn(async () => {
       await this.refuseBeyondLimits(runId, decision);
       const isOpen = (await this.waiting(runId)).some((one) => one.step === step && one.since === since);
-      if (!isOpen) throw new ToolError(`${JSON.stringify(step)} is no longer open`, "`run_status` shows its state");
+      if (!isOpen)
+        throw new ToolError(
+          `Step ${JSON.stringify(step)} is no longer waiting for a decision`,
+          "`run_status` shows its state",
+        );
       const verdict = { approved: decision === "approve", note, value, pick: pick === undefined ? pick : pick - 1 };
       await decide(this.options.show, runId, step, verdict);
       await this.#resume(runId);
     });
   }
 
-  /** Checks that the costs caused by a decision stay within the limits that apply to a start. @throws ToolError */
+  /** Refuses a decision whose costs would exceed the limits for a start. @throws ToolError */
   async refuseBeyondLimits(runId: string, decision: Decision["decision"] = "approve"): Promise<void> {
     this.#refuseWithoutBudget();
     const { projected, cost, held } = await this.report(runId);
@@ -188,7 +192,7 @@ export class AgentSession {
     }
   }
 
-  /** Returns what is left of the agents' budget; null if there is none. */
+  /** Returns the money left in the agents' budget, in micro-dollars; null if agents have no budget. */
   async remainingMicros(): Promise<number | null> {
     const { show, budgetMicros, beforeMicros = 0 } = this.options;
     if (budgetMicros === null) return null;
@@ -211,7 +215,7 @@ export class AgentSession {
     this.#driven.set(runId, over);
   }
 
-  /** Repeats a start. The library compares pipeline and input with those of the run, and refuses differences. */
+  /** Starts an existing run again. Showrunner refuses if the pipeline or input differs from the run's own. */
   async #again(id: string, pipeline: AgentPipeline["pipeline"], input: unknown): Promise<string> {
     const { status } = await this.state(id);
     if (!this.#driven.has(id) && !FINAL.has(status)) await this.#refuseToGoOn(id);
@@ -221,7 +225,7 @@ export class AgentSession {
     return id;
   }
 
-  /** Returns a run's budget: the limit per run or, without one, the quote; never more than agents have left. */
+  /** Returns a run's budget: the limit per run or, without a limit, the quote; never more than agents have left. */
   async #capFor({ totalMicros, expectedMicros }: Quote, allowedMicros: number | null): Promise<number> {
     const runBudgetMicros = allowedMicros ?? this.options.runBudgetMicros;
     const left = (await this.remainingMicros()) ?? 0;
@@ -229,12 +233,12 @@ export class AgentSession {
     if (expectedMicros <= cap) return cap;
     const limits = `only ${formatUsd(left)} dollars are left of this server's budget${runBudgetMicros === null ? "" : `, and one run can cost ${formatUsd(runBudgetMicros)}`}`;
     throw new ToolError(
-      `The run is expected to cost ${formatUsd(expectedMicros)} dollars; ${limits}`,
+      `This run is expected to cost ${formatUsd(expectedMicros)} dollars; ${limits}`,
       "ask for less, or ask the person who started this server for a larger --budget; it cannot be raised from here",
     );
   }
 
-  /** Keeps a run that began under other limits within the current limits. @throws ToolError */
+  /** Refuses to continue a run whose expected cost exceeds the current limit per run. @throws ToolError */
   async #refuseToGoOn(runId: string): Promise<void> {
     this.#refuseAboveRunBudget(runId, parseUsd((await this.report(runId)).projected) ?? 0);
   }
@@ -243,8 +247,8 @@ export class AgentSession {
     const { runBudgetMicros } = this.options;
     if (runBudgetMicros === null || projectedMicros <= runBudgetMicros || this.#allowed.has(runId)) return;
     throw new ToolError(
-      `The run is expected to cost ${formatUsd(projectedMicros)} dollars; one run can cost at most ${formatUsd(runBudgetMicros)}`,
-      "ask the person who started this server for a larger --run-budget, or to continue it in the terminal",
+      `This run is expected to cost ${formatUsd(projectedMicros)} dollars; one run can cost at most ${formatUsd(runBudgetMicros)}`,
+      "ask the person who started this server for a larger --run-budget, or to continue the run in the terminal",
     );
   }
 
@@ -271,13 +275,15 @@ function notAnAgents(runId: string): ToolError {
   );
 }
 
-/** The error for a start without a quote that someone has seen. */
+/** Returns the error for a start without a quote. The error tells the agent the price and the quote to agree to. */
 function quoteFirst({ id, maximumUsd, prices }: Quote): ToolError {
   const open = openSteps(prices);
   const asks =
-    open.length === 0 ? "" : `; at ${open.slice(0, 5).join(", ")}, with no price yet, the run pauses and asks`;
+    open.length === 0
+      ? ""
+      : `; the run pauses and asks at ${open.slice(0, 5).join(", ")}, because no price is known there yet`;
   return new ToolError(
-    `This costs at most ${maximumUsd} dollars${asks}. The quote is ${id}; nothing was started`,
+    `This run costs at most ${maximumUsd} dollars${asks}. The quote is ${id}; nothing was started`,
     `show a person this price; once they agree, call \`run_pipeline\` again with the same input and quote: ${id}`,
   );
 }
@@ -285,15 +291,15 @@ function quoteFirst({ id, maximumUsd, prices }: Quote): ToolError {
 const MOST_CHARACTERS = 300;
 /** Maximum nesting of an input, because the search is recursive; no pipeline needs more. */
 const MOST_LEVELS = 100;
-/** Maximum texts in an input: each needs a disk lookup, which other calls of the session may have to wait for. */
+/** Maximum number of strings in an input: each needs a disk lookup, during which other calls may have to wait. */
 const MOST_TEXTS = 20_000;
 
 /**
- * Refuses an input with text that leads outside the folder: the pipeline's code could read that file, so an agent
- * that follows foreign instructions could send any file on this machine to the service. An absolute path, or one that
- * climbs by `..`, is refused whether the file exists or not, so that nobody learns which files exist. Any other text
- * may be plain words, and is refused only if the working folder has a file of that name elsewhere. Uploads need no
- * check: Showrunner itself opens only files in the folder.
+ * Refuses an input with text that names a file outside the folder. The pipeline's code could read that file, and an
+ * agent that follows foreign instructions could send any file on this machine to the service. An absolute path outside
+ * the folder, or one with `..`, is refused even if no such file exists, so that nobody learns which files exist. Other
+ * text may be plain words: it is refused only if it names an existing file outside the folder. Uploads need no check,
+ * because Showrunner itself opens only files in the folder.
  * @throws ToolError
  */
 export async function checkFiles(input: unknown, folder: string): Promise<void> {

@@ -6,7 +6,7 @@ import type { AgentSession } from "./session.ts";
 
 const MOST_BYTES = 10 * 1024 * 1024;
 
-/** Serves the agent at standard input; settles when the agent disconnects, or `signal` aborts. */
+/** Serves the agent over standard input and output. Settles when the agent disconnects or `signal` aborts. */
 export async function serveStdio(session: AgentSession, signal: AbortSignal): Promise<void> {
   const server = createServer(session);
   const say = (answer: object) => void process.stdout.write(`${JSON.stringify(answer)}\n`);
@@ -32,7 +32,7 @@ export async function serveStdio(session: AgentSession, signal: AbortSignal): Pr
   await server.close();
 }
 
-/** Passes on whole lines. Drops lines that are too long or not messages, which would silently end the transport. */
+/** Passes on whole lines. Drops lines that are too long or not valid messages, which would end the transport. */
 export function boundedLines(
   mostBytes: number,
   refuse: (message: string) => void,

@@ -18,7 +18,7 @@ import { json } from "./tools/tool.ts";
 
 /** How often a client should poll, in milliseconds. */
 const POLL_MS = 1_000;
-/** Maximum time that a request waits for a result, in milliseconds; a client that still waits asks again. */
+/** Maximum time that a request waits for a result, in milliseconds; after that, the client has to ask again. */
 const LONGEST_WAIT_MS = 10 * 60_000;
 
 /** Returns a run as an MCP task. The task has the run's id, so it outlives connections, servers and crashes. */
@@ -36,7 +36,7 @@ export async function taskOf(session: AgentSession, runId: string): Promise<Task
   };
 }
 
-/** Status of a run's task: a paused run waits for input; a stopped run counts as cancelled. */
+/** Returns the status of a run's task. A paused run requires input; a stopped run is reported as cancelled. */
 function statusOf(status: string, pause: string | null): Task["status"] {
   switch (status) {
     case "succeeded":

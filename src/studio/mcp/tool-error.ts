@@ -23,8 +23,8 @@ const NEXT: Readonly<Record<string, string>> = {
   QUOTE_REFUSED: "show a person what changed and the new price; once they agree, call `run_pipeline` with a new quote",
   RUN_UNKNOWN: "`list_runs` lists the runs",
   RUN_DIFFERS: "choose another name for the run",
-  RUN_BUSY: "another process drives the run: wait for it with `wait_for_run`",
-  ACCOUNT_MISMATCH: `${ASK}: the run belongs to another account`,
+  RUN_BUSY: "wait for the run with `wait_for_run`",
+  ACCOUNT_MISMATCH: `${ASK} to continue it: the run belongs to another account`,
   NOT_FOUND: "check the id; `list_models` lists the models",
 };
 
@@ -36,7 +36,7 @@ export function errorText(error: unknown, options: Pick<McpOptions, "log">): str
   return JSON.stringify({ error: cleanText(text, MOST_CHARACTERS), next });
 }
 
-/** Puts errors into words for agents, and logs the details that agents do not see. */
+/** Returns how errors are reported: worded for agents, with the details that agents do not see in the log. */
 export function reportTo({ log }: Pick<McpOptions, "log">) {
   const report = (error: unknown, reference: string) => log(`${reference}: ${String(error)}`);
   return { audience: "agent", report } as const;

@@ -41,11 +41,11 @@ export function bodyOfMessage(incoming: IncomingMessage): SentBody {
   };
 }
 
-/** Limits for reading a body. `instead` says what to do if the body is too large. */
+/** Limits for reading a body. `instead` tells the sender what to do if the body is too large. */
 export interface BodyBounds {
   readonly mostBytes: number;
   readonly instead: string;
-  /** Called with the size of each piece before the piece is kept; throwing stops the reading. */
+  /** Called with the size of each piece before the piece is kept; an error thrown by it stops the reading. */
   readonly onPiece?: ((sizeBytes: number) => void) | undefined;
 }
 
@@ -88,11 +88,11 @@ export async function* passBytes(body: SentBody, bounds: BodyBounds): AsyncGener
   }
 }
 
-/** Refuses a body that was lost on the way, because a start without its input would pay for the defaults. @throws Refusal 400 */
+/** Refuses an empty body if bytes were announced: a start without its input would run with defaults. @throws Refusal 400 */
 function checkCame(size: number, { declaredBytes }: SentBody): void {
   if (size > 0 || !(declaredBytes > 0)) return;
   throw badRequest(
-    `None of the ${declaredBytes} bytes arrived: a body parser read them first. Mount this before any body parser.`,
+    `None of the ${declaredBytes} bytes arrived: a body parser read them first. Mount this server's handler before any body parser.`,
   );
 }
 

@@ -14,7 +14,7 @@ interface Bytes {
 interface Answer {
   /** Default 200, or 206 for a range. */
   readonly status?: number | undefined;
-  /** Headers of the answer; an `ETag` is compared with the request's `If-None-Match` and `If-Range`. */
+  /** Headers of the response. An `ETag` is compared with the request's `If-None-Match` and `If-Range`. */
   readonly headers: Readonly<Record<string, string>>;
 }
 

@@ -19,15 +19,15 @@ import { Refusal } from "./refusal.ts";
 
 /**
  * Callers see an error or failure as a code and a sentence from this file, or as the message of a `CallerError`.
- * Messages from the service, the machine and other code are written to the operator's log. Errors become answers only
- * here.
+ * Messages from the service, the machine and other code are written to the operator's log. No other file turns errors
+ * into responses.
  */
 export type Audience = "customer" | "agent" | "reviewer";
 
 /** Writes an error to the operator's log, under a reference that callers can quote. */
 export type Report = (error: unknown, reference: string) => void;
 
-/** The default `Report`: writes a line to stderr, without secrets, line breaks and terminal controls. */
+/** Returns the default `Report`: it writes a line to stderr, without secrets, line breaks or terminal controls. */
 export function stderrReport(server: string): (error: unknown, reference?: string) => void {
   return (error, reference) => {
     const said = cleanText(String(error), MOST_LOGGED).replaceAll(/[\n\t]+/g, " ");
@@ -45,7 +45,7 @@ const MOST_MESSAGE = 1_000;
 const PERSON = "the person who started this server";
 const OPERATOR: Sentences = { customer: "the operator of this server", agent: PERSON };
 
-/** The answer to each of our own errors. `isReported`: the operator has to act on it. */
+/** The response to each of Showrunner's own errors, by code. `isReported` if the operator has to act. */
 const REFUSALS: Readonly<
   Record<string, { readonly status: number; readonly is: Sentences; readonly isReported?: true }>
 > = {
@@ -63,7 +63,7 @@ const REFUSALS: Readonly<
     status: 402,
     is: both("The expected cost exceeds the budget. Ask for less, or set a larger budget."),
   },
-  WALLET_SHORT: { status: 402, is: both("This server cannot pay for more right now."), isReported: true },
+  WALLET_SHORT: { status: 402, is: both("This server cannot pay for more jobs right now."), isReported: true },
   QUOTE_REFUSED: {
     status: 409,
     is: {
@@ -79,7 +79,7 @@ const REFUSALS: Readonly<
 const OPTIONS: Readonly<Record<string, string>> = {
   step: "This step is not waiting for a decision.",
   pick: "Choose one of the items shown, by its number.",
-  value: "The replacement must have the same form as the value shown.",
+  value: "The replacement must have the same structure as the value shown.",
   note: "A note can have up to 2,000 characters.",
   title: "A title is a single line of up to 120 characters.",
 };
@@ -89,7 +89,7 @@ interface How {
   readonly report: Report;
 }
 
-/** Converts an error to the answer for a caller. Reports what the answer leaves out. */
+/** Converts an error to the refusal that a caller gets. Reports the details that the caller must not see. */
 export function refusalFor(error: unknown, { audience, report }: How): Refusal {
   if (error instanceof Refusal) return error;
   if (isCallerError(error)) return new Refusal(422, "CALLER_ERROR", cleanText(error.message, MOST_MESSAGE));
@@ -107,7 +107,8 @@ export function refusalFor(error: unknown, { audience, report }: How): Refusal {
   const reference = reported(error, report);
   if (known !== undefined) return new Refusal(known.status, code, said(known.is, audience), null, reference);
   const quote = `Quote ${reference} to ${said(OPERATOR, audience)}.`;
-  if (!isOfService(error)) return new Refusal(500, "INTERNAL", `Something went wrong here. ${quote}`, null, reference);
+  if (!isOfService(error))
+    return new Refusal(500, "INTERNAL", `Something went wrong on this server. ${quote}`, null, reference);
   const message = `The service that this server uses failed. Try again later. ${quote}`;
   return new Refusal(503, "SERVICE", message, null, reference);
 }
@@ -121,7 +122,7 @@ function problemsIn(error: unknown): readonly Problem[] | null {
   return error.problems as readonly Problem[];
 }
 
-/** Returns what changed in the caller's own input since the quote. Changes to the plan and the service stay private. */
+/** Returns the changes to the caller's own input since the quote. Changes to the plan and the service stay private. */
 export function inputChanges({ changes }: { readonly changes: readonly string[] }): string | null {
   const own = changes.filter((line) => line.startsWith("input."));
   return own.length === 0 ? null : cleanText(own.join("; "), MOST_MESSAGE);
@@ -143,7 +144,7 @@ export interface CallerProblem {
 const MOST_PROBLEMS = 50;
 const MOST_FIELD = 300;
 
-/** Collects everything that is wrong with an input. */
+/** Refuses an input that cannot be planned, and lists its problems. */
 export class Unplannable extends Refusal {
   readonly problems: readonly CallerProblem[];
 
@@ -158,7 +159,7 @@ export class Unplannable extends Refusal {
   }
 }
 
-/** Makes the refusal for an input that cannot be planned. Problems that callers should not see are reported. */
+/** Returns the refusal for an input that cannot be planned. Problems that callers should not see are reported. */
 export function unplannable(problems: readonly Problem[], { audience, report }: How): Unplannable {
   const isWhole = problems.every(isForCallers);
   const reference = isWhole ? null : reported(new UnplannedError(problems), report);
@@ -180,7 +181,7 @@ class UnplannedError extends Error {
   }
 }
 
-/** True for problems without a step: with the input's schema, or addressed to callers by the pipeline's code. */
+/** True for a problem that callers may see: the input does not fit its schema, or a `CallerError` says so. */
 function isForCallers({ code, step }: Pick<Problem, "code" | "step">): boolean {
   return step === null && (code === "input" || code === FOR_CALLERS);
 }
@@ -224,7 +225,7 @@ const PAUSES: Readonly<Record<string, Sentences>> = {
     agent: "The run is waiting for a decision: show it to a person; `approve_step` records their answer",
   },
   funds: {
-    customer: "This server cannot pay for more right now.",
+    customer: "This server cannot pay for more jobs right now.",
     agent: `The wallet balance is too low: ask ${PERSON} to add funds, then call \`resume_run\``,
   },
   budget: {
@@ -236,8 +237,8 @@ const PAUSES: Readonly<Record<string, Sentences>> = {
     agent: "This server has reached its spending limit: call `resume_run` later",
   },
   late: {
-    customer: "A job takes longer than usual",
-    agent: "A job takes longer than usual: `resume_run` waits for it again, and nothing is paid twice",
+    customer: "A job is taking longer than usual",
+    agent: "A job is taking longer than usual: `resume_run` waits for it again, and nothing is paid twice",
   },
   stopped: { customer: "The run was stopped.", agent: "The run was stopped; `resume_run` continues it" },
   files: {
@@ -250,7 +251,7 @@ const PAUSES: Readonly<Record<string, Sentences>> = {
   },
 };
 
-/** `hasEngine`: whether the workers of an engine continue runs that are due. */
+/** `hasEngine`: whether an engine's workers continue due runs. */
 interface RunTextOptions {
   readonly audience: Audience;
   readonly hasEngine?: boolean;
@@ -258,14 +259,14 @@ interface RunTextOptions {
 
 type Pause = Pick<NonNullable<RunState["pause"]>, "reason" | "flag" | "asks" | "requiredMicros" | "resumeAt">;
 
-/** Says whether a worker or the operator ends a pause that callers cannot end. */
+/** Returns the end of a pause's text: whether a worker or the operator continues the run. */
 function whoContinues(reason: string, { resumeAt }: Pick<Pause, "resumeAt">, hasEngine: boolean): string {
   if (hasEngine && reason === "late") return "; the run continues once it is done.";
   if (hasEngine && resumeAt !== null) return "; the run continues later.";
   return "; the operator of this server can continue the run.";
 }
 
-/** Says why a run is paused. `flag` is set if the cap across all callers is used up, not the caller's own budget. */
+/** Explains why a run is paused. `flag` is set if a cap across callers is used up, not the caller's own budget. */
 function pauseText(pause: Pause, { audience, hasEngine = false }: RunTextOptions): string {
   const { reason, flag, asks, requiredMicros } = pause;
   if (asks !== undefined && requiredMicros !== null)
@@ -303,20 +304,20 @@ export function runText(state: RunState, isInterrupted: boolean, how: RunTextOpt
   }
 }
 
-/** True for a run that waited only for decisions which have since been made: the next process to drive it continues. */
+/** True if a run paused only for decisions that have since been made, so that it will continue. */
 export function isDecided(state: RunState): boolean {
   return state.pause?.reason === "approval" && openDecisions(state).length === 0;
 }
 
 const CAUSES: Readonly<Record<string, string>> = {
   moderated: "The content was refused by moderation.",
-  refused: "The request was refused as submitted.",
+  refused: "The service refused the request.",
   retired: "The model is no longer available.",
   "no capacity": "The model is unavailable right now. Try again later.",
   away: "The model is unavailable right now. Try again later.",
 };
 
-/** Says why a step ended; null if there is nothing to say. */
+/** Explains why a step ended; null if its status needs no explanation. */
 export function stepText(state: RunState, step: StepState): string | null {
   if (step.status !== "failed") return endText({ status: step.status });
   if (step.approval?.approved === false) return "The step was rejected.";
@@ -326,7 +327,7 @@ export function stepText(state: RunState, step: StepState): string | null {
 
 type Ended = Pick<Extract<RunEvent, { readonly type: "step.finished" }>, "forCallers"> & { readonly status: string };
 
-/** Like {@link stepText}, if only the end of the step is known. */
+/** Like {@link stepText}, for callers that have only the event that ended the step. */
 export function endText({ status, forCallers }: Ended): string | null {
   switch (status) {
     case "failed":

@@ -22,7 +22,7 @@ export function routeOf<R extends Routed>(routes: readonly R[], { method, path }
   throw notFound("This address");
 }
 
-/** Returns the named parts of a path, or null if it does not match. A segment may contain encoded slashes. */
+/** Returns the path's values for the pattern's named segments; null if it does not match. Values may have slashes. */
 export function matchPath(pattern: string, path: string): Readonly<Record<string, string>> | null {
   const requested = pattern.split("/");
   const given = path.split("/");

@@ -1,4 +1,4 @@
-/** Runs the work of each run one at a time, in the order of the calls. */
+/** Calls `work` after all earlier calls for the same run have settled. */
 export async function inTurn<T>(
   turns: Map<string, Promise<unknown>>,
   runId: string,

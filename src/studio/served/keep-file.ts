@@ -18,7 +18,7 @@ interface Kept {
 
 /**
  * Stores sent bytes by their content, so that sending a file again gives the same path and the same input.
- * @throws Refusal 400, or what `tooLarge` makes
+ * @throws Refusal 400, or the refusal that `tooLarge` returns
  */
 export async function keepFile(
   bytes: AsyncIterable<Uint8Array>,

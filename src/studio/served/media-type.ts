@@ -1,4 +1,4 @@
-/** Types that a browser may show in place; none can contain scripts. Everything else is offered for saving. */
+/** Types that a browser may display, because they cannot contain scripts. Other types are offered as downloads. */
 const SHOWN: ReadonlySet<string> = new Set([
   "image/png",
   "image/jpeg",

@@ -1,10 +1,10 @@
-/** An error answer, thrown by routes and sent as `{error: {code, message}}`. */
+/** An error response, thrown by routes and sent as `{error: {code, message}}`. */
 export class Refusal extends Error {
   readonly status: number;
   readonly code: string;
   /** The invalid field, if there is one. */
   readonly field: string | null;
-  /** Identifies the entry in the operator's log; null without one. */
+  /** Identifies the entry in the operator's log; null if there is none. */
   readonly reference: string | null;
 
   constructor(
@@ -22,7 +22,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Thrown for a request that is valid, and can be sent again later. */
+/** Refuses a valid request because the server is busy; the request can be sent again later. */
 export class BusyRefusal extends Refusal {
   readonly retryAfterS: number;
 

@@ -8,7 +8,7 @@ interface Spends {
   spending(of: { readonly tag: string }): Promise<{ readonly spentMicros: number; readonly heldMicros: number }>;
 }
 
-/** Returns what the runs with a tag have spent and reserved so far, micro-dollars. */
+/** Returns the total that runs with a tag have spent and reserved so far, in micro-dollars. */
 export async function committedMicros(show: Spends, tag: string): Promise<number> {
   const { spentMicros, heldMicros } = await show.spending({ tag });
   return spentMicros + heldMicros;

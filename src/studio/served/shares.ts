@@ -1,7 +1,7 @@
 import { BusyRefusal } from "./refusal.ts";
 
 interface Limits {
-  /** Maximum for one owner. Default: as much as the owner leaves for the others. */
+  /** Fixed maximum for one owner. Default: none, so that only the division among owners limits it. */
   readonly each?: number;
   readonly all: number;
   /** Seconds after which a retry makes sense. */
@@ -27,7 +27,7 @@ export class Shares {
     this.#limits = limits;
   }
 
-  /** Takes an amount for an owner. @throws Refusal 429 if the owner has too much, 503 if the others have */
+  /** Takes an amount for an owner. @throws Refusal 429 if this owner has too much, 503 if too little is left */
   take(owner: string, amount: number): void {
     const { each = Number.POSITIVE_INFINITY, all, what, retryAfterS } = this.#limits;
     const had = this.#held.get(owner) ?? 0;
@@ -41,7 +41,7 @@ export class Shares {
     this.add(owner, amount);
   }
 
-  /** Takes 1 for `lentMs`. First frees loans that have expired, because nothing else does. @throws Refusal as `take` */
+  /** Takes an amount of 1 for `lentMs`. Frees expired loans first; nothing else does. @throws Refusal as `take` */
   lend(owner: string, now: number): void {
     for (const loan of this.#lent) {
       if (loan.until > now) break;

@@ -99,7 +99,7 @@ describe("the list of runs", () => {
     const row = seen.page.getByRole("link", { name: /poster-short/ });
     await row.waitFor();
     const texts = row.locator(".state small, .money small");
-    expect(await texts.allTextContents()).toEqual(["The wallet is short.", "of shared $1,234.50"]);
+    expect(await texts.allTextContents()).toEqual(["Wallet balance too low", "of shared $1,234.50"]);
     const cut = (element: unknown) => Number((element as Sizes).scrollWidth - (element as Sizes).clientWidth);
     for (const text of await texts.all()) expect(await text.evaluate(cut)).toBe(0);
   });

@@ -143,7 +143,7 @@ test("of a provider that refuses the operator's key, callers read that it failed
     /run\.(finished|paused)/.test(text),
   );
   for (const part of PARTS) expect(JSON.stringify(run) + events).not.toContain(part);
-  expect(run).toMatchObject({ status: "failed", steps: [{ reason: "The request was refused as submitted." }] });
+  expect(run).toMatchObject({ status: "failed", steps: [{ reason: "The service refused the request." }] });
   expect(provider.requests).toHaveLength(1);
   await show.close();
 });

@@ -1,4 +1,12 @@
-import { listedTags, missing, type RunRow, type RunState, runSummary, tagTexts } from "../../../internal.ts";
+import {
+  listedTags,
+  missing,
+  openDecisions,
+  type RunRow,
+  type RunState,
+  runSummary,
+  tagTexts,
+} from "../../../internal.ts";
 import type { StepCounts } from "./groups.ts";
 import type { MediaView } from "./media-view.ts";
 import { countSteps } from "./run-groups.ts";
@@ -7,6 +15,7 @@ import { cut } from "./truncate.ts";
 
 const MOST_COVERS = 4;
 const MOST_MISSING = 200;
+const MOST_NAMED = 3;
 
 export type RunSummary = ReturnType<typeof summaryView>;
 
@@ -18,6 +27,7 @@ export function summaryView(
   // Another process may have continued the run since the row was read.
   const isInterrupted = row.status === "interrupted" && !isResting(state);
   const { unconfirmedMicros, tags, pause, message, ...same } = runSummary(state, { isInterrupted });
+  const open = pause?.reason === "approval" ? openDecisions(state) : [];
   return {
     ...same,
     tags: listedTags(tagTexts(tags)),
@@ -25,6 +35,8 @@ export function summaryView(
     pause:
       pause === null ? null : { ...pause, message: cut(pause.message, 500), fundingUrl: safeUrl(pause.fundingUrl) },
     message: message === null ? null : cut(message, 500),
+    /** Number of open decisions and the first of their steps, if the run is paused for decisions. */
+    decisions: { count: open.length, first: open.slice(0, MOST_NAMED).map(({ step }) => step) },
     counts,
     tookMs: state.activeTime.ms,
     covers: coversOf(state),
@@ -58,6 +70,7 @@ export function unreadable(
     pause: null,
     message: cut(why, 500),
     next: null,
+    decisions: { count: 0, first: [] },
     counts: countSteps([]),
     tookMs: 0,
     covers: [],

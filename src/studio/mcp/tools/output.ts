@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** A list that may be cut; a text at its end then describes the rest. */
+/** A list that may be cut. A string at its end then says how many items were left out. */
 const list = <T extends z.ZodType>(item: T) => z.array(z.union([item, z.string()]));
 const usd = z.string().nullable().describe("US dollars, as a decimal");
 
@@ -55,7 +55,7 @@ export const plannedSteps = z.looseObject({
 });
 
 export const quoted = z.looseObject({
-  quote: z.string().nullable().describe("For `run_pipeline`, once, after a person agreed"),
+  quote: z.string().nullable().describe("Pass it to `run_pipeline` once, after a person has agreed to the price"),
   most_usd: usd,
   expires_at: z.string().nullable(),
   total_usd: z.looseObject({ min: z.string(), max: usd, expected: z.string() }),

@@ -83,7 +83,7 @@ export const pipelineTools = [
     name: "quote_pipeline",
     title: "Price a pipeline",
     description:
-      "Returns what a run with this input would cost, by step, and the `quote` to start it with. Free. Show a person the price before you run it.",
+      "Returns what a run with this input would cost, by step, and the `quote` to start it with. Free. Show a person the price before you start the run.",
     input: { pipeline, input },
     output: quoted,
     isReadOnly: true,
@@ -109,7 +109,7 @@ export const pipelineTools = [
     name: "run_pipeline",
     title: "Run a pipeline",
     description:
-      "Starts a run, which spends money, with the `quote` that a person agreed to. Returns while the run continues: follow it with `wait_for_run`. Without a quote, or if the plan or price has changed since, the call is refused and returns the quote to agree to. The run continues if you disconnect.",
+      "Starts a run, which spends money, with the `quote` that a person agreed to. Returns before the run has ended: follow it with `wait_for_run`. Without a quote, or if the plan or price has changed since, the call is refused and returns the quote to agree to. The run continues if you disconnect.",
     input: { pipeline, name, input, quote: agreedQuote },
     output: startedRun,
     isReadOnly: false,
@@ -146,7 +146,7 @@ function planned(session: AgentSession, quote: Quote) {
 
 type RunRequest = { readonly pipeline: string; readonly name: string; readonly input: unknown };
 
-/** Asks the person to allow more than the limit per run, but never more than is left of the budget. */
+/** Asks the person to allow more than the limit per run, but never more than agents have left. */
 async function allowed(session: AgentSession, person: Person | null, given: RunRequest): Promise<number | null> {
   const { runBudgetMicros } = session.options;
   if (person === null || runBudgetMicros === null) return null;

@@ -72,7 +72,7 @@ export const runTools = [
     name: "stop_run",
     title: "Stop a run",
     description:
-      "Stops submitting jobs. Jobs already on the service continue, are billed and collected; then the run pauses.",
+      "Stops submitting jobs. Jobs already on the service continue, and are billed and collected; then the run pauses.",
     input: { run: runId },
     output: stopRequested,
     isReadOnly: false,

@@ -13,7 +13,7 @@ export interface Call {
   readonly person: Person | null;
 }
 
-/** A tool's answer: text and pictures for models, and data that fits the tool's schema for programs. */
+/** A tool's result: text and pictures for models, and data that fits the tool's schema for programs. */
 export type Outcome = Pick<CallToolResult, "content" | "structuredContent">;
 
 export interface Tool {
@@ -42,14 +42,14 @@ export function tool<S extends z.ZodRawShape>(
 
 export const runId = z.string().min(1).max(120).describe("Run id, as returned by `run_pipeline` or `list_runs`");
 
-/** Limits to try for the items kept of each list; the first that makes the answer short enough applies. */
+/** Limits on the items kept in each list, tried in this order until the result is short enough. */
 const MOST_ITEMS = [200, 100, 50, 20, 10, 5, 2, 1];
 const MOST_CHARACTERS = 60_000;
 const LONGEST_TEXT = 2_000;
-/** Maximum fields kept of an object; our own answers have fewer. */
+/** The limit on the fields kept in an object is never smaller. Showrunner's own results have fewer fields. */
 const LEAST_FIELDS = 20;
 
-/** Makes an answer from JSON: cleans foreign texts, cuts long lists and limits the total length. */
+/** Makes a result from JSON: cleans foreign text, cuts long lists and limits the total length. */
 export function json(
   value: Readonly<Record<string, unknown>>,
 ): Outcome & { readonly content: [{ type: "text"; text: string }] } {

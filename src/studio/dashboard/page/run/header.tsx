@@ -6,9 +6,10 @@ import { inlined } from "../state/inlined.ts";
 import { useCanAct, useCommands } from "../state/live.ts";
 import { reviewHref } from "../state/router.ts";
 import type { RunModel } from "../state/run-store.ts";
-import { Fact, Link, Meter, otherCounts, Pill, pauses, runTone, StepBar } from "../ui/bits.tsx";
+import { Fact, Link, Meter, otherCounts, Pill, runTone, StepBar } from "../ui/bits.tsx";
 import { count, dateTime, usd } from "../ui/format.ts";
 import { useNow } from "../ui/hooks.ts";
+import { pauses } from "../ui/pauses.ts";
 import { ResumeDialog, StopDialog } from "./dialogs.tsx";
 
 type Asking = "stop" | "resume" | null;
@@ -38,9 +39,7 @@ export function RunHeader({ model, open, onOpen }: HeaderProps) {
           {head.title !== null && ` / ${head.id}`}
         </p>
         <h1>{head.title ?? head.id}</h1>
-        <Pill tone={runTone(head.status)}>
-          {head.pause === null ? head.status : (pauses[head.pause.reason]?.word ?? "paused")}
-        </Pill>
+        <Pill tone={runTone(head.status)}>{head.pause === null ? head.status : pauses[head.pause.reason].word}</Pill>
         <div class="head-actions">
           {canAct && head.status === "running" && (
             <button type="button" class="button" onClick={() => ask("stop")}>
@@ -149,7 +148,7 @@ function Banner({ model, open, onOpen }: HeaderProps) {
     <div class="notes">
       {head.pause !== null && !(head.pause.reason === "approval" && decisions.length > 0) && (
         <div class="note ask">
-          <strong>{pauses[head.pause.reason]?.title ?? "Paused"}</strong>
+          <strong>{pauses[head.pause.reason].title}</strong>
           <div>{commands(head.pause.message)}</div>
           {canAct && head.pause.fundingUrl !== null && (
             <a class="button" href={head.pause.fundingUrl} target="_blank" rel="noreferrer">

@@ -5,11 +5,12 @@ import { get, post } from "../state/api.ts";
 import { listVersion, useCanAct, useCommands } from "../state/live.ts";
 import { go, runHref, runsHref } from "../state/router.ts";
 import { useStore } from "../state/store.ts";
-import { Empty, Link, Pill, Problem, pauses, runTone, StepBar, Wrong } from "../ui/bits.tsx";
+import { Empty, Link, Pill, Problem, runTone, StepBar, Wrong } from "../ui/bits.tsx";
 import { ago, count, dateTime, usd } from "../ui/format.ts";
 import { useKeys, useLoaded, useNow, useThrottled } from "../ui/hooks.ts";
 import { Thumb } from "../ui/media.tsx";
 import { Dialog } from "../ui/panel.tsx";
+import { pauses, pauseText } from "../ui/pauses.ts";
 
 const PAGE = 50;
 /** Maximum runs that the server lists; older runs are found by searching. */
@@ -161,8 +162,7 @@ function RunTable({
 function RunRow({ run, now }: { readonly run: RunSummary; readonly now: number }) {
   const { counts } = run;
   const commands = useCommands();
-  // Omits the final hint for the terminal, because the row links to the run's actions.
-  const said = (run.pause?.message ?? run.message)?.replace(/(?<=[.)]) [^.]*: showrunner .*$/, "") ?? null;
+  const said = run.pause === null ? run.message : pauseText(run.pause, run.decisions);
   const took = run.finishedAt === null ? null : formatDuration(run.tookMs);
   return (
     <li>
@@ -179,9 +179,7 @@ function RunRow({ run, now }: { readonly run: RunSummary; readonly now: number }
           <small>{[...(run.title === null ? [] : [run.id]), run.pipeline, ...run.tags].join(" · ")}</small>
         </span>
         <span class="state">
-          <Pill tone={runTone(run.status)}>
-            {run.pause === null ? run.status : (pauses[run.pause.reason]?.word ?? "paused")}
-          </Pill>
+          <Pill tone={runTone(run.status)}>{run.pause === null ? run.status : pauses[run.pause.reason].word}</Pill>
           {said !== null && <small>{commands(said)}</small>}
         </span>
         <span class="steps">

@@ -205,23 +205,6 @@ const runTones: Readonly<Record<string, Tone>> = {
   cancelled: "off",
 };
 
-/** Names for the reasons of a pause: a short one for lists, and a title for the run's own screen. */
-export const pauses: Readonly<Record<string, { readonly word: string; readonly title: string }>> = {
-  funds: { word: "needs funds", title: "Wallet balance too low" },
-  budget: { word: "over budget", title: "The next step would exceed the budget" },
-  cap: { word: "daily cap reached", title: "Daily cap reached" },
-  approval: { word: "needs approval", title: "Waiting for a decision" },
-  stopped: { word: "stopped", title: "Stopped" },
-  drift: { word: "code changed", title: "The code changed after the run was planned" },
-  files: { word: "files missing", title: "Paused" },
-  unresolved: { word: "outcome unknown", title: "The outcome of a request is unknown" },
-  late: { word: "job is late", title: "A job did not finish in time" },
-  code: { word: "needs its code", title: "This step needs the pipeline's code" },
-  unreachable: { word: "service unavailable", title: "The service cannot be reached" },
-  misdirected: { word: "wrong server", title: "Another server answers at the service's address" },
-  credentials: { word: "key refused", title: "The service rejected the key" },
-};
-
 const phaseTones: Readonly<Record<StepPhase, Tone>> = {
   waiting: "idle",
   uploading: "active",
