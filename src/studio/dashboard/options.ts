@@ -43,22 +43,22 @@ export interface DashboardOptions {
   readonly port?: number | undefined;
   /** Address to listen on. Default `127.0.0.1`; any other address lets other machines see and control runs. */
   readonly host?: string | undefined;
-  /** Further host names and addresses of the dashboard for browsers, such as those of a proxy; no ports. Default none. */
+  /** Further names or addresses, without ports, under which browsers reach the dashboard. Default none. */
   readonly allowHosts?: readonly string[] | undefined;
   /**
    * Public origin of review links, such as `https://review.example.com`, where a proxy forwards requests with their
    * `Host` header. Under that name, only review links are answered. Default: links lead to this machine.
    */
   readonly publicUrl?: string | undefined;
-  /** Token for the opened address, at least 16 characters. Default: a random one at each start. */
+  /** Token that opens the dashboard; at least 16 characters. Default: a new random token at each start. */
   readonly token?: string | undefined;
   /** Token for read-only access: a viewer sees everything, but cannot change anything. Default none. */
   readonly viewerToken?: string | undefined;
   /** Pipelines that can be planned and started from the page. Default none. */
   readonly pipelines?: readonly OfferedPipeline[] | undefined;
-  /** Folder for input files picked in the browser, kept so that runs can be resumed. Default: none can be picked. */
+  /** Folder for input files picked in the browser, kept so that runs can be resumed. Default: picking is disabled. */
   readonly pickedDir?: string | undefined;
-  /** Loads a run's code, to compare it with the run's plan; null if the code no longer exists. Default: never found. */
+  /** Loads a run's code, to compare it with the run's plan; null if the code no longer exists. Default: always null. */
   readonly loadPipeline?:
     | ((source: { readonly file: string; readonly exportName: string }) => Promise<Pipeline | null>)
     | undefined;

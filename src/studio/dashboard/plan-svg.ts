@@ -1,7 +1,6 @@
 import { type DiagramOptions, type Plan, type PlanStep, traitsOf } from "../../internal.ts";
 import { curve, draw, type Placed } from "./page/graph/layout.ts";
 
-/** Size of a box in pixels. */
 const BOX = { width: 168, height: 46 };
 const MAX_CHARACTERS = 24;
 

@@ -182,14 +182,14 @@ function readOnly(): Refusal {
   return new Refusal(403, "READ_ONLY", "This login is read-only; ask someone with full access.");
 }
 
-/** Returns a request's URL, which all path checks use; null if its target is no path. Encoded slashes stay encoded. */
+/** Returns the URL that all path checks use; null if the request's target is not a path. Slashes stay encoded. */
 function urlOf({ url: target = "/" }: IncomingMessage): URL | null {
   return target.startsWith("/") && URL.canParse(`http://dashboard${target}`)
     ? new URL(`http://dashboard${target}`)
     : null;
 }
 
-/** Sends an error: as a page if a person navigated here, as JSON if the page itself made the request. */
+/** Sends an error: as a page if a person navigated here, or as JSON if the dashboard's page made the request. */
 async function fail({ incoming, response }: Request, folder: string, refusal: Refusal): Promise<void> {
   const isPerson = incoming.headers.accept?.includes("text/html") === true && !response.headersSent;
   if (isPerson && refusal.status === 401) sendLockedPage(response, { isWrong: incoming.method === "POST" });

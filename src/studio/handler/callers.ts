@@ -16,7 +16,7 @@ export function checkedCaller({ tags, budget, ...rest }: Caller): Caller {
   if (budget !== undefined && parseUsd(budget) === null) {
     throw new InvalidOptionError(
       "budget",
-      `authorize returned ${JSON.stringify(budget)}; use a decimal amount, such as "5" or "0.25".`,
+      `authorize returned ${JSON.stringify(budget)}; use dollars, such as "0.25".`,
     );
   }
   return { ...rest, tags, ...(budget !== undefined && { budget }) };

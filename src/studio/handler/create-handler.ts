@@ -123,12 +123,7 @@ async function answer(context: Context, routes: readonly Route[], request: Reque
   if (file !== null) return sendMedia(context, request, file);
   const given = await context.options.authorize(request);
   if (given instanceof Response) return given;
-  if (given === null)
-    throw new Refusal(
-      401,
-      "UNAUTHORIZED",
-      "The request has no valid credentials. Sign in to this server and try again.",
-    );
+  if (given === null) throw new Refusal(401, "UNAUTHORIZED", "Sign in to this server, then send the request again.");
   const caller = callerOf(context, given);
   const { route, params } = routeOf(routes, { method, path });
   const answered = await readingFor(`caller ${budgetTag(caller)}`, () =>

@@ -320,7 +320,6 @@ async function* passing(bytes: AsyncIterable<Uint8Array>, take: (sizeBytes: numb
   }
 }
 
-/** Returns the names in a folder; an empty list if the folder is missing. */
 async function namesIn(folder: string): Promise<readonly string[]> {
   return readdir(folder).catch(() => []);
 }

@@ -124,10 +124,7 @@ export class AgentSession {
       await this.refuseBeyondLimits(runId, decision);
       const isOpen = (await this.waiting(runId)).some((one) => one.step === step && one.since === since);
       if (!isOpen)
-        throw new ToolError(
-          `Step ${JSON.stringify(step)} is no longer waiting for a decision`,
-          "`run_status` shows its state",
-        );
+        throw new ToolError(`Step ${JSON.stringify(step)} is no longer open`, "`run_status` shows its state");
       const verdict = { approved: decision === "approve", note, value, pick: pick === undefined ? pick : pick - 1 };
       await decide(this.options.show, runId, step, verdict);
       await this.#resume(runId);
@@ -279,9 +276,7 @@ function notAnAgents(runId: string): ToolError {
 function quoteFirst({ id, maximumUsd, prices }: Quote): ToolError {
   const open = openSteps(prices);
   const asks =
-    open.length === 0
-      ? ""
-      : `; the run pauses and asks at ${open.slice(0, 5).join(", ")}, because no price is known there yet`;
+    open.length === 0 ? "" : `; the run pauses and asks before unpriced steps: ${open.slice(0, 5).join(", ")}`;
   return new ToolError(
     `This run costs at most ${maximumUsd} dollars${asks}. The quote is ${id}; nothing was started`,
     `show a person this price; once they agree, call \`run_pipeline\` again with the same input and quote: ${id}`,
@@ -296,10 +291,10 @@ const MOST_TEXTS = 20_000;
 
 /**
  * Refuses an input with text that names a file outside the folder. The pipeline's code could read that file, and an
- * agent that follows foreign instructions could send any file on this machine to the service. An absolute path outside
- * the folder, or one with `..`, is refused even if no such file exists, so that nobody learns which files exist. Other
- * text may be plain words: it is refused only if it names an existing file outside the folder. Uploads need no check,
- * because Showrunner itself opens only files in the folder.
+ * agent that follows foreign instructions could send any file on this machine to the service. An absolute path, or a
+ * path with `..`, that leads outside the folder is refused even if no such file exists, so that nobody learns which
+ * files exist. Other text may be plain words: it is refused only if it names an existing file outside the folder.
+ * Uploads need no check, because Showrunner itself opens only files in the folder.
  * @throws ToolError
  */
 export async function checkFiles(input: unknown, folder: string): Promise<void> {

@@ -16,7 +16,6 @@ import { errorText, ToolError } from "./tool-error.ts";
 import { summary } from "./tools/runs.ts";
 import { json } from "./tools/tool.ts";
 
-/** How often a client should poll, in milliseconds. */
 const POLL_MS = 1_000;
 /** Maximum time that a request waits for a result, in milliseconds; after that, the client has to ask again. */
 const LONGEST_WAIT_MS = 10 * 60_000;

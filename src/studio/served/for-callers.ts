@@ -107,8 +107,7 @@ export function refusalFor(error: unknown, { audience, report }: How): Refusal {
   const reference = reported(error, report);
   if (known !== undefined) return new Refusal(known.status, code, said(known.is, audience), null, reference);
   const quote = `Quote ${reference} to ${said(OPERATOR, audience)}.`;
-  if (!isOfService(error))
-    return new Refusal(500, "INTERNAL", `Something went wrong on this server. ${quote}`, null, reference);
+  if (!isOfService(error)) return new Refusal(500, "INTERNAL", `Something went wrong here. ${quote}`, null, reference);
   const message = `The service that this server uses failed. Try again later. ${quote}`;
   return new Refusal(503, "SERVICE", message, null, reference);
 }

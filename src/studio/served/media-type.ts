@@ -26,7 +26,6 @@ export interface MediaHeaders {
   readonly disposition: "inline" | "attachment";
 }
 
-/** Returns the headers for bytes with this declared type. */
 export function mediaHeaders(declared: string | null): MediaHeaders {
   const type = essence(declared);
   if (SHOWN.has(type)) return { contentType: type, disposition: "inline" };

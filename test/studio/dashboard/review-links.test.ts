@@ -123,7 +123,7 @@ describe("a decision by a link", () => {
     });
     expect(refusal(answers[1]!)).toMatchObject({
       code: "DECIDED",
-      message: "This was already approved by Ann (take 2). Ask the sender of the link to change it.",
+      message: "This decision was already made: approved by Ann (take 2). Ask the sender of the link to change it.",
     });
     const by = { name: "Ann", verified: false, link: id };
     const sent = (await served.journal.inbox("acme-1")).map(({ message }) => message);
@@ -344,7 +344,9 @@ describe("whoever makes links", () => {
     const make = (link: Parameters<typeof createReviewLink>[1]) => createReviewLink(served.journal, link, 0);
     await expect(make({ scope: {} })).rejects.toThrow("tag: set a tag or a run");
     await expect(make({ scope: { tags: {} } })).rejects.toThrow("tag: set a tag or a run");
-    await expect(make({ scope: { ...acme.scope, step: "best" } })).rejects.toThrow("step: also set the step's run");
+    await expect(make({ scope: { ...acme.scope, step: "best" } })).rejects.toThrow(
+      "step: also set the run that contains the step",
+    );
     await expect(make({ scope: { runId: "nope" } })).rejects.toThrow('run: run "nope" does not exist');
     await expect(make({ ...acme, expiresMs: 1 })).rejects.toThrow("expires: must be from one minute to 90 days");
     await expect(make({ ...acme, maxUses: 0 })).rejects.toThrow("maxUses: must be from 1 to");

@@ -57,7 +57,7 @@ describe("media of a report", () => {
     const { file, media } = await writeReport(run.show(), run.id, page);
     expect(media.missing).toBe(1);
     const [lost] = readReport(file).run.patch.steps[0]!.media;
-    expect(lost).toMatchObject({ url: null, error: expect.stringContaining("No copy is left") });
+    expect(lost).toMatchObject({ url: null, error: expect.stringContaining("No copy of this file is left") });
   });
 
   test("come from the media store only, whatever folder, name or hash the journal names [G33]", async () => {
@@ -121,7 +121,7 @@ describe("intermediate results", () => {
     expect(page).toContain(`data:image/png;base64,${Buffer.from("a small picture").toString("base64")}`);
     const without = await writeReport(run.show(), run.id, { ...at, inlineBytes: 10 });
     const [shown] = readReport(without.file).run.patch.steps[0]!.media;
-    expect(shown).toMatchObject({ url: null, error: "Not part of this report." });
+    expect(shown).toMatchObject({ url: null, error: "This file is not part of the report." });
   });
 });
 

@@ -21,7 +21,7 @@ export function sendLockedPage(response: ServerResponse, { isWrong }: { readonly
 }
 
 /**
- * Returns the headers for every answer. They allow only this server's scripts, and forbid frames, type sniffing and
+ * Returns the headers of every response. They allow only this server's scripts, and forbid frames, type sniffing and
  * access by other sites. Media may also come from `mediaOrigin`.
  */
 export function securityHeaders(mediaOrigin: string | null): Readonly<Record<string, string>> {
@@ -87,7 +87,6 @@ export interface EventStream {
 /** A reader with this many unsent bytes is disconnected; it reconnects with the last event that it received. */
 const MOST_UNSENT_BYTES = 32 * 1024 * 1024;
 
-/** Answers HEAD with the headers of the stream. */
 export function sendStreamHead(response: ServerResponse): void {
   response.writeHead(200, STREAM_HEADERS).end();
 }

@@ -20,7 +20,7 @@ export interface Route {
   readonly method: "GET" | "POST";
   /** `:name` matches any segment, e.g. `/api/runs/:run`. */
   readonly path: string;
-  /** Handles a call. The returned value is sent as JSON, a `Response` unchanged; undefined: already answered. */
+  /** Handles a call. Returns a value to send as JSON, a `Response`, or undefined if it has already responded. */
   handle(call: Call): Promise<unknown>;
 }
 

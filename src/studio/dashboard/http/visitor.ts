@@ -14,7 +14,7 @@ const roles: readonly Role[] = ["operator", "viewer"];
 
 type Tokens = Readonly<Partial<Record<Role, string>>> & { readonly operator: string };
 
-/** Returns the tokens; the operator's is random by default. @throws TypeError if one is short or both are the same */
+/** Returns the tokens; the operator's is random by default. @throws TypeError if one is too short or both are equal */
 export function checkedTokens({ token, viewerToken }: Pick<DashboardOptions, "token" | "viewerToken">): Tokens {
   const operator = token ?? randomBytes(24).toString("base64url");
   for (const [option, secret] of Object.entries({ token: operator, viewerToken })) {
@@ -56,9 +56,9 @@ function cookieValues(header: string | undefined, name: string): readonly string
 }
 
 /**
- * Returns the visitor; null if a valid token came in the address, or from the form of the locked page, and was answered
- * with a cookie. That answer is a refresh, not a redirect: browsers omit a strict cookie from a redirect that began on
- * another site.
+ * Returns the visitor that the cookie identifies. For a valid token in the address or the locked page's form, responds
+ * with the cookie and a page that refreshes, and returns null. Browsers would omit a strict cookie after a redirect
+ * that began on another site.
  * @throws Refusal 401
  */
 export async function visitorOf(
@@ -112,7 +112,7 @@ const EVERYWHERE = ["0.0.0.0", "[::]"];
 
 const bracketed = (name: string) => (name.includes(":") && !name.startsWith("[") ? `[${name}]` : name).toLowerCase();
 
-/** Returns this server's `Host` values, beginning with the one to print. Any other comes from a foreign name. */
+/** Returns the `Host` values to accept, beginning with the value to print. Any other value is a foreign name. */
 export function allowedHosts({ host, port, allowed = [], own: machine = [] }: ServerAddress): readonly string[] {
   const bare = bracketed(host);
   const bound = EVERYWHERE.includes(bare)

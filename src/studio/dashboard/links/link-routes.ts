@@ -42,7 +42,7 @@ const MOST_SHOWN = 200;
 type SharedCall = Omit<Call, "visitor" | "json">;
 type SharedRoute = Omit<Route, "handle"> & { handle(call: SharedCall): Promise<unknown> };
 
-/** Routes for people with a review link. These routes ignore cookies, and only they accept the token of a link. */
+/** Routes for people with a review link. They ignore cookies. No other routes accept a link's token. */
 export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): readonly SharedRoute[] {
   const { journal, media } = context;
   const decisions = new SharedDecisions(context);
@@ -145,7 +145,7 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
     const { runId, step, shown, view } = await found(link, ref);
     if (view.status !== "waiting") throw decidedAlready(view);
     if (take !== undefined && shown[take] === undefined) {
-      throw new Refusal(400, "TAKE", "Choose which of the takes shown to comment on.");
+      throw new Refusal(400, "TAKE", "Choose one of the takes shown for the comment.");
     }
     await use(link);
     await context.show.comment(runId, step, { text, take: take === undefined ? null : shown[take]!.at, timeMs, by });
@@ -187,7 +187,7 @@ function decidedAlready({ status, pick, name }: SharedDecision): Refusal {
   return new Refusal(
     409,
     "DECIDED",
-    `This was already ${status}${by}${which}. Ask the sender of the link to change it.`,
+    `This decision was already made: ${status}${by}${which}. Ask the sender of the link to change it.`,
   );
 }
 
@@ -201,7 +201,7 @@ function nameOf(body: Readonly<Record<string, unknown>>): string {
   throw new Refusal(400, "NAME", "Enter your name: it is stored with the decision.");
 }
 
-/** Returns the sender's address, to count attempts; behind a proxy, what the proxy appended to `X-Forwarded-For`. */
+/** Returns the sender's address, to count attempts; behind a proxy, the address that it added to `X-Forwarded-For`. */
 function addressOf({ headers, socket }: IncomingMessage, isPublic: boolean): string {
   const forwarded = isPublic
     ? String(headers["x-forwarded-for"] ?? "")

@@ -45,7 +45,7 @@ export async function createReviewLink(
   return { link, token: `${id}.${secret}` };
 }
 
-/** Returns a link's address. The token follows `#`: browsers do not send that part, so it is in no log or referrer. */
+/** Returns a link's address. The token follows `#`: browsers do not send that part, so no log contains it. */
 export function reviewLinkUrl(origin: string, token: string): string {
   return `${origin}${SHARED}#${token}`;
 }
@@ -55,7 +55,8 @@ async function checkScope(journal: JournalStore, { tags, runId, step }: ReviewSc
   if (Object.keys(tags ?? {}).length === 0 && runId === undefined) {
     throw new InvalidOptionError("tag", "set a tag or a run; a link cannot cover everything.");
   }
-  if (step !== undefined && runId === undefined) throw new InvalidOptionError("step", "also set the step's run.");
+  if (step !== undefined && runId === undefined)
+    throw new InvalidOptionError("step", "also set the run that contains the step.");
   if (runId === undefined) return;
   if ((await journal.run(runId)) === null) {
     throw new InvalidOptionError("run", `run ${JSON.stringify(runId)} does not exist.`, "showrunner runs");
@@ -71,10 +72,10 @@ function checkNumber(option: string, value: number, least: number, most: number,
   throw new InvalidOptionError(option, `must be ${range}.`);
 }
 
-/** Stands in for the hash of a link that does not exist, so that an unknown id takes as long as a wrong secret. */
+/** Compared if a link does not exist, so that the check of an unknown id takes as long as that of a wrong secret. */
 const NO_HASH = hash("sha256", randomBytes(24));
 
-/** Returns the link that a token belongs to, even if it has expired or was revoked; null for a wrong token. */
+/** Returns the link of a token, even if the link has expired or was revoked; null for a wrong token. */
 export async function linkOfToken(journal: JournalStore, token: string): Promise<ReviewLinkRow | null> {
   const [, id, secret] = /^([\w-]{22})\.([\w-]{32})$/.exec(token) ?? [];
   if (id === undefined || secret === undefined) return null;
@@ -101,7 +102,7 @@ function signed({ id, secretHash }: SigningLink, parts: readonly (string | numbe
     .digest("base64url");
 }
 
-/** Minimum lifetime of a file's address. A new address would restart players, so it is made only this often. */
+/** Minimum lifetime of a file's address. Addresses change rarely, because a change restarts players. */
 export const FILE_MS = HOUR_MS;
 
 /** Returns a file's address, which contains no token. */
@@ -120,7 +121,7 @@ function fileMark(link: SigningLink, ref: string, urlEndsAt: number): string {
 
 type FileAddress = Readonly<Record<"id" | "ref" | "ends" | "mark", string>>;
 
-/** Returns the link that a file's address belongs to, even if expired; null if this server did not make the address. */
+/** Returns the link of a file's address, even if expired; null if this server did not make the address. */
 export async function linkOfFile(
   journal: JournalStore,
   { id, ref, ends, mark }: FileAddress,

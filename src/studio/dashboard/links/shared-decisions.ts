@@ -44,7 +44,7 @@ export interface SharedDecision {
   readonly takes: readonly SharedTake[];
   readonly status: "waiting" | "approved" | "rejected";
   readonly pick: number | null;
-  /** The note and the name that was typed, if the decision was made through this link. */
+  /** The note and name that were entered; null unless the decision was made through this link. */
   readonly note: string | null;
   readonly name: string | null;
   readonly decidedAt: number | null;
@@ -56,7 +56,7 @@ export interface SharedFile {
   readonly copy: NonNullable<StepState["upload"]>;
 }
 
-/** A decision as a link shows it, with further data that stays on the server. */
+/** A decision as shown through a link, with further data that stays on the server. */
 export interface Shared {
   readonly runId: string;
   readonly step: string;
@@ -68,7 +68,7 @@ export interface Shared {
 const MOST_RUNS = 500;
 const MOST_KNOWN = 5000;
 
-/** Finds the decisions that a link shows. Whoever has the link can see and change only those. */
+/** Finds the decisions that a link shows. People with the link can see and make only these decisions. */
 export class SharedDecisions {
   readonly #journal: JournalStore;
   readonly #cache: RunCache;
@@ -79,7 +79,7 @@ export class SharedDecisions {
     this.#cache = cache;
   }
 
-  /** Returns the decisions for a link, newest run first: those still open, and those made since it was created. */
+  /** Returns the decisions for a link, newest run first: open decisions, and those made since its creation. */
   async of(link: ReviewLinkRow, now: number): Promise<readonly Shared[]> {
     const found: Shared[] = [];
     for (const row of await runsOf(this.#journal, link.scope)) {

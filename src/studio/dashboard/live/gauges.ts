@@ -2,7 +2,7 @@ import { MINUTE_MS } from "../../../core/kit/duration.ts";
 import type { Showrunner } from "../../../internal.ts";
 import { cut } from "../views/truncate.ts";
 
-/** How long a balance is reused: reading it counts against the request limit that jobs need. */
+/** How long a balance is reused, in milliseconds. Each read counts towards the request limit that jobs need. */
 const BALANCE_MS = 15_000;
 
 interface Balance {
@@ -10,7 +10,7 @@ interface Balance {
   readonly balanceError: string | null;
 }
 
-/** Reads the request pace and, at most once per `BALANCE_MS` however many pages ask, the wallet. */
+/** Reads the request pace and the wallet. Reads the wallet at most once per `BALANCE_MS`, however many pages ask. */
 export class GaugeReader {
   readonly #show: () => Pick<Showrunner, "balance" | "client">;
   readonly #onLost: () => void;
@@ -19,7 +19,7 @@ export class GaugeReader {
   /** Request totals that were read within the last minute. */
   #sent: { readonly at: number; readonly total: number }[] = [];
 
-  /** `onLost` is called if the service did not return a balance. */
+  /** `onLost` is called whenever the service does not return a balance. */
   constructor(show: () => Pick<Showrunner, "balance" | "client">, onLost: () => void, now: () => number = Date.now) {
     this.#show = show;
     this.#onLost = onLost;

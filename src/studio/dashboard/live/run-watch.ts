@@ -28,7 +28,7 @@ export interface WatchParts {
 
 const GATHER_MS = 120;
 const PROGRESS_MS = 1000;
-/** How often to check that the driving process is alive. */
+/** Interval between checks that the driving process is alive. */
 const LIVENESS_MS = 1000;
 const MOST_LINES = 200;
 const MOST_READS = 20;
@@ -60,7 +60,7 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
   };
 }
 
-/** Selects changed steps, and all decisions because their choices may have changed; at first, all steps on the page. */
+/** Selects changed steps, and all decisions, whose choices may have changed. For a new reader, selects all steps. */
 function stepsToSend(
   view: RunView,
   touched: ReadonlySet<string> | "all",
@@ -152,7 +152,7 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 
 const RUN_POLL_MS = 1000;
 
-/** Notifies a page of changes to any run, whichever process makes them, and of what the gauges show. */
+/** Notifies a page of changes to any run, whichever process makes them, and of changes to the gauges. */
 export async function watchList(journal: JournalStore, gauges: GaugeReader, stream: EventStream): Promise<void> {
   // Polled separately: a service that does not answer must not delay the runs.
   await Promise.all([

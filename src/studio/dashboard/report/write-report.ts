@@ -25,7 +25,6 @@ import { runHead } from "../views/run-head.ts";
 import { type EventLine, eventLine, stepDetail, usersOf } from "../views/step-detail.ts";
 import { stepView } from "../views/step-view.ts";
 
-/** Default total size of the media embedded in the page. */
 const INLINE_BYTES = 4_000_000;
 
 export interface WriteReportOptions {
@@ -36,11 +35,10 @@ export interface WriteReportOptions {
   readonly media?: string | undefined;
   readonly mediaDir: string;
   readonly env?: MediaOptions["env"];
-  /** Set for a client's report: it has only the returned files, and the cost if `hasPrice`. Default: the whole run. */
+  /** Set for a client's report, with only the returned files and, if `hasPrice`, the cost. Default: the whole run. */
   readonly forClient?: { readonly hasPrice: boolean } | undefined;
   /** Time shown on the page, in epoch milliseconds. */
   readonly writtenAt: number;
-  /** Showrunner's version, shown on the page. */
   readonly version: string;
 }
 
@@ -54,7 +52,7 @@ export interface WrittenReport {
 
 /**
  * Writes the dashboard's page of a run into one file, with all data that the page would request from the server. Throws
- * what `show` and `events` throw, and Node's file system errors.
+ * the errors of `show` and `events`, and Node's file system errors.
  */
 export async function writeReport(
   show: Pick<Showrunner, "show" | "events">,
@@ -167,7 +165,7 @@ function json(value: unknown, places?: PlacedMedia["places"]): string {
   const placed = (_name: string, part: unknown) => {
     if (typeof part === "string") return shown(part);
     if (places === undefined || !isMedia(part)) return part;
-    return { ...part, ...(places.get(part.url) ?? { url: null, error: "Not part of this report." }) };
+    return { ...part, ...(places.get(part.url) ?? { url: null, error: "This file is not part of the report." }) };
   };
   // Field names do not pass through `placed`, so the whole text is cleaned again.
   return shown(JSON.stringify(value, placed), "\\\\u").replaceAll("<", "\\u003c");
@@ -208,7 +206,7 @@ const MOST_ROWS = 1000;
 /** Maximum characters of one text, and of all steps' texts together. */
 const LONGEST_TEXT = 4_000;
 const ALL_TEXT = 600_000;
-/** A run without events for this long counts as killed; its open steps are shown as ended soon after the last event. */
+/** After this long without events, a run is shown as killed: its open steps end soon after its last event. */
 const LONGEST_SILENCE_MS = 10 * 60_000;
 
 interface Written {
@@ -249,14 +247,14 @@ function inlinedRun(run: FoldedRun, { writtenAt, version, isInterrupted, lines }
       events: lines.slice(-MOST_LINES),
       progress: [],
     },
-    /** The server's answers, by the part of the request's address after the run's name. */
+    /** The server's responses, by the part of the request's address after the run's name. */
     answers,
   };
 }
 
 const settled: ReadonlySet<string> = new Set(["succeeded", "skipped", "waiting"]);
 
-/** Selects failed and running steps, then those that made the files, then requested steps, then the first others. */
+/** Selects failed and running steps, then steps that made the files, then requested steps, then other steps. */
 function shownSteps(view: RunView, requested: ReadonlySet<string>): readonly StepView[] {
   const steps = [...view.steps, ...view.removed];
   if (steps.length <= MOST_STEPS) return steps;
@@ -308,7 +306,7 @@ async function placeMedia(
   media: readonly MediaView[],
   { pagePath, inlineBytes, outDir, store }: { pagePath: string; inlineBytes: number; outDir: string; store: Store },
 ) {
-  /** What replaces each dashboard address. */
+  /** The replacement for each dashboard address. */
   const places = new Map<string, Pick<MediaView, "url" | "error">>();
   /** Data URLs embedded in the page, by their names in `places`. */
   const inline: Record<string, string> = {};
@@ -332,7 +330,7 @@ async function placeMedia(
     const path = held?.path(sha256) ?? null;
     if (path === null || sizeBytes === null || !(await holds(path, sha256))) {
       counts.missing += 1;
-      places.set(url, { url: null, error: `No copy is left; the file was stored at ${join(outDir, file!)}` });
+      places.set(url, { url: null, error: `No copy of this file is left; it was stored at ${join(outDir, file!)}` });
     } else if (sizeBytes <= bytesLeft && kind !== "other") {
       counts.inline += 1;
       await embed(one, path, sizeBytes);
@@ -359,7 +357,7 @@ async function sizeOf({ sha256 }: Shown, store: Store): Promise<number | null> {
   return /^[0-9a-f]{64}$/.test(sha256) ? store.sizeOf(sha256) : null;
 }
 
-/** Tests whether a file has this hash: a store that came with a foreign journal may contain anything under any hash. */
+/** True if a file has this hash. A store that came with a foreign journal could contain any file under any hash. */
 async function holds(path: string, sha256: string): Promise<boolean> {
   const hash = createHash("sha256");
   const read = finished(createReadStream(path).on("data", (piece) => hash.update(piece)));
@@ -369,7 +367,7 @@ async function holds(path: string, sha256: string): Promise<boolean> {
   );
 }
 
-/** Links a file that is below the page's folder under its own name; otherwise copies it next to the page. */
+/** Returns a URL relative to the page: of the file itself if it is below the page's folder, otherwise of a copy. */
 async function besideUrl(
   path: string,
   { one: { file, sha256 }, sizeBytes, pagePath }: { one: Shown; sizeBytes: number; pagePath: string },

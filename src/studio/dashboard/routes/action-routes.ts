@@ -46,7 +46,7 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
     const attempts = Object.hasOwn(state.steps, step) ? state.steps[step]!.attempts : [];
     // A provider's file is given as a path on this machine, which only the command line accepts.
     if (jobId !== null && attempts.at(-1)?.provider !== undefined)
-      throw badRequest(`Pass the file on the command line: showrunner adopt ${params.run!} ${step} FILE`);
+      throw badRequest(`Adopt the provider's file on the command line: showrunner adopt ${params.run!} ${step} FILE`);
     await context.show.adopt(params.run!, step, jobId);
     return {};
   };

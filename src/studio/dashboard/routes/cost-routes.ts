@@ -8,7 +8,7 @@ import { runCosts } from "../views/run-costs.ts";
 /** Maximum runs to sum by pipeline, newest first. */
 const MOST_RUNS = 1000;
 const MOST_TAGS = 200;
-/** How long the service's figures are reused: reading them counts against the request limit that jobs need. */
+/** How long the service's figures are reused. Each read counts towards the request limit that jobs need. */
 const USAGE_MS = 60_000;
 
 interface Share {
@@ -16,15 +16,15 @@ interface Share {
   readonly costMicros: number;
 }
 
-/** Costs of a period that begins at `from`, the start of a day (UTC). */
+/** Costs since `from`, which is the start of a day (UTC). */
 export interface AllCosts {
   readonly from: number;
   /** Micro-dollars by day: what was charged for the jobs whose money was reserved on that day. */
   readonly days: readonly number[];
-  /** The total costs of the runs that changed since `from`, including what they cost before. */
+  /** The total costs of the runs that changed since `from`, including their costs before `from`. */
   readonly pipelines: readonly Share[];
   readonly tags: readonly Share[];
-  /** The service's own figures, which include jobs outside runs; empty if it reports none. */
+  /** The service's own figures, which include jobs outside runs; empty if the service reports no figures. */
   readonly models: readonly Share[];
   /** Number of older runs that `pipelines` leaves out. */
   readonly runsLeftOut: number;
@@ -52,7 +52,7 @@ export function costRoutes(context: Pick<DashboardContext, "journal" | "cache" |
       const totals = await Promise.all(accounts.map((account) => journal.spending(account, { tag, sinceAt })));
       return totals.reduce((sum, { settledMicros }) => sum + settledMicros, 0);
     };
-    // A run unchanged since then has had no charges since then.
+    // A run that has not changed since `from` has no charges since `from`.
     const touched = rows.filter(({ updatedAt }) => updatedAt >= from);
     const since = await Promise.all(Array.from({ length: days + 1 }, (_, at) => chargedSince(from + at * DAY_MS)));
     const tags = [...new Set(touched.flatMap((row) => listedTags(tagTexts(row.tags))))].slice(0, MOST_TAGS);
@@ -82,7 +82,7 @@ async function byPipeline(journal: JournalStore, rows: readonly RunRow[]): Promi
   return [...sums].map(([name, costMicros]) => ({ name, costMicros }));
 }
 
-/** Returns a function that asks at most once per `USAGE_MS`; its list is empty if the service does not answer. */
+/** Returns a function that calls `ask` at most once per `USAGE_MS`, and returns an empty list if `ask` fails. */
 function onceInAWhile<T>(ask: (from: number) => Promise<readonly T[]>): (from: number) => Promise<readonly T[]> {
   let known: { readonly from: number; readonly at: number; readonly answer: Promise<readonly T[]> } | null = null;
   return (from) => {

@@ -18,13 +18,13 @@ export function pageRoutes(folder: string): readonly Route[] {
   const send = ({ incoming }: Call, inFolder: string, name: string) => pageFile(incoming, inFolder, name);
   return [
     ...SCREENS.map((path): Route => ({ method: "GET", path, handle: (call) => send(call, folder, "index.html") })),
-    // Browsers request this before they have read the page, which sets another icon.
+    // Browsers request this icon before they have read the page, which sets another icon.
     { method: "GET", path: "/favicon.ico", handle: async ({ response }) => void response.writeHead(204).end() },
     { method: "GET", path: "/assets/:name", handle: (call) => send(call, join(folder, "assets"), call.params.name!) },
   ];
 }
 
-/** Serves outputs and uploads that the journal lists; no part of the address becomes part of a path. */
+/** Serves outputs and uploads that the journal lists. No part of the request's address becomes part of a path. */
 export function mediaRoutes({ cache, media }: DashboardContext): readonly Route[] {
   const send = async ({ params, query, incoming }: Call) => {
     const {
@@ -91,7 +91,7 @@ export function downloadRoutes({ cache, media }: Pick<DashboardContext, "cache" 
   const send = async ({ params, incoming, response }: Call): Promise<void> => {
     const { view } = await cache.get(params.run!);
     const entries = entriesOf(view);
-    if (entries.length === 0) throw notFound("A result of this run");
+    if (entries.length === 0) throw new Refusal(404, "NOT_FOUND", "This run has no files to download yet.");
     response.writeHead(200, {
       "Content-Type": "application/zip",
       "Content-Disposition": `attachment; filename="${params.run!.replace(/[^\w.-]/g, "_")}.zip"`,
@@ -153,7 +153,7 @@ function unused(name: string, taken: Set<string>): string {
 /** Maximum size of a file that can be picked, in bytes; for a larger one, people enter its path. */
 const MOST_BYTES = 2 ** 31;
 
-/** Stores files that are picked in the browser; the input contains their paths. */
+/** Stores files that are picked in the browser, and returns their paths for the input. */
 export function pickRoutes({ pickedDir }: Pick<DashboardContext, "pickedDir">): readonly Route[] {
   if (pickedDir === null) return [];
   const pick = async ({ incoming, query }: Call) => {

@@ -40,7 +40,7 @@ export class RunList {
     this.#cache = cache;
   }
 
-  /** Returns the newest runs that match, and how many match in each status. */
+  /** Returns the newest runs that match, and the number of matching runs in each status. */
   async find(query: RunQuery) {
     const now = Date.now();
     const all = (await this.#journal.runs({ search: query.search })).map((row) => statusNow(row, now));
@@ -86,7 +86,7 @@ export function stepsPage({ view, groups }: KnownRun, query: URLSearchParams, li
 
 const MOST_INCIDENTS = 300;
 
-/** Returns the earliest rows, one per step; `from` and `to` span all rows. */
+/** Returns the earliest rows of the timeline, one per step. `from` and `to` span all rows. */
 export function timelineView({ view, history }: FoldedRun, rows: number) {
   const { spans } = history;
   const steps = new Set(spans.map(({ step }) => step));

@@ -70,7 +70,7 @@ interface Remade extends Pick<ResumeOptions, "edit"> {
   readonly rerun: readonly string[];
 }
 
-/** Returns what to rerun: the named steps, or what the note on a step asks for. @throws Refusal 400 */
+/** Returns the steps to rerun and inputs to edit: as requested, or as a note on a step requires. @throws Refusal 400 */
 async function remadeOf(
   context: DashboardContext,
   runId: string,
@@ -88,7 +88,7 @@ async function remadeOf(
 /** Reads the edited fields of step inputs; `null` removes a field. @throws Refusal 400 */
 function editOf({ edit }: Readonly<Record<string, unknown>>): ResumeOptions["edit"] {
   if (edit === undefined || edit === null) return undefined;
-  const wrong = () => badRequest("edit must map each step to an object of its changed fields.");
+  const wrong = () => badRequest("edit must map each step to an object with its changed fields.");
   if (!isRecord(edit)) throw wrong();
   const steps = Object.entries(edit).map(([step, fields]) => {
     if (!isRecord(fields) || Object.keys(fields).length > MOST_EDITED) throw wrong();
@@ -204,7 +204,7 @@ export async function resumePreview(
 
 const MOST_LISTED = 100;
 
-/** Returns the steps to run again and their price; of each list, only the first entries. */
+/** Returns the steps to run again and their price. Contains only the first entries of each list. */
 function rerunView(rerunScope: RerunScope & Pick<Quote, "id">) {
   const { id, runId, problems, totalMicros, expectedMicros, committedMicros, budgetMicros, ...lists } = rerunScope;
   return {

@@ -46,5 +46,5 @@ export class Drivers {
   }
 }
 
-/** Prefixed because a run may be called `error`, which is special to an event emitter. */
+/** Prefixes the id, because a run may be called `error`, which is a special event name. */
 const nameOf = (runId: string) => `run ${runId}`;

@@ -11,7 +11,7 @@ import {
 import { inTurn, notFound } from "../../served/index.ts";
 import { MOST_WHOLE, RunGroups } from "../views/run-groups.ts";
 
-/** A run's view as of its newest event; for a large run, also its steps by group. */
+/** A run's view up to its newest event; for a large run, also its steps by group. */
 interface KnownView {
   readonly view: RunView;
   groups: RunGroups | null;
@@ -21,7 +21,7 @@ export interface KnownRun extends KnownView {
   readonly row: RunRow;
 }
 
-/** Caches what was computed for a run until the run changes; drops the oldest beyond `most` entries. */
+/** Caches values computed from a run until the run changes. Beyond `most` entries, drops the oldest. */
 export class RunMemo<T> {
   readonly #most: number;
   readonly #known = new Map<string, { readonly mark: string; readonly found: T }>();
@@ -30,7 +30,7 @@ export class RunMemo<T> {
     this.#most = most;
   }
 
-  /** `of`: which of several values of the run; `more`: what else, besides the run's events, the value depends on. */
+  /** `of` distinguishes several values of a run. `more` is what the value depends on besides the run's events. */
   async get(
     { runId, createdAt, lastSeq }: RunRow,
     find: () => Promise<T>,

@@ -15,13 +15,13 @@ export interface QueueQuery {
   readonly search: string;
   readonly run: string | null;
   readonly pipeline: string | null;
-  /** Filter by tag, as `key=value`. */
+  /** Filters by tag, as `key=value`. */
   readonly tag: string | null;
 }
 
 const MOST_ITEMS = 1000;
 
-/** Finds what waits for a person in all runs in a journal. A run is read again only after it has changed. */
+/** Finds the decisions that wait for a person in a journal's runs. A run is read again only after it has changed. */
 export class WaitingDecisions {
   readonly #journal: JournalStore;
   /** Unbounded: a limit below the number of waiting runs would make each request read all of them again. */
@@ -31,7 +31,7 @@ export class WaitingDecisions {
     this.#journal = journal;
   }
 
-  /** Lists decisions, longest wait first. The available filters come from everything that the search finds. */
+  /** Lists decisions, longest wait first. The available filters come from all decisions that the search finds. */
   async find(query: QueueQuery) {
     const listed = query.run === null ? await this.#journal.runs({ search: query.search }) : await this.#one(query.run);
     const rows = listed.filter((row) => !isRunFinal(row.status as never));

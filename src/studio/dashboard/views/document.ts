@@ -1,5 +1,5 @@
 // Types of the server's answers to the page, from the functions that make them. Money is micro-dollars, times are epoch
-// milliseconds; texts of users are cut to a length that can be shown.
+// milliseconds. Texts from users are cut to a length that can be shown.
 import type { keepFile } from "../../served/index.ts";
 import type { VisitorView } from "../http/route.ts";
 import type { GaugeReader } from "../live/gauges.ts";
@@ -30,7 +30,7 @@ export type { EventLine } from "./step-detail.ts";
 export type { CommentView, StepView } from "./step-view.ts";
 
 export type RunHead = ReturnType<typeof runHead>;
-/** A change to a run, sent as it happens; the first one that a page receives is the whole run. */
+/** A change to a run, sent as it happens. The first change that a page receives contains the whole run. */
 export type RunPatch = Awaited<ReturnType<typeof runPatch>>;
 /** A step's progress, from 0 to 1, and when the service expects the step to end. */
 export type ProgressView = RunPatch["progress"][number];
@@ -62,7 +62,7 @@ export type RerunView = NonNullable<ResumePreview["rerunScope"]>;
 export type Gauges = Awaited<ReturnType<GaugeReader["read"]>>;
 /** A file that was picked in the browser and is now on the server's disk. */
 export type PickedView = Awaited<ReturnType<typeof keepFile>>;
-/** The answer to the page's first request: the visitor's role, and the first part of commands. */
+/** The response to the page's first request: the visitor's role, and the first part of commands. */
 export type WelcomeView = VisitorView & { readonly launcher: string };
 export interface ErrorBody {
   readonly error: { readonly code: string; readonly message: string };

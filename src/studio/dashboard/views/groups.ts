@@ -11,7 +11,7 @@ export interface Group<T> {
   /** The path, with `*` where the members' paths differ. */
   readonly key: string;
   readonly members: readonly T[];
-  /** Keys of the groups that this one needs. */
+  /** Keys of the groups that this group needs. */
   readonly needs: readonly string[];
 }
 
@@ -65,7 +65,7 @@ export interface GroupView {
   readonly phases: { readonly [P in StepPhase]?: number };
   /** Steps of this group that were sent as samples. */
   readonly shown: readonly string[];
-  /** Keys of the groups that this one needs. */
+  /** Keys of the groups that this group needs. */
   readonly needs: readonly string[];
 }
 

@@ -27,7 +27,7 @@ export type Control =
   | { readonly type: "group"; readonly fields: readonly FieldView[] }
   | { readonly type: "json" };
 
-/** The fields of a form; null if they have no names, or if none of them can be edited. */
+/** The fields of a form; null if the input has no named fields, or if no field can be edited. */
 type Fields = readonly FieldView[] | null;
 
 /** The JSON Schema keywords that determine the control. */
@@ -66,9 +66,8 @@ export function inputForm(input: z.ZodType): { readonly sample: string; readonly
 }
 
 /**
- * Makes a form for the plain fields of a step's input, and for fields of its model that the input does not set, except
- * free texts: those could be ids of assets, which other steps supply. `why`: why nothing can be edited, if someone can
- * change that.
+ * Returns a form for the plain fields of a step's input, and for further fields of its model. Further free text fields
+ * are omitted, because their values could be ids of assets that other steps supply.
  */
 export function stepForm(
   schema: { readonly properties?: unknown },
@@ -97,7 +96,7 @@ function fieldOf(name: string, about: string | undefined, required: boolean, con
 
 const SMALL: ReadonlySet<Control["type"]> = new Set(["number", "switch", "choice"]);
 
-/** Returns a value that waits for a decision, and the control to change it, by its schema or else its type. */
+/** Returns a value that waits for a decision, and a control for its schema or, without a schema, for its type. */
 export function shownValueOf(value: Json, schema: Json | null) {
   return { value, control: controlOf(schema === null ? schemaOf(value) : (schema as Schema), MOST_LEVELS) };
 }
@@ -141,7 +140,7 @@ function controlOf(schema: Schema, levels: number): Control {
   return { type: "group", fields };
 }
 
-/** Returns the only values that a schema allows; null if it allows others. */
+/** Returns the values that a schema allows, if it lists them; otherwise null. */
 function choiceOf(schema: Schema): readonly (string | number)[] | null {
   const { anyOf } = schema;
   const values = schema.enum ?? (schema.const !== undefined ? [schema.const] : anyOf?.map((one) => one.const));

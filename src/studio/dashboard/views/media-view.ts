@@ -7,14 +7,14 @@ export interface MediaView
   readonly index: number | "upload";
   readonly kind: "image" | "video" | "audio" | "other";
   readonly contentType: string | null;
-  /** Address of the copy; null if there is none on this machine. */
+  /** Address of the copy; null if there is no copy. */
   readonly url: string | null;
   readonly sizeBytes: number | null;
-  /** Hash of the copy; null if there is none. */
+  /** Hash of the copy; null if there is no copy. */
   readonly sha256: string | null;
   readonly state: string;
   readonly error: string | null;
-  /** The output's name in the pipeline's results. */
+  /** The output's name in the pipeline's results; null if the pipeline does not return it. */
   readonly name: string | null;
   readonly file: string | null;
 }

@@ -2,13 +2,13 @@ import type { AttemptView, RunView, StepView } from "../../../internal.ts";
 
 const MOST_POINTS = 200;
 
-/** Sums up what a run cost, including steps that are no longer in its plan. */
+/** Returns a run's costs, including steps that are no longer in its plan. */
 export function runCosts({ steps, removed }: RunView) {
   const all = [...steps, ...removed];
   return { models: modelCosts(all), spent: spentOverTime(all) };
 }
 
-/** Attempts of a task cost nothing. */
+/** False for attempts of a task, because tasks cost nothing. */
 export function isBilled({ kind }: Pick<AttemptView, "kind">): boolean {
   return kind !== "try";
 }

@@ -91,7 +91,7 @@ export function runHead(state: RunState, { row, driveError, drivenHere, counts }
   return {
     ...summary,
     tags: tagTexts(planned.tags),
-    /** What the run is missing, worded as in every other view. */
+    /** Items that the run is missing, worded as in every other view. */
     missing: missing(state, { isInterrupted: summary.status === "interrupted" }).slice(0, MOST_MISSING),
     seq: state.seq,
     startedAt: state.startedAt,

@@ -16,7 +16,7 @@ const MOST_READ = 10_000;
 const MOST_NEIGHBOURS = 200;
 const MOST_USED = 24;
 
-/** Details of one step beyond its line in lists. `mostText`: maximum characters kept of each text. */
+/** Returns details of a step that lists do not show. `mostText`: maximum characters kept of each string. */
 export function stepDetail(
   { state }: RunView,
   { path, plan, value }: StepView,
@@ -41,7 +41,7 @@ export function stepDetail(
 
 const ownFields = new Set(["path", "kind", "needs", "fingerprint", "yields", "policy", "when", "outputs", "model"]);
 
-/** Returns a step's input, or the fields of its kind. */
+/** Returns a step's input or, if it has none, the plan's fields that are specific to its kind. */
 function requested(plan: PlanStep): unknown {
   if ("input" in plan && plan.input !== null) return plan.input;
   // The page already shows the items to decide on above.
@@ -64,7 +64,7 @@ export function usersOf({ state }: RunView): UsedBy {
   return users;
 }
 
-/** Reads a step's events. In a very long journal, finds only those around the step's start and end, by time. */
+/** Reads a step's events. In a very long journal, reads only events close to the step's start and end. */
 export async function eventsOf(
   journal: JournalStore,
   { runId, seq }: RunState,

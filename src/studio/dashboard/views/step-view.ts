@@ -52,12 +52,12 @@ export function decisionOf(state: RunState, plan: PlanStep, step: StepState) {
     approved: approval?.approved ?? null,
     note: approval?.note == null ? null : cut(approval.note, 2000),
     pick: pick < 0 ? null : pick,
-    /** Which model made which of `shows`, if several models are compared. */
+    /** The models that made `shows`, if several models are compared. */
     compared: compared?.map((part) => ({ ...part, missing: part.missing && cut(part.missing, 300) })) ?? null,
     comments: (step.comments ?? []).slice(-MOST_COMMENTS).map(({ text, take, timeMs, at, by }) => {
       const position = offered.findIndex((one) => one.step === take?.step && one.index === take.index);
       const name = by === null ? null : cut(by.name, 100);
-      // Without a name, the operator commented. Without a take, the comment is about everything shown.
+      // A comment without a name is the operator's. A comment without a take is about everything shown.
       return { text: cut(text, 2000), name, take: position < 0 ? null : position, timeMs, at };
     }),
   };
@@ -77,7 +77,7 @@ function valueView(state: RunState, ref: Reference["$ref"]) {
   return value === undefined ? [] : [{ step: ref.step, value: cutJson(value, 8000).value }];
 }
 
-/** Returns the available outputs, in the order that a pick refers to; if the step chose an output, only that. */
+/** Returns the available outputs, in the order that a pick refers to; if the step chose an output, only that output. */
 function outputsAt(state: RunState, ref: Ref): readonly OutputRef[] {
   const step = state.steps[ref.step];
   if (step === undefined) return [];
@@ -166,7 +166,7 @@ function reasonOf({ reason, status, error }: Step): string | null {
   return said === null ? null : cut(said, 500);
 }
 
-/** Returns a summary of a step's input: the first of these fields that the input has. */
+/** Returns a step's question or, without one, the prompt, text or name in its input; null if it has none of them. */
 function askOf(plan: PlanStep): string | null {
   const { subject } = traitsOf(plan);
   if (subject !== null) return cut(subject, 200);
@@ -190,7 +190,7 @@ export function mediaOf(state: RunState, step: StepState): readonly MediaView[] 
 
 const MOST_EARLIER = 24;
 
-/** Returns the results of superseded attempts, newest first: of the step, or of the steps that its decision shows. */
+/** Returns results of superseded attempts, newest first. For a decision, returns results of the steps it shows. */
 export function earlierOf(view: RunView, { path, plan }: Step) {
   const { state } = view;
   const { standsFor } = traitsOf(plan);
@@ -206,7 +206,7 @@ export function earlierOf(view: RunView, { path, plan }: Step) {
   return found.toSorted((a, b) => b.attempt - a.attempt).slice(0, MOST_EARLIER);
 }
 
-/** Returns the steps that made the results which a step passes on; for a step that passes on none, that step. */
+/** Returns the steps that made the results that a step passes on, or the step itself if it passes on none. */
 function madeBy(state: RunState, path: string): readonly string[] {
   const plan = state.planned.plan.steps.find((step) => step.path === path);
   const passed = state.steps[path]?.expanded ?? (plan === undefined ? [] : traitsOf(plan).standsFor);
@@ -247,7 +247,7 @@ export function outputView(state: RunState, { path }: StepState, output: OutputS
 
 type Copy = NonNullable<OutputState["copy"]>;
 
-/** The address of a stored file. The hash in it only distinguishes versions; the journal determines what is sent. */
+/** Returns the address of a stored file. The hash in it only distinguishes versions; the server looks the file up. */
 function stored(
   { runId }: RunState,
   step: string,

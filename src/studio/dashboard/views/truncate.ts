@@ -1,7 +1,7 @@
 /** Shortens text to at most this many characters, with an ellipsis at the end. */
 export function cut(text: string, most: number): string {
   if (text.length <= most) return text;
-  // Does not end in half a surrogate pair.
+  // Prevents an end in the middle of a surrogate pair.
   const end = /[\uD800-\uDBFF]/.test(text[most - 2] ?? "") ? most - 2 : most - 1;
   return `${text.slice(0, end)}…`;
 }
@@ -11,7 +11,7 @@ export interface Cut {
   readonly isCut: boolean;
 }
 
-/** Returns JSON with long texts shortened and, if there are too many parts, without the later parts. */
+/** Returns JSON with long strings shortened and, if it has too many parts, without the last ones. */
 export function cutJson(value: unknown, mostText = 4000, mostParts = 500): Cut {
   let parts = 0;
   let isCut = false;

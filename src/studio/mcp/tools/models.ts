@@ -2,7 +2,6 @@ import { z } from "zod";
 import { modelFacts, modelList } from "./output.ts";
 import { json, tool } from "./tool.ts";
 
-/** Maximum number of models to list. */
 const MOST_MODELS = 10_000;
 
 export const modelTools = [

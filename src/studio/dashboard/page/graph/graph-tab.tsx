@@ -20,9 +20,9 @@ interface Props {
 
 const SMALLEST = 0.2;
 const LARGEST = 1.6;
-/** Smallest zoom for fitting: names become unreadable below it, so the view scrolls instead. */
+/** Smallest zoom that is chosen to fit a graph into the view. Names are unreadable below it, so the view scrolls. */
 const LEAST_FIT = 0.7;
-/** Maximum nodes of a graph that is shown whole on a wide screen, where positions say more than names. */
+/** On a wide screen, a graph of at most this many nodes is shown whole, even if its names become unreadable. */
 const MOST_WHOLE = 30;
 const WIDE = 720;
 /** Distance from the view, in pixels, within which nodes are already drawn. */

@@ -70,7 +70,7 @@ export interface Sketch {
 }
 
 const MARGIN = 28;
-/** Maximum nodes for careful layout; more would take seconds. */
+/** Maximum number of nodes for the careful layout; with more, it would take seconds. */
 const MOST_CAREFUL = 220;
 
 export function draw(sketch: Sketch): Drawing {

@@ -10,7 +10,7 @@ export const NODE_WIDTH = 196;
 const THUMB_HEIGHT = 104;
 const TEXT_HEIGHT = 58;
 
-/** Reserves room for a picture in steps that make pictures, so that nothing moves later. */
+/** Returns a node's height. Reserves room for a picture if the step makes pictures, so that nothing moves later. */
 export function nodeHeight({ members, count }: Bundle): number {
   const [first] = members;
   if (count > 1) return TEXT_HEIGHT + 52;
@@ -142,7 +142,7 @@ function tonesOf({ phases }: Bundle): ReadonlyMap<Tone, number> {
   return tones;
 }
 
-/** The most urgent state in a group decides its tone. */
+/** Returns the tone of the most urgent state in a group. */
 function groupTone(bundle: Bundle): Tone {
   const tones = tonesOf(bundle);
   return (

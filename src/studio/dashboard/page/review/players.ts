@@ -3,7 +3,7 @@ import { useEffect } from "preact/hooks";
 
 const NEAR_S = 0.1;
 
-/** Plays the films in an element in sync, only one of them with sound; plays audio files one at a time. */
+/** Plays an element's films in sync, with sound from only one film, and its audio files one at a time. */
 export function usePlayersTogether(stage: RefObject<HTMLElement | null>): void {
   useEffect(() => {
     const root = stage.current;
@@ -27,7 +27,7 @@ export function usePlayersTogether(stage: RefObject<HTMLElement | null>): void {
   }, []);
 }
 
-/** Makes `other` do what `one` did. Changes only what differs, so that the resulting events change nothing more. */
+/** Copies a player's state to another player. Sets only what differs, so that the events do not repeat endlessly. */
 function follow(one: HTMLVideoElement, other: HTMLVideoElement, what: string): void {
   other.playbackRate = one.playbackRate;
   if (what === "play" && other.paused && !other.ended) {

@@ -86,8 +86,7 @@ export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
           </label>
           {isParked && (
             <label>
-              <input type="checkbox" checked={resumes} onChange={() => setResumes(!resumes)} /> Continue with the run at
-              once
+              <input type="checkbox" checked={resumes} onChange={() => setResumes(!resumes)} /> Resume the run at once
             </label>
           )}
           <DecisionButtons runId={runId} step={step} deciding={deciding} goOn={resumes} />
@@ -117,15 +116,15 @@ export function Resolve({ runId, step }: { readonly runId: string; readonly step
   const adopt = async (jobId: string | null) => {
     try {
       await post(`${runPath(runId)}/adopt`, { step: step.path, jobId });
-      say("Recorded; applied on resume.");
+      say("Recorded. This takes effect when the run is resumed.");
     } catch (error) {
       say((error as Error).message);
     }
   };
   const canAct = useCanAct();
   const empty = isOfProvider
-    ? "If the provider generated a file, adopt it on the command line. Otherwise the step fails and its hold is released."
-    : "The service lists no job from that time. That does not prove that none exists: you could lose a job you paid for.";
+    ? "If the provider generated a file, adopt it on the command line. Otherwise the step fails, and the money reserved for it is released."
+    : "The service lists no job from that time. A job could still exist, and you could lose a job that you paid for.";
   return (
     <section class="decide" aria-label="Outcome of the request">
       {found.state === "loading" && <p class="quiet">Asking the service…</p>}

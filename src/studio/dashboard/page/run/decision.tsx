@@ -4,7 +4,7 @@ import { postLater, runPath } from "../state/api.ts";
 import { createStore, useStore } from "../state/store.ts";
 import { ResumeDialog } from "./dialogs.tsx";
 
-/** Milliseconds in which a decision can be undone, because an approval can cost money and a rejection loses results. */
+/** Milliseconds during which a decision can be undone: an approval can cost money, and a rejection loses results. */
 const UNDO_MS = 5000;
 
 export interface Verdict {
@@ -53,7 +53,7 @@ function useDraft(key: string, initial: Draft): readonly [Draft, (change: Partia
 
 export type Deciding = ReturnType<typeof useDecision>;
 
-/** Holds a person's decision on a step until it is sent. Outlives the component; only closing the page sends early. */
+/** Manages a person's decision on a step. Once made, it is sent after `UNDO_MS`, even if the component is unmounted. */
 export function useDecision(
   runId: string,
   { path, decision, phase, startedAt }: StepView,
@@ -104,7 +104,7 @@ export function useDecision(
         ? post("approve", `Take ${chosen + 1} approved.`, { goOn, pick: chosen })
         : post("approve", value === undefined ? "Approved." : "Approved with changes.", { goOn, value }),
     reject: (goOn: boolean) => post("reject", "Rejected.", { goOn }),
-    /** Undoes the decision; null if there is none, or once it was sent. */
+    /** Undoes the decision; null if no decision was made, or if it was already sent. */
     undo: verdict?.undo ?? null,
   };
 }
@@ -117,7 +117,7 @@ interface ButtonsProps {
   readonly onRedone?: () => void;
 }
 
-/** The buttons for a decision. A rejection needs confirmation, because it ends everything that needs the step. */
+/** The buttons for a decision. A rejection needs confirmation, because steps that need this one will not run. */
 export function DecisionButtons({ runId, step, deciding, goOn, onRedone }: ButtonsProps) {
   const { chosen, note, canApprove, canReject, isSure, askSure, isRedoOpen, openRedo } = deciding;
   const { choose: isChoice } = step.decision!;

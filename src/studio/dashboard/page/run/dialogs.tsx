@@ -36,13 +36,13 @@ interface ResumeProps {
   readonly rerun?: readonly string[];
   /** True if the input of the single step to rerun can be edited. */
   readonly isEditable?: boolean;
-  /** What to change in the results that a step shows. */
+  /** A request to redo the results that a step shows, with a note about what to change. */
   readonly redo?: { readonly step: string; readonly note: string };
   readonly onResumed?: () => void;
   readonly onClose: () => void;
 }
 
-/** Shows the price, then resumes a run: as planned, with changed code, or with steps to rerun or to edit. */
+/** Shows the price, then resumes a run: as planned, with changed code, or with steps that are rerun or edited. */
 export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onResumed, onClose }: ResumeProps) {
   const [budget, setBudget] = useState("");
   const [note, setNote] = useState(redo?.note ?? "");
@@ -269,8 +269,8 @@ function Remade({ rerunScope }: { readonly rerunScope: RerunView }) {
       {unanswered.map(({ step, holdMicros }) => (
         <p key={step} class="note ask">
           The request for {step} was never answered. Showrunner looks for its job on the service. If it finds the job,
-          which is already paid for, it completes it; if there is none, it sends the changed request instead. If it
-          cannot tell, it sends the old request again under the same key, for at most {usd(holdMicros)}.
+          which is already paid for, it collects the result; if no job exists, it sends the changed request instead. If
+          it cannot tell, it sends the old request again under the same key, for at most {usd(holdMicros)}.
         </p>
       ))}
       {isOver && <p class="note ask">This exceeds the budget of {usd(budgetMicros)}. Set a new one below.</p>}

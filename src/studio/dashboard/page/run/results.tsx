@@ -11,7 +11,6 @@ import { Player } from "../ui/media.tsx";
 const PAGE = 24;
 const order = ["video", "image", "audio", "other"];
 
-/** Sorts films first, then pictures, then sounds. */
 function filmsFirst(a: MediaView, b: MediaView): number {
   return order.indexOf(a.kind) - order.indexOf(b.kind);
 }

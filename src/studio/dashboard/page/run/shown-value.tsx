@@ -9,12 +9,12 @@ import type { Deciding } from "./decision.tsx";
 interface Props {
   readonly runId: string;
   readonly step: StepView;
-  /** The value as generated, with long texts cut. */
+  /** The value as generated, with long strings cut. */
   readonly value: unknown;
   readonly deciding: Deciding | null;
 }
 
-/** The value that a decision is about, which can be read, or changed before it is approved. */
+/** Shows the value that a decision is about, and lets a person change it before approving it. */
 export function ShownValue({ runId, step: { path, decision }, value, deciding }: Props) {
   const { shows, values, choose: isChoice } = decision!;
   const isOnly = shows.length === 0 && values.length === 1 && !isChoice;
@@ -54,7 +54,7 @@ interface EntryProps {
   readonly onChange: (value: unknown) => void;
 }
 
-/** Loads the whole value, because the one shown may be cut. */
+/** Loads the whole value for editing, because the value shown may be cut. */
 function ValueEntry({ runId, step, label, changed, onChange }: EntryProps) {
   const path = `${runPath(runId)}/shown-value?step=${encodeURIComponent(step)}`;
   const loaded = useLoaded((signal) => get<Shown>(path, signal), [path]);

@@ -106,7 +106,7 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
   );
 }
 
-/** False if a decision has nothing to show, such as a decision about the check of an upload. */
+/** True if a decision has anything to show. A decision about an upload's check, for example, has nothing. */
 function hasAnything({ shows, values }: DecisionView, phase: StepView["phase"]): boolean {
   return phase === "approval" || shows.length + values.length > 0;
 }

@@ -8,7 +8,7 @@ export interface Fold {
 
 export interface TimeScale {
   readonly folds: readonly Fold[];
-  /** The time that is drawn to scale, in milliseconds. */
+  /** Total time that is drawn to scale, in milliseconds. */
   readonly shownMs: number;
   /** Position of a point in time, 0 to 1. */
   position(at: number): number;

@@ -97,7 +97,7 @@ export function ChoiceEntry({ control, required, label, value, onChange }: Of<"c
 export function FileEntry({ control, required, label, value, onChange }: Of<"file">) {
   const [note, setNote] = useState<string | null>(null);
   const id = useId();
-  // Other fields may change during the copy, so the path goes into the form as it is then, if the field still exists.
+  // Other fields may change during the copy, so the path goes into the form's current state, if the field still exists.
   const latest = useRef<typeof onChange | null>(onChange);
   latest.current = onChange;
   useEffect(

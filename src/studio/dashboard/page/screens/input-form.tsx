@@ -15,7 +15,7 @@ import {
 interface Props {
   /** Fields of the form; null if the input can be entered only as JSON. */
   readonly fields: readonly FieldView[] | null;
-  /** The input as JSON text, which the form reads and writes. */
+  /** The input as JSON text. The form reads and changes it. */
   readonly text: string;
   readonly onText: (text: string) => void;
 }

@@ -56,7 +56,7 @@ function Planner({ offered }: { readonly offered: readonly OfferedView[] }) {
   const [text, setText] = useState(offered[0]!.sample);
   const [answer, setAnswer] = useState<Answer>({ state: "none" });
   const [isStarting, setStarting] = useState(false);
-  // A plan belongs to the input shown: a change discards the plan, and any answer still on its way.
+  // A plan belongs to the input shown. A change of the input discards the plan, and any response that is still awaited.
   const edit = (next: string) => {
     setText(next);
     if (next !== text) setAnswer({ state: "none" });
@@ -183,7 +183,7 @@ interface PricesProps {
   readonly chosen: string | null;
 }
 
-/** Scrolls to the step chosen in the graph, and shows a summary of it. */
+/** Shows the price of each step, and scrolls to the step that was chosen in the graph. */
 function Prices({ steps, count: total, chosen }: PricesProps) {
   useEffect(() => document.querySelector("tr.chosen")?.scrollIntoView({ block: "nearest" }), [chosen]);
   return (

@@ -70,7 +70,7 @@ interface ButtonsProps extends Props {
   readonly chosen: number | null;
 }
 
-/** The buttons for a decision. A rejection needs confirmation, because it ends everything that needs the step. */
+/** The buttons for a decision. A rejection needs confirmation, because steps that need this one will not run. */
 function Buttons({ decision, chosen, name, onDecided, onRefused }: ButtonsProps) {
   const { ref, choose, takes } = decision;
   const [note, setNote] = useState("");

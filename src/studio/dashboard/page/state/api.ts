@@ -16,7 +16,7 @@ export class Refused extends Error {
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   if (inlined === null) return send<T>(path, { signal: signal ?? null });
   const answer = inlinedAnswer(inlined, path);
-  if (answer === null) throw new Refused(404, "NOT_IN_REPORT", "This report does not contain it; the journal does.");
+  if (answer === null) throw new Refused(404, "NOT_IN_REPORT", "This is not in the report, only in the journal.");
   return answer as T;
 }
 
@@ -80,7 +80,7 @@ export async function send<T>(path: string, init: RequestInit, unreachable = UNR
   const body: unknown = await answer.json().catch(() => null);
   if (answer.ok) return body as T;
   const { error } = (body ?? {
-    error: { code: "INTERNAL", message: "The server's answer could not be read." },
+    error: { code: "INTERNAL", message: "The server's response could not be read." },
   }) as ErrorBody;
   throw new Refused(answer.status, error.code, error.message);
 }

@@ -3,7 +3,7 @@ import type { ClientReport, InlinedRun } from "../../views/document.ts";
 /** The run that a report shows; null outside reports. A report is a single file with no server behind it. */
 export const inlined: InlinedRun | null = read("inlined-run");
 
-/** The content of a report for a client. Null outside such reports. */
+/** The content of a report for a client; null outside such reports. */
 export const clientReport: ClientReport | null = read("client-report");
 
 /** Reads embedded data. Each media file in it is stored once, in its own element, and referred to by key. */
@@ -14,7 +14,7 @@ function read<T>(of: string): T | null {
   return JSON.parse(data, (name, value) => (name === "url" && Object.hasOwn(urls, value) ? urls[value] : value));
 }
 
-/** Returns what the server would have answered at the time of the report. */
+/** Returns the response that the server would have sent when the report was written. */
 export function inlinedAnswer({ answers }: InlinedRun, path: string): unknown {
   const [, name = ""] = /^\/api\/runs\/[^/]+\/(.*?)(?:\?rows=\d+)?$/.exec(path) ?? [];
   return Object.hasOwn(answers, name) ? answers[name] : null;

@@ -44,9 +44,9 @@ const LONGEST_WAIT_MS = 8000;
 /** Milliseconds after which a hidden page closes its connection, because browsers allow only a few per server. */
 const HIDDEN_MS = 60_000;
 
-/** Follows the list, the gauges and (if given) a run; returns a function that stops. */
+/** Follows the list, the gauges and, if requested, a run. Returns a function that stops following. */
 export function follow(requested: string | null): () => void {
-  /** Set to null if the run does not exist; the list and the gauges are still followed. */
+  /** The followed run. Set to null if the run does not exist; the list and the gauges are still followed. */
   let runId = requested;
   let source: EventSource | null = null;
   let waitMs = FIRST_WAIT_MS;

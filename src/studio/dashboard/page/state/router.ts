@@ -16,11 +16,11 @@ export type Route =
   | {
       readonly screen: "review";
       readonly search: string;
-      /** Filter by run, pipeline or tag (`key=value`). */
+      /** Filters by run, pipeline and tag (`key=value`). */
       readonly run: string | null;
       readonly pipeline: string | null;
       readonly tag: string | null;
-      /** `run/step` of the decision shown; null shows the first. */
+      /** The decision to show, as `run/step`; null shows the first decision. */
       readonly at: string | null;
     }
   | { readonly screen: "plan" }

@@ -1,6 +1,6 @@
 import type { EventLine, GroupView, ProgressView, RunHead, RunPatch, StepView } from "../../views/document.ts";
 
-/** A run as the page knows it. Updates create a new object. */
+/** The page's copy of a run. Updates create a new object. */
 export interface RunModel {
   readonly head: RunHead;
   /** All steps or, for a large run, those sent so far. */
@@ -26,7 +26,7 @@ export function applyPatch(model: RunModel | null, patch: RunPatch): RunModel {
   return { head: patch.head, steps, groups: patch.groups, events, progress: byStep(patch.progress) };
 }
 
-/** Removes finished steps, so that the page of a large run does not grow over time. */
+/** Removes finished steps, so that the page of a large run does not use more and more memory. */
 function forgetFinished(steps: Map<string, StepView>, groups: readonly GroupView[]): void {
   if (steps.size <= MOST_STEPS) return;
   const shown = new Set(groups.flatMap((group) => group.shown));

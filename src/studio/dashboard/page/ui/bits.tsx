@@ -6,7 +6,7 @@ import { count } from "./format.ts";
 
 type Props = AnchorHTMLAttributes<HTMLAnchorElement> & { readonly href: string; readonly children: ComponentChildren };
 
-/** A link within the page. Following it loads nothing, unless it opens in a new tab. */
+/** A link within the page. Following it does not reload the page, unless it opens in a new tab. */
 export function Link({ href, children, ...rest }: Props) {
   const open = (event: MouseEvent) => {
     if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
@@ -73,7 +73,7 @@ const parts = [
   ["skipped", "off"],
 ] as const;
 
-/** Returns texts such as `3 failed`: how many steps are in each state, except those that are done. */
+/** Returns the number of steps in each state other than done, as text such as `3 failed`. */
 export function otherCounts(counts: StepCounts): readonly string[] {
   const names = { active: "in progress", waiting: "waiting", failed: "failed", skipped: "skipped" } as const;
   const states = Object.entries(names) as [keyof typeof names, string][];
@@ -93,7 +93,7 @@ export function StepBar({ counts }: { readonly counts: StepCounts }) {
 
 interface TableProps {
   readonly caption?: string;
-  /** A column's name; as `{ number }` if the column contains numbers, and null if it contains meters. */
+  /** Names of the columns: as `{ number }` for a column of numbers, and null for a column of meters. */
   readonly columns: readonly (string | { readonly number: string } | null)[];
   readonly rest?: string | null;
   readonly children: ComponentChildren;

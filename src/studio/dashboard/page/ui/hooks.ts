@@ -93,7 +93,7 @@ export interface StepList extends StepsPage {
   readonly more: (() => void) | null;
 }
 
-/** Lists a run's steps, filtered here or, for a large run, page by page by the server. A report lists what it has. */
+/** Lists a run's steps, filtered here or, for a large run, page by page by the server. A report lists its steps. */
 export function useSteps(
   { head, steps, groups }: RunModel,
   query: Readonly<Record<string, string>>,

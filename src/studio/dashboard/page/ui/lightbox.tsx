@@ -10,7 +10,7 @@ interface LightboxProps {
   readonly onClose: () => void;
 }
 
-/** Shows results one at a time in the whole window, with arrow keys. Returns the focus when it closes. */
+/** Shows results one at a time in the whole window, with arrow keys. Restores the focus when it closes. */
 function Lightbox({ media, start, labelOf, onClose }: LightboxProps) {
   const [index, setIndex] = useState(start);
   const ref = useRef<HTMLDialogElement>(null);

@@ -5,7 +5,7 @@ import { Icon, Wrong } from "./bits.tsx";
 /** Fields nested more deeply are shown as JSON. */
 const DEEPEST = 4;
 
-/** Shows a JSON value as fields; texts are always plain text. */
+/** Shows a JSON value as fields; strings are always shown as plain text. */
 export function Data({ value }: { readonly value: unknown }) {
   const fields = fieldsOf(value);
   return fields === null ? <pre>{text(value)}</pre> : <Fields of={fields} depth={1} />;
@@ -78,7 +78,7 @@ export function Panel({ title, note, onClose, children }: Props) {
   );
 }
 
-/** Makes everything under the panel unreachable on a phone, and returns a function that undoes it. */
+/** On a phone, makes everything under the panel unreachable. Returns a function that makes it reachable again. */
 function coverRest(): () => void {
   if (!matchMedia("(max-width: 760px)").matches) return () => {};
   const covered = [...document.querySelectorAll<HTMLElement>(".top, .run-head, .tabs, .view")];

@@ -1,7 +1,7 @@
 import type { MediaView, RefusedView } from "../../views/document.ts";
 import { Thumb } from "./media.tsx";
 
-/** Matches how checks describe a stretch of a film. */
+/** Matches a time range in a check's reason, such as `from 1.5 s to 3 s`. */
 const STRETCH = /from ([\d.]+) s to ([\d.]+) s/g;
 const MOST_FRAMES = 6;
 
@@ -51,7 +51,7 @@ function frameLabel({ step, index, kind }: MediaView, at: number): string {
   return typeof index === "number" && index > 0 ? `${step}, ${index + 1}` : step;
 }
 
-/** Returns the seconds to show: the middle of each stretch in the reason, or else a moment near the beginning. */
+/** Returns the times of the frames to show, in seconds: the middle of each range in the reason, or near the start. */
 function timesOf({ kind }: MediaView, reason: string): readonly number[] {
   if (kind !== "video") return [0];
   const stretches = [...reason.matchAll(STRETCH)].map(([, from, to]) => (Number(from) + Number(to)) / 2);
