@@ -46,8 +46,8 @@ export interface Offer {
   /** Pass it as `quote`, once, to start this plan at these prices. Null if the plan cannot be started. */
   readonly id: string | null;
   /**
-   * Maximum cost in US dollars, as a decimal string. Excludes open-ended steps: the run stops there and asks. Null if
-   * nothing was priced.
+   * Maximum cost in US dollars, as a decimal string. Excludes open-ended steps: the run pauses at such a step and asks.
+   * Null if nothing was priced.
    */
   readonly maximumUsd: string | null;
   /** When the id expires, in epoch milliseconds; null without an id. */

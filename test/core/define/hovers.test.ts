@@ -32,7 +32,7 @@ const taught: readonly (readonly [needle: string, said: RegExp])[] = [
   ["result()", /Resolves when the run/],
   ["pause.", /./],
   ["fundingUrl", /add funds/],
-  ["outputs.still", /the rest is null/],
+  ["outputs.still", /all others are null/],
 ];
 
 test("the editor says what each word, option and method does, where it is used", async () => {

@@ -151,6 +151,6 @@ describe("Another account", () => {
     silent.clock.setTimer(30_000, () => void run.stop());
     await during(silent.clock, run.result());
     const error = await refusal(silent, clientOf(paidService, { keyId: "paper-2" }), { accountMoved: true });
-    expect(error.message).toContain("face was sent without an answer");
+    expect(error.message).toContain("the request of face was never answered");
   });
 });

@@ -116,7 +116,7 @@ test("A completed job that reads as under way once more is over all the same", a
   expect(whole(await start(life))).toEqual(["succeeded", 2]);
   expect(await doubts(life)).toEqual([
     "job_1 is completed but lists no outputs",
-    "job_1 was completed, but the service now says IN_PROGRESS",
+    "job_1 was completed, but the service now reports IN_PROGRESS",
   ]);
 });
 

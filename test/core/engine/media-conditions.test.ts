@@ -102,7 +102,7 @@ describe("a plan that the service will refuse is refused before anything is boug
         step: "film",
         field: "input.audio",
         message:
-          "line is expected to last 1.3 s (from its text of 18 characters) but must last at least 2.0 s; change it, or state how long line will last with expect: { durationMs } in its options",
+          "line is expected to last 1.3 s (from its text of 18 characters) but must last at least 2.0 s; change line, or state how long it will last with expect: { durationMs } in its options",
       },
     ]);
   });
@@ -162,7 +162,7 @@ describe("a plan that may come out well is not refused", () => {
     const what = behind(["still-1", { prompt: "a face" }], ["wide-1", (start_image) => ({ start_image })]);
     const price = await priceOf(what, "film");
     expect(price.costMicros).toBeGreaterThan(0);
-    expect(price.reason).toBe("first must measure at least 1.5 : 1");
+    expect(price.reason).toBe("first must have an aspect ratio of at least 1.5 : 1");
   });
 
   test("where a value decides which fields go together", async () => {

@@ -115,7 +115,7 @@ describe("a note on a result", () => {
   test.each([
     ["fine", " ", /^note: is empty/],
     ["nothing", "warmer", /^redo: run "x" has no step nothing/],
-    ["word", "warmer", /^redo: word has no output of a job or chat to redo/],
+    ["word", "warmer", /^redo: word has no job or chat output to redo/],
     ["broken", "warmer", /^redo: revise of broken threw: /],
     ["odd", "warmer", /^redo: revise of odd must return an object of fields/],
   ])("on %s that says %j is refused when nothing can come of it", async (step, note, message) => {

@@ -100,8 +100,8 @@ export interface ReconcileReport {
   /** The compared runs' jobs that the service does not return, so nothing can be concluded about them. */
   readonly unseen: readonly OwnJob[];
   /**
-   * Chat requests that were sent but never answered, each with the most it can have cost. An orphan of the same model
-   * created about that time probably belongs to such a request.
+   * Chat requests that were sent but never answered, each with its maximum cost. An orphan of the same model that was
+   * created at about the same time probably belongs to such a request.
    */
   readonly abandonedChats: readonly {
     readonly runId: string;
@@ -135,7 +135,7 @@ export interface ReconcileParts extends ReconcileOptions {
 
 /**
  * Compares the journal with the service without changing anything. Reads each model's job list back to the oldest run,
- * and every job in doubt.
+ * and individual jobs where the list is not enough.
  */
 export async function compareWithService(parts: ReconcileParts, states: readonly RunState[]): Promise<ReconcileReport> {
   const { listed, orphans } = await listNearbyJobs(parts, states);
@@ -182,7 +182,7 @@ interface Known {
   readonly missing: { readonly size: number; has(index: number): boolean };
 }
 
-/** All of a run's jobs: those of job steps and those behind its chats. */
+/** All of a run's jobs, from its job steps and from its chats. */
 function ownJobs({ runId, steps }: RunState): readonly Known[] {
   return Object.values(steps).flatMap(({ path: step, attempts, chats }) => [
     ...attempts.flatMap((attempt): readonly Known[] => {

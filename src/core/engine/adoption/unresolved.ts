@@ -19,14 +19,14 @@ export async function checkAdoption(
   const attempt = unresolvedAttempt(state, step);
   if (jobId === null) return;
   const list = `showrunner adopt ${state.runId} ${step}   (lists the jobs that it may have created)`;
-  // The step's own job, which the service failed to return for a while.
+  // The step's own job, which the service could not find for a while.
   if (jobId === attempt.jobId) return;
   if ((await repository.knownJobs({ runId: state.runId, step })).has(jobId)) {
     throw new InvalidOptionError("job-id", `${jobId} already belongs to another step.`, list);
   }
   const job = await client.job(jobId);
   if (job.model === "" || job.model === attempt.model) return;
-  throw new InvalidOptionError("job-id", `${jobId} ran on ${job.model}, but ${step} asked for ${attempt.model}.`, list);
+  throw new InvalidOptionError("job-id", `${jobId} ran on ${job.model}, but ${step} requested ${attempt.model}.`, list);
 }
 
 /** Tolerance for slow requests and for the service's clock, which is known only to the second. */
@@ -61,7 +61,7 @@ export type JobMatch = "key" | "prompt" | "possible" | "unlike";
 interface SentRequest {
   readonly key: string;
   readonly input: Json;
-  /** The job that the service named in its answer to this key. */
+  /** The job that the service named in its response to this key. */
   readonly namedJobId: string | null;
 }
 
@@ -191,7 +191,7 @@ function certainJob(
   return otherAlike === undefined && !sharesPrompt(attempt, state) ? alike?.jobId : undefined;
 }
 
-/** True if another unanswered step sent the same model the same prompt. */
+/** True if another unanswered step sent the same prompt to the same model. */
 function sharesPrompt({ model, input, key }: AttemptState, state: RunState): boolean {
   const words = promptTexts(input!);
   return Object.values(state.steps).some((step) => {
@@ -235,7 +235,7 @@ async function jobBook(
   open: readonly { readonly attempt: AttemptState }[],
 ): Promise<JobBook> {
   const known = new Set(await repository.knownJobs());
-  // The step's own job, which the service failed to return for a while.
+  // The step's own job, which the service could not find for a while.
   for (const { attempt } of open) if (attempt.jobId !== null) known.delete(attempt.jobId);
   return new JobBook(client, known);
 }
@@ -257,7 +257,7 @@ class JobBook {
   /** The attempt's send window and the jobs that it may have created, likeliest first; no jobs for a provider. */
   async madeBy(attempt: AttemptState, request: SentRequest) {
     const isOfService = attempt.provider === undefined;
-    // The first answer provides the service's clock.
+    // The first response provides the service's clock.
     if (isOfService) await this.of(attempt.model!, attempt.intendedAt!);
     const window = sendWindow(attempt, this.#client.clockOffsetMs());
     if (!isOfService) return { window, candidates: [] };
@@ -319,7 +319,7 @@ function rank({ match }: AdoptionCandidate): number {
   return order.indexOf(match);
 }
 
-/** Returns null for another owner's job, which is listed but cannot be read. */
+/** Returns null for the error of another owner's job, which is listed but cannot be read; throws other errors. */
 function orNull(error: unknown): null {
   if (error instanceof ApiError && (error.status === 404 || error.status === 403)) return null;
   throw error;

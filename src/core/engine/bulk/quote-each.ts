@@ -25,7 +25,7 @@ export interface QuotedRow {
   /** The maximum cost in micro-dollars; null if a step in `openSteps` is open-ended. */
   readonly maxMicros: number | null;
   readonly openSteps: readonly string[];
-  /** The run's maximum when it was quoted, in micro-dollars; for a new run, its maximum now. */
+  /** The run's maximum cost when it was quoted, in micro-dollars; for a new run, its current maximum. */
   readonly quotedMicros: number;
   /** The status of the existing run; null for a new one. */
   readonly known: RunReport["status"] | null;
@@ -43,7 +43,7 @@ export type BulkQuote =
       readonly rows: readonly QuotedRow[];
       /** The expected cost of all rows together, in micro-dollars. */
       readonly expectedMicros: number;
-      /** Id of the rows' source, which its runs share; null if no source was given. */
+      /** Id of the rows' source, which all their runs share; null if no source was given. */
       readonly source: string | null;
       /** Unfinished runs whose rows have since been changed in the source or removed from it. `runEach` stops them. */
       readonly replaced: readonly RunReport[];
@@ -54,8 +54,8 @@ export type BulkQuote =
 export interface BulkQuoteOptions
   extends Pick<RunOptions, "maxUnquoted" | "profile" | "reuse" | "concurrency" | "signal"> {
   /**
-   * Where the rows come from, such as the path of a file. Give it only if `rows` are all rows of that source:
-   * unfinished runs of rows it no longer contains are replaced. Default: no run is replaced.
+   * Where the rows come from, such as the path of a file. Set it only if `rows` contains every row of the source:
+   * `runEach` stops unfinished runs whose rows are missing or changed. Default: it stops no run.
    */
   readonly source?: string | undefined;
 }
@@ -173,7 +173,7 @@ function batchOf({ tags }: RunReport): string | null {
   return tags[BATCH_TAG] ?? null;
 }
 
-/** The amount that a run counts against the shared budget of all rows, in micro-dollars. */
+/** How much of the rows' shared budget a run uses, in micro-dollars. */
 export function mostOf({ projected }: Pick<RunReport, "projected">): number {
   return parseUsd(projected)!;
 }

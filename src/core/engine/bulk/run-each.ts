@@ -54,7 +54,7 @@ export async function runEach(
 ): Promise<readonly RowOutcome[]> {
   const { budget, atOnce = 4 } = options;
   if (!Number.isSafeInteger(atOnce) || atOnce < 1) {
-    throw new InvalidOptionError("atOnce", `${atOnce} is not a number of runs; use a whole number of at least 1.`);
+    throw new InvalidOptionError("atOnce", `${atOnce} is not a valid number of runs; use a whole number above 0.`);
   }
   const budgetMicros = usdOption("budget", budget) ?? Number.POSITIVE_INFINITY;
   const reason = "its row was changed or removed";
@@ -81,7 +81,7 @@ class Bulk {
   readonly #mostOf = new Map<string | null, number>();
   /** The batch of the new rows, which gets the budget that other batches do not need; null if no row has a batch. */
   readonly #main: string | null;
-  /** What has been spent and is held by each batch's runs that are not among these rows. */
+  /** The amount that each batch's other runs, which are not among these rows, have spent or hold. */
   readonly #elsewhere = new Map<string, number>();
   /** Indexes of rows that paused because the shared budget was short. */
   readonly #short: number[] = [];
@@ -129,7 +129,7 @@ class Bulk {
     return this.#outcomes as readonly RowOutcome[];
   }
 
-  /** Waits until the row may start, or until no further row may start (`#stopped`). */
+  /** Waits until the row may start, or until no row may start any more (`#stopped`). */
   async #waitForHeadroom(quoted: QuotedRow): Promise<void> {
     const { atOnce, budgetMicros, signal } = this.#settings;
     for (;;) {
@@ -167,7 +167,7 @@ class Bulk {
 
   /**
    * The budget of a row's run: without a batch, the run's own projection; otherwise the batch's share of the whole
-   * budget, so that all batches together keep to it.
+   * budget, so that all batches together stay within it.
    */
   #budgetOf({ batch, expectedMicros }: QuotedRow): number {
     if (batch === null) return expectedMicros;
@@ -180,7 +180,7 @@ class Bulk {
     this.#mostOf.set(batch, (this.#mostOf.get(batch) ?? 0) + micros);
   }
 
-  /** Resumes rows that paused for lack of budget. Rows charged less than they held may have freed enough of it. */
+  /** Resumes rows that paused for lack of budget: rows that cost less than they reserved may have freed enough. */
   async #again(): Promise<void> {
     for (const index of this.#short.splice(0)) {
       if (this.#stopped !== null || this.#committedMicros > this.#settings.budgetMicros) return;
@@ -192,7 +192,7 @@ class Bulk {
     }
   }
 
-  /** Learns from a row's cost how far the other rows may exceed their quotes. */
+  /** Records by what factor a row exceeded its quote; the other rows are expected to do the same. */
   #learn({ quotedMicros }: QuotedRow, projectedMicros: number): void {
     if (quotedMicros > 0) this.#worst = Math.max(this.#worst, projectedMicros / quotedMicros);
   }

@@ -58,7 +58,7 @@ function stepsSaid({ changed, added, removed, renamed }: PlanDiff): readonly str
   ];
 }
 
-/** The command that applies the differences to the existing run. */
+/** The command that applies the changed code or input to the existing run. */
 function takeUp(state: RunState, input: Json, fields: readonly FieldChange[], { source }: RunOptions): string {
   const named = [...new Set(fields.map(({ field }) => /^[^.[]+/.exec(field)?.[0] ?? field))];
   const now = input as { readonly [field: string]: Json };

@@ -16,7 +16,7 @@ export interface StaleStep {
   readonly cause: "changed" | "new" | "uses" | "unmade";
   /** Readable reason, such as `voice changed: input.name was "a", is "b"`. */
   readonly why: string;
-  /** The differences in the request; empty unless `changed`. */
+  /** The differences in the request; empty unless `cause` is `changed`. */
   readonly fields: readonly FieldChange[];
 }
 

@@ -25,7 +25,7 @@ import { noDiff, type Replanning } from "./replanning.ts";
 /** Which steps of a run would run again, and at what price. Computing it spends nothing. */
 export interface RerunScope {
   readonly runId: string;
-  /** Paths of the steps that would run again, including steps that use them, in plan order. */
+  /** Paths of the steps that would run again, including all dependent steps, in plan order. */
   readonly stale: readonly string[];
   /** All problems. If there are any, the changes cannot be applied. */
   readonly problems: readonly Problem[];
@@ -34,7 +34,7 @@ export interface RerunScope {
   readonly totalMicros: { readonly min: number; readonly max: number | null };
   /** Expected cost of rerunning the stale steps, in micro-dollars. */
   readonly expectedMicros: number;
-  /** What the run has spent and reserved so far, in micro-dollars; the price is added to it. */
+  /** The amount that the run has spent and reserved so far, in micro-dollars; the price comes on top of it. */
   readonly committedMicros: number;
   /** The run's budget in micro-dollars; null if it has none. */
   readonly budgetMicros: number | null;
@@ -49,8 +49,8 @@ export interface RerunScope {
   readonly seenThroughFirst: readonly string[];
   /**
    * Steps of `seenThroughFirst` whose request was never answered, with the amount held. The run looks for their jobs on
-   * the service. If it finds none, it withdraws the request; if it cannot be certain, it repeats the request with the
-   * same key.
+   * the service. If there are none, it withdraws the request; if it cannot be certain, it sends the request again with
+   * the same key.
    */
   readonly unanswered: readonly { readonly step: string; readonly holdMicros: number }[];
 }
@@ -61,9 +61,9 @@ export interface RerunQuote extends RerunScope {
   readonly inProgress: readonly RerunRequest[];
 }
 
-/** How the code's plan differs from the run's, and what would run again if you accept it. */
+/** How the code's plan differs from the run's plan, and what would run again if you accept the code. */
 export interface Drift extends PlanDiff, RerunQuote {
-  /** Paths of the steps that would run again, including steps that use them, in plan order. */
+  /** Paths of the steps that would run again, including all dependent steps, in plan order. */
   readonly stale: readonly string[];
   /** True if the code's requests and returned results are unchanged. */
   readonly isSame: boolean;
@@ -167,7 +167,7 @@ function unansweredOf({ steps }: RunState, paths: readonly string[]): RerunScope
   );
 }
 
-/** Exceeded limits of groups. What a group has already cost counts against its limit. */
+/** Problems with groups that exceed their limits, including what they have already cost. */
 function groupProblems(state: RunState, plan: Plan, prices: readonly StepPrice[]): readonly Problem[] {
   return Object.entries(plan.groups ?? {}).flatMap(([prefix, { maxCostMicros }]): readonly Problem[] => {
     const within = prices.filter(({ step }) => step.startsWith(`${prefix}/`));
@@ -234,7 +234,7 @@ export async function driftFrom(
     return { ...noDiff(plan), ...scope, isSame: false, sameText: [], problems: again.problems };
   }
   const { plan, diff } = again;
-  // A requested step that no longer exists counts as changed.
+  // A requested step that no longer exists is treated as changed.
   const steps = asked.steps.filter((path) => plan.steps.some((step) => step.path === path));
   const { scope } = await remade(state, { target: plan, diff, asked: { ...asked, steps } }, planner);
   const problems = [...nameProblems(state, plan, diff), ...scope.problems];

@@ -81,7 +81,7 @@ export function changedValue(state: RunState, decision: Decision, chosen: Chosen
   const schema = schemaOf(state, shown);
   if (schema === null) {
     const [is, was] = [typeNamed(value), typeNamed(before)];
-    if (is !== was) throw refuse(`is ${is}, but ${shown.step} produced ${was}, which the steps that use it expect.`);
+    if (is !== was) throw refuse(`is ${is}, but ${shown.step} produced ${was}; later steps expect the same type.`);
     return value;
   }
   const problems = valueProblems(schema as { readonly [keyword: string]: unknown }, value);
@@ -92,13 +92,13 @@ export function changedValue(state: RunState, decision: Decision, chosen: Chosen
   return value;
 }
 
-/** The single value that a decision shows, with its schema. Null schema: only the type must stay the same. */
+/** The single value that a decision shows, with its schema. With a null schema, only the type must stay the same. */
 interface ChangeableValue {
   readonly value: Json;
   readonly schema: Json | null;
 }
 
-/** The value that can be edited on approval, or a message that says why there is none. */
+/** The value that can be edited on approval, or a message that says why no value can be. */
 export function changeableValue(state: RunState, decision: Decision): ChangeableValue | string {
   const shown = changeable(decision, undefined);
   const value = shown === null ? undefined : referencedValue(state, shown);
@@ -109,7 +109,7 @@ function standsForNone({ path }: Decision): string {
   return `${path} does not show a single value that can be edited.`;
 }
 
-/** The value's declared schema; null if it has none. */
+/** The value's declared schema; null if the value has no schema. */
 function schemaOf(state: RunState, { step, at = [], output }: Reference["$ref"]): Json | null {
   const plan = planStep(state, step);
   if (plan.kind === "chat") return plan.schema === null ? { type: "string" } : schemaAt(plan.schema, at).schema;

@@ -13,7 +13,7 @@ import type { ResumeOptions } from "../options/options.ts";
 
 /** How {@link Showrunner.resume} acts on a note. */
 export interface Redo {
-  /** The edits that the steps' `revise` returned; absent if no step has a `revise` or no `revise` changed anything. */
+  /** The edits that the steps' `revise` returned; absent if there are none. */
   readonly edit?: NonNullable<ResumeOptions["edit"]>;
   /** Steps to rerun unchanged, if there are no edits. */
   readonly rerun?: readonly string[];
@@ -23,8 +23,8 @@ export interface Redo {
 type Fields = { readonly [field: string]: Json | undefined };
 
 /**
- * Turns a note on a step, or on what an approval shows, into edits or reruns. Returns an empty object while any step
- * concerned is in progress. Throws {@link InvalidOptionError}.
+ * Turns a note on a step, or on what an approval shows, into edits or reruns. Returns an empty object while any of the
+ * steps is still in progress. Throws {@link InvalidOptionError}.
  */
 export function redoOf(state: RunState, step: string, note: string, pipeline: Pipeline | undefined): Redo {
   const path = own(state.formerNames, step) ?? step;
@@ -33,10 +33,9 @@ export function redoOf(state: RunState, step: string, note: string, pipeline: Pi
   const known = state.planned.plan.steps.some((planned) => planned.path === path);
   if (!known) throw new InvalidOptionError("redo", `run "${state.runId}" has no step ${path}.`, next);
   const makers = [...new Set(madeFor(state, path))];
-  // Repeating a command continues what the first one began.
+  // A step in progress may belong to an earlier call, which `resume` then continues.
   if (!makers.every((maker) => isStepFinal(state.steps[maker]!.status))) return {};
-  if (makers.length === 0)
-    throw new InvalidOptionError("redo", `${path} has no output of a job or chat to redo.`, next);
+  if (makers.length === 0) throw new InvalidOptionError("redo", `${path} has no job or chat output to redo.`, next);
   const functions = functionsFor(state, { pipeline });
   const edits = makers.flatMap((maker) => {
     const fields = changesOf(state, planStep(state, maker), note, functions);
@@ -46,8 +45,8 @@ export function redoOf(state: RunState, step: string, note: string, pipeline: Pi
 }
 
 /**
- * The paid steps that produced what a step passes on, possibly the step itself. For a choice: the chosen option's steps
- * or, if no option succeeded, the failed steps.
+ * The paid steps that produced a step's results, possibly the step itself. For a choice: the chosen option's steps or,
+ * if no option succeeded, the failed steps.
  */
 function madeFor(state: RunState, path: string): readonly string[] {
   const plan = planStep(state, path);
@@ -60,7 +59,7 @@ function madeFor(state: RunState, path: string): readonly string[] {
   return all.flatMap((maker) => (state.steps[maker]!.status === "failed" ? (madeAgainFor(state, maker) ?? []) : []));
 }
 
-/** The fields that a step's `revise` changes; null if it has no `revise`. Unchanged fields keep their references. */
+/** The fields that a step's `revise` changes; null if the step has no `revise`. Other fields keep their references. */
 function changesOf(state: RunState, step: PlanStep, note: string, functions: StepFunctions): Fields | null {
   const found = functions.find(state, step.path);
   if (!("code" in found) || found.code.kind !== "revise" || !("input" in step)) return null;

@@ -33,7 +33,7 @@ export type Replanning =
       readonly diff: PlanDiff;
       readonly code: Code;
       readonly edited: { readonly edits: StepEdits; readonly texts: readonly TextChange[] };
-      /** Other places that contain an edited text and keep it. */
+      /** Other places that contain the replaced text and keep it. */
       readonly sameText: readonly SameText[];
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
@@ -56,8 +56,8 @@ export type ReplanInput = ({ readonly changes?: unknown } | { readonly whole: un
 type Functions = Map<string, LocalFunction>;
 
 /**
- * Plans a run's input again with the current code. Expansions whose value is unchanged are also planned again, so that
- * their steps can be compared; those whose value will change are not.
+ * Plans a run's input again with the current code. Also plans an expansion again if its value is unchanged, so that its
+ * steps can be compared; an expansion whose value will change is left out.
  */
 export async function replanRun(
   state: RunState,
@@ -142,7 +142,7 @@ class Growing {
     this.before = { ...state.planned.plan, steps: this.ownedBy(null) };
   }
 
-  /** Steps in the journal's plan that this expansion created; with null, steps outside expansions. */
+  /** Steps in the journal's plan that this expansion created; with null, the steps outside all expansions. */
   ownedBy(expansion: string | null): readonly PlanStep[] {
     const { steps } = this.state.planned.plan;
     const expansions = expansionsIn(steps);
@@ -180,7 +180,7 @@ async function grow(growing: Growing, planner: Planner): Promise<Grown> {
   }
 }
 
-/** The next expansion that still has its value but has not been planned again yet. */
+/** The next expansion that still has its value but has not been planned again yet; null if there is none. */
 function nextExpansion(
   { state, before, after, expanded }: Growing,
   { stale, renamed }: PlanDiff,

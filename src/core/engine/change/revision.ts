@@ -111,7 +111,7 @@ export async function revise(
   if (drift !== null && drift.problems.length > 0) throw new PlanProblemsError(drift.problems);
   const shown = how.everywhere === undefined ? (drift?.sameText ?? []).filter(({ isLocal }) => isLocal) : [];
   if (shown.length > 0) throw standsElsewhere(state, shown);
-  // From here on the requests are unchanged, or the changes were accepted.
+  // From here on, the requests are unchanged or the changes were accepted.
   const isTakenUp =
     (acceptChanges || input !== undefined || edit !== undefined) && again?.ok && isAnother(again, state);
   const replanned = isTakenUp ? again : sameWithWaits(state, again);
@@ -163,12 +163,12 @@ function isAnother({ plan, input }: Replanned, { planned }: RunState): boolean {
   return canonicalJson({ plan, input }) !== canonicalJson({ plan: planned.plan, input: planned.input });
 }
 
-/** If the requests are the same: the run's own plan with the code's new `within` times. Null if nothing changed. */
+/** The run's own plan with the code's `within` times, if the requests are the same. Null if nothing changed. */
 function sameWithWaits(state: RunState, again: Replanning | null): Replanned | null {
   return again?.ok && isSamePlan(state.planned.plan, again.plan, again.diff) ? withWaits(state, again) : null;
 }
 
-/** The run's own plan, in which only the `within` times are the code's; null if the times are unchanged. */
+/** The run's own plan with the code's `within` times; null if the times are unchanged. */
 function withWaits({ planned: { plan, input } }: RunState, again: Replanned): Replanned | null {
   const now = new Map(again.plan.steps.map((step) => [step.path, "policy" in step ? step.policy.withinMs : undefined]));
   let isChanged = false;
@@ -205,14 +205,14 @@ function replannedOf(
 
 export type RerunQuoteOptions = RerunOptions & Pick<ResumeOptions, "pipeline" | "compare">;
 
-/** What would run again, with the plan and input on which that is based. */
+/** What would run again, with the plan and input on which this result is based. */
 export interface Quoted<S extends RerunQuote> {
   readonly scope: S;
   readonly plan: Plan;
   readonly input: Json;
 }
 
-/** How a run's plan differs from the code, and what `resume` would run again to accept it. */
+/** How a run's plan differs from the code, and what `resume` would run again to accept the code. */
 export async function driftQuote(
   state: RunState,
   how: DriftOptions & Pick<ResumeOptions, "pipeline">,
@@ -241,7 +241,7 @@ export async function rerunQuote(
   return { scope, plan, input: state.planned.input };
 }
 
-/** Resolves what to rerun besides changed steps: the request to record, and its {@link Asked} form. */
+/** Determines what to rerun besides changed steps: the request to record, and the steps as {@link Asked}. */
 async function askedFor(state: RunState, how: ResumeOptions, planner: Planner) {
   const { request, inProgress } = resolveRerunRequest(state, how);
   const fixed = how.pipeline === undefined ? [] : await fixedExpansions(state, how.pipeline, planner);
@@ -305,7 +305,7 @@ function checkIsNeeded(state: RunState, plan: Plan, { steps }: Asked): void {
     return;
   const [first] = steps as readonly [string];
   const { reason } = state.steps[first]!;
-  const why = `${first} would be skipped again (${reason ?? "nothing needs it"}): also rerun what replaced it.`;
+  const why = `${first} would be skipped again (${reason ?? "nothing needs it"}): also rerun the steps that decide whether it runs.`;
   throw new InvalidOptionError("rerun", why, `showrunner show ${state.runId}`);
 }
 
@@ -316,7 +316,7 @@ function checkResolved(state: RunState, touched: readonly string[]): void {
 }
 
 function unresolved(state: RunState, path: string): string {
-  return `the outcome of the submit of ${path} is unknown. Resolve it first: showrunner adopt ${state.runId} ${path} <job-id|none>`;
+  return `it is unknown whether the submit of ${path} created a job. Resolve this first: showrunner adopt ${state.runId} ${path} <job-id|none>`;
 }
 
 function checkBudget(state: RunState, { expectedMicros }: RerunScope, given: number | null): void {
@@ -328,15 +328,15 @@ function checkBudget(state: RunState, { expectedMicros }: RerunScope, given: num
 
 type RerunOptions = Pick<ResumeOptions, "rerun" | "rerunFailed" | "requestId">;
 
-/** A rerun request for the steps that no open request covers, and the open requests that cover the others. */
+/** A rerun request for the steps that no open request includes, and the open requests that include the others. */
 interface ResolvedRerun {
   readonly request: RequestedRerun | null;
   readonly inProgress: readonly RerunRequest[];
 }
 
 /**
- * Resolves a rerun against the open requests. A repeated command (after a crash or a lost answer) continues the request
- * in progress. With a `requestId`, it continues that request even if it finished long ago.
+ * Resolves a rerun against the open requests. Running a command again (after a crash or a lost response) continues the
+ * request in progress. With a `requestId`, it continues that request even if it finished long ago.
  */
 function resolveRerunRequest(state: RunState, how: RerunOptions): ResolvedRerun {
   const { requestId } = how;
@@ -344,7 +344,7 @@ function resolveRerunRequest(state: RunState, how: RerunOptions): ResolvedRerun 
   const isOpenEnded = how.rerunFailed === true || requested.some(isPattern);
   if (requestId !== undefined) checkRequestId(requestId, isOpenEnded || requested.length > 0);
   const known = state.reruns.find((request) => request.requestId === requestId);
-  // A pattern keeps meaning the steps that it matched when first requested.
+  // A pattern always selects the steps that it matched when first requested.
   if (known !== undefined && isOpenEnded) return { request: null, inProgress: [known] };
   const open = state.reruns.filter(({ isOpen }) => isOpen);
   const failed = how.rerunFailed === true ? failedSteps(state) : [];
@@ -382,8 +382,8 @@ function namedBy(state: RunState, name: string): readonly string[] {
 }
 
 /**
- * Steps that failed themselves, fully or partly, and have no second choice that succeeded. An expansion that
- * created steps is never listed itself; those steps are, if they failed.
+ * Steps that failed themselves, fully or partly, and that no later option replaced. If an expansion has created steps,
+ * only those of its steps that failed are listed, never the expansion itself.
  */
 function failedSteps(state: RunState): readonly string[] {
   return state.planned.plan.steps.flatMap(({ path }) => {

@@ -25,7 +25,7 @@ const UNWORKED_AFTER_MS = 60_000;
 /** True if a process drives the run or is about to, or if an engine is due to continue the run and is not overdue. */
 export function isDriven({ status, lease, updatedAt, wakeAt, resumeAt }: RunRow, now: number): boolean {
   if (lease !== null) return now <= lease.expiresAt && !isHolderGone(lease.holder, lease.expiresAt - now);
-  // A finished or paused run is looked at only for late work, which nobody waits for. A message makes it due.
+  // A finished or paused run is driven only for late work, and nobody waits for that. A message makes the run due.
   const isAtRest = isRunFinal(status as RunState["status"]) || (status === "paused" && resumeAt === null);
   if (wakeAt !== null) return (!isAtRest || wakeAt <= now) && now <= wakeAt + UNWORKED_AFTER_MS;
   return status === "planned" && now - updatedAt <= BEGINS_WITHIN_MS;

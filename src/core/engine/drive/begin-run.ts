@@ -19,7 +19,7 @@ import type { Updates } from "./updates.ts";
 
 export interface Start extends ResumeOptions {
   readonly quoted?: readonly RunEvent[] | undefined;
-  /** The pipeline functions from which a new run was just planned. */
+  /** The pipeline functions with which a new run was just planned. */
   readonly code?: Code | undefined;
   readonly revision?: Revision | null | undefined;
   /** Stops in the inbox that were sent before the run was resumed. */
@@ -57,7 +57,7 @@ export async function beginRun(state: RunState, how: Start): Promise<Beginning> 
   if (revision !== null) {
     const busy = revision.busy(state);
     if (busy.length === 0) return { events: [...budget, ...revision.events(state)], pending: null, isIdle: false };
-    const message = `the changes are applied once jobs on the service have finished (${busy.join(", ")}). If this command is interrupted before then, repeat it.`;
+    const message = `the changes are applied once jobs on the service have finished (${busy.join(", ")}). If this command is interrupted first, run it again.`;
     return {
       events: [...budget, ...pauseForDrift(state, message, revision.replaces(state))],
       pending: revision,
@@ -73,7 +73,7 @@ export async function beginRun(state: RunState, how: Start): Promise<Beginning> 
   };
 }
 
-/** The revision, renewed if the plan changed before we took the lease. */
+/** The revision, renewed if the plan changed before this process took the lease. */
 async function current(state: RunState, revision: Revision | null): Promise<Revision | null> {
   const isOutdated = revision?.kind === "rerun" && revision.of !== planId(state);
   return isOutdated ? revision.renew(state) : revision;
@@ -109,7 +109,7 @@ function budgetEvents(
   const limitMicros = ownLimitMicros(state);
   const given = usdOption("budget", budget);
   const most = usdOption("agree", agree) ?? (isOwn ? given : null);
-  // Added to what the run may already cost.
+  // The price of the reruns is added to what the run may already cost.
   const raised =
     most ?? (agreed === null || more === null || limitMicros === null ? null : limitMicros + more.maximumMicros);
   const budgetMicros = (isOwn ? (given ?? raised) : given) ?? state.budgetMicros;

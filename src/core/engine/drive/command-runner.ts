@@ -17,11 +17,11 @@ const RARELY_MS = 15 * MINUTE_MS;
 
 /** Receives the results of commands. */
 interface Listener {
-  /** Takes events for the journal; an empty list only shows that the command is alive. */
+  /** Accepts events for the journal; an empty list only shows that the command is alive. */
   answer(events: readonly RunEvent[]): void;
-  /** Reports a failure that is not the run's own. */
+  /** Reports a failure outside the run. */
   fail(error: unknown): void;
-  /** Makes the drive decide a step again, whatever its command returned. */
+  /** Makes the drive decide about a step again, whatever its command returned. */
   touch(step: string): void;
   priority(step: string): number;
 }
@@ -44,7 +44,7 @@ export class CommandRunner {
   readonly service: ServiceWatch;
   /** Effects that wait until the events they emitted are in the journal. */
   readonly #waiting: (() => void)[] = [];
-  /** Aborts commands that may be interrupted at any moment: all except submits. */
+  /** Aborts commands that may be interrupted at any time: all except submits. */
   readonly #interrupt = new AbortController();
   /** Aborts individual commands that poll for jobs. */
   readonly #asking = new Map<string, AbortController>();
@@ -65,7 +65,7 @@ export class CommandRunner {
     return this.active.size - this.memory.delegated.size;
   }
 
-  /** What the next decision needs to know about commands. */
+  /** The facts about commands that the next decision needs. */
   get known(): Pick<Surroundings, "active" | "interrupted" | "notBefore" | "unsent"> {
     const { active, interrupted, memory } = this;
     return { active, interrupted, notBefore: memory.notBefore, unsent: memory.unsent };
@@ -85,7 +85,7 @@ export class CommandRunner {
     }
   }
 
-  /** Releases waiting effects at the end of the drive; what they still emit is written together. */
+  /** Releases waiting effects at the end of the drive; events that they still emit are written together. */
   waitNoLonger(): void {
     for (const goOn of this.#waiting.splice(0)) goOn();
   }
@@ -130,14 +130,14 @@ export class CommandRunner {
     void this.#perform(command, context);
   }
 
-  /** Records a failed call; returns how long to wait before the next, in milliseconds. */
+  /** Records a failed call; returns how long to wait before the next call, in milliseconds. */
   recordOutage(id: string, serviceFailure: ServiceFailure): number {
     const { delayMs, events } = this.service.failed(watchId(id), serviceFailure);
     this.#on.answer(events);
     return delayMs;
   }
 
-  /** Applies a message's effect on commands, beyond its events. */
+  /** Applies a message's effect on commands; its events are handled elsewhere. */
   onMessage(message: InboxMessage): void {
     if (message.type === "hint") this.#hint(message);
     else if (message.type === "adopt")

@@ -29,7 +29,7 @@ export interface KnownHeadroom {
 }
 
 export interface Surroundings {
-  /** Effects' answers that are not yet in the journal. */
+  /** Results of effects that are not yet in the journal. */
   readonly answers: readonly RunEvent[];
   readonly inbox: readonly InboxEntry[];
   readonly headrooms: readonly KnownHeadroom[];
@@ -50,7 +50,7 @@ export interface Surroundings {
   stopIfRequested(): boolean;
 }
 
-/** Decides repeatedly until nothing more follows without outside input. Pure: performs nothing. */
+/** Decides repeatedly until nothing more follows without outside input. Pure: performs no commands. */
 export function decideUntilStable(state: RunState, scheduler: Scheduler, around: Surroundings): Decided {
   const { now, notBefore, unsent, expected, asksForLate, clockOffsetMs, idempotencyWindowMs } = around;
   const events: RunEvent[] = [];
@@ -107,15 +107,15 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
 }
 
 /**
- * True for an answer about a step that ended while the answer was awaited, if the answer is free and starts or ends the
- * step. Examples: a price refused because an input expired, and an upload no longer needed.
+ * True for an answer that starts or ends a step that has already ended. Such an answer is free, so it can be dropped.
+ * Examples: a price refused because an input expired, and an upload no longer needed.
  */
 function isTooLate(state: RunState, answer: RunEvent): boolean {
   const isOfEnd = answer.type === "step.started" || answer.type === "step.finished" || answer.type === "step.reused";
   return isOfEnd && isStepFinal(state.steps[answer.step]!.status);
 }
 
-/** The answers, preceded by a reopening of the run if an answer ends a job that the run had given up. */
+/** The answers, preceded by an event that reopens the run if an answer ends a job that the run had given up. */
 export function withReopening(state: RunState, answers: readonly RunEvent[]): readonly RunEvent[] {
   const at = answers.findIndex((answer) => hasCome(state, answer));
   return at === -1 ? answers : answers.toSpliced(at, 0, { type: "run.reopened", byItself: true });

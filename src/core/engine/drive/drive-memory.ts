@@ -10,8 +10,8 @@ import type { WatchMemo } from "../service/service-answers.ts";
 export const DELEGATED_AGAIN_MS = 15 * 60_000;
 
 /**
- * What a drive knows beyond the journal. A run driven in slices passes this memory to the next slice when parking.
- * After a crash the memory is lost, and everything is polled again.
+ * What a drive remembers in addition to the journal. A run driven in slices passes this memory to the next slice when
+ * it parks. After a crash the memory is lost, and everything is polled again.
  */
 export class DriveMemory {
   /** When a command may be retried, in epoch milliseconds; Infinity means not in this drive. */
@@ -22,7 +22,7 @@ export class DriveMemory {
   readonly polls: Map<string, PlannedPoll>;
   /** When commands were delegated to other jobs of the engine, by command id. */
   readonly delegated: Map<string, number>;
-  /** The process that performs the delegated commands, if they die with it; null if an engine guarantees them. */
+  /** The process that performs the delegated commands, if they are lost when it dies; null if an engine keeps them. */
   worker: LeaseHolder | null;
   service: WatchMemo | null;
   spending: SpendingMemo | null;
@@ -48,7 +48,7 @@ export class DriveMemory {
     return new DriveMemory({ ...stored, notBefore: [], unsent: [], service: null, spending: null });
   }
 
-  /** Drops commands delegated too long ago; returns whether there were any. */
+  /** Drops commands delegated too long ago; returns true if there were any. */
   forgetDelegated(now: number): boolean {
     const late = [...this.delegated].filter(([, since]) => since + DELEGATED_AGAIN_MS <= now);
     for (const [id] of late) this.delegated.delete(id);
@@ -70,7 +70,7 @@ export class DriveMemory {
     this.polls.set(id, { expectedAt: null, ...planned, dueAt: HINTED, read: "job" });
   }
 
-  /** The memory for the next slice; if the run is idle, only the work that continues elsewhere. */
+  /** The memory for the next slice; if the run is idle, only the work that continues in other jobs. */
   left(seen: readonly [WatchMemo, SpendingMemo] | null): Json {
     if (seen === null) return new DriveMemory({ delegated: [...this.delegated], worker: this.worker }).toJson();
     [this.service, this.spending] = seen;

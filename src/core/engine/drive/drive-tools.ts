@@ -31,7 +31,7 @@ export interface DriveTools {
   readonly schedule: (plan: Plan) => Schedule;
   readonly expected: (step: PlanStep) => Expected;
   readonly results: ResultRecorder;
-  /** Weight of the state at its last snapshot or last count; null if not counted. */
+  /** Weight of the run's state at its last snapshot or last count; null if not counted. */
   weight: number | null;
   /** Sequence number of the last event that these tools include. */
   seq: number;
@@ -64,7 +64,7 @@ export interface DriveDependencies
   extends Omit<EffectContext, "state" | "signal" | "priority" | "emit" | "recorded" | "progress" | "reportOutage"> {
   readonly store: JournalStore;
   readonly clock: Clock;
-  /** What several runs together may still spend, in addition to each run's own budget. */
+  /** The limits on what several runs together may spend, in addition to each run's own budget. */
   readonly spending: SpendingWatch;
   /** How long the run waits for an unavailable service before it pauses, in milliseconds; Infinity means forever. */
   readonly giveUpAfterMs: number;
@@ -81,7 +81,7 @@ export interface SliceOptions {
   readonly end: AbortSignal;
   /** True if another job of the engine performs the command, and answers with a `performed` inbox message. */
   readonly isDelegated: (command: Command) => boolean;
-  /** Delegates a command to the engine, if not yet done. `place`: how many of the run's other commands precede it. */
+  /** Delegates a command to the engine, unless already done. `place`: how many of the run's commands precede it. */
   readonly delegate: (command: Command, place: number) => Promise<void>;
 }
 

@@ -54,7 +54,7 @@ class Driver {
   readonly #inbox: InboxReader;
   readonly #rest: Rest;
   readonly #commands: CommandRunner;
-  /** Effects' answers that are not yet in the journal. */
+  /** Results of effects that are not yet in the journal. */
   #answers: RunEvent[] = [];
   #failure: unknown = null;
   /** True if the state contains events that the journal lacks. */
@@ -156,7 +156,7 @@ class Driver {
       this.#commands.breakOff(this.#scheduler.lateCommands());
   }
 
-  /** Ends a slice that has run long enough, after what is in progress has finished. */
+  /** Ends a slice that has run long enough, after the work in progress has finished. */
   async #cutOff(): Promise<Parked | null> {
     await this.#untilIdle();
     if (this.#failure !== null) return null;
@@ -165,7 +165,7 @@ class Driver {
     return this.#park(isOver ? null : this.#deps.now());
   }
 
-  /** Releases the run until it is due. Null, with nothing changed, if a message has arrived meanwhile. */
+  /** Releases the run until it is due. Returns null, with nothing changed, if a message has arrived meanwhile. */
   async #park(
     at: number | null,
     events: readonly RunEvent[] = [],
@@ -219,7 +219,7 @@ class Driver {
         headrooms = [...headrooms.filter((known) => !isSameLimit(known.headroom, headroom)), { headroom, ownMicros }];
       }
     } catch (error) {
-      // Not committed, so queued again.
+      // The answers were not committed, so queue them again.
       this.#answers.unshift(...answers);
       throw error;
     }
@@ -276,7 +276,7 @@ class Driver {
     if (judged === undefined) return;
     if (judged === null) {
       const back = this.#commands.service.answered(WALLET);
-      // Nothing new: a run that waits for funds must not be woken by its own balance read.
+      // If nothing has changed, queue nothing: a run that waits for funds must not be woken by its own balance read.
       return back.length === 0 ? undefined : this.#answer(back);
     }
     const result = retryOrPause(judged, this.#deps);
@@ -300,7 +300,7 @@ class Driver {
     return this.#commands.working === 0 && (isRunFinal(this.#state.status) || this.#state.status === "paused");
   }
 
-  /** Handles a failure outside the run: lets submits in progress finish, records their answers, and rejects. */
+  /** Handles a failure outside the run: waits for submits in progress, records their answers, and rejects. */
   async #fail(failure: unknown): Promise<never> {
     this.#commands.interrupt("The run stopped.");
     await this.#untilIdle();
@@ -312,7 +312,7 @@ class Driver {
     throw failure;
   }
 
-  /** Records the answers of submits in progress, if possible; otherwise the submits are repeated with their keys. */
+  /** Records the answers of submits in progress, if possible; otherwise the submits are sent again with their keys. */
   async #commitAnswers(): Promise<void> {
     if (this.#needsReload) await this.#reload();
     await this.#writer.record(withReopening(this.#state, this.#answers));
@@ -320,7 +320,7 @@ class Driver {
   }
 }
 
-/** Where the run's loop waits between turns: until woken, or until an instant. */
+/** Where the run's loop waits between turns: until woken, or until a given time. */
 class Rest {
   readonly #clock: Clock;
   /** True if something may have changed since the last turn began. */
@@ -331,7 +331,7 @@ class Rest {
     this.#clock = clock;
   }
 
-  /** Starts a turn; later wake-ups count for the next one. */
+  /** Starts a turn; later wake-ups apply to the next turn. */
   turn(): void {
     this.#isWoken = false;
   }
@@ -372,8 +372,8 @@ interface Leaving {
 }
 
 /**
- * Leaves providers' late answers in the inbox for the run's next holder. Such answers are paid for, or prove that
- * nothing is owed, and cannot be requested again.
+ * Leaves providers' late answers in the inbox for the next process that drives the run. Such answers are paid for, or
+ * prove that nothing is owed, and cannot be requested again.
  */
 async function leaveToNext(leaving: Leaving, { runId, steps }: RunState, answers: readonly RunEvent[]): Promise<void> {
   const { store, now } = leaving;

@@ -20,7 +20,7 @@ import { type DriveTools, driveTools } from "./drive-tools.ts";
 import { RunWriter, type Taken } from "./run-writer.ts";
 import type { Updates } from "./updates.ts";
 
-/** Number of first prices committed at a time for a large plan. After a crash, the uncommitted are quoted again. */
+/** Maximum number of first prices per commit. After a crash, prices that were not committed are quoted again. */
 const QUOTED_AT_ONCE = 1_000;
 
 export interface HolderParts {
@@ -64,7 +64,7 @@ export async function driveAsHolder(parts: HolderParts, leased: LeasedDrive): Pr
     try {
       return await driveLeased(parts, leased, outcome);
     } catch (error) {
-      // For example, this version cannot read the events. Do not make others wait for the lease to expire.
+      // The cause may be that this version cannot read the events. Do not make others wait for the lease to expire.
       await store.releaseLease(outcome.lease).catch(() => {});
       throw error;
     }
@@ -128,7 +128,7 @@ async function driveLeased(parts: HolderParts, leased: LeasedDrive, outcome: Tak
   await work.pause(length);
   const isResumed = events.some(({ type }) => type === "run.resumed" || type === "run.reopened");
   const slice = leased.slice?.(memo, { isResumed });
-  // No step is notified when another job of the engine seems to have lost its work, so compute the tools again.
+  // No step is notified when another job of the engine seems to have lost its work, so the tools are computed again.
   const forgot = slice?.memory.forgetDelegated(clock.now()) === true;
   const tools = known !== null && !forgot ? known : await driveTools(state, parts.durations);
   writer.tools = tools;

@@ -52,10 +52,10 @@ function one(state: RunState, media: MediaStore, step: string, output: OutputSta
   };
 }
 
-/** Why a run is paused, and what it needs. */
+/** Why a run is paused, and what it needs to continue. */
 export interface RunPause {
   readonly reason: PauseReason;
-  /** What happened, and what to do. */
+  /** What happened, and what to do next. */
   readonly message: string;
   /** Where to add funds; set for `funds` if the service provides a page. */
   readonly fundingUrl: string | null;
@@ -105,12 +105,12 @@ interface EndedRun<P> extends AnyRun {
 
 interface PausedRun<P> extends AnyRun {
   readonly status: "paused";
-  /** What exists so far; the rest is null. */
+  /** The outputs that exist so far; all others are null. */
   readonly outputs: P;
   readonly pause: RunPause;
 }
 
-/** A run that this process drives or follows. */
+/** A handle for a run that this process drives or follows. */
 export interface RunHandle<O = unknown, P = unknown> {
   /** The run's id, as used by `resume` and the command line. */
   readonly id: string;
@@ -141,7 +141,7 @@ export function result(state: RunState, media: MediaStore, drift: Drift | null =
   return { ...rest, status: "paused", pause: state.pause ?? AT_REST };
 }
 
-/** The pause of a run that nothing drives although nothing blocks it. */
+/** The pause reported for a run that no process drives although nothing blocks it. */
 const AT_REST: RunPause = {
   reason: "stopped",
   message: "no process is driving the run; resume it",

@@ -89,7 +89,7 @@ export class RunSupervisor {
     await Promise.allSettled(this.#running.keys());
   }
 
-  /** Drives the run until idle. Repeats this for a pending change, a new resume, or a pause that is over in time. */
+  /** Drives the run until idle. Drives it again for a pending change, a new resume, or a pause that ended in time. */
   async #drive(
     state: RunState,
     updates: Updates,
@@ -142,7 +142,7 @@ export class RunSupervisor {
   /** Returns whether to try the pending revision again. Waits briefly if steps that block it are still busy. */
   async #awaitQuiet(state: RunState, pending: RerunRevision, signal: AbortSignal): Promise<boolean> {
     const busy = pending.busy(state);
-    // These jobs may have been the last work: the run then finishes, and is reopened for the changes.
+    // These jobs may have been the run's last work. The run then finishes, and is reopened for the changes.
     const isIdle = state.pause?.reason === "drift" || isRunFinal(state.status);
     if (signal.aborted || !isIdle) return false;
     if (busy.some((path) => state.steps[path]?.status === "unresolved")) return false;
@@ -166,14 +166,14 @@ export class RunSupervisor {
   }
 }
 
-/** True if a resume asks for more than continuing as before. */
+/** True if a resume requests more than to continue as before. */
 function changesRun(state: RunState, how: Start, before: Start): boolean {
   return (how.revision ?? null) !== null || how.move !== undefined || changesLimits(state, how, before);
 }
 
 type Limits = Pick<Start, "budget" | "agree" | "maxUnquoted">;
 
-/** True if these limits differ from the previous request's, or from the run's. */
+/** True if these limits differ from those of the previous request or of the run. */
 export function changesLimits(
   { budgetMicros, maxUnquotedMicros, agreed }: RunState,
   how: Limits,

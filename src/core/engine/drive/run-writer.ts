@@ -47,8 +47,8 @@ export function storedEvent(runId: string, afterSeq: number, at: number, event: 
 }
 
 /**
- * Makes all commits for the process that holds a run's lease. Throws {@link RunTakenOverError} once another process
- * holds it.
+ * Makes all commits for the process that holds a run's lease. Throws {@link RunTakenOverError} once another process has
+ * taken it.
  */
 export class RunWriter {
   readonly lease: Lease;
@@ -57,7 +57,7 @@ export class RunWriter {
   readonly #state: RunState;
   /** Number of events since the last snapshot. */
   #tail: number;
-  /** How much of its budget the run had committed at its last write. */
+  /** The amount of its budget that the run had committed at its last write. */
   #committedMicros: number;
 
   /** `tail`: number of events since the run's last snapshot. */
@@ -94,13 +94,13 @@ export class RunWriter {
         await this.#report(spending.reserved(guard?.caps ?? [], outcome.committedMicros, heldBy(ledger)));
         return null;
       }
-      if (outcome.reason === "inbox") throw new Error("Only a park can be refused because of the inbox.");
+      if (outcome.reason === "inbox") throw new Error("Only parking a run can be refused because of its inbox.");
       if (outcome.reason === "floor" && !fresh) continue;
       return spending.headroom(outcome, guard!, isSubmitting);
     }
   }
 
-  /** Applies events that hold no money to the state and writes them. */
+  /** Applies events to the state and writes them. The events must not reserve money. */
   async record(events: readonly RunEvent[], inbox: readonly InboxEntry[] = []): Promise<void> {
     if (events.length === 0 && inbox.length === 0) return;
     this.take(events);

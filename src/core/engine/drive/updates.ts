@@ -7,7 +7,7 @@ export type RunUpdate = StoredEvent | ({ readonly type: "progress" } & Progress)
 /** Number of events kept in memory. Late readers read older ones from the journal. */
 const RECENT_EVENTS = 1_000;
 
-/** Updates for any number of readers. Each gets all events from the first, and progress from when it joined. */
+/** Updates for any number of readers. Each reader gets all events, and the progress reported since it joined. */
 export class Updates {
   readonly #journal: Pick<JournalStore, "read">;
   readonly #runId: string;
@@ -23,7 +23,7 @@ export class Updates {
     this.#lastSeq = lastSeq;
   }
 
-  /** Adds events and skips those pushed before, so the whole journal may be pushed again after a pause. */
+  /** Adds events and skips those added before, so the whole journal may be passed again after a pause. */
   push(events: readonly StoredEvent[]): void {
     for (const event of events) {
       if (event.seq <= this.#lastSeq) continue;

@@ -26,9 +26,9 @@ type Chat = Extract<Command, { readonly type: "chat" }>;
 
 /** Time limit for an answer, in milliseconds. It is long because a missed answer cannot be requested again. */
 const ANSWER_MS = 10 * 60_000;
-/** Waits for an answer's bill that are no longer than this, in milliseconds, are not cut short by a stop. */
+/** A stop does not interrupt waits for a bill that are at most this long, in milliseconds. */
 const PATIENT_MS = 4_000;
-/** After this wait, in milliseconds, a job that still does not exist is no longer read. */
+/** Maximum wait before another read of a job that the service does not find, in milliseconds. */
 const SHORT_MS = 1_000;
 const BILL_WAITS_MS = [0, 500, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000];
 const MAX_ANSWER_CHARACTERS = 1_000_000;
@@ -95,7 +95,7 @@ function formatOf(step: string, schema: Json | null): { readonly response_format
 
 /** Reads an answer's value: its text, or the JSON that the schema requires. */
 function readAnswer({ content, finishReason }: ChatCompletion, schema: Json | null): Read {
-  const cut = finishReason === "length" ? " It was cut short: say it in fewer words." : "";
+  const cut = finishReason === "length" ? " It was cut short; use fewer words." : "";
   if (content === null || content === "") return { ok: false, message: `The answer is empty.${cut}` };
   if (content.length > MAX_ANSWER_CHARACTERS) return TOO_LONG;
   if (schema === null) return { ok: true, value: content };
@@ -135,7 +135,7 @@ async function billOf(reply: ChatCompletion, { model, maxCostMicros }: Chat, con
 async function billOfJob(jobId: string, { client, clock, signal }: EffectContext): Promise<number | null> {
   let isMissing = false;
   for (const waitMs of BILL_WAITS_MS) {
-    // A stop waits for the first reads, which usually find the bill; a job still missing by then cannot be read.
+    // A stop waits for the first reads, which usually find the bill; a job missing after them is given up.
     const isShort = waitMs <= PATIENT_MS;
     if ((signal.aborted && !isShort) || (isMissing && waitMs > SHORT_MS)) break;
     if (waitMs > 0) await sleep(clock, waitMs, isShort ? undefined : signal).catch(() => {});
@@ -188,7 +188,7 @@ interface Message {
   readonly content: unknown;
 }
 
-/** A request ready to send, or why it cannot be sent: a problem with its pictures, or the effect's result. */
+/** A request to send, or why it cannot be sent: the message about its pictures, or the effect's result. */
 type Shown =
   | { readonly body: { readonly messages: readonly Readonly<Record<string, unknown>>[] } }
   | { readonly message: string }
@@ -200,7 +200,7 @@ const MOST_BYTES = 3.5 * MEBIBYTE;
 const MOST_PICTURES = 20;
 const TYPES = ["image/jpeg", "image/png", "image/webp", "image/gif"];
 
-/** A chat's body with its pictures added to the first user message. */
+/** A chat's request body, with the pictures added to the first user message. */
 async function withPictures(input: Json, context: EffectContext): Promise<Shown> {
   const { images, ...rest } = input as { readonly [field: string]: Json };
   if (images === undefined) return { body: rest as unknown as { messages: [] } };
@@ -224,12 +224,12 @@ async function withPictures(input: Json, context: EffectContext): Promise<Shown>
 function unfit(pictures: readonly Picture[]): string | null {
   const next = "shrink them first, for example with thumbnail from showrunner/film";
   if (pictures.length > MOST_PICTURES)
-    return `images has ${pictures.length} pictures; a chat accepts at most ${MOST_PICTURES}`;
+    return `images contains ${pictures.length} pictures; a chat accepts at most ${MOST_PICTURES}`;
   for (const { contentType } of pictures) {
     if (!TYPES.includes(contentType)) return `images contains ${contentType}; a chat accepts only ${TYPES.join(", ")}`;
   }
   const all = pictures.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-  return all <= MOST_BYTES ? null : `images total ${all} bytes; a chat accepts at most ${MOST_BYTES}: ${next}`;
+  return all <= MOST_BYTES ? null : `images contains ${all} bytes; a chat accepts at most ${MOST_BYTES}: ${next}`;
 }
 
 async function dataUrl({ path, contentType }: Picture): Promise<string> {

@@ -32,7 +32,7 @@ const RECORDED_AT_ONCE = 250;
 /** Priority above submits (100 to 150): paid outputs are downloaded before new work is requested. */
 const FIRST = 300;
 
-/** Facts about an output that the journal knows nothing about. */
+/** The facts of an output that the journal does not describe. */
 const UNSTATED = { contentType: null, width: null, height: null, durationMs: null };
 
 type Download = Extract<Command, { readonly type: "download" }>;
@@ -59,7 +59,7 @@ export const download: Effect<"download"> = async (command, context) => {
     if (error instanceof DamagedOutputError) {
       return uncopied(command, context, sentence`the downloaded file is damaged: ${cleanText(error.damage)}`);
     }
-    // Only the service's answer about the job proves that the output is deleted; the storage server's does not.
+    // Only the service's answer about the job proves that the output is deleted, not the storage server's answer.
     const isOfService = error instanceof DownloadError && error.status === null;
     if (isOfService && (error.reason === "expired" || error.reason === "no-url"))
       return saysLess(command, context, error);
@@ -108,7 +108,7 @@ function mayBeGone(command: Download, context: EffectContext): boolean {
 }
 
 /**
- * Handles an output that the service once listed but no longer does: trusts the earlier answer until the output may
+ * Handles an output that the service once listed but no longer lists: trusts the earlier answer until the output may
  * have expired.
  */
 function saysLess(command: Download, context: EffectContext, { reason, message }: DownloadError): EffectResult {
@@ -139,7 +139,7 @@ export const place: Effect<"place"> = async (_command, context) => {
   const { outDir, manifests } = state.planned;
   const tag = temporaryTag(state.planned.nonce);
   const ready: UnplacedOutput[] = [];
-  // To decide, this turn has already looked up what is to be placed; other work gets its turn first.
+  // The decision to place files has already made this turn long, so other work goes first.
   await new LongWork().pause(state.planned.plan.steps.length);
   let rest = done();
   for (const unplaced of runOutcome(state).toPlace) {
@@ -177,13 +177,13 @@ async function namedCopy({ name, step, output: { copy } }: UnplacedOutput, { sta
 
 interface ExpectedFile {
   readonly name: string;
-  /** Hash of the placed file, which differs from the output's if the file is marked. */
+  /** Hash of the placed file. It differs from the output's hash if the file is marked. */
   readonly placedSha256: string;
 }
 
 /**
- * The subfolder of `outDir` for the run's files: normally none. If the files' names are already used by other bytes or,
- * according to a manifest, by another run: the run's own folder.
+ * The subfolder of `outDir` for the run's files. Usually empty; the run's own folder if one of the names is already
+ * used by other bytes or, according to a manifest, by another run.
  */
 async function folderFor(state: RunState, copies: readonly ExpectedFile[]): Promise<string> {
   const { runId, planned, files } = state;
@@ -218,7 +218,7 @@ function isOfRun({ steps }: RunState, sha256: string): boolean {
 
 const MOST_BYTES = 1024 * 1024;
 
-/** The run that a file's manifest states; null without a manifest. */
+/** The run that a file's manifest states; null if there is no manifest. */
 async function makerOf(outDir: string, name: string): Promise<string | null> {
   try {
     await using manifest = await openNamedFile(join(outDir, manifestName(name)), [outDir]);

@@ -71,7 +71,7 @@ export interface EffectContext {
   readonly substitute: Substitute;
   /** Internal network origins that providers' URLs may have. */
   readonly inside: readonly string[];
-  /** Plans and prices the steps that a value leads to. */
+  /** Plans and prices an expansion's steps from its value. */
   readonly expansions: Expansions;
   /** The step's critical-path rank, which puts its urgent requests first within its run. */
   readonly priority: number;
@@ -130,7 +130,7 @@ function ownerName({ runId }: RunState, { step, attempt }: Attempt): string {
   return JSON.stringify([runId, step, attempt]);
 }
 
-/** A media bucket failure that may pass, to be retried; null for any other error. */
+/** The outage to report if a media bucket is unavailable for a while; null for any other error. */
 export function bucketAway(error: unknown): ServiceFailure | null {
   const passes = error instanceof MediaBucketError && (error.reason === "busy" || error.reason === "unreachable");
   return passes ? { pause: "unreachable", isMedia: true, message: cleanText(error.message) } : null;
@@ -140,7 +140,7 @@ type Without = { readonly without: EffectResult };
 
 /**
  * Prepares code and media for a request whose intent is already durable. If that fails, the intent is withdrawn;
- * otherwise it would count as a request without an answer.
+ * otherwise it would look like a request without a response.
  */
 export async function beforeSending<T extends object>(
   prepare: () => Promise<T | Without>,

@@ -23,8 +23,8 @@ type Source =
   | { readonly from: "code"; readonly step: string };
 
 /**
- * Checks the copies with these hashes. Restores a damaged or missing copy at no cost as long as the service or the
- * uploaded file still has its bytes. Throws {@link MediaLostError}, or a download error that may pass.
+ * Checks the copies with these hashes. Restores a damaged or missing copy at no cost if the service or the uploaded
+ * file still has the bytes. Throws {@link MediaLostError}, or a download error that may pass.
  */
 export async function ensureCopies(hashes: Iterable<string>, context: Context): Promise<void> {
   for (const sha256 of new Set(hashes)) {
@@ -121,10 +121,13 @@ function lost(
     return new MediaLostError(message, null);
   }
   const [maker] = sources;
-  if (maker === undefined) return new MediaLostError(`A stored copy that run ${state.runId} needs is ${what}.`, null);
+  if (maker === undefined) {
+    const message = `A stored copy that run ${state.runId} needs is ${what}. Put the copy back, then resume.`;
+    return new MediaLostError(message, null);
+  }
   const costMicros = lastAttempt(state.steps[maker.step]!)?.costMicros ?? null;
   const price = costMicros === null ? "" : `, which last cost ${dollars(costMicros)}`;
   const service = maker.from === "job" ? " and the service no longer has it" : "";
-  const message = `The stored copy of the output of ${maker.step} is ${what}${service}. No request that needs it was sent. Put the copy back into the media folder, or rerun the step${price}.`;
+  const message = `The stored copy of the output from ${maker.step} is ${what}${service}. No request that needs this output was sent. Put the copy back into the media folder, or rerun the step${price}.`;
   return new MediaLostError(message, maker.step);
 }

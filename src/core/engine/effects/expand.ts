@@ -8,7 +8,7 @@ import { done, journalError, judge, retryOrPause } from "../service/service-answ
 import type { Effect } from "./effect.ts";
 import { localCode, thrownError } from "./local-code.ts";
 
-/** Plans and prices the steps for a value that is now known. Requests only estimates, and pays nothing. */
+/** Plans and prices an expansion's steps, now that its value is known. Requests only estimates, and pays nothing. */
 export const expand: Effect<"expand"> = async ({ step, input: value }, context) => {
   const found = localCode(context, step, "expand");
   if ("without" in found) return found.without;
@@ -35,7 +35,7 @@ export const expand: Effect<"expand"> = async ({ step, input: value }, context) 
     const quotes = prices.flatMap((price): readonly RunEvent[] => {
       const { step: path } = price;
       const isQuoted = steps.some((inner) => inner.path === path && traitsOf(inner).pricing.by === "quote");
-      // A step that was planned before is priced when it starts, if it runs again.
+      // If a step that was planned before runs again, it is priced when it starts.
       const isKnown = context.state.steps[path] !== undefined;
       return isQuoted && !isKnown ? quotedEvents(price, 1) : [];
     });

@@ -14,7 +14,7 @@ import {
 import { type Effect, type EffectContext, type Polls, placed } from "./effect.ts";
 import { billed, type Follow, jobEnd } from "./job-end.ts";
 
-/** Delay before following again after a follow ended without a final status, in milliseconds. */
+/** Delay before following a job again if its status stream ended without a final status, in milliseconds. */
 const AGAIN_MS = 5_000;
 
 /** Follows an accepted job to its end, which is always read from GET /jobs/{id}. */
@@ -69,9 +69,7 @@ export function progressOf(step: string, { progress, estimatedCompletionAt }: Jo
   return { step, fraction: progress, estimatedCompletionAt: Number.isNaN(estimate) ? null : estimate };
 }
 
-/**
- * Rereads a job that was reported as completed but lacked part of its result, until it is complete or a person decides.
- */
+/** Rereads a job that was completed but lacked part of its result, until it is complete or a person decides. */
 export async function readAgain(command: Follow, context: EffectContext): Promise<EffectResult> {
   const { step, attempt, jobId } = command;
   const isFound = context.state.steps[step]!.attempts[attempt - 1]!.phase !== "unresolved";
@@ -100,7 +98,7 @@ export const settle: Effect<"settle"> = async (command, context) => {
   return inMs === null ? deferToNextDrive(...events) : { end: "retryLater", inMs, events };
 };
 
-/** Each delay grows by up to this share of it, depending on the job id, so that jobs are not all polled at once. */
+/** Each delay grows by up to this fraction, depending on the job id, so that jobs are not all polled at once. */
 const SPREAD = 0.05;
 
 /** Delay before rereading a job that a webhook reported as ended but that is still in progress, in milliseconds. */

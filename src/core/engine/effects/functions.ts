@@ -14,8 +14,8 @@ export interface StepFunctions {
 }
 
 /**
- * The functions from the current recording of the pipeline, or from recording it again with the journal's input. The
- * plan stays as it is. Steps whose code is missing wait for a process that has it.
+ * The functions from the current recording of the pipeline, or from recording it again with the journal's input. Does
+ * not change the plan. Steps whose code is missing wait for a process that has it.
  */
 export function functionsFor(
   { planned }: RunState,

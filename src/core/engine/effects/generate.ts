@@ -96,13 +96,14 @@ function accepted(
   const text = jsonOf(operation);
   const sizeBytes = Buffer.byteLength(text ?? "");
   if (text === null || sizeBytes > MOST_OPERATION_BYTES) {
-    const what = text === null ? "no operation" : `an operation of ${sizeBytes} bytes`;
-    return unknown(command, plan, ownText(`it was accepted with ${what}, so its result cannot be fetched`), context);
+    const what = text === null ? "no reference to it" : `a reference of ${sizeBytes} bytes`;
+    const why = ownText(`its provider accepted the request but returned ${what}, so the result cannot be fetched`);
+    return unknown(command, plan, why, context);
   }
   return done({ ...submitted(command, plan), operation: sealed(JSON.parse(text), secrets) });
 }
 
-/** An operation as JSON text; null if it would not survive a round trip. */
+/** An operation as JSON text; null if it cannot be converted to JSON. */
 function jsonOf(given: unknown): string | null {
   try {
     return JSON.stringify(given) ?? null;
@@ -172,7 +173,7 @@ function failed(
   return unknown(command, plan, saidBy(error), context);
 }
 
-/** Handles an answer that was charged but could not be stored completely. */
+/** Handles a paid answer that could not be stored completely. */
 function unkept(
   { step, attempt: n }: Generate,
   plan: GenerateStep,

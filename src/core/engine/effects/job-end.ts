@@ -36,7 +36,7 @@ export async function jobEnd(command: Follow, context: JobContext, { job, outcom
   const lack = lackOf(command, { job, outcome }, plan.kind === "job" ? plan.outputs : 1);
   const isAccepted = attempt.doubt?.isAccepted === true && outcome === "completed";
   if (lack !== null && !isAccepted) return doubted(command, attempt, { job, lack, now: context.now() });
-  // Saves the download from reading the job again.
+  // Keep the URLs, so that the download need not read the job again.
   const readAt = context.now();
   for (const { index, url } of job.outputs) if (url !== null) freshUrls.set(`${job.jobId} ${index}`, { url, readAt });
   const isDoubted = attempt.phase === "unresolved" && attempt.doubt !== undefined;
@@ -49,8 +49,8 @@ export async function jobEnd(command: Follow, context: JobContext, { job, outcom
 }
 
 /**
- * Clock tolerance in milliseconds: the service's clock is known only to the second, and this machine's may be wrong
- * before the first answer.
+ * Tolerance for clock differences, in milliseconds: the service's clock is known only to the second, and this machine's
+ * clock may be wrong before the first response.
  */
 const CLOCK_MS = 10 * 60_000;
 
@@ -81,7 +81,7 @@ async function contradiction(attempt: AttemptState, job: JobResult, context: Job
   return sentence`${id} ran with a different prompt from the request; ${found}`;
 }
 
-/** True if neither prompt contains the other, since services shorten prompts and insert them into templates. */
+/** True if neither prompt contains the other: services may shorten prompts or insert them into templates. */
 function isOtherPrompt({ input }: AttemptState, prompt: string | null): boolean {
   const { prompt: asked, text } = input as { readonly prompt?: unknown; readonly text?: unknown };
   const ran = plainWords(prompt ?? "");
@@ -110,12 +110,12 @@ async function mayRewrite({ model, input }: AttemptState, { client, signal }: Jo
   );
 }
 
-/** What an answer lacks to be a job's complete final result; null if it lacks nothing. */
+/** Describes why the service's answer is not a job's complete final result; null if it is. */
 function lackOf({ jobId }: Follow, { job, outcome }: Ended, expected: number): CleanText | null {
   const id = cleanText(jobId, 300);
   if (job.jobId !== jobId) return sentence`the service returned job ${cleanText(job.jobId, 300)} instead of ${id}`;
   if (outcome === "open")
-    return sentence`${id} was completed, but the service now says ${cleanText(job.status, MOST_CODE)}`;
+    return sentence`${id} was completed, but the service now reports ${cleanText(job.status, MOST_CODE)}`;
   if (outcome !== "completed") return null;
   const count = job.outputs.length;
   if (count === 0) return sentence`${id} is completed but lists no outputs`;
@@ -157,7 +157,7 @@ function doubted(
   return deferToNextDrive(...events);
 }
 
-/** Expiry of an output for which the service states no expiry: counted from the submit, by the service's clock. */
+/** The expiry of an output for which the service states none: counted from the submit, by the service's clock. */
 function keptUntil({ submittedAt }: AttemptState, { createdAt }: JobResult, { client, now }: JobContext): number {
   const statedAt = Date.parse(createdAt ?? "");
   const madeAt = Number.isNaN(statedAt) ? (submittedAt ?? now()) + client.clockOffsetMs() : statedAt;

@@ -18,7 +18,7 @@ export function localFile(
   return { path: held.path(sha256), contentType, sha256, sizeBytes: held.sizeBytes(sha256) };
 }
 
-/** A resolved input with each `{ $file }` replaced by its file. The rest is a copy that the function may change. */
+/** A resolved input with each `{ $file }` replaced by its file; a copy, which the function may change. */
 export function localInput(input: Json, held: HeldMedia): unknown {
   if (typeof input !== "object" || input === null) return input;
   if (Array.isArray(input)) return input.map((item: Json) => localInput(item, held));
@@ -81,7 +81,7 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
   }
 }
 
-/** An error thrown by the user's code, with its location in that code, for the journal. */
+/** An error thrown by the user's code, with the location in the code, for the journal. */
 export function thrownError(error: unknown, code: string): JournalError {
   const text = thrownText(error);
   const errorCode = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : code;

@@ -18,10 +18,10 @@ import { modelOf } from "./generate.ts";
 type Operation = Extract<Command, { readonly type: "operation" }>;
 
 const ANSWER_MS = 2 * 60_000;
-/** An operation that has been silent for this long is left to a person, in milliseconds. */
+/** Maximum age of an operation, in milliseconds. If it has no result by then, it is left to a person. */
 const LONGEST_MS = DAY_MS;
 
-/** Polls a request that a provider has accepted, once. Polling is free. */
+/** Polls an accepted request to a provider once. Polling is free. */
 export const operation: Effect<"operation"> = async (command, context) => {
   const attempt = context.state.steps[command.step]!.attempts[command.attempt - 1]!;
   const found = modelOf(command, context);
@@ -36,7 +36,7 @@ export const operation: Effect<"operation"> = async (command, context) => {
     const abortSignal = AbortSignal.any([context.signal, AbortSignal.timeout(ANSWER_MS)]);
     const operation = attempt.operation === undefined ? undefined : await unsealed(attempt.operation, model);
     const asked = await askStatus(model, { operation, abortSignal });
-    // Nothing that the provider says about a pending operation is recorded, so its secrets are not needed.
+    // Nothing that the provider says about a pending operation is recorded, so the model's secrets are not needed.
     if (asked.answer?.status !== "pending") await learnSecretsOf(model);
     return await ended(command, asked, { plan, attempt }, context);
   } catch (error) {
@@ -103,23 +103,23 @@ async function ended(
       return askAgain(
         command,
         attempt,
-        ownText("its status could not be read: the answer has no known status"),
+        ownText("its status could not be read: the response contains no known status"),
         context,
       );
   }
 }
 
-/** Describes an answer that says nothing about the work. */
+/** Describes a response that says nothing about the work. */
 function unreadable(statusAnswer: StatusAnswer, reply: StatusReply | null): CleanText {
-  const answer = reply === null ? "" : ` (${reply.httpStatus === null ? "no answer" : `HTTP ${reply.httpStatus}`})`;
+  const answer = reply === null ? "" : ` (${reply.httpStatus === null ? "no response" : `HTTP ${reply.httpStatus}`})`;
   const why =
     statusAnswer.status === "error"
       ? saidBy(withBody(statusAnswer.error, reply))
-      : ownText("the answer has no known status");
+      : ownText("the response contains no known status");
   return cleanText(`its status could not be read${answer}: ${why}`);
 }
 
-/** Adds the answer's body to the error, because some packages do not report it. */
+/** Adds the response body to the error, because some packages do not report it. */
 function withBody(error: string, reply: StatusReply | null): Error {
   const responseBody = reply?.body === undefined ? undefined : JSON.stringify(reply.body);
   return Object.assign(new Error(error), responseBody !== undefined && { responseBody });
@@ -183,8 +183,8 @@ function doubted(
 }
 
 /**
- * How long an error has been reported. Counts at most the poll interval between two answers; otherwise a changed clock,
- * a sleeping laptop or a resume a day later would turn two answers into hours.
+ * How long an error has been reported. Between two answers, counts at most the poll interval; otherwise a changed
+ * clock, a sleeping laptop or a resume a day later would turn two answers into hours.
  */
 function saidFor(doubt: AttemptState["doubt"], now: number): number {
   const { saidForMs, saidAt } = doubt ?? {};
@@ -209,12 +209,12 @@ function askAgain(command: Operation, attempt: AttemptState, message: CleanText,
   return { end: "retryLater", inMs, events: isNews ? [...(isOther ? noMoreDoubt(command, attempt) : []), noted] : [] };
 }
 
-/** Leaves the operation to a person, unless the run has ended without it; in that case the next resume handles it. */
+/** Leaves the operation to a person. If the run has ended without its result, leaves it to the next resume instead. */
 function tooOld(command: Operation, attempt: AttemptState, message: CleanText, { state }: EffectContext): EffectResult {
   return state.steps[command.step]!.isGivenUp === true ? deferToNextDrive() : unresolved(command, attempt, message);
 }
 
-/** Leaves the operation to a person; emits no event if that is already recorded. */
+/** Leaves the operation to a person; emits no event if it is already recorded as unresolved. */
 function unresolved(
   { step, attempt }: Operation,
   { phase }: AttemptState,

@@ -67,7 +67,7 @@ function priced({ step, attempt }: Quote, { pending, conditions }: Asked, costMi
   return { type: "job.quoted", step, attempt, costMicros, basis, ...conditional };
 }
 
-/** If the refusal may concern a placeholder, leaves the price open until the real value exists. */
+/** Leaves the price open until the real value exists, if the refusal may be due to a placeholder. */
 function ofPending(command: Quote, asked: Asked, context: EffectContext, error: unknown): EffectResult {
   if (asked.pending.length > 0 && isRefusal(error)) {
     const { problems, conditions } = readRefusal({ path: command.step, model: command.model }, error, asked.pending);

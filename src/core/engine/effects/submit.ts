@@ -39,7 +39,7 @@ export const submit: Effect<"submit"> = async (command, context) => {
     } catch (error) {
       if (error instanceof MediaLostError) return withoutCopy({ ...command, mayExist }, context, error);
       const serviceFailure = bucketAway(error);
-      // Nothing from this attempt has left yet.
+      // Nothing from this attempt has left this machine yet.
       if (serviceFailure !== null) {
         return { end: mayExist ? "unreachable" : "notSent", events: [], serviceFailure };
       }
@@ -63,7 +63,7 @@ export const submit: Effect<"submit"> = async (command, context) => {
       );
       return await acknowledged(command, ack, { ...context, mayExist });
     } catch (error) {
-      // Stopped while queued.
+      // The run was stopped while the request was queued.
       if (context.signal.aborted && error === context.signal.reason) {
         return mayExist ? done() : { end: "notSent", events: [], serviceFailure: null };
       }
@@ -75,12 +75,12 @@ export const submit: Effect<"submit"> = async (command, context) => {
   }
 };
 
-/** A send is answered or given up within this time, in milliseconds. By then, its job is listed or does not exist. */
+/** A send is answered or given up within this time, in milliseconds. Then its job is listed or does not exist. */
 const ANSWERED_WITHIN_MS = 60_000;
 
 /**
- * For a changed step: looks for the job of an unanswered submit, because repeating the outdated request could pay
- * for an unwanted job. Null if it is uncertain which job that is, or the lookup fails.
+ * For a changed step: looks for the job of an unanswered submit, because repeating the outdated request could pay for
+ * an unwanted job. Null if the job cannot be identified for certain, or the lookup fails.
  */
 async function lookedFor(command: Submit, context: EffectContext): Promise<EffectResult | null> {
   const { state, signal, clock, now } = context;
@@ -163,7 +163,7 @@ async function acknowledged(
   const { step, attempt } = command;
   const { jobId } = ack;
   if (ack.replayed && ack.sends === 1 && !context.mayExist) {
-    const message = sentence`the first request with its key returned an older job, ${cleanText(jobId, 300)}; check which run it belongs to before resuming`;
+    const message = sentence`the service answered the first request with an older job, ${cleanText(jobId, 300)}; check to which run this job belongs before resuming`;
     return leftOpen(command, context, { message, cause: "older job", jobId });
   }
   const message = await contradiction(command, ack, context);
@@ -203,11 +203,11 @@ function unknown({ step, attempt }: Submit, context: EffectContext, error: unkno
 
 /** Handles a refused re-send: an earlier send may have created the job, so the refusal proves nothing. */
 function unresolved(command: Submit, context: EffectContext, error: unknown): EffectResult {
-  const message = sentence`the first request got no answer, and the repeated one was refused: ${journalError(error).message}`;
+  const message = sentence`the first request got no answer, and the second one with the same key was refused: ${journalError(error).message}`;
   return leftOpen(command, context, { message, cause: "refused" });
 }
 
-/** Leaves the submit to a person. Recorded once, not for every send. */
+/** Leaves the submit to a person. Records this once, not for every send. */
 function leftOpen({ step, attempt }: Submit, context: EffectContext, why: Why): EffectResult {
   const isRecorded = phaseOf(context, step, attempt) === "unresolved";
   return isRecorded
@@ -215,7 +215,7 @@ function leftOpen({ step, attempt }: Submit, context: EffectContext, why: Why): 
     : deferToNextDrive({ type: "job.unresolved", step, attempt, ...why, ...serviceClock(context) });
 }
 
-/** The service's clock offset, from its latest answer. */
+/** The service's clock offset, according to its latest response. */
 function serviceClock({ client }: EffectContext): { readonly clockOffsetMs?: number } {
   const clockOffsetMs = client.clockOffsetMs();
   return clockOffsetMs === 0 ? {} : { clockOffsetMs };

@@ -18,7 +18,7 @@ import { withoutCopies } from "./ensure-copies.ts";
 import { ABORTED, filesOf, localCode, localInput, thrownError, unlessAborted } from "./local-code.ts";
 
 const MAX_VALUE_BYTES = 1024 * 1024;
-/** Default content types of declared files, which give the file extensions that many tools rely on. */
+/** Default content types of declared files; they determine the file extensions, which many tools rely on. */
 const ENDINGS = { image: "image/png", video: "video/mp4", audio: "audio/wav", text: "text/plain" } as const;
 
 /** The function did not return what its step declares. */
@@ -128,7 +128,7 @@ function taskContext({ signal, progress }: EffectContext, step: string, folder: 
   };
 }
 
-/** The planner ensures that names are path segments. A name without an extension gets the extension of its kind. */
+/** The path of a declared file. A name without an extension gets its kind's extension. The planner checks names. */
 function pathOf(folder: string, name: string, kind: TaskStep["files"][number]["kind"]): string {
   return join(folder, /\.[A-Za-z0-9]{1,5}$/.test(name) ? name : `${name}${fileExtension(ENDINGS[kind])}`);
 }

@@ -3,12 +3,12 @@ import type { StatusAnswer, VideoModel } from "../../plan/generate-model.ts";
 import type { Json } from "../../plan/plan.ts";
 import type { StatusReply } from "../../providers/index.ts";
 
-/** Maximum size of a status in bytes; a longer answer contains media. */
+/** Maximum size of a status response in bytes; a larger response contains media. */
 const MOST_STATUS_BYTES = 1024 * 1024;
 
 export interface Asked {
   readonly answer: StatusAnswer;
-  /** The HTTP response that the answer came from; null if unknown. */
+  /** The HTTP response from which the package derived the answer; null if unknown. */
   readonly reply: StatusReply | null;
 }
 
@@ -17,7 +17,7 @@ interface StatusRequest {
   readonly abortSignal: AbortSignal;
 }
 
-/** Asks a model once about its work and captures the HTTP response. Rejects when the signal aborts. */
+/** Asks a model once for the status of its work, and captures the HTTP response. Rejects when the signal aborts. */
 export async function askStatus(model: VideoModel, request: StatusRequest): Promise<Asked> {
   const ask = (of: VideoModel) =>
     beforeAbort(
@@ -45,14 +45,14 @@ interface Config {
 
 /**
  * A proxy that captures the model's HTTP responses and leaves the model unchanged. Works because packages keep their
- * settings in `config` and read `fetch` from it for each request. Null if that is not possible.
+ * settings in `config` and read `fetch` from it for each request. Null for models without such settings.
  */
 function listeningTo(model: VideoModel, { operation }: StatusRequest, seen: SeenRequests): VideoModel | null {
   const { config } = model as { readonly config?: Config };
   if (typeof config !== "object" || config === null) return null;
   const { fetch: ownFetch } = config;
   if (ownFetch !== undefined && typeof ownFetch !== "function") return null;
-  // Without a `fetch` option, packages use their own guarded one for redirected status URLs.
+  // Without a `fetch` option, packages use their own guarded `fetch` for redirected status URLs.
   const origin = ownFetch === undefined ? originNamed(config, operation) : null;
   const fetch: Fetch = (input, init) => seen.fetch(ownFetch ?? globalThis.fetch, { input, init, origin });
   return withField(model, "config", withField(config, "fetch", fetch));

@@ -10,7 +10,7 @@ import type { MediaStore, StoredMedia } from "../media/media-store.ts";
 /** Bytes from a model, or a URL to them. */
 export type Made = Uint8Array | { readonly url: string };
 
-/** The media in an answer, decoded if in Base64, as some models return them. */
+/** The media in a model's response. Decodes Base64, which some models return. */
 export function madeOf(given: readonly (string | Uint8Array | VideoData)[]): readonly Made[] {
   return given.map((medium) => {
     if (typeof medium === "string") return Buffer.from(medium.replace(/^data:[^,]*,/, ""), "base64");
@@ -21,7 +21,7 @@ export function madeOf(given: readonly (string | Uint8Array | VideoData)[]): rea
   });
 }
 
-/** The media could not be fetched from their URL this time. `came`: hash of what arrived instead. */
+/** The media could not be fetched from their URL in this try. `came`: hash of what arrived instead. */
 class UnfetchedError extends Error {
   readonly came: string | null;
 
@@ -31,11 +31,11 @@ class UnfetchedError extends Error {
   }
 }
 
-/** An answer's media could not all be stored. */
+/** Some of a response's media could not be stored. */
 export class UnkeptError extends Error {
   /** Hashes of the media that were stored. */
   readonly kept: readonly string[];
-  /** True if only fetching failed, and nothing on our side, such as the disk. */
+  /** True if only fetching failed; false if there was also a local problem, such as a full disk. */
   readonly isUnfetched: boolean;
 
   constructor(cause: unknown, kept: readonly string[]) {
@@ -46,7 +46,7 @@ export class UnkeptError extends Error {
 
   get said(): CleanText {
     const text = cleanText(this.message);
-    return this.kept.length === 0 ? text : sentence`${text}; the rest ${whereKept(this.kept)}`;
+    return this.kept.length === 0 ? text : sentence`${text}; what was stored ${whereKept(this.kept)}`;
   }
 }
 
@@ -59,16 +59,16 @@ interface Keeping {
 export interface Kept {
   readonly outputs: readonly OutputFacts[];
   readonly copies: readonly (StoredCopy | null)[];
-  /** Hashes of results that were paid for but are not valid media; absent if there are none. */
+  /** Hashes of paid results that are not valid media; absent if all are valid. */
   readonly unfit?: readonly string[];
 }
 
 type One = readonly [OutputFacts, StoredCopy | null] | readonly [OutputFacts, null, string];
 
 /**
- * Stores an answer's media, measured and checked like all others. An invalid or missing medium becomes a failed output;
- * surplus media are dropped. If a medium cannot be stored, the others are stored anyway.
- * `known`: what earlier attempts stored for the same answer, by position; updated by this call. @throws UnkeptError
+ * Stores a response's media, measured and checked like all others. An invalid or missing medium becomes a failed
+ * output; surplus media are dropped. If a medium cannot be stored, the others are stored anyway. `known`: what earlier
+ * attempts stored for the same response, by position; updated by this call. @throws UnkeptError
  */
 export async function keepOutputs(
   { yields, outputs: asked }: Pick<GenerateStep, "yields" | "outputs">,
@@ -78,7 +78,7 @@ export async function keepOutputs(
 ): Promise<Kept> {
   const kept: One[] = [];
   const failures: unknown[] = [];
-  // Surplus media are dropped; otherwise an answer could fill the disk.
+  // Surplus media are dropped; otherwise a response could fill the disk.
   for (const [index, output] of produced.slice(0, asked).entries()) {
     try {
       kept.push(await keepOne(index, output, yields, { ...keeping, known }));
@@ -120,7 +120,7 @@ async function keepOne(
     throw new UnfetchedError(`the file at its URL should be ${kind}, but ${facts.fault}`, stored.sha256);
   }
   if ("fault" in facts) {
-    const message = cleanText(`it should be ${kind}, but ${facts.fault}; it ${whereKept([stored.sha256])}`);
+    const message = cleanText(`it should be ${kind}, but ${facts.fault}; the file ${whereKept([stored.sha256])}`);
     return [failedOutput(index, message), null, stored.sha256];
   }
   return produced(index, facts, stored);
@@ -165,7 +165,7 @@ function failedOutput(index: number, message: CleanText): OutputFacts {
   return { index, status: "FAILED", assetId: null, voiceId: null, error, ...unknown };
 }
 
-/** Events for an answered request: its outputs and its cost, which is the hold if the provider reports none. */
+/** Events for an answered request: its outputs and its cost, or the hold if the provider reports no cost. */
 export function completedEvents(
   { path: step, provider }: GenerateStep,
   attempt: { readonly n: number; readonly holdMicros: number },

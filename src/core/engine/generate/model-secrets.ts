@@ -6,7 +6,7 @@ import type { Json } from "../../plan/plan.ts";
 /** Maximum number of objects in a model's configuration that are searched for secrets. */
 const MOST_OBJECTS = 500;
 const MOST_DEPTH = 6;
-/** Longest wait, in milliseconds, for headers that the model has to fetch, as with some clouds. */
+/** Maximum wait, in milliseconds, for headers that the model has to fetch, as with some clouds. */
 const HEADERS_MS = 5_000;
 
 /**

@@ -3,11 +3,11 @@ import { cleanText, ownText } from "../../kit/clean-text.ts";
 
 /** Codes for a refusal by moderation: OpenAI's `error.code` for images and fal's `type`. */
 const CODES: ReadonlySet<unknown> = new Set(["moderation_blocked", "content_policy_violation"]);
-/** Replicate appends this code to the error text, sometimes with an id. Elsewhere in the text, it may be quoted. */
+/** Replicate ends the error text with this code, sometimes with an id. Elsewhere, the code may be a quotation. */
 const IN_TEXT = /\(E005\)(?: \([\w-]+\))?\.?$/m;
 /** Maximum depth of nested causes. */
 const MOST_CAUSES = 8;
-/** Maximum length, in characters, of a body that is read as a message. */
+/** Maximum length, in characters, of a response body that is read as a message. */
 const MOST_BODY = 64 * 1024;
 
 type Fields = { readonly [field: string]: unknown };

@@ -9,7 +9,7 @@ import { asModerated } from "./moderated.ts";
 
 /**
  * What a model's error proves. `nothing made`: the request never left this machine, or the provider refused it before
- * any work. `unknown`: everything else, above all a missing answer.
+ * any work. `unknown`: everything else, above all a missing response.
  */
 export interface ProviderVerdict {
   readonly proves: "nothing made" | "unknown";
@@ -53,7 +53,7 @@ const UNCONNECTED = new Set([
 
 /** Maximum depth of nested causes. */
 const MOST_CAUSES = 8;
-/** Maximum length, in characters, of a body that is read as a message. */
+/** Maximum length, in characters, of a response body that is read as a message. */
 const MOST_BODY = 64 * 1024;
 
 interface Asked {
@@ -62,7 +62,7 @@ interface Asked {
   readonly now: number;
 }
 
-/** What an error proves about the request for work that the failing call sent first. */
+/** What an error proves about the call's first request, which starts the work. */
 export function providerVerdict(error: unknown, { call, now }: Asked): ProviderVerdict {
   const chain = causesOf(error);
   const answer = chain.find((cause) => typeof cause.statusCode === "number");
@@ -91,7 +91,7 @@ export function saidBy(error: unknown): CleanText {
   return cleanText([text, ...chain.flatMap(detailsOf), advice].flat().join(": "), 1_000);
 }
 
-/** Details that only the body contains, by field or as a sentence. fal's package does not read them. */
+/** Details that only the response body contains, by field or as a sentence. fal's package does not read them. */
 function detailsOf({ responseBody, data }: Cause): readonly string[] {
   if (typeof responseBody !== "string" || responseBody.length > MOST_BODY || data !== undefined) return [];
   try {
@@ -104,7 +104,7 @@ function detailsOf({ responseBody, data }: Cause): readonly string[] {
   }
 }
 
-/** The delay that the provider requested. Checks all causes, since some packages wrap the error with the headers. */
+/** The delay that the provider requested. Checks all causes, because the error with the headers may be wrapped. */
 function askedToWait(chain: readonly Cause[], now: number): { readonly retryAt?: number } {
   const headers = chain.find((cause) => isCause(cause.responseHeaders))?.responseHeaders ?? {};
   const askedMs = retryAfterHeaderMs(headers as IncomingHttpHeaders, now);
@@ -126,7 +126,7 @@ function causesOf(error: unknown): readonly Cause[] {
   return found;
 }
 
-/** True if the error belongs to the request that starts the work. Without a request in it, it may belong to a later one. */
+/** True if the error shows that it belongs to the first request, which starts the work. */
 function isFirstRequest(chain: readonly Cause[], call: Call): boolean {
   const withRequest = chain.find((cause) => "requestBodyValues" in cause);
   return asksForWork(withRequest?.requestBodyValues, call);
@@ -153,7 +153,7 @@ export interface Call {
 
 /** Names of the fields in which packages send a request's text. */
 const WORDS = new Set(["prompt", "text", "input"]);
-/** Minimum length, in characters, from which a text cannot be an id, a state or a URL. */
+/** A text of at least this many characters cannot be an id, a state or a URL. */
 const LONG_WORDS = 20;
 /** Number of leading Base64 characters that distinguish a medium from an operation's name. */
 const MEDIUM_CHARACTERS = 64;
@@ -181,7 +181,7 @@ function says(value: unknown, is: (text: string, field: string) => boolean, fiel
   return Object.entries(value).some(([name, inner]) => says(inner, is, Array.isArray(value) ? field : name));
 }
 
-/** The beginning of each medium, as it appears in request bodies. */
+/** The first characters of each medium, as they appear in request bodies. */
 function mediaIn(value: unknown): readonly string[] {
   if (typeof value !== "object" || value === null) return [];
   if (value instanceof Uint8Array) {

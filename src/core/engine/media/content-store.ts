@@ -27,7 +27,7 @@ export abstract class ContentStore<Found extends { readonly sizeBytes: number }>
 
   /** Finds stored bytes, including discarded ones that no run has referred to since. */
   protected abstract find(sha256: string): Promise<Found | null>;
-  /** Refreshes the age of bytes that `gc` might otherwise remove. False if `gc` has just removed them. */
+  /** Renews the age of bytes that `gc` might otherwise remove. False if `gc` has just removed them. */
   protected abstract touchOld(sha256: string, found: Found): Promise<boolean>;
   /** The bytes, if they are stored and recent; null if they must be stored (again). */
   protected abstract stored(sha256: string): Promise<StoredMedia | null>;

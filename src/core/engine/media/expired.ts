@@ -22,7 +22,7 @@ export function lapsedOutputs(state: RunState, input: Json, refusal: unknown): r
   return Object.values(state.steps).flatMap((step) => {
     const isReused = step.outputs !== null;
     return outputsOf(step).flatMap(({ phase, assetId, index }): readonly RunEvent[] => {
-      // Includes outputs that another step has already found gone: the refused input was built before that.
+      // Includes outputs that another step has already found to be gone: the refused input was built earlier.
       const wasCreated = phase !== "pending" && phase !== "failed";
       const isGone = assetId !== null && (missing.has(assetId) || (isReused && unknown.has(assetId)));
       return wasCreated && isGone ? [lapse(step, { index })] : [];

@@ -19,7 +19,7 @@ import {
 } from "./media-store.ts";
 
 /**
- * A file below this age by this machine's clock is also recent by the disk's clock, unless the two clocks differ by
+ * A file younger than this by this machine's clock is also recent by the disk's clock, unless the two clocks differ by
  * almost half an hour.
  */
 const YOUNG_MS = GRACE_MS / 12;
@@ -137,7 +137,7 @@ class DiskMediaStore extends ContentStore<StoredFile> implements FolderStore {
 
 /**
  * Discarded files are moved to `discarded` under their hash and a unique name. A rename removes a file for everyone at
- * once, and any earlier touch is visible afterwards, so a file that someone has touched meanwhile is moved back.
+ * once, and shows whether someone touched the file just before; such a file is moved back.
  */
 class FolderGarbage implements MediaGarbage {
   readonly purgeAfterMs = 0;
@@ -194,7 +194,7 @@ class FolderGarbage implements MediaGarbage {
     await rm(join(this.#folder, id), { force: true });
   }
 
-  /** Removes temporary files, which opening the store does too. */
+  /** Removes temporary files. Opening the store does the same. */
   removeLeftovers(options: { readonly dryRun: boolean }): Promise<number> {
     return this.#files.removeLeftovers(options);
   }

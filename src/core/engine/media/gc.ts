@@ -30,7 +30,7 @@ export interface GcReport {
   };
   /** Number of expired upload handles removed. */
   readonly handles: number;
-  /** Number of leftovers of killed processes: temporary files in output folders, unfinished uploads to a bucket. */
+  /** Number of items left by killed processes: temporary output files, unfinished uploads to a bucket. */
   readonly leftovers: number;
 }
 
@@ -118,8 +118,8 @@ async function remove(store: JournalStore, runId: string, at: number): Promise<"
 
 /**
  * Removes media that no run refers to. Anyone about to refer to bytes has put or touched them within the grace period,
- * so older unreferenced bytes are unused. The exception is a writer that found them just before they were discarded:
- * its event shows up when discarded media are checked again, or a later read restores the bytes.
+ * so older unreferenced bytes are unused. A writer may still have found bytes just before they were discarded: then its
+ * event is seen when discarded media are checked again, or a later read restores the bytes.
  */
 async function removeUnnamed(
   garbage: MediaGarbage,
@@ -136,7 +136,7 @@ async function removeUnnamed(
   return { count: discarded.length, sizeBytes: discarded.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) };
 }
 
-/** Discards those of the given media that no run refers to, such as an output of work that was never recorded. */
+/** Discards the given media to which no run refers, such as an output of work that was never recorded. */
 export async function discardUnnamed(
   store: JournalStore,
   { garbage }: { readonly garbage: MediaGarbage },

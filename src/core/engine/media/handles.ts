@@ -91,7 +91,7 @@ export class UploadHandles {
       account: this.#account,
       url: handle.url,
       contentType: handle.contentType ?? "application/octet-stream",
-      // The expiry is by the service's clock, but is compared with ours.
+      // The expiry is by the service's clock, but is compared with the clock of this machine.
       expiresAt: Date.parse(handle.expiresAt ?? "") - this.#client.clockOffsetMs() || this.#now() + 10 * 60_000,
     });
     return handle.url;

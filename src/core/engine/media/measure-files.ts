@@ -43,7 +43,7 @@ export async function measureFiles(
   return new Map(await queue.addAll(measured));
 }
 
-/** True if these facts describe the given file; a relative path may have been resolved in another folder. */
+/** True if these facts describe the given file. A relative path may have been resolved in another folder. */
 function isOf(given: string, { path, from }: FileFacts): boolean {
   return path === resolve(given) || path.endsWith(`${sep}${normalize(given)}`) || from === originOf(given);
 }

@@ -130,7 +130,7 @@ export class MediaFiles {
     return "intact";
   }
 
-  /** Makes a change that affects only the file's times, after which a verified file still counts as verified. */
+  /** Makes a change that affects only the file's times, and keeps a verified file marked as verified. */
   async keepingVerified(sha256: string, change: (path: string) => Promise<void>): Promise<void> {
     const path = this.path(sha256);
     const wasVerified = this.#verified.get(sha256) === (await unlessMissing(this.#stampOf(path)));

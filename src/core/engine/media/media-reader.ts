@@ -18,7 +18,7 @@ export interface MediaFacts {
 export type StatedFacts = { readonly [fact in keyof Omit<MediaFacts, "fps">]: MediaFacts[fact] | null };
 
 export interface MediaQuestions {
-  /** With `kind` null, any kind is accepted, and the answer for an unreadable file is only its type. */
+  /** With `kind` null, any kind is accepted, and the answer for an unreadable file contains only its type. */
   readonly facts: {
     readonly asks: { readonly path: string; readonly kind: FileKind | null };
     readonly answer: MediaFacts;
@@ -70,7 +70,7 @@ const NOT_READ: Fault = {
   isUnread: true,
 };
 
-/** The owner in whose turn a file is read. All callers share one thread pool, whose libraries are loaded. */
+/** The owner whose turn is used to read a file. All callers share one thread pool, whose libraries are loaded. */
 type Owner = `${"caller" | "run"} ${string}`;
 
 const owners = new AsyncLocalStorage<Owner>();
@@ -107,9 +107,9 @@ export class MediaReader {
     const known = this.#answers.get(key) ?? this.#read(question, size);
     this.#answers.set(key, known);
     const answered = await known;
-    // Another owner may have the same bytes.
+    // The limit concerns only this owner; another owner may have the same bytes.
     if (answered === NOT_READ) this.#answers.delete(key);
-    // The machine may be less busy later.
+    // A later try may succeed, when the machine is less busy.
     else if ("isUnread" in answered) setTimeout(() => this.#answers.delete(key), WASTE_WINDOW_MS).unref();
     return answered as Answered<N>;
   }
@@ -187,7 +187,7 @@ const BYTES_PER_MS = 10_000;
 /** Time allowed to start the thread and load its libraries on a busy machine, in milliseconds. */
 const START_MS = 60_000;
 
-/** Reads one file at a time. A file that exceeds its time or memory ends the thread; the next gets a new one. */
+/** Reads one file at a time. A file that exceeds its time or memory ends the thread; a new one is then started. */
 class ReadingThread {
   readonly #limits: ReaderLimits;
   #thread: Worker | null = null;

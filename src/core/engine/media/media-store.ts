@@ -69,7 +69,7 @@ export interface MediaStore {
   place(files: readonly NamedCopy[], outDir: string, tag: string): Promise<readonly string[]>;
   /** True if a placed file still exists, whatever it contains. */
   isPlaced(file: string, outDir: string): Promise<boolean>;
-  /** Checks the bytes against their hash, but an unchanged file only once. `damaged`: the bytes were changed. */
+  /** Compares the bytes with their hash, but reads an unchanged file only once. `damaged`: the bytes were changed. */
   verify(sha256: string): Promise<"intact" | "damaged" | "missing">;
   /** Verifies, once per process, that bytes can be written. Called before anything is paid for. */
   checkWritable(): Promise<void>;

@@ -87,11 +87,11 @@ async function inTurn<T>(folder: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Turns a system error about a path into one that says what to do; returns other errors unchanged. */
+/** Turns a system error about a path into an error that says what to do; returns other errors unchanged. */
 function pathError(outDir: string, cause: unknown): unknown {
   const { code, path = outDir, syscall } = cause as NodeJS.ErrnoException;
   if (syscall === undefined || isDiskError(cause)) return cause;
-  const message = `Cannot write files to ${outDir}: the system refused ${path} (${code}). Make it a folder that this user can write to, or move away what is there.`;
+  const message = `Cannot write files to ${outDir}: the system refused access to ${path} (${code}). Let this user write to that path, or move away what is there.`;
   return new MediaPathError(message, { cause });
 }
 
@@ -149,7 +149,7 @@ async function copyDurably({ sha256, mark }: NamedCopy, target: string, { hold }
     if (mark !== undefined) isWritten = (await writeMarked(held.path(sha256), file, mark)).status === "marked";
     return (await file.stat()).mode;
   });
-  // Shares disk blocks where the file system can, which costs no time or space.
+  // Shares disk blocks if the file system supports this, which takes no time or space.
   if (!isWritten) await copyFile(held.path(sha256), target, constants.COPYFILE_FICLONE);
   await chmod(target, mode);
   await withFile(target, "r+", (file) => file.sync());
@@ -178,7 +178,7 @@ async function rootOf(outDir: string): Promise<string> {
   roots.set(outDir, before);
   if (before === root) return root;
   throw new MediaPathError(
-    `${outDir} pointed to ${before} and now points to ${root}, so no file was written there. Restore it, then resume.`,
+    `${outDir} led to ${before} but now leads to ${root}, so no file was written. Restore the folder, then resume.`,
   );
 }
 

@@ -110,7 +110,7 @@ async function damageOf(path: string, stated: StatedFacts): Promise<string | nul
     return unknownInPlaceOf(stated.contentType, textIn(file));
   const lacks = missingEnd(path, contentType);
   if (lacks !== null) return `${lacks} is missing`;
-  // Whether a library can read the file says nothing about whether it is complete.
+  // A complete file may still be unreadable for a library, so a failure proves nothing.
   const measured = await sizeAndDuration(path, contentType, stated).catch(() => NONE);
   return contradiction(stated, { ...measured, contentType });
 }
@@ -119,7 +119,7 @@ async function damageOf(path: string, stated: StatedFacts): Promise<string | nul
 function textIn(file: Bytes): TextForm | null {
   // The bytes read may end inside a character.
   const text = new TextDecoder().decode(file.head(4096), { stream: true }).trimStart();
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what a text has not
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: text does not contain them
   if (/[\u0000-\u0008\u000e-\u001a\u001c-\u001f\ufffd]/.test(text)) return null;
   if (/^<(?:!doctype\s+html|html|head|body)\b/i.test(text)) return "an HTML page";
   if (text.startsWith("<")) return "XML";
@@ -165,7 +165,7 @@ function contradiction(stated: StatedFacts, measured: Measured): string | null {
   return durationMs < shortest(stated.durationMs) ? `it lasts ${durationMs} ms, not ${stated.durationMs}` : null;
 }
 
-/** Rejects text where media were stated, and any unknown bytes where a recognisable format was stated. */
+/** Rejects text if media were stated, and unknown bytes if a recognisable format was stated. */
 function unknownInPlaceOf(statedType: string | null, text: TextForm | null): string | null {
   const stated = plainType(statedType);
   if (stated === null || !MEDIA.test(stated) || stated === "image/svg+xml") {

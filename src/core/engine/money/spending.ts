@@ -27,12 +27,12 @@ export interface SpendingLimits {
   readonly floorMicros: number | null;
 }
 
-/** What an account's runs in one journal have spent, and the limits that apply to them here. */
+/** What an account's runs in one journal have spent, and the limits that apply to them in this process. */
 export interface SpendingTotals {
   /** The cap across all runs for all time; null if there is none. */
   readonly capMicros: number | null;
   readonly floorMicros: number | null;
-  /** The other caps: what counts against each now, and when it resets. Excludes caps for each value of a tag. */
+  /** The other caps, each with the amounts that count against it and when it resets. Excludes `tag=*` caps. */
   readonly caps: readonly {
     readonly tag: string | null;
     readonly capMicros: number;
@@ -92,7 +92,7 @@ export class Spending {
     this.#wallet = new Wallet(parts);
   }
 
-  /** `tag`: counts only runs with this tag. */
+  /** Returns an account's totals; with `tag`, only those of its runs with this tag. */
   async totals(of: {
     readonly tag?: string | undefined;
     readonly account?: string | undefined;
@@ -132,10 +132,10 @@ export interface SpendingMemo {
 export class SpendingWatch {
   readonly #parts: SpendingParts;
   readonly #wallet: Wallet;
-  /** When the run began to lack headroom only because charges have not reached the balance yet. */
+  /** When the run began to wait for charges that have not reached the balance yet; null if it does not wait. */
   #waitingSince: number | null = null;
   readonly #state: RunState;
-  /** Set once a cap has refused something in this drive; from then on the remaining amount is read before trying. */
+  /** True once a cap has refused a commit in this drive; from then on each try first reads the remaining amount. */
   #isCapShort = false;
   #later: Later | null = null;
   #failures = 0;
@@ -188,8 +188,8 @@ export class SpendingWatch {
   }
 
   /**
-   * Limits for a commit with holds; undefined if there are none. A headroom is returned if the balance cannot be read
-   * now; see {@link takeAnswer}. `fresh`: read the balance again. `usesWallet`: the wallet pays part of it.
+   * The limits for a commit with holds; undefined without limits. If the balance cannot be read now, returns a headroom
+   * instead; see {@link takeAnswer}. `fresh`: read the balance again. `usesWallet`: the wallet pays part of it.
    */
   async guard(fresh: boolean, usesWallet = true): Promise<SpendingGuard | Headroom | undefined> {
     const { floorMicros, now } = this.#parts;
@@ -206,14 +206,14 @@ export class SpendingWatch {
     }
   }
 
-  /** Why the balance could not be read; null if it could, undefined if it was not read since the last call. */
+  /** Why the last balance read failed; null if it succeeded, undefined if there was no read since the last call. */
   takeAnswer(): Judged | null | undefined {
     const answer = this.#answer;
     this.#answer = undefined;
     return answer;
   }
 
-  /** The headroom after a refusal. `submitting`: this run has unconfirmed charges of its own. */
+  /** The headroom after a refused commit. `submitting`: this run has unconfirmed charges of its own. */
   headroom(refusal: Refusal, guard: SpendingGuard, submitting: boolean): Headroom {
     if (refusal.reason === "cap") {
       this.#isCapShort = true;
@@ -222,7 +222,7 @@ export class SpendingWatch {
     const { headroomMicros, unseenMicros } = refusal;
     const now = this.#parts.now();
     this.#waitingSince ??= now;
-    // A charge in progress may or may not be in the balance yet; ask again once it is settled, instead of guessing.
+    // A charge in progress may or may not be in the balance yet: read the balance again later instead of guessing.
     if (unseenMicros > 0 && (submitting || now - this.#waitingSince < BALANCE_TIMEOUT_MS)) {
       return this.#notBefore(now + ASK_AGAIN_MS);
     }
@@ -261,7 +261,7 @@ interface CapRules {
   readonly timeZone: string;
 }
 
-/** Throws `InvalidOptionError` for an empty cap. */
+/** The rule for a cap option. Throws `InvalidOptionError` if the option is invalid. */
 function capRule({ usd, per, tag }: CapOption, option = "caps"): CapRule {
   if (per !== undefined && per !== "day") {
     throw new InvalidOptionError(option, `${JSON.stringify(per)} is not a cap period; use "day" or leave it out.`);
@@ -330,7 +330,7 @@ const STEP_MS = 900_000;
 const LONGEST_DAY_MS = 48 * HOUR_MS;
 
 interface Day {
-  /** The first instants of this day and of the next, in epoch milliseconds. */
+  /** When this day and the next begin, in epoch milliseconds. */
   readonly startAt: number;
   readonly endAt: number;
 }
@@ -338,7 +338,7 @@ interface Day {
 const formats = new Map<string, Intl.DateTimeFormat>();
 const days = new Map<string, Day>();
 
-/** Throws `InvalidOptionError` for an unknown time zone. */
+/** Returns the time zone. Throws `InvalidOptionError` if it is unknown. */
 function checkTimeZone(timeZone: string, option: string): string {
   try {
     // Checking the default would take a tenth of every command's start-up time.
@@ -352,7 +352,7 @@ function checkTimeZone(timeZone: string, option: string): string {
   }
 }
 
-/** The calendar day that contains an instant in a time zone; 23 or 25 hours long when clocks change. */
+/** The calendar day that contains this time in a time zone; 23 or 25 hours long when clocks change. */
 export function dayAt(at: number, timeZone: string): Day {
   const known = days.get(timeZone);
   if (known !== undefined && known.startAt <= at && at < known.endAt) return known;
@@ -379,7 +379,7 @@ function firstStep(from: number, to: number, holds: (step: number) => boolean): 
   return yes;
 }
 
-/** Formats an instant for people, such as `2026-11-23 00:00 Europe/Berlin`. */
+/** Formats a time for people, such as `2026-11-23 00:00 Europe/Berlin`. */
 export function instantText(at: number, timeZone: string): string {
   const parts = Object.fromEntries(
     formatOf(timeZone)

@@ -7,7 +7,7 @@ import { InvalidOptionError, WalletShortError } from "../errors.ts";
 
 /** Maximum age of a balance, in milliseconds, since others may spend from the same wallet. */
 const BELIEVED_MS = 10_000;
-/** A priority above other requests, because submits wait for the balance. */
+/** The priority of a balance read, above that of other requests because submits wait for the balance. */
 const PRIORITY = 200;
 
 /** A balance, with the account's ledger mark from just before the read. */
@@ -136,7 +136,7 @@ export async function accountMove(
     if (await isKnown(client, jobId, model)) return { type: "run.account.moved", baseUrl, keyId, jobId };
   }
   const shown = requested[0]!.jobId + (requested.length === 1 ? "" : ` and ${requested.length - 1} more`);
-  const message = `key ${keyId} at ${baseUrl} cannot find any job of run "${state.runId}" (${shown}), so it belongs to another account, which would pay for everything again. Use a key of the account that paid for the jobs.`;
+  const message = `key ${keyId} at ${baseUrl} cannot find any job of run "${state.runId}" (${shown}), so this key belongs to another account, which would pay for everything again. Use a key of the account that paid for the jobs.`;
   throw new InvalidOptionError("accountMoved", message, `showrunner show ${state.runId}`);
 }
 
@@ -176,6 +176,6 @@ function checkNothingSent({ runId, steps }: RunState): void {
     return isOpen || chats.some(({ phase }) => phase === "sent" || phase === "abandoned");
   });
   if (sent === undefined) return;
-  const message = `${sent.path} was sent without an answer, and run "${runId}" has no job that proves this is its account. Resume it with its original key and address.`;
+  const message = `the request of ${sent.path} was never answered, and run "${runId}" has no job that proves that this key belongs to its account. Resume the run with its original key and address.`;
   throw new InvalidOptionError("accountMoved", message, `showrunner show ${runId}`);
 }

@@ -32,7 +32,7 @@ export interface Notifications {
   publicKey(): Promise<string>;
   /** Sends a test notification. Returns null if delivered, otherwise the error. */
   test(): Promise<string | null>;
-  /** Sends a notification that concerns no run, at once. Returns null if delivered, otherwise the error. */
+  /** Sends a notification about no particular run, at once. Returns null if delivered, otherwise the error. */
   tell(news: Pick<RunNotification, "id" | "event" | "message" | "next">): Promise<string | null>;
 }
 
@@ -83,7 +83,7 @@ export async function signingKey(file: string, env: Readonly<Record<string, stri
   return createPrivateKey(await readFile(file));
 }
 
-/** Returns the raw 32 bytes of the public key in Base64, as `verifyWebhook` accepts them. */
+/** Returns the raw 32 bytes of the public key in Base64, the form that `verifyWebhook` accepts. */
 export function publicKeyOf(key: KeyObject): string {
   const { x = "" } = createPublicKey(key).export({ format: "jwk" });
   return Buffer.from(x, "base64url").toString("base64");

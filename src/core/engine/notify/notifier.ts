@@ -8,7 +8,7 @@ import { HOUR_MS } from "../../kit/duration.ts";
 import { formatUsd } from "../../kit/money.ts";
 import type { Send } from "./send.ts";
 
-/** Longer messages are shortened, because the receiver may be a phone. */
+/** Maximum length of a message, in characters. Longer messages are shortened: the receiver may be a phone. */
 const MOST_CHARACTERS = 2_000;
 
 /** Returns the notifications for these events, which `state` already includes. */
@@ -97,7 +97,7 @@ export class Notifier {
   async #run(): Promise<void> {
     while (!this.#closing.signal.aborted) {
       this.#wake = new AbortController();
-      // Whichever process drives a run reports problems with the journal.
+      // Errors of the journal are ignored here: the process that drives a run reports them.
       await this.deliverDue().catch(() => {});
       if (this.#closing.signal.aborted) return;
       await this.#rest(this.#wake.signal);

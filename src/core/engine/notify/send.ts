@@ -6,7 +6,7 @@ import { InvalidOptionError } from "../errors.ts";
 
 /** A notification being delivered. */
 export interface Delivery {
-  /** The same for every attempt, so that receivers can deduplicate. */
+  /** The id is the same for every attempt, so that receivers can recognise duplicates. */
   readonly id: string;
   readonly event: string;
   readonly body: string;
@@ -15,7 +15,7 @@ export interface Delivery {
   readonly at: number;
 }
 
-/** Sends a notification. Resolves with null once it is accepted, otherwise with what went wrong. */
+/** Sends a notification. Resolves with null once it is accepted, otherwise with the reason why it was not. */
 export type Send = (delivery: Delivery, signal: AbortSignal) => Promise<string | null>;
 
 /** Environment variables passed to the command: those that programs need to run, without credentials. */
@@ -130,7 +130,7 @@ function webhook(text: string, option: string): NotifyTarget {
 
 function ofCommand([program, ...rest]: readonly string[], option: string): NotifyTarget {
   if (program) return { kind: "command", argv: [program, ...rest] };
-  throw new InvalidOptionError(option, "has no program; give one with its arguments, such as notify-send done.");
+  throw new InvalidOptionError(option, "names no program; add one with its arguments, such as notify-send done.");
 }
 
 /** Splits a command at spaces; quotes keep words together. Nothing is expanded, because no shell is involved. */

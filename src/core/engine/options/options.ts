@@ -220,7 +220,7 @@ export interface ResumeOptions extends DriveOptions {
   readonly quote?: string | undefined;
   /**
    * The most that this run alone may cost, in US dollars as a decimal string. Accepts the prices that were unknown at
-   * the start and for which the run paused. For a run without a shared budget, `budget` does the same.
+   * the start and for which the run paused. If the run has no shared budget, `budget` has the same effect.
    */
   readonly agree?: string | undefined;
   /** A new budget for the run, in US dollars as a decimal string. */
@@ -234,9 +234,7 @@ export interface ResumeOptions extends DriveOptions {
   readonly pipeline?: Pipeline | undefined;
   /** `false`: `pipeline` only provides functions, and the run continues as planned. Default true. */
   readonly compare?: boolean | undefined;
-  /**
-   * Applies the changes in `pipeline`: changed and new steps, and all steps that use them, run again. Default false.
-   */
+  /** Applies the changes in `pipeline`: reruns changed and new steps, and all steps that use them. Default false. */
   readonly acceptChanges?: boolean | undefined;
   /**
    * Fields that replace those in the run's input, such as `{ voice: "iris" }`; objects are merged. Requires `pipeline`.
@@ -244,8 +242,8 @@ export interface ResumeOptions extends DriveOptions {
    */
   readonly input?: { readonly [field: string]: unknown } | undefined;
   /**
-   * Fields that replace those of this run's jobs and chats, by step path: `{ still: { prompt: "A red boat" } }`;
-   * `undefined` omits a field. They stay in force if the code changes. Needs `pipeline`. The change is compared,
+   * Fields that replace input fields of this run's jobs and chats, by step path: `{ still: { prompt: "A red boat" } }`;
+   * `undefined` omits a field. They stay in force if the code changes. Requires `pipeline`. The change is compared,
    * priced and accepted like changed code.
    */
   readonly edit?: { readonly [step: string]: ProfileFields } | undefined;
@@ -301,7 +299,7 @@ export function isRunId(id: string): boolean {
 
 export function checkRunId(id: string): void {
   if (isRunId(id)) return;
-  const message = `${JSON.stringify(id)} is not a valid run id; use up to 100 letters, digits, ".", "_" and "-", and not a name that an operating system reserves.`;
+  const message = `${JSON.stringify(id)} is not a valid run id; use up to 100 letters, digits, ".", "_" and "-", but no name that an operating system reserves.`;
   const wanted = id
     .replace(/[^A-Za-z0-9._-]+/g, "-")
     .replace(/^[^A-Za-z0-9]+|-+$/g, "")
@@ -325,15 +323,15 @@ export function usdOption(option: string, text: string | undefined): number | nu
 
 export interface ApproveDecision {
   /**
-   * The chosen result, if the step asks for a choice: its position, counted from 0 (the command line and the dashboard
+   * The chosen result, if the step offers a choice: its position, counted from 0 (the command line and the dashboard
    * count from 1), or the step that produced it, such as `look/2` for the takes `look`.
    */
   readonly pick?: number | string | undefined;
   /** The reason, for people who read the run later. */
   readonly note?: string | undefined;
   /**
-   * A value approved in place of the one shown, which all later steps then use: a text, or JSON that fits the schema of
-   * the chat that produced it. A task's value keeps its type. Default: the value shown.
+   * A value to approve in place of the value shown; all later steps then use it. Text, or JSON that fits the schema of
+   * the chat that produced the shown value. A task's value keeps its type. Default: the value shown.
    */
   readonly value?: Json | undefined;
   /** The person who decides, if your program knows or has asked for a name. Default: not stated. */
@@ -388,7 +386,7 @@ export function checkLimits(limits: JobLimits, { steps }: Plan): void {
   for (const name of named) {
     if (models.has(name)) continue;
     const suggestion = didYouMean(name, ["total", ...MODALITIES, ...models]);
-    // What an expansion will request is not known yet.
+    // It is not known yet what an expansion will request.
     if (mayGrow && suggestion === null) continue;
     const known = `use total, ${[...MODALITIES].join(", ")}, or a model or provider in the plan`;
     throw new InvalidOptionError(
@@ -407,7 +405,7 @@ export function limitsOf(concurrency: RunOptions["concurrency"]): JobLimits {
     if (!Number.isSafeInteger(limit) || limit < 1) {
       throw new InvalidOptionError(
         `concurrency.${name}`,
-        `${limit} is not a number of jobs; use a whole number of at least 1.`,
+        `${limit} is not a valid number of jobs; use a whole number of at least 1.`,
       );
     }
     if (MODALITIES.has(name)) perModality[name] = limit;
@@ -416,7 +414,7 @@ export function limitsOf(concurrency: RunOptions["concurrency"]): JobLimits {
   return { total: given.total ?? DEFAULT_LIMIT, perModel, perModality };
 }
 
-/** Which files and internal addresses inputs may make this machine read. */
+/** The files and internal addresses that inputs may make this machine read. */
 export interface InputDoor {
   /** Files and folders that may be read, with links resolved; null means any file. */
   readonly filesFrom: readonly string[] | null;
@@ -424,7 +422,7 @@ export interface InputDoor {
   readonly inside: readonly string[];
 }
 
-/** @throws InvalidOptionError */
+/** Returns what inputs may make this machine read. @throws InvalidOptionError */
 export function inputDoor({ inside = [], filesDir }: OpenOptions): InputDoor {
   const origins = inside.map((text) => {
     const origin = webOrigin(text);

@@ -7,7 +7,7 @@ const MOST_TAGS = 8;
 const KEY = /^[A-Za-z][A-Za-z0-9._-]{0,39}$/;
 /** Printable characters, with no space at either end. */
 const VALUE = /^[^\p{C}\p{Z}](?:[^\p{C}]{0,78}[^\p{C}\p{Z}])?$/u;
-/** In a cap, stands for each of the key's values separately. */
+/** In a cap, this value applies the cap to each of the key's values separately. */
 export const ANY_VALUE = "*";
 
 /** Throws `InvalidOptionError` if there are too many tags, or one cannot be written as `key=value`. */

@@ -14,7 +14,7 @@ export interface Estimated {
 interface Known {
   readonly at: number;
   readonly estimate: Promise<Estimated>;
-  /** True if the caller that started the request stopped waiting: the request's failure then concerns nobody else. */
+  /** True if the caller that started the request stopped waiting; its failure then does not concern other callers. */
   isAbandoned(): boolean;
 }
 

@@ -37,7 +37,7 @@ export type Expansion =
 
 export interface Surroundings {
   readonly plan: Plan;
-  /** The overlay applied to the run's drafts; it also applies to the steps of their expansions. */
+  /** The overlay of the run's drafts; it also applies to the steps of their expansions. */
   readonly overlay: Overlay;
   /** Files that uploads may read; absent if the run does not limit them. */
   readonly filesFrom?: readonly string[] | undefined;
@@ -47,7 +47,7 @@ export interface Surroundings {
 export interface Expansions {
   /** Plans and prices a step's expansion. Reads the catalog and requests estimates; spends nothing. */
   expand(step: ExpandingStep, drafted: Draft, within: Surroundings): Promise<Expansion>;
-  /** Returns a step's input, with placeholders for what `resolved` lacks. Reads the catalog; spends nothing. */
+  /** Returns a step's input, with placeholders for results that do not exist yet. Reads the catalog; spends nothing. */
   placeholders(
     step: Requested,
     within: Pick<Surroundings, "plan"> & Pick<PlaceholderSources, "resolved">,
@@ -94,7 +94,7 @@ export async function expandPlan(
   return problems.length === 0 ? { ...produced, prices: quote.prices } : { ok: false, problems };
 }
 
-/** Reports an excess over the expansion's maximum if it is certain. A possible excess is left to the run's budget. */
+/** Reports an expansion that certainly exceeds its maximum. A possible excess is left to the run's budget. */
 function tooDear({ path, maxCostMicros }: ExpandingStep, { prices }: Quote): readonly Problem[] {
   const most = prices.reduce((sum, { costMicros, maxCostMicros: at }) => sum + (costMicros ?? at ?? 0), 0);
   if (maxCostMicros === null || most <= maxCostMicros) return [];
@@ -104,7 +104,7 @@ function tooDear({ path, maxCostMicros }: ExpandingStep, { prices }: Quote): rea
 
 /**
  * Returns what this machine lacks to run a plan's functions, before their inputs are paid for. Each requirement is
- * checked once; steps that lack the same thing are reported together, as a problem of the first of them.
+ * checked once. Steps with the same missing requirement are reported together, as a problem with the first step.
  */
 export async function missingRequirements(functions: ReadonlyMap<string, LocalFunction>): Promise<readonly Problem[]> {
   const asking = new Map<unknown, Promise<string | null>>();
@@ -125,7 +125,7 @@ export async function missingRequirements(functions: ReadonlyMap<string, LocalFu
   });
 }
 
-/** Warnings about these models' combination tables that could be parsed only in part. */
+/** Warns about these models' combination tables if they could be parsed only in part. */
 export function unreadTables(models: readonly string[], catalog: Catalog): readonly PlanWarning[] {
   return models.flatMap((id): readonly PlanWarning[] => {
     const model = catalog.model(id);
@@ -212,14 +212,14 @@ export async function withoutModerated<Made>(
   }
 }
 
-/** True if a problem with a rerun step affects only its option, so that the next option is used. */
+/** True if a problem with a rerun step affects only its option, because the next option is then used. */
 export function isLeftToNext(plan: Plan, { code, step }: Problem): boolean {
   if (step === null) return false;
   if (code === MODERATED) return optionOf(plan, step) !== undefined;
   return CANNOT_BE_MADE.has(code) && optionsAround(plan, step).some(hasNext);
 }
 
-/** Returns the innermost option that contains a step and that another option follows if moderation refuses it. */
+/** Returns the innermost option around a step whose choice uses the next option after a moderation refusal. */
 function optionOf(plan: Plan, path: string) {
   return optionsAround(plan, path).find((option) => hasNext(option) && option.choice.second.afterModeration);
 }

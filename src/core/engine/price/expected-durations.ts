@@ -3,9 +3,9 @@ import type { JournalStore } from "../../journal/store.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { PlanStep } from "../../plan/plan.ts";
 
-/** Number of a model's most recent durations that are averaged. */
+/** How many of a model's most recent durations are averaged. */
 const REMEMBERED = 60;
-/** Interval between reads of a model's durations from the journal, in milliseconds. */
+/** How long a model's durations stay valid before they are read from the journal again, in milliseconds. */
 const LOADED_FOR_MS = 60_000;
 
 export interface DurationParts {
@@ -16,9 +16,7 @@ export interface DurationParts {
   readonly now: () => number;
 }
 
-/**
- * Estimates a step's duration: the mean of its model's past jobs, otherwise what its family or kind typically takes.
- */
+/** Estimates a step's duration: the mean of its model's past jobs, else what its family or kind usually takes. */
 export class ExpectedDurations {
   readonly #parts: DurationParts;
   readonly #known = new Map<string, { readonly meanMs: number; readonly loadedAt: number }>();
@@ -34,7 +32,7 @@ export class ExpectedDurations {
       const known = this.#known.get(model);
       if (known !== undefined && loadedAt < known.loadedAt + LOADED_FOR_MS) continue;
       const took = (await store.results({ account, model }, REMEMBERED)).flatMap(({ tookMs }) => tookMs ?? []);
-      // A model without jobs is read again, since its first job may end at any moment.
+      // A model without jobs is read again, since its first job may end at any time.
       if (took.length === 0) continue;
       this.#known.set(model, { meanMs: took.reduce((sum, ms) => sum + ms, 0) / took.length, loadedAt });
     }

@@ -16,7 +16,7 @@ export interface Expected {
   readonly why: string | null;
 }
 
-/** Returns the duration of a step's earlier result, and whether that step runs again; null without such a result. */
+/** Returns the duration of a step's earlier result, and whether the step runs again; null without such a result. */
 export type EarlierMs = (path: string) => { readonly ms: number; readonly isMadeAgain: boolean } | null;
 
 /** The reason for a value that was measured in the file itself. */
@@ -34,7 +34,7 @@ export function firstOf(source: PlanStep, stepAt: StepAt): PlanStep {
   return found === undefined ? source : firstOf(found, stepAt);
 }
 
-/** Returns what is expected of a step or, for a pick or approval, of all candidates: only a guess if they differ. */
+/** Returns what is expected of a step; for a pick or approval, what all its candidates share, or a guess. */
 function agreed<E extends Expected | null>(source: PlanStep, stepAt: StepAt, of: (step: PlanStep) => E): E | Expected {
   const targets = traitsOf(source).standsFor.flatMap(({ $ref }) => stepAt($ref.step) ?? []);
   const [first, ...others] = targets.map((target) => agreed(target, stepAt, of));

@@ -26,7 +26,7 @@ interface Measure {
 /** Checks the duration, in milliseconds, of the audio or film that `step` makes. */
 export function fitDuration(step: string, expected: Expected, { bounds }: Pick<Media, "bounds">): MediaFit {
   const { min_duration_ms: min = 0, max_duration_ms: max = Infinity } = bounds;
-  const otherwise = `change it, or state how long ${step} will last with expect: { durationMs } in its options`;
+  const otherwise = `change ${step}, or state how long it will last with expect: { durationMs } in its options`;
   return fitted(step, { expected, min, max, verb: "last", asText: formatDuration, otherwise });
 }
 
@@ -38,9 +38,9 @@ export function fitRatio(step: string, expected: Expected | null, { bounds }: Pi
     expected: expected ?? { value: 1, factor: 2, why: null },
     min,
     max,
-    verb: "measure",
+    verb: "have an aspect ratio of",
     asText,
-    otherwise: "change one of them",
+    otherwise: `change ${step} or the step that uses it`,
   });
 }
 

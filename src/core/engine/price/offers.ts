@@ -24,7 +24,7 @@ export interface Offered {
   readonly runId: string | null;
   readonly plan: Plan;
   readonly steps: readonly PlanStep[];
-  /** Id of other state that must be unchanged when the offer is accepted; null if there is none. */
+  /** Id of other state that must not change before the offer is accepted; null if there is none. */
   readonly state: string | null;
   readonly input: Json;
   readonly prices: readonly StepPrice[];
@@ -59,7 +59,7 @@ interface OffersParts {
 
 export const NO_OFFER: Offer = { id: null, maximumUsd: null, expiresAt: null };
 
-/** Issues quotes, and returns what was agreed to with each of them. */
+/** Issues quotes, and returns the terms to which a person agreed with a quote. */
 export class Offers {
   readonly #parts: OffersParts;
 
@@ -200,7 +200,7 @@ function isSame(input: Basis["input"], otherInput: Basis["input"]): boolean {
   return canonicalJson(input) === canonicalJson(otherInput);
 }
 
-/** Shortens a fingerprint to the part that is enough to show which part of the plan changed. */
+/** Shortens a fingerprint; the remaining part is enough to show which part of the plan changed. */
 function short(print: string): string {
   return print.slice(3, 15);
 }

@@ -17,21 +17,21 @@ export interface PendingPlace {
   readonly field: string;
   /** Path of the step that will produce the result. */
   readonly step: string;
-  /** Null if nothing can stand in: the id used instead belongs to no medium, so errors about it mean nothing. */
+  /** Null without a placeholder: the id used instead belongs to no medium, so errors about that id mean nothing. */
   readonly by: "placeholder" | null;
-  /** True if the result is one of several values, which affects what other fields may contain. */
+  /** True if the result may be one of several fixed values, on which the limits of other fields may depend. */
   readonly isChoice: boolean;
 }
 
 /** An input that can be priced although some results in it do not exist yet. */
 export interface PlaceholderInput {
   readonly input: Json;
-  /** The input with the largest possible values; equal to `input` if nothing is pending, null if there is no limit. */
+  /** The input with the largest possible values; equal to `input` if nothing is pending, null without a limit. */
   readonly largest: Json | null;
   readonly pending: readonly PendingPlace[];
   /** Problems with media that will certainly be refused. */
   readonly problems: readonly Problem[];
-  /** Requirements that media may or may not meet, with the steps that make the media. */
+  /** Requirements that media may fail to meet, with the steps that make the media. */
   readonly conditions: readonly { readonly step: string; readonly message: string }[];
 }
 
@@ -42,7 +42,7 @@ export interface PlaceholderSources {
   readonly media: MediaStore;
   /** Resolves a reference. Null: its step has not ended. An undefined `value`: the reference is to be omitted. */
   readonly resolved: (ref: Ref) => { readonly value: Json | undefined } | null;
-  /** Set for an existing run. */
+  /** Returns the durations of earlier results; set for an existing run. */
   readonly earlierMs?: EarlierMs | undefined;
 }
 
@@ -103,7 +103,7 @@ function fitted(input: Json, schema: SchemaLocation | null): Json {
   return Object.fromEntries(entries);
 }
 
-/** Returns all references in an input, each with its field. Those in a piece of a text have the text's field. */
+/** Returns all references in an input, each with its field. A reference inside a text has the text's field. */
 function placesOf(input: Json, at: Omit<Place, "ref">): readonly Place[] {
   if (typeof input !== "object" || input === null) return [];
   if (isReference(input)) return [{ ...at, ref: input.$ref }];
@@ -171,7 +171,7 @@ function mostOf(source: PlanStep, { ref, schema }: Place, { step }: PlaceholderS
   if (isChoice || ref.output === "all" || bounds.length === 0) return null;
   const most = Math.min(...bounds);
   if (!isText) return most;
-  // It is not known which of the choice's texts it will be.
+  // It is unknown which of the allowed texts will be used.
   const isClosed = schema !== null && (schema.examples().length !== 1 || schema.examples()[0] !== "x");
   return isClosed || most > MOST_CHARACTERS ? null : textOf(most);
 }
@@ -184,7 +184,7 @@ const LARGEST_PX = 4096;
 /** Length of the longest placeholder, in milliseconds; uploading a longer one would take too long. */
 const LONGEST_MS = 15 * 60_000;
 
-/** Returns a picture of expected shape or tone of expected length, and the largest. A film is priced once it exists. */
+/** Returns an expected picture or tone, and the largest one possible. A film is priced only once it exists. */
 function medium(source: PlanStep, { kind, step: path }: Ref, takes: Media, { step, earlierMs }: PlaceholderSources) {
   const bounds = takes.maxBytes === null ? takes.bounds : { ...takes.bounds, max_file_size_bytes: takes.maxBytes };
   if (kind === "image") {
@@ -206,7 +206,7 @@ async function uploaded(bytes: Uint8Array, { media }: PlaceholderSources): Promi
   return { source: "upload", sha256 };
 }
 
-/** Returns how many results a reference stands for if it refers to all results of a step. */
+/** Returns how many results are assumed for a reference to all results of a step. */
 function countOf(source: PlanStep | undefined, { bounds }: Media): number {
   if (source !== undefined && "outputs" in source) return source.outputs;
   const { minItems = 1, maxItems = Infinity } = bounds;
@@ -229,7 +229,7 @@ const ENDLESS = 5;
 
 type Schema = { readonly [keyword: string]: Json };
 
-/** Returns a sample value for a JSON Schema, good enough for pricing; a text if the schema allows any value. */
+/** Returns a sample value for a JSON Schema, good enough for pricing; text if the schema allows any value. */
 export function sampleValue(schema: Json, at: readonly (string | number)[] = []): Json {
   return sample(
     at.reduce((found, key) => within(found, key, schema), schema),

@@ -96,7 +96,7 @@ export interface PricingOptions {
   readonly reuse?: boolean | undefined;
   /** Steps that must run again, whatever earlier runs produced. */
   readonly again?: ReadonlySet<string> | undefined;
-  /** Set for a run with reruns. */
+  /** Returns the durations of earlier results; set for a run with reruns. */
   readonly earlierMs?: EarlierMs | undefined;
   /** Concurrency limits. Default: those that apply to a run without the option. */
   readonly limits?: JobLimits | undefined;
@@ -298,7 +298,7 @@ export class Planner {
 /** Hashes everything that a plan is made from. Equal hashes mean equal plans; unequal hashes mean nothing. */
 function planBasis(drafted: Draft, overlay: Overlay, { catalog, files, voices }: PlanContext): string {
   const { pipeline, steps, returns, groups, onFailure } = drafted;
-  // `files` covers the bytes, by content hash.
+  // `files` includes the bytes, as content hashes.
   const said = steps.map((step) => ("bytes" in step && step.bytes !== null ? { ...step, bytes: [] } : step));
   const models = catalog.models();
   const families = models.map(({ id }) => catalog.family(id));

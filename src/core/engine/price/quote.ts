@@ -35,7 +35,7 @@ export interface Quote extends Offer {
   readonly expectedMicros: number;
   /** The wallet's balance in micro-dollars; null if the service did not report it. */
   readonly balanceMicros: number | null;
-  /** The budget for which the quote was requested, in micro-dollars; null if none. */
+  /** The budget for which the quote was requested, in micro-dollars; null if there is none. */
   readonly budgetMicros: number | null;
   /** Paths of the steps in the longest chain, in order. */
   readonly criticalPath: readonly string[];
@@ -117,7 +117,7 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
         return once(true);
       });
     };
-    /** Returns the price for the longest input, but no more than the step's own maximum, above which the step fails. */
+    /** Returns the price for the longest input, but at most the step's own maximum, above which the step fails. */
     const most = async (expectedMicros: number | null): Promise<number | null> => {
       if (placed.largest === null) return capMicros;
       const { costMicros } = await ask(placed.largest).catch((error: unknown) => {
@@ -172,7 +172,7 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
   const voices = await pricing.estimates.voices.problems(only, prices, problems);
   const isVoice = ({ step, field }: Problem) => voices.some((voice) => voice.step === step && voice.field === field);
   problems.splice(0, problems.length, ...problems.filter((problem) => !isVoice(problem)), ...voices);
-  // A refused step has no price because it was refused.
+  // The missing price of a refused step is not a second problem.
   const refused = new Set(problems.map(({ step }) => step));
   problems.push(...priceProblems(only, prices).filter(({ step }) => !refused.has(step)));
   await work.pause(only.length);
@@ -255,7 +255,7 @@ function unpriced(plan: Plan, step: PlanStep, maxUnquotedMicros: number | null):
   const { pricing } = traitsOf(step);
   if (pricing.by === "quote") throw new TypeError(`${step.path} is quoted but has no model`);
   if (pricing.by === "nothing") return free(step.path);
-  // Once its steps are in the plan, they have the prices.
+  // Once an expansion's steps are in the plan, those steps have the prices.
   const hasInner = pricing.by === "inner steps" && plan.steps.some(({ path }) => path.startsWith(`${step.path}/`));
   if (hasInner) return free(step.path);
   const maxCostMicros = pricing.maxCostMicros ?? (pricing.by === "usage" ? maxUnquotedMicros : null);
@@ -315,7 +315,7 @@ function expiryRisks(
   const startOf = ({ needs }: PlanStep) => needs.reduce((at, path) => Math.max(at, endsAt.get(path) ?? 0), 0);
   for (const step of plan.steps) endsAt.set(step.path, startOf(step) + durationMs(step));
   const gates = gatesOf(plan);
-  const lifetime = `${hours(outputsLiveMs)} h after its submit`;
+  const lifetime = `${hours(outputsLiveMs)} h after the submit`;
   return plan.steps.flatMap((step) => {
     if (isDone(step.path)) return [];
     return makersOf(plan, step).flatMap((maker): readonly ExpiryRisk[] => {
@@ -325,7 +325,7 @@ function expiryRisks(
       if (ageMs <= outputsLiveMs && gate === undefined) return [];
       const why =
         ageMs > outputsLiveMs
-          ? `${step.path} starts about ${hours(ageMs)} h after ${maker.path} is submitted, but the service deletes that output ${lifetime}`
+          ? `${step.path} starts about ${hours(ageMs)} h after ${maker.path} is submitted, but the service deletes the output of ${maker.path} ${lifetime}`
           : `${step.path} waits for the decision ${gate!.path}, and the service deletes the output of ${maker.path} ${lifetime}`;
       return [{ step: step.path, uses: maker.path, why, heals: traitsOf(maker).submits!.policy.keep }];
     });

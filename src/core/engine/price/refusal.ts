@@ -4,12 +4,12 @@ import { FOR_CALLERS, type Problem } from "../../plan/plan.ts";
 import { readsUploads } from "../media/expired.ts";
 import type { PendingPlace, PlaceholderInput, Requested } from "./placeholder-input.ts";
 
-/** Problem code for an estimate that moderation rejected. */
+/** Problem code for an estimate that moderation refused. */
 export const MODERATED = "moderated";
 
 type Conditions = PlaceholderInput["conditions"];
 
-/** True if the service refused this particular input: not because of the caller, and not just for the moment. */
+/** True if the service refused this particular input: not the caller, and not only for a limited time. */
 export function isRefusal(error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false;
   const { status, retryable } = error;
@@ -40,7 +40,7 @@ export function isLapse(error: unknown, { input, pending }: Pick<PlaceholderInpu
 }
 
 function conditionsOf({ field, message }: Problem, places: readonly PendingPlace[]): Conditions {
-  const text = `refused, because the service rejected the placeholder that stood for it: ${field === null ? "" : `${field}: `}${message}`;
+  const text = `refused, because the service rejected the placeholder sent in its place: ${field === null ? "" : `${field}: `}${message}`;
   return places.flatMap(({ step, by }) => (by === null ? [] : [{ step, message: `${step} may be ${text}` }]));
 }
 

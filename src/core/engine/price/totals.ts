@@ -139,8 +139,8 @@ type Priced = Pick<Plan, "steps" | "groups">;
 const NOTHING: Sums = { min: 0, expected: 0, max: 0 };
 
 /**
- * Returns the sums for each part of the plan, including nested parts; `""` is the whole plan. A part's sum counts
- * towards that of its parent, up to the part's budget.
+ * Returns the sums for each part of the plan, including nested parts; `""` is the whole plan. A part's sum is added to
+ * its parent's sum, but only up to the part's budget.
  */
 function sumsOf(plan: Priced, prices: readonly StepPrice[]): ReadonlyMap<string, Sums> {
   const certain = certainSteps(plan);
@@ -224,7 +224,7 @@ function partOf({ path }: Option["choice"]): string {
 }
 
 /**
- * Returns a function that tells the maximum cost of a failing option, in micro-dollars: its failed step is free, and
+ * Returns a function that computes the maximum cost of a failing option, in micro-dollars: its failed step is free, and
  * the steps that need this step do not run.
  */
 function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (option: string) => number {
@@ -243,7 +243,7 @@ function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (
       const spared = [...usersOf(name, parts)].reduce((sum, user) => sum + parts.get(user)!.most, 0);
       failed = Math.max(failed, most - spared - (part.most - part.failed));
     }
-    // If the next option does not wait for this one, this one may also be paid in full.
+    // If the next option need not wait for this option, this option may also be paid in full.
     const costs = { most, failed: isWaitedFor(options.get(path)!) ? most : failed };
     known.set(path, costs);
     return costs;
@@ -257,7 +257,7 @@ function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (
     };
     const parts = new Map<string, Part>();
     for (const { path, kind, needs: all, when } of option.steps) {
-      // A step whose condition is that another failed still runs after that failure.
+      // A step that runs only if another step fails still runs after that failure.
       const needs = when !== undefined && "failed" in when ? all.filter((needed) => needed !== when.failed) : all;
       const name = nameOf(path);
       const known = parts.get(name);
@@ -291,7 +291,7 @@ function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (
   return (option) => costsOf(option).failed;
 }
 
-/** True if the next option may start while this one is in progress. */
+/** True if the next option may start while this option is in progress. */
 function isWaitedFor(option: Option): boolean {
   return givesWay(option) && option.steps.some((step) => "policy" in step && step.policy.withinMs !== undefined);
 }

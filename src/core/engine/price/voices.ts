@@ -135,7 +135,7 @@ export class KeptAnswers<T> {
     this.#keepMs = keepMs;
   }
 
-  /** Returns the cached answer, or asks for it. A failure is not cached. */
+  /** Returns the cached answer, or requests it. A failure is not cached. */
   once(key: string, ask: () => Promise<T>): Promise<T> {
     const kept = this.#kept.get(key);
     if (kept !== undefined && this.#now() - kept.at < this.#keepMs) return kept.answer;

@@ -108,8 +108,8 @@ export const manifestSchema = z.object({
   /** The pipeline's input without secrets; local files appear as `{ file, kind }`. Null if `input_sha256` is set. */
   input: json,
   /**
-   * Hash of an input with more than 16 kB of JSON, which is too large to repeat beside every file. The run's journal
-   * contains the input, and each step its own input.
+   * Hash of an input whose JSON exceeds 16 kB, because repeating it beside every file would take too much space. The
+   * run's journal contains the input, and each step here contains its own input.
    */
   input_sha256: sha256.optional(),
   /** All models that took part, sorted. */

@@ -70,7 +70,7 @@ async function writeBeside(outDir: string, manifest: Manifest, tag: string): Pro
   }
 }
 
-/** A named file, and the output that it is a copy of. */
+/** A named file, and the output of which it is a copy. */
 export interface NamedOutput {
   /** Relative to the run's folder. */
   readonly file: string;
@@ -81,8 +81,8 @@ export interface NamedOutput {
 }
 
 /**
- * Builds a file's manifest from the journal alone, so the same run always yields the same manifest. `version`: this
- * program's.
+ * Builds a file's manifest from the journal alone, so the same run always yields the same manifest. `version`: the
+ * version of this program.
  */
 export function manifestOf(state: RunState, named: NamedOutput, version: string): Manifest {
   const { planned } = state;
@@ -128,7 +128,7 @@ function markOf({ preview, mark }: PlannedMark, sha256: string): NonNullable<Man
   return { status, digital_source_type: mark.digitalSourceType, output_sha256: sha256 };
 }
 
-/** Returns the step and its dependencies, each after its own inputs. Of a choice, only the chosen branch counts. */
+/** Returns the step and its dependencies, each after its own inputs. For a choice, includes only the chosen branch. */
 function ancestors(state: RunState, produced: Chosen): readonly PlanStep[] {
   const { plan } = state.planned;
   const choosers = stepsOfKinds(plan).choosers.filter((step) => standsFor(state, step.path, produced));
@@ -289,7 +289,7 @@ function instant(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
 }
 
-/** Maximum length of an input's JSON in a manifest: it is repeated beside every file, perhaps for each table row. */
+/** Maximum length of an input's JSON in a manifest, because it is repeated beside every file of the run. */
 const MOST_INPUT_LENGTH = 16_384;
 
 type ToldInput = Pick<Manifest, "input" | "input_sha256">;
@@ -326,7 +326,7 @@ function isLocalFile({ path, kind, ...rest }: { readonly [key: string]: Json }):
   return typeof path === "string" && isKind && Object.keys(rest).length === 0;
 }
 
-/** Maximum size, in bytes; a larger file is not one of our manifests. */
+/** Maximum size in bytes; a larger file was not written by us. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
 /** The manifest beside a file; null if there is none that can be read. */
@@ -353,7 +353,7 @@ interface PlannedMark {
   readonly preview: MarkPreview;
 }
 
-/** Null if the run does not mark files, the output is text, or no model took part in it. Throws `MediaMissingError`. */
+/** The mark for a copy; null without marks, for text, or if no model took part. Throws `MediaMissingError`. */
 export async function plannedMark(
   { planned }: RunState,
   { step, copy: { sha256, contentType } }: { readonly step: string; readonly copy: StoredCopy },
@@ -382,7 +382,7 @@ function isByModel(step: PlanStep): boolean {
   return traitsOf(step).pricing.by !== "nothing" && step.yields !== "value";
 }
 
-/** Returns the step and all steps whose pictures or sound are in its output, but not those of its voice and texts. */
+/** Returns the step and all steps whose pictures or sound are in its output. Excludes sources of voices and texts. */
 function mediaSources(plan: Plan, path: string): readonly PlanStep[] {
   const found = new Map<string, PlanStep>();
   const open = [path];
@@ -431,7 +431,7 @@ function fileIn(input: Json): string | null {
   return typeof input.file === "string" ? input.file : null;
 }
 
-/** The source type in the file itself, otherwise the one that follows from the run's plan. */
+/** The source type in the file itself, otherwise the source type derived from the run's plan. */
 function sourceTypeOf({ mark, digital_source_type: planned }: Manifest): DigitalSourceType | null {
   const kept = mark?.status === "kept" ? mark.digital_source_type : null;
   return sourceTypes.find((type) => kept === type || kept?.endsWith(`/${type}`)) ?? planned;

@@ -70,7 +70,7 @@ export async function previewReuse(
   return { state, reused, unusable, resolved };
 }
 
-/** Returns the events of a step that takes no work: skipped by a condition, an existing file, or a clear choice. */
+/** Returns the events of a step that needs no work: skipped by a condition, an existing file, or a certain choice. */
 function freeEvents(state: RunState, step: PlanStep): readonly RunEvent[] {
   const gate = gateOf(state, step);
   if (gate?.ready === "no") return [];

@@ -56,7 +56,7 @@ export class ResultCache {
     this.#parts = parts;
   }
 
-  /** Finds an existing result of an identical request. Prefers the same path, then the newest. */
+  /** Finds an existing result of an identical request. Prefers results of the same path, then the newest. */
   async find(query: CacheQuery): Promise<CacheLookup> {
     let why: CacheMiss | null = null;
     for await (const candidate of this.#candidates(query)) {
@@ -111,7 +111,7 @@ export class ResultCache {
     return state;
   }
 
-  /** The outputs that are available now; null if one is gone. */
+  /** The outputs that are available now; null if any of them is gone. */
   async #availableOutputs(
     { from, outputs }: CacheCandidate,
     query: CacheQuery,
@@ -124,7 +124,7 @@ export class ResultCache {
     const { client, media, now } = this.#parts;
     const { phase, copy: recorded, ...facts } = output;
     if (facts.voiceId !== null) return { ...facts, copy: null };
-    // Touched, so that `gc` does not remove it before the event that refers to it is written.
+    // Touched, so that `gc` does not remove the file before the event that refers to it is written.
     const isStored = recorded && (await (query.verify ? media.touch(recorded.sha256) : media.has(recorded.sha256)));
     const copy = isStored ? recorded : null;
     const isTaken = facts.assetId !== null && (phase === "available" || phase === "downloaded");
@@ -191,7 +191,7 @@ function missingOrThrow(error: unknown): null {
   throw error;
 }
 
-/** Returns a key that identifies a result, the same wherever the result was reused. */
+/** Returns a key that identifies a result, even if other runs have reused it. */
 export function sourceKey({ jobId, runId, step }: ReusedFrom): string {
   return jobId ?? `${runId} ${step}`;
 }

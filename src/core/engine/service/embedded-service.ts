@@ -79,7 +79,7 @@ async function openLocal(options: ServiceOptions): Promise<Service> {
   const dataDir = options.localDir ?? ".showrunner/local";
   const origin = `local:${dataDir}`;
   if (options.journalOnly === true) {
-    const client = unusableClient(new InvalidOptionError("journalOnly", "is set, but this needs the service."));
+    const client = unusableClient(new InvalidOptionError("journalOnly", "is set, but this call needs the service."));
     return { kind: "local", client, origin, close: async () => {} };
   }
   const shared = await shareLocalService(dataDir, options.families).catch(orMissing);
@@ -99,7 +99,7 @@ async function openLocal(options: ServiceOptions): Promise<Service> {
   };
 }
 
-/** Returns the error, so that only calls that need the service throw it, and not those that only read the journal. */
+/** Returns the error instead of throwing it, so that calls that only read the journal still work. */
 function orMissing(error: unknown): LocalServiceMissingError {
   if (error instanceof LocalServiceMissingError) return error;
   throw error;
@@ -179,7 +179,7 @@ export async function shareLocalService(dataDir: string, families?: FamiliesOpti
   };
 }
 
-/** Starts on the folder's previous port if that is free, so that waiting runs can continue. */
+/** Starts on the folder's previous port if it is free, so that waiting runs can continue. */
 async function startOnUsualPort(
   dataDir: string,
   start: (options: { readonly port?: number }) => Promise<LocalService>,

@@ -10,8 +10,8 @@ export const noSubstitute: Substitute = (model) => model;
 const RENDER_MS = 10 * 60_000;
 
 /**
- * Replaces every provider's model with the local service. Matches kind, size, length, and the model's own methods, so
- * that a rehearsal takes the same code path. `serviceUrl`: any URL on that service.
+ * Replaces every provider's model with the local service. The media have the requested kind, size and length, and the
+ * same methods are called, so that a rehearsal takes the same code path. `serviceUrl`: any URL on that service.
  */
 export function rehearsal(serviceUrl: string): Substitute {
   return (model, step) => {
@@ -51,7 +51,7 @@ interface CallOptions {
   readonly [option: string]: unknown;
 }
 
-/** Returns the options that determine how a rehearsed medium looks or sounds; they are small enough for a journal. */
+/** Returns the options that determine how a rehearsed medium looks or sounds. They are small enough for a journal. */
 function plainCall({ prompt, text, n, size, aspectRatio, resolution, duration, seed }: CallOptions) {
   return { prompt, text, n, size, aspectRatio, resolution, duration, seed };
 }

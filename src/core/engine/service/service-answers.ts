@@ -24,9 +24,9 @@ import { ShowrunnerError } from "../../kit/errors.ts";
 export interface Judged {
   readonly answer: Answer;
   readonly verdict: VerdictName;
-  /** The last send's error. */
+  /** The error of the last send. */
   readonly error: unknown;
-  /** The step that sent the request; null if none did. */
+  /** The step that sent the request; null if no step did. */
   readonly step: string | null;
 }
 
@@ -90,7 +90,7 @@ export type EffectResult = { readonly events: readonly RunEvent[] } & (
   | { readonly end: "done" }
   /** The command is issued again, after this many milliseconds at the earliest. */
   | { readonly end: "retryLater"; readonly inMs: number }
-  /** Not issued again in this drive. */
+  /** The command is not issued again in this drive. */
   | { readonly end: "deferred" }
   /** The service was unreachable: the command is retried after growing delays. */
   | { readonly end: "unreachable"; readonly serviceFailure: ServiceFailure }
@@ -199,7 +199,7 @@ export function lookAgainMs(waitedMs: number): number | null {
   return waitedMs < DOUBT_MS ? Math.max(2_000, Math.min(waitedMs, DOUBT_MS - waitedMs)) : null;
 }
 
-/** True if a doubt should be recorded: it is new, or the recorded one was dated by a clock that was ahead. */
+/** True if a doubt should be recorded: it is new, or the recorded doubt is dated in the future. */
 export function isNewDoubt(doubt: AttemptState["doubt"], message: string, now: number): boolean {
   return doubt?.message !== message || doubt.since > now;
 }
@@ -246,7 +246,7 @@ export class ServiceWatch {
     return { failing: [...this.#failing], refused: [...this.#refused], awaySince: this.#awaySince, heardAt };
   }
 
-  /** Records that a command met an outage. Returns when to retry, and the events that report it. */
+  /** Records a command's failure due to an outage. Returns when to retry, and the events that report the outage. */
   failed(
     id: string,
     serviceFailure: ServiceFailure,
@@ -271,7 +271,7 @@ export class ServiceWatch {
     return this.#recovered();
   }
 
-  /** Records that the command succeeded without the service: it no longer counts as failing because of the outage. */
+  /** Records that the command succeeded without the service, so that the outage no longer affects it. */
   markRecovered(id: string): readonly RunEvent[] {
     return this.#failing.delete(id) ? this.#recovered() : [];
   }
@@ -316,7 +316,7 @@ export function watchId(id: string): string {
   return id.startsWith("chat:") ? id.replace(/#\d+$/, "") : id;
 }
 
-/** Maximum length of a service's error code. */
+/** Maximum length of a service's error code, in characters. */
 export const MOST_CODE = 100;
 /** Error code for a refusal by moderation. */
 const MODERATED = "MODERATION_FAILED";
@@ -327,7 +327,7 @@ interface ForeignError extends Partial<Pick<ServiceError, "param" | "details">> 
   readonly retryable: boolean;
 }
 
-/** Converts a service's error for the journal. `of`: what was moderated, if that is certain. */
+/** Converts a service's error for the journal. `of`: what was moderated; null if uncertain. */
 export function foreignError(error: ForeignError, of: Flagged["of"] = null): JournalError {
   const { code, retryable } = error;
   const flagged = code === MODERATED ? flaggedBy(error, of) : null;
@@ -335,7 +335,7 @@ export function foreignError(error: ForeignError, of: Flagged["of"] = null): Jou
   return { code: cleanText(code, MOST_CODE), message, retryable, ...(flagged !== null && { flagged }) };
 }
 
-/** Returns what moderation objected to; of several fields, only the first, which the service calls the primary one. */
+/** Returns what moderation objected to. Of several fields, returns only the first, which the service calls primary. */
 function flaggedBy({ param, details }: ForeignError, of: Flagged["of"]): Flagged {
   const [detail] = details ?? [];
   const field = param ?? (detail?.field || null);

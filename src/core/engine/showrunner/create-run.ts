@@ -37,7 +37,7 @@ export interface CreateParts {
 
 export interface CreatedRun {
   readonly state: RunState;
-  /** Tools for an immediate drive; null if they are to be made when needed. */
+  /** Tools for an immediate drive; null if they should be made when needed. */
   readonly tools: DriveTools | null;
   /** Prices that need no new quote. */
   readonly quoted: readonly RunEvent[];
@@ -46,7 +46,7 @@ export interface CreatedRun {
 
 /** An accepted price younger than this, in milliseconds, is not quoted again at the start. */
 const PRICES_AGREED_MS = 30_000;
-/** Milliseconds until an engine looks at the run, in case this process dies before recording the prices. */
+/** Milliseconds until an engine checks the run, in case this process dies before recording the prices. */
 const PRICED_WITHIN_MS = 30_000;
 
 /** Plans, prices and records a run. Null if a run with its id exists and should be continued. */
@@ -173,7 +173,7 @@ async function prepareOutDir(outDir: string): Promise<void> {
   throw new InvalidOptionError(
     "outDir",
     `cannot write files to ${outDir}: ${fault}. Nothing was submitted.`,
-    "repeat the command with --out FOLDER, a folder that this user can write to",
+    "run the command again with --out and a folder that this user can write to",
   );
 }
 
@@ -197,5 +197,5 @@ const REASONS: Readonly<Record<string, (path: string) => string>> = {
   EACCES: (path) => `this user cannot write to ${path}`,
   EPERM: (path) => `this user cannot write to ${path}`,
   EROFS: (path) => `${path} is on a read-only disk`,
-  ENOSPC: (path) => `the disk of ${path} is full`,
+  ENOSPC: (path) => `the disk that contains ${path} is full`,
 };

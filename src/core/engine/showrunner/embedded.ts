@@ -142,18 +142,18 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     return { planner, durations, media: this.parts.media, balance, store, repository, now };
   }
 
-  /** `known`: the run's state when it was resumed. */
+  /** What is needed to follow a run that another process drives. `known`: the run's state when it was resumed. */
   #attached(id: string, how: ResumeOptions, known: RunState | null = null): AttachedParts {
     return {
       store: this.store,
       clock: this.clock,
       load: () => this.repository.load(id),
       resultOf: (now) => result(now, this.parts.media),
-      // Nobody repeats the request if that process dies, so a pending stop must still apply.
+      // If the other process dies, nobody repeats this call, so a pending stop must still apply.
       takeOver: () => this.resume(id, { ...how, unattended: true }),
       continues: (state) => {
         if (state.pause?.reason === "budget") return changesLimits(state, how);
-        // Only the same pause as before. Later pauses, above all stops, still apply.
+        // Only the same pause as before is over. Later pauses, above all stops, still apply.
         return state.pause?.reason === "late" && isDeepStrictEqual(state.pause, known?.pause);
       },
     };
@@ -243,7 +243,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     if (this.parts.ownsStore) await this.store.close();
   }
 
-  /** Returns the move to this account; undefined if the run is already in it, so that a repeated command resumes it. */
+  /** Returns the move to this account; undefined if the run already belongs to it, so a command can be run again. */
   async #move(run: RunState, { accountMoved = false }: ResumeOptions): Promise<AccountMove | undefined> {
     if (this.repository.isOurs(run)) return undefined;
     if (!accountMoved) this.repository.checkAccount(run);
@@ -288,7 +288,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
   }
 }
 
-/** True if a repeated start requests another budget. A budget that a quote lowered counts as the same. */
+/** True if a repeated start requests another budget. A budget that was lowered by a quote is not another budget. */
 function isOtherBudget({ budgetMicros, planned }: RunState, given: number | null): boolean {
   const { agreed, budgetTag } = planned;
   if (given === null || given === budgetMicros) return false;

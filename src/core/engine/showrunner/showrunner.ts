@@ -36,7 +36,7 @@ import type { LocalWork, Slice, SliceOptions } from "../slice/run-slices.ts";
 /** The methods that engines call to drive runs in slices, and that webhook receivers call. */
 export interface EnginePort {
   /**
-   * Drives one slice of a run: takes the run, does everything that is due, commits it, and returns when to look again.
+   * Drives one slice of a run: takes the run, does everything that is due, commits it, and returns when to call again.
    * Between slices the run exists only in the journal. Calling it too early or too often does no harm.
    */
   slice(runId: string, options?: SliceOptions): Promise<Slice>;
@@ -47,7 +47,7 @@ export interface EnginePort {
    */
   hint(delivery: { readonly id: string; readonly jobId: string }): Promise<DeliveryOutcome>;
   /**
-   * Returns the ids of this account's runs whose wake-up was lost: an engine should have looked at them at least
+   * Returns the ids of this account's runs whose wake-up was lost: an engine should have continued them at least
    * `lateMs` milliseconds ago (default 0).
    */
   dueRuns(options?: { readonly lateMs?: number; readonly limit?: number }): Promise<readonly string[]>;
@@ -116,9 +116,9 @@ export interface Showrunner {
   ): Promise<RunHandleOf<R>>;
   /**
    * Continues a run where its journal ends: after a crash, a stop or a pause, or with changes. With `pipeline`, the
-   * result has the same type as that of `run`. For a run that this process drives, it returns the same handle, and
-   * changes are applied once the run is at rest. Throws {@link RunBusyError} while another process drives the run, and
-   * {@link AccountMismatchError} for another account's run.
+   * handle has the same type as the handle from `run`. For a run that this process drives, it returns the same handle,
+   * and changes are applied once the run is at rest. Throws {@link RunBusyError} while another process drives the run,
+   * and {@link AccountMismatchError} for another account's run.
    */
   resume<S extends z.ZodType, R extends Returns>(
     runId: string,
@@ -158,8 +158,8 @@ export interface Showrunner {
   /**
    * Applies a person's note to a step, or to what an approval shows: each step's `revise` returns what the note changes
    * in its input; steps without `revise` are rerun. Pass the result to {@link drift} or {@link rerunQuote} for the
-   * price, and to `resume` to apply it. Empty while any of these steps is still in progress. Spends nothing and changes
-   * nothing.
+   * price, and to `resume` to apply it. The result is empty while any of these steps is in progress. Spends nothing and
+   * changes nothing.
    */
   redo(runId: string, step: string, note: string, pipeline?: Pipeline): Promise<Redo>;
   /**
@@ -173,8 +173,8 @@ export interface Showrunner {
     options?: Pick<ResumeOptions, "requestId" | "rerunFailed" | "pipeline" | "compare">,
   ): Promise<RerunQuote & Offer>;
   /**
-   * Returns how long the step is expected to take, in milliseconds, based on its model's earlier jobs; null before that
-   * model has finished one. Uses what `quote`, `run` and `resume` have read for their plans.
+   * Returns how long the step is expected to take, in milliseconds, based on its model's earlier jobs; null until the
+   * model has finished a job. Uses the durations that `quote`, `run` and `resume` have read for their plans.
    */
   expectedMs(step: PlanStep): number | null;
   /**
@@ -219,8 +219,8 @@ export interface Showrunner {
   /** Rejects a step that waits for a decision: it fails, and the steps that use it are skipped. */
   reject(runId: string, step: string, options?: RejectDecision): Promise<void>;
   /**
-   * Adds a comment to a step that waits for a decision, without deciding. It is written to the journal once a process
-   * drives the run.
+   * Adds a comment to a step that waits for a decision, without deciding. The comment is written to the journal once a
+   * process drives the run.
    */
   comment(runId: string, step: string, comment: NewComment): Promise<void>;
   /** Lists the steps that wait for a person in the runs that match the query, longest wait first. */

@@ -142,7 +142,7 @@ export abstract class StoredRuns {
   }
 
   async adopt(runId: string, step: string, jobId: string | null): Promise<void> {
-    // Replaces an earlier decision about the step that was not processed yet.
+    // Replaces an earlier decision about the step that has not been processed yet.
     const { state } = await this.foreseen(runId, ({ message }) => message.type !== "adopt" || message.step !== step);
     this.repository.checkAccount(state);
     const { provider } = unresolvedAttempt(state, step);
@@ -212,8 +212,8 @@ export abstract class StoredRuns {
   }
 
   /**
-   * A run's state once the messages in its inbox are applied (all, or those that `counts` accepts). State and inbox
-   * belong to the same instant, although they are read separately. `seq` is the number of the run's latest event.
+   * A run's state once the messages in its inbox are applied (all, or those that `counts` accepts). State and inbox are
+   * consistent, although they are read separately. `seq` is the number of the run's latest event.
    */
   protected async foreseen(
     runId: string,

@@ -208,7 +208,7 @@ function isDue({ status, wakeAt, resumeAt, lease }: RunRow, now: number): boolea
   return status === "planned" || status === "running" || (resumeAt !== null && resumeAt <= now);
 }
 
-/** When to read the balance next for a paused run; null if the run does not wait for funds (any more). */
+/** When to read the balance next for a paused run; null if the run does not, or no longer, wait for funds. */
 function fundsLookedAt(
   { status, updatedAt }: RunRow,
   { waitForFundsMs = 0 }: SliceOptions,
@@ -261,7 +261,7 @@ interface Remembered {
 const MOST_WEIGHT = 60_000;
 /** Weight of a run itself, in addition to its parts. */
 const RUN_WEIGHT = 5;
-/** Minimum weight of a run whose tools are kept; for a smaller run, they are rebuilt just as fast. */
+/** Minimum weight of a run whose tools are kept; a smaller run's tools are rebuilt just as fast. */
 const WORTH_TOOLS = 250;
 /** A smaller run that is not due within this time, in milliseconds, is not remembered but read again. */
 const SOON_MS = 60_000;
@@ -280,13 +280,13 @@ class StateCache {
     return kept.state.createdAt === createdAt && kept.state.seq <= lastSeq ? kept : null;
   }
 
-  /** The current entry, for readers that tolerate changes by the next slice. */
+  /** The current entry, for readers that accept that the next slice changes it. */
   peek({ runId, createdAt, lastSeq }: RunRow): Remembered | null {
     const kept = this.#kept.get(runId);
     return kept?.state.createdAt === createdAt && kept.state.seq === lastSeq ? kept : null;
   }
 
-  /** `dueInMs`: null if the run is idle. */
+  /** Stores a run's state for the next slice. `dueInMs`: null if the run is idle. */
   put({ state, code, tools }: Remembered, dueInMs: number | null): void {
     // While a run continues, each event adds at most one part.
     if (tools !== null) tools.weight ??= weightOf(state);
@@ -328,7 +328,7 @@ export interface SliceOptions {
   readonly delegate?: ((work: LocalWork) => Promise<void>) | undefined;
   /** True if delegated work is lost when this process dies. Default false: other processes take it over. */
   readonly worksHere?: boolean | undefined;
-  /** Looks at the run even if it is not due, because another process may have died with its work. Default false. */
+  /** Checks the run even if it is not due, because another process may have died with its work. Default false. */
   readonly anew?: boolean | undefined;
   /** True if webhooks report when jobs end, so that polling is only a fallback. Default false. */
   readonly webhooks?: boolean | undefined;
@@ -338,14 +338,14 @@ export interface SliceOptions {
   readonly onEvents?: ((events: readonly StoredEvent[]) => void) | undefined;
   /** Starts nothing new after this time, in milliseconds, so that other runs get their turn. Default 10 000. */
   readonly maxMs?: number | undefined;
-  /** Aborting ends the slice as soon as what is in progress has finished. */
+  /** Aborting ends the slice as soon as the work in progress has finished. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface Slice {
   /** `busy`: another process holds the run. `left`: this process cannot drive the run; `message` says why. */
   readonly status: RunStatus | "busy" | "left";
-  /** When to look again, in epoch milliseconds; null: only when the run's inbox receives a message. */
+  /** When to drive the next slice, in epoch milliseconds; null: only when the run's inbox receives a message. */
   readonly wakeAt: number | null;
   readonly message: string | null;
   /** The run's state after the slice; null if nothing was driven. */

@@ -55,7 +55,7 @@ const CREDENTIALS = new Set([
   "RequestExpired",
 ]);
 
-/** Converts an SDK error: says what was tried, what went wrong and what to do. Contains no URL and no key. */
+/** Converts an SDK error: states what was tried, what went wrong and what to do. Contains no URL and no key. */
 export function bucketError(cause: unknown, doing: string, location: string): MediaBucketError {
   if (cause instanceof MediaBucketError) return cause;
   const { name, code, $metadata } = cause as Error & {
@@ -101,7 +101,7 @@ function failureReason(name: string, status: number | undefined): FailureReason 
   if (status === undefined)
     return {
       reason: "unreachable",
-      why: "no complete answer arrived; check the network and the endpoint, then resume",
+      why: "no complete response arrived; check the network and the endpoint, then resume",
       next: DOCTOR,
     };
   return { reason: "refused", why: "the store refused the request", next: DOCTOR };

@@ -22,9 +22,7 @@ export interface BucketBody {
   readonly sizeBytes: number;
 }
 
-/**
- * Objects under one prefix. They appear atomically, and all readers see them from then on. Throws `MediaBucketError`.
- */
+/** Objects under one prefix. They appear atomically, and for all readers at once. Throws `MediaBucketError`. */
 export interface Bucket {
   /** Bucket and prefix as a URL, without options. */
   readonly location: string;
@@ -48,7 +46,7 @@ export interface Bucket {
 const TRIES = 5;
 const FIRST_DELAY_MS = 200;
 
-/** Downloads an object, and resumes an interrupted transfer. @throws MediaBucketError */
+/** Downloads an object, and resumes the transfer if it is interrupted. @throws MediaBucketError */
 export async function* fetchObject(bucket: Bucket, { key, sizeBytes }: BucketObject): AsyncGenerator<Uint8Array> {
   let received = 0;
   for (let failures = 0; received < sizeBytes; ) {
@@ -99,10 +97,10 @@ export function isBucketUrl(text: string): boolean {
   return /^s3:/i.test(text);
 }
 
-/** @throws InvalidOptionError */
+/** Parses the URL and its options. @throws InvalidOptionError */
 export function parseBucketUrl(text: string): BucketLocation {
   const url = URL.canParse(text) ? new URL(text) : null;
-  // The rest of the URL may contain a secret, so messages never show the original URL.
+  // Other parts of the URL may contain a secret, so messages never show the original URL.
   if (url === null || !/^s3:\/\//i.test(text)) throw wrong("this is not a bucket URL");
   if (url.username !== "" || url.password !== "")
     throw wrong("its URL has credentials; give them to the AWS SDK instead (AWS_ACCESS_KEY_ID, a profile or a role)");

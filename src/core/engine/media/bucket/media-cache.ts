@@ -82,7 +82,7 @@ export class MediaCache {
     const copies: { readonly sha256: string; readonly size: number; readonly usedAt: number }[] = [];
     for await (const sha256 of this.#files.hashes()) {
       const found = await this.#files.stat(sha256);
-      // Only linking changes this time, so it says when a copy was last used.
+      // Only linking changes this time, so it shows when a copy was last used.
       if (found !== null) copies.push({ sha256, size: found.size, usedAt: found.ctimeMs });
     }
     return copies;

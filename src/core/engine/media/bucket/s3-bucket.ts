@@ -181,7 +181,7 @@ export class S3Bucket implements Bucket {
     return { key, sizeBytes: sizeBytes ?? 0, ageMs: this.#ageMs(at) };
   }
 
-  /** Age by the server's clock; 0 without a date. */
+  /** An object's age in milliseconds, by the server's clock; 0 if its date is unknown. */
   #ageMs(at: Date | undefined): number {
     return at === undefined ? 0 : Date.now() + this.#s3.clockOffsetMs() - at.getTime();
   }
@@ -237,7 +237,7 @@ class S3Upload {
     this.#partBytes = partBytes;
   }
 
-  /** False if the server's answers do not prove that it has the bytes. */
+  /** Uploads a file. Returns false if the server's responses do not prove that it has the bytes. */
   async send(target: Target, file: Spooled): Promise<boolean> {
     if (file.sizeBytes > this.#partBytes) return this.#inParts(target, file);
     return this.#queue.add(async () => {
@@ -271,7 +271,7 @@ class S3Upload {
       const parts = sent.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
       const MultipartUpload = { Parts: parts.map(({ PartNumber, ETag }) => ({ PartNumber, ETag })) };
       const complete = client.send(new sdk.CompleteMultipartUploadCommand({ ...target, UploadId, MultipartUpload }));
-      // A retry after a lost answer no longer finds the upload.
+      // A retry after a lost response no longer finds the upload.
       const isKnown = await complete.then(
         () => true,
         (error: Error) => {

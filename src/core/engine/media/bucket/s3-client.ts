@@ -21,11 +21,11 @@ export class MediaPackageMissingError extends ShowrunnerError {
 export interface Timeouts {
   /** Maximum time to connect. */
   readonly connectMs: number;
-  /** Maximum time until the answer to a read or delete begins. */
+  /** Maximum time until the response to a read or delete begins. */
   readonly readMs: number;
-  /** Maximum time from the start of any other request until its answer begins. */
+  /** Maximum time from the start of any other request until its response begins. */
   readonly answerMs: number;
-  /** Maximum time between two pieces of an answer. */
+  /** Maximum time between two pieces of a response. */
   readonly idleMs: number;
   /** Maximum attempts for a request that may succeed later, with growing delays; at most two after timeouts. */
   readonly attempts: number;
@@ -39,7 +39,7 @@ export interface S3 {
   readonly sdk: typeof import("@aws-sdk/client-s3");
   readonly sign: typeof import("@aws-sdk/s3-request-presigner").getSignedUrl;
   readonly client: S3Client;
-  /** How far the server's clock was ahead at its last answer, in milliseconds. */
+  /** How far the server's clock was ahead at its last response, in milliseconds. */
   clockOffsetMs(): number;
 }
 

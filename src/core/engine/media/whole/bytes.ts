@@ -49,7 +49,7 @@ export function walk(from: number, next: (at: number) => number | Whole): Whole 
   }
 }
 
-/** `lacks`: what is missing at the end; null if nothing is. */
+/** `lacks`: what is missing at the end; null if nothing is missing. */
 export interface Whole {
   readonly lacks: string | null;
 }

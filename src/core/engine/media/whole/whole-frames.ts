@@ -33,7 +33,7 @@ interface Frame {
   readonly sort: string;
 }
 
-/** Checks that the frames continue to the file's or the stated end. Ignores what follows them, such as a tag. */
+/** Checks that the frames continue to the end of the file or the stated end. Ignores what follows, such as a tag. */
 function wholeFrames(
   file: Bytes,
   frameAt: (head: Buffer) => Frame | null,
@@ -99,8 +99,8 @@ function adtsFrame(head: Buffer): Frame | null {
 }
 
 /**
- * Checks a FLAC. It states its number of samples at the beginning, and each frame's position in its header, so the last
- * header shows whether later frames are missing.
+ * Checks a FLAC file. The file states its number of samples at the beginning, and each frame's position in its header,
+ * so the last header shows whether later frames are missing.
  */
 export function wholeFlac(file: Bytes): Whole {
   const info = file.read(0, 42);
