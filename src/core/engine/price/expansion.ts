@@ -188,8 +188,8 @@ interface Asked {
 }
 
 /**
- * Plans again without the options whose prompts moderation already rejects in the estimate, if their choice then goes
- * on to the next option. `asked`: returns the steps to be priced; null if planning failed.
+ * Plans again without the options whose prompts moderation already rejects in the estimate, if their choice then
+ * uses the next option. `asked`: returns the steps to be priced; null if planning failed.
  */
 export async function withoutModerated<Made>(
   make: (out: Out) => Promise<Made>,
