@@ -11,7 +11,7 @@ export const DELEGATED_AGAIN_MS = 15 * 60_000;
 
 /**
  * What a drive remembers in addition to the journal. A run driven in slices passes this memory to the next slice when
- * it parks. After a crash the memory is lost, and everything is polled again.
+ * it is parked. After a crash the memory is lost, and everything is polled again.
  */
 export class DriveMemory {
   /** When a command may be retried, in epoch milliseconds; Infinity means not in this drive. */
