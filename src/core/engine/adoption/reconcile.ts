@@ -64,7 +64,7 @@ function spansByModel(states: readonly RunState[], now: number): ReadonlyMap<str
   return spans;
 }
 
-/** False for a provider's step, since the service knows nothing about its requests. */
+/** False for a provider's step, since the service knows nothing about requests to providers. */
 function isOfService(step: PlanStep): step is PlanStep & { readonly model: string } {
   return "model" in step && !("provider" in step);
 }
@@ -219,7 +219,7 @@ function overcharges({ runId, steps }: RunState): ReconcileReport["overcharges"]
   });
 }
 
-/** Indexes of outputs without a local copy; any output of an unfinished job counts as missing. */
+/** Indexes of outputs without a local copy; includes every output of an unfinished job. */
 function withoutCopy({ phase, outputs }: AttemptState): Known["missing"] {
   if (phase === "completed") {
     const copied = outputs.filter(({ phase, copy }) => copy === null && phase !== "archived" && phase !== "failed");

@@ -80,7 +80,7 @@ export interface DriftOptions
   readonly anyAccount?: boolean | undefined;
 }
 
-/** What to rerun besides what changed in the code. */
+/** The steps to rerun in addition to steps that changed in the code. */
 export interface Asked {
   /** Steps whose rerun was requested. */
   readonly steps: readonly string[];
@@ -189,7 +189,7 @@ function committedWithin({ steps }: RunState, prefix: string): number {
   return sum;
 }
 
-/** Adds the steps that were cancelled when a failure stopped the run, unless nothing is to be rerun. */
+/** Adds the steps that were cancelled when a failure stopped the run, if any step is to be rerun. */
 function withLeftOut(state: RunState, plan: Plan, roots: RerunRoots): RerunRoots {
   if (roots.size === 0) return roots;
   const cancelled = cancelledSteps(state, plan).filter((path) => !roots.has(path));
@@ -203,7 +203,7 @@ export function planId({ planned, reruns }: RunState): string {
 
 interface MadeAgain extends Pick<Offered, "plan" | "input"> {
   readonly scope: RerunScope;
-  /** The limit for one unquoted job if the run has no limit of its own. */
+  /** The limit for one unquoted job, if the run itself has no such limit. */
   readonly maxUnquotedMicros: number | null;
 }
 

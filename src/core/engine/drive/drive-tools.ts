@@ -23,7 +23,7 @@ export interface Schedule {
 
 /**
  * What a drive computes from all of a run's steps. The next slice reuses it if no other process drove the run in
- * between, so a wake-up costs only what changed.
+ * between, so a wake-up processes only what changed.
  */
 export interface DriveTools {
   readonly scheduler: Scheduler;

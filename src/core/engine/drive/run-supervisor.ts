@@ -173,7 +173,7 @@ function changesRun(state: RunState, how: Start, before: Start): boolean {
 
 type Limits = Pick<Start, "budget" | "agree" | "maxUnquoted">;
 
-/** True if these limits differ from those of the previous request or of the run. */
+/** True if these limits differ from the previous request's limits, or from the run's limits. */
 export function changesLimits(
   { budgetMicros, maxUnquotedMicros, agreed }: RunState,
   how: Limits,

@@ -4,7 +4,7 @@ import type { JournalStore, Progress } from "../../journal/store.ts";
 /** An update for a run's watchers: an event, or progress too minor for an event. */
 export type RunUpdate = StoredEvent | ({ readonly type: "progress" } & Progress);
 
-/** Number of events kept in memory. Late readers read older ones from the journal. */
+/** Number of events kept in memory. Late readers read older events from the journal. */
 const RECENT_EVENTS = 1_000;
 
 /** Updates for any number of readers. Each reader gets all events, and the progress reported since it joined. */
@@ -23,7 +23,7 @@ export class Updates {
     this.#lastSeq = lastSeq;
   }
 
-  /** Adds events and skips those added before, so the whole journal may be passed again after a pause. */
+  /** Adds new events and skips known events, so the whole journal may be passed again after a pause. */
   push(events: readonly StoredEvent[]): void {
     for (const event of events) {
       if (event.seq <= this.#lastSeq) continue;

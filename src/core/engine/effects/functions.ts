@@ -79,7 +79,7 @@ class BoundFunctions implements StepFunctions {
   }
 }
 
-/** Why the function does not fit the plan; null if it does. Another version or model would give other results. */
+/** Why the function does not fit the plan; null if it does. Another version or model would produce other results. */
 function otherVersion({ planned }: RunState, code: LocalFunction, path: string): string | null {
   if (code.kind === "generate") return otherModel(stepNamed(planned.plan, path), code.model);
   if (!("version" in code)) return null;

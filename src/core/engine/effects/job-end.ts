@@ -157,7 +157,7 @@ function doubted(
   return deferToNextDrive(...events);
 }
 
-/** The expiry of an output for which the service states none: counted from the submit, by the service's clock. */
+/** The expiry of an output without a stated expiry: counted from the submit, by the service's clock. */
 function keptUntil({ submittedAt }: AttemptState, { createdAt }: JobResult, { client, now }: JobContext): number {
   const statedAt = Date.parse(createdAt ?? "");
   const madeAt = Number.isNaN(statedAt) ? (submittedAt ?? now()) + client.clockOffsetMs() : statedAt;

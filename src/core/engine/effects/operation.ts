@@ -18,7 +18,7 @@ import { modelOf } from "./generate.ts";
 type Operation = Extract<Command, { readonly type: "operation" }>;
 
 const ANSWER_MS = 2 * 60_000;
-/** Maximum age of an operation, in milliseconds. If it has no result by then, it is left to a person. */
+/** Maximum age of an operation without a result, in milliseconds; an older operation is left to a person. */
 const LONGEST_MS = DAY_MS;
 
 /** Polls an accepted request to a provider once. Polling is free. */

@@ -159,8 +159,8 @@ const LONG_WORDS = 20;
 const MEDIUM_CHARACTERS = 64;
 
 /**
- * True if a body belongs to the request for the work, or to one before it, because it contains the call's text or
- * media. Later polls and downloads have no body or, with Vertex AI, one that contains the operation's name.
+ * True if a body belongs to the request for the work or to an earlier request, because it contains the call's text or
+ * media. Later polls and downloads have no body or, with Vertex AI, a body with the operation's name.
  */
 function asksForWork(body: unknown, { options, isStart }: Call): boolean {
   if (typeof body !== "object" || body === null || Object.keys(body).length === 0) return false;

@@ -53,7 +53,7 @@ export abstract class ContentStore<Found extends { readonly sizeBytes: number }>
   }
 
   async put(source: MediaSource): Promise<StoredMedia> {
-    // A stream takes as long as its source, so it must not occupy a slot meanwhile.
+    // Reading a stream may take long, so it must not occupy a slot meanwhile.
     if ("stream" in source) return this.#storeSpooled(this.#spool.spool(source));
     const expected = "bytes" in source ? hash("sha256", source.bytes) : source.sha256;
     if (expected === undefined) return this.queue.add(() => this.#storeSpooled(this.#spool.spool(source)));

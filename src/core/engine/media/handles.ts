@@ -45,12 +45,12 @@ export class UploadHandles {
     this.#now = deps.now;
   }
 
-  /** The account that handles belong to. Includes the URL, because a local service may restart on another port. */
+  /** The account to which upload handles belong. Includes the URL, because a local service may change its port. */
   get #account(): string {
     return `${this.#client.keyId}@${this.#client.baseUrl}`;
   }
 
-  /** Replaces each `{source: "upload", sha256}` in a resolved input with a valid handle. `renew` ignores cached ones. */
+  /** Replaces each `{source: "upload", sha256}` in a resolved input with a valid handle. `renew`: makes new handles. */
   async resolveUploads(input: Json, options: HandleOptions = {}): Promise<Json> {
     if (Array.isArray(input)) return Promise.all(input.map((item) => this.resolveUploads(item, options)));
     if (typeof input !== "object" || input === null) return input;

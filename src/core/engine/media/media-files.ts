@@ -9,7 +9,7 @@ import { open } from "../../kit/file-handle.ts";
 import { MediaFolderError } from "./media-errors.ts";
 import { type ByteRange, checkHash, isHash, type MediaSource, type StoredMedia } from "./media-store.ts";
 
-/** Age, in milliseconds, at which temporary files from other machines are removed: younger ones may still be in use. */
+/** Age, in milliseconds, at which temporary files from other machines are removed: younger files may be in use. */
 const LEFTOVER_MS = 48 * HOUR_MS;
 
 /** Measured bytes in a temporary file, flushed to disk. */

@@ -62,7 +62,7 @@ const THREADS = 2;
 const WASTE_WINDOW_MS = 10 * 60_000;
 /** Maximum number of remembered owners and answers. */
 const MOST_REMEMBERED = 1_000;
-/** Answers for files up to this size, in bytes, are remembered by content. */
+/** Maximum size, in bytes, of files whose answers are cached by content. */
 const HASHED_BYTES = 64 * 1024;
 
 const NOT_READ: Fault = {

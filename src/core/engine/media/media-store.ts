@@ -63,7 +63,7 @@ export interface MediaStore {
   /**
    * Puts copies into `outDir` under their names, replacing older files one by one. Names are made safe for every system
    * and distinct from names that differ only in case. Returns the paths below `outDir`, with `/`, in the order of
-   * `files`. `tag` marks temporary files, so that those of a killed process can be found. Throws `MediaMissingError`
+   * `files`. `tag` marks temporary files, so that a killed process's files can be found. Throws `MediaMissingError`
    * and `MediaPathError`.
    */
   place(files: readonly NamedCopy[], outDir: string, tag: string): Promise<readonly string[]>;

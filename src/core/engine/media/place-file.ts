@@ -244,7 +244,7 @@ function withHash(safe: string, requested: string): string {
 
 const load = createRequire(import.meta.url);
 
-/** Extensions for types that have none in the MIME table, or an unusual one. */
+/** File extensions for types whose entry in the MIME table is missing or unusual. */
 const preferred: { readonly [contentType: string]: string } = {
   "audio/mpeg": "mp3",
   "audio/mp4": "m4a",

@@ -352,7 +352,7 @@ function checkTimeZone(timeZone: string, option: string): string {
   }
 }
 
-/** The calendar day that contains this time in a time zone; 23 or 25 hours long when clocks change. */
+/** The time zone's calendar day that contains this time; 23 or 25 hours long when clocks change. */
 export function dayAt(at: number, timeZone: string): Day {
   const known = days.get(timeZone);
   if (known !== undefined && known.startAt <= at && at < known.endAt) return known;

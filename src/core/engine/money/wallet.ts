@@ -119,7 +119,7 @@ export type AccountMove = RunEvent & { readonly type: "run.account.moved" };
 
 /**
  * Moves a run to its account's new key or address, after the service there has returned one of the run's jobs. A run
- * without jobs may move if none of its submits can have created one. Otherwise throws, with nothing changed.
+ * without jobs may move if none of its submits can have created a job. Otherwise throws, with nothing changed.
  */
 export async function accountMove(
   { client, account }: { readonly client: Client; readonly account: Account },

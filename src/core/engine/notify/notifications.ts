@@ -89,7 +89,7 @@ export function publicKeyOf(key: KeyObject): string {
   return Buffer.from(x, "base64url").toString("base64");
 }
 
-/** Creates the key file atomically, so that a second process uses the first one's key. */
+/** Creates the key file atomically, so that all processes use the same key. */
 async function makeKey(file: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const part = `${file}.${randomUUID()}`;

@@ -18,7 +18,7 @@ export interface Delivery {
 /** Sends a notification. Resolves with null once it is accepted, otherwise with the reason why it was not. */
 export type Send = (delivery: Delivery, signal: AbortSignal) => Promise<string | null>;
 
-/** Environment variables passed to the command: those that programs need to run, without credentials. */
+/** Environment variables passed to the command: only those that programs need to run, and no credentials. */
 const PASSED_ON = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "DISPLAY", "DBUS_SESSION_BUS_ADDRESS"];
 const WINDOWS = ["SystemRoot", "windir", "ComSpec", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA"];
 

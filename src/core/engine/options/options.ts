@@ -237,8 +237,8 @@ export interface ResumeOptions extends DriveOptions {
   /** Applies the changes in `pipeline`: reruns changed and new steps, and all steps that use them. Default false. */
   readonly acceptChanges?: boolean | undefined;
   /**
-   * Fields that replace those in the run's input, such as `{ voice: "iris" }`; objects are merged. Requires `pipeline`.
-   * The change is compared, priced and accepted like changed code.
+   * Fields that replace fields of the run's input, such as `{ voice: "iris" }`; objects are merged. Requires
+   * `pipeline`. The change is compared, priced and accepted like changed code.
    */
   readonly input?: { readonly [field: string]: unknown } | undefined;
   /**

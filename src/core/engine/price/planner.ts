@@ -98,7 +98,7 @@ export interface PricingOptions {
   readonly again?: ReadonlySet<string> | undefined;
   /** Returns the durations of earlier results; set for a run with reruns. */
   readonly earlierMs?: EarlierMs | undefined;
-  /** Concurrency limits. Default: those that apply to a run without the option. */
+  /** Concurrency limits. Default: the limits of a run that sets none. */
   readonly limits?: JobLimits | undefined;
   /** True to examine the whole plan for unused steps, duration and risks. Default true. */
   readonly isForecast?: boolean | undefined;
@@ -158,7 +158,7 @@ export class Planner {
     const named = profile === null ? [] : profileModels(profile);
     const chats = chatModelsOf(requested);
     const known = await this.#catalog([...new Set([...modelsOf(requested), ...named])], chats);
-    // A hosted service is not documented to list chat models in advance, so a missing one proves nothing there.
+    // A hosted service is not documented to list chat models in advance, so a missing model proves nothing there.
     const isProof = this.#parts.service === "local";
     const catalog = isProof ? known : { ...known, lacksChat: () => false };
     const doubtful = isProof ? [] : unlistedChats(chats, known);

@@ -42,7 +42,7 @@ export function unusedSteps({ steps, returns }: Plan): readonly PlanWarning[] {
     ...steps.flatMap(({ needs }) => needs),
     ...returnedReferences(returns).map(({ ref }) => ref.step),
   ]);
-  // Steps inside an expansion count as part of it.
+  // Steps inside an expansion belong to it and are not reported separately.
   const inner = [...expansionsIn(steps)].map((path) => `${path}/`);
   return steps.flatMap((step): readonly PlanWarning[] => {
     if (!isPaid(step) || used.has(step.path)) return [];
@@ -107,7 +107,7 @@ function upperEnd(prices: readonly StepPrice[], text: (micros: number) => string
 
 /**
  * Returns the total price. The minimum counts only the steps that certainly run. The maximum counts all steps, along
- * the most expensive path through second choices, and each part only up to its own budget.
+ * the most expensive path through second choices, and each part only up to its budget.
  */
 export function total(
   plan: Priced,
@@ -200,7 +200,7 @@ function plus(sum: number | null, more: number | null): number | null {
   return sum === null || more === null ? null : sum + more;
 }
 
-/** Steps that always run: neither they nor the steps they need have a condition. */
+/** Steps that always run: no condition applies to them or to the steps that they need. */
 function certainSteps({ steps }: Pick<Plan, "steps">): ReadonlySet<string> {
   const certain = new Set<string>();
   const known = new Set(steps.map(({ path }) => path));

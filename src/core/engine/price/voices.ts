@@ -20,7 +20,7 @@ export class VoiceBook {
     this.#asked = new KeptAnswers(now, keepMs);
   }
 
-  /** Returns any of a model's voices, to price speech whose own voice does not exist yet; null if none is listed. */
+  /** Returns any of a model's voices, to price speech whose own voice does not exist yet; null if it lists no voice. */
   async any(model: string): Promise<string | null> {
     const [first] = await this.#listed(model);
     return first?.id ?? null;

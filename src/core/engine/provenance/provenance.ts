@@ -329,7 +329,7 @@ function isLocalFile({ path, kind, ...rest }: { readonly [key: string]: Json }):
 /** Maximum size in bytes; a larger file was not written by us. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/** The manifest beside a file; null if there is none that can be read. */
+/** The manifest beside a file; null if there is no readable manifest. */
 export async function readManifest(path: string): Promise<Manifest | null> {
   try {
     await using there = await openNamedFile(manifestName(path), null);

@@ -30,7 +30,7 @@ export type CacheMiss = "expired" | "already-reused";
 export interface CacheQuery {
   readonly fingerprint: string;
   readonly plan: CacheableStep;
-  /** The run that looks for a result; its own results do not count. */
+  /** The run that looks for a result; its own results are ignored. */
   readonly runId: string | null;
   /** Results that the run's other steps already reuse: two steps with the same request need two results. */
   readonly reusedKeys: Set<string>;

@@ -101,7 +101,7 @@ export async function createRun(
     const isReady = !forEngine && quoted.length === 0;
     const ready = isReady ? readyTools(state, durations).catch(() => null) : null;
     const [tools] = await Promise.all([ready, written]);
-    // Keep only these parts of the draft and quote, since they stay in memory as long as the run.
+    // Keep only these parts of the draft and quote, since they stay in memory for the whole run.
     return { state, tools, quoted, code: codeOf(produced.draft) };
   } catch (error) {
     const isMeanwhile = error instanceof RunExistsError && options.id !== undefined && onExisting === "resume";

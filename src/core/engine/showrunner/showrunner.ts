@@ -183,8 +183,8 @@ export interface Showrunner {
    */
   runs(query?: RunsQuery): Promise<readonly RunRow[]>;
   /**
-   * Lists this account's runs that can be resumed and that no process drives: those that neither ended nor paused, and
-   * those at rest whose inbox contains a decision with no later stop.
+   * Lists this account's runs that can be resumed and that no process drives: interrupted runs, and runs at rest whose
+   * inbox contains a decision with no later stop.
    */
   due(): Promise<readonly RunRow[]>;
   /**
@@ -226,8 +226,8 @@ export interface Showrunner {
   /** Lists the steps that wait for a person in the runs that match the query, longest wait first. */
   waiting(query?: WaitingQuery): Promise<readonly WaitingDecision[]>;
   /**
-   * States which job an unresolved step created, or null if it created none. For a request to a provider, pass the path
-   * of the file that it produced, or null. Takes effect when the run is resumed.
+   * States which job an unresolved step created, or null if it created no job. For a request to a provider, pass the
+   * path of the file that it produced, or null. Takes effect when the run is resumed.
    */
   adopt(runId: string, step: string, jobId: string | null): Promise<void>;
   /**

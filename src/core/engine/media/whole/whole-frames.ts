@@ -24,7 +24,7 @@ export function soundFramesIn(file: Bytes): "audio/mpeg" | "audio/aac" | undefin
   return firstFrame(file, adtsFrame) === null ? undefined : "audio/aac";
 }
 
-/** Latest position at which the first frame is looked for, since it may follow a tag or garbage. */
+/** Latest position at which the first frame is searched for, since it may follow a tag or garbage. */
 const LATEST_START = 65_536;
 
 interface Frame {
