@@ -33,7 +33,7 @@ export const BY_DEFAULT = "combination-by-default";
 export interface FieldProblem {
   /** Such as `unknown-field`, `enum`, `required`, `type`, `minimum` or `pattern`. */
   readonly code: string;
-  /** Path from `input` on: `input.images[0]`. */
+  /** Path that starts with `input`, such as `input.images[0]`. */
   readonly field: string;
   readonly message: string;
   readonly allowed?: readonly string[];

@@ -89,8 +89,8 @@ export function diffPlans(before: Plan, after: Plan): PlanDiff {
 const byPath = (plan: Plan) => new Map(plan.steps.map((step) => [step.path, step]));
 
 /**
- * Finds new steps that have the request of a removed step. Goes in plan order, so that inputs are renamed before the
- * steps that use them.
+ * Finds new steps that have the same request as a removed step. Goes in plan order, so that inputs are renamed before
+ * the steps that use them.
  */
 function findRenames(before: Plan, after: Plan): PlanDiff["renamed"] {
   const was = byPath(before);

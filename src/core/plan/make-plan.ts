@@ -58,7 +58,7 @@ export type PlanOutcome =
   /** `doubted`: the plan to use if an estimate disproves all problems; set if all have the code {@link BY_DEFAULT}. */
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly doubted?: Made };
 
-/** Plans a draft against models and files. Returns a plan, or all problems of the draft and the plan. Deterministic. */
+/** Plans a draft with these models and files. Returns a plan, or all problems of the draft and plan. Deterministic. */
 export function makePlan(draft: Draft, context: PlanContext): PlanOutcome {
   const stepwise = planStepwise(draft, context);
   for (;;) {
@@ -122,7 +122,7 @@ function* planSteps(
       report(code, field, message, more) {
         const takes = takesOf(drafted) ?? rewritten.find((path) => drafted.path.startsWith(`${path}/`)) ?? null;
         const problem = { code, step: takes ?? drafted.path, field, message, ...more };
-        // The field has a problem already: its value could not even be recorded.
+        // A problem with this field is already known, because its value could not be recorded.
         if (faulty.has(keyOf(problem))) return;
         if (out.take(problem, drafted.path)) return;
         const identity = `${code} ${keyOf(problem)}`;

@@ -162,7 +162,7 @@ export interface ApproveStep extends StepBase {
   readonly choose: boolean;
   readonly message: string | null;
   readonly yields: Yield;
-  /** For a comparison: the part that makes each of the shown results, in order. A part's steps are named `<part>/…`. */
+  /** For a comparison: the parts that make the shown results, in the same order. Their steps are named `<part>/…`. */
   readonly parts?: readonly string[];
 }
 
@@ -182,7 +182,7 @@ export interface PickStep extends StepBase {
 
 /** Options, each of which starts only once the previous one has certainly failed. */
 export interface SecondChoice {
-  /** The option that makes each of the candidates, in order. An option's steps are named `<option>/…`. */
+  /** The options that make the candidates, in the same order. Their steps are named `<option>/…`. */
   readonly options: readonly string[];
   /** True if the next option also starts when moderation refuses the option before it. */
   readonly afterModeration: boolean;
@@ -251,7 +251,7 @@ export type Returned = Reference | readonly Returned[] | { readonly [name: strin
 /** Problem code of a message that the pipeline's code intended for its callers. */
 export const FOR_CALLERS = "for-callers";
 
-/** A mistake in a plan. All of them are reported at once. */
+/** A mistake in a plan. All mistakes are reported together. */
 export interface Problem {
   /** Stable name of the mistake, such as `unknown-field`. */
   readonly code: string;

@@ -33,7 +33,7 @@ export interface ProfileChange {
   readonly without: readonly string[];
 }
 
-/** Fields of inputs edited for one run, by step path. */
+/** Input fields that were edited for one run, by step path. */
 export interface StepEdits {
   readonly [path: string]: ProfileChange;
 }

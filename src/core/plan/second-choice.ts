@@ -7,7 +7,7 @@ export interface Option {
   readonly choice: PickStep & { readonly second: SecondChoice };
   /** The option's position among the options of its choice. */
   readonly at: number;
-  /** All of the option's steps, including those of expansions. */
+  /** All of the option's steps, including the steps that expansions added. */
   readonly steps: readonly PlanStep[];
 }
 

@@ -21,7 +21,7 @@ export function didYouMean(name: string, candidates: Iterable<string>): string |
 
 const plain = (name: string) => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
 
-/** True if both are equal except for case and punctuation, or if one is a prefix of the other. */
+/** True if the names are equal except for case and punctuation, or if one is a prefix of the other. */
 function similar(name: string, candidate: string): boolean {
   const [a, b] = [plain(name), plain(candidate)];
   return a === b || (a.length >= 3 && b.startsWith(a));

@@ -29,7 +29,7 @@ export function chargedMicros(provider: string, metadata: unknown): number | nul
   const found = declaredOf(provider).cost?.at.reduce(fieldOf, metadata);
   const usd = typeof found === "string" && /^\d+(\.\d+)?$/.test(found) ? Number(found) : found;
   if (typeof usd !== "number" || !Number.isFinite(usd) || usd < 0) return null;
-  // Providers report more digits than micro-dollars have. Rounded up, so that no sum of them is too small.
+  // Providers may report fractions of a micro-dollar. Rounded up, so that a sum is never too small.
   const micros = Math.ceil(Number((usd * 1_000_000).toFixed(3)));
   return Number.isSafeInteger(micros) ? micros : null;
 }

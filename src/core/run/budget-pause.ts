@@ -82,8 +82,8 @@ export function overHeadroom(headroom: LimitHeadroom, path: string, holdMicros: 
     case "floor": {
       const { floorMicros } = headroom;
       const balanceMicros = headroom.balanceMicros - headroom.unseenMicros;
-      const has = `the wallet has ${formatUsd(balanceMicros)} USD unreserved, of which ${formatUsd(floorMicros)} must stay`;
-      const message = `${needs}; ${has}. Fund the wallet, or resume with a lower floor: --wallet-floor USD.`;
+      const has = `the wallet has ${formatUsd(balanceMicros)} USD unreserved, and ${formatUsd(floorMicros)} USD must stay in it`;
+      const message = `${needs}; ${has}. Add funds, or resume with a lower floor: --wallet-floor USD.`;
       const requiredMicros = floorMicros + holdMicros;
       return { type: "run.paused", reason: "funds", message: ownText(message), requiredMicros, balanceMicros };
     }

@@ -25,7 +25,7 @@ import type { RunIndex } from "./run-index.ts";
 
 const NO_WAIT: StepWait = { blockedBy: null, wakeAt: null, isWatching: false };
 
-/** Refuses a hold for good: a group's limit fails the step, any other limit pauses the run. */
+/** A final refusal of a hold: a group's limit fails the step, any other limit pauses the run. */
 type Refusal = { readonly failing: StepState; readonly reason: string } | { readonly pause: Pause };
 
 /** Why a step ended although nothing went wrong with it. */
@@ -203,7 +203,7 @@ export class DecisionBuilder implements Decision {
     else if (this.#asks.length > 0) this.#refuse({ pause: unagreed(this.state, this.#asks) });
   }
 
-  /** Counts a hold that has just been decided. */
+  /** Counts a new hold as reserved for the rest of this decision. */
   reserve({ path, model }: { readonly path: string; readonly model: string }, holdMicros: number): void {
     this.#committedMicros += holdMicros;
     this.#reservedMicros += holdMicros;
@@ -326,7 +326,7 @@ export interface DecideContext {
   /** The age, in milliseconds, from which an unanswered submit is left to a person instead of being sent again. */
   readonly idempotencyWindowMs: number;
   readonly expected?: (step: PlanStep) => Expected;
-  /** True if late work is polled while the run is otherwise idle. A worker does so: no process has to stay alive. */
+  /** True if late work is polled while the run is otherwise idle, as a worker does. */
   readonly asksForLate?: boolean;
   /** The amounts that shared limits and the wallet still allow, if they are known to be low. */
   readonly headrooms?: readonly Headroom[];

@@ -81,7 +81,7 @@ export function raisedHolds(
   );
 }
 
-/** Returns what to reserve for a quoted price. A null price means no quote, so the maximum is reserved. */
+/** Returns the amount to reserve for a quoted price. A null price means no quote, so the maximum is reserved. */
 export function raisedHold(
   { overcharges }: RunState,
   model: string,

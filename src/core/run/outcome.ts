@@ -7,7 +7,7 @@ import { cameLate } from "./second-choice.ts";
 
 /** A returned output that has a copy but no named file yet. */
 export interface UnplacedOutput {
-  /** The name within what the pipeline returns, with `-1`, `-2` … for items in a list. Names are unique. */
+  /** The name in the pipeline's return value, with `-1`, `-2` … for items in a list. Names are unique. */
   readonly name: string;
   readonly step: string;
   readonly output: OutputState;
@@ -74,8 +74,8 @@ interface Labelled {
 }
 
 /**
- * Gives each returned output a unique name. If two would have the same name, a name from the pipeline takes precedence
- * over a numbered one, then the earlier output over the later; the others get the next free number.
+ * Gives each returned output a unique name. If two outputs would have the same name, a name from the pipeline has
+ * precedence over a numbered name, then the earlier output has precedence; the others get the next free number.
  */
 function labelled(returned: readonly ReturnedResult[]): readonly Labelled[] {
   const requested = returned.flatMap(({ name, isCounted, ref, outputs }) => {

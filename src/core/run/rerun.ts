@@ -11,7 +11,7 @@ import { toleratesFailure } from "./readiness.ts";
 export type RerunRoots = ReadonlyMap<string, string>;
 
 /**
- * Lists the steps that run again, in plan order: the roots and all steps that use them, including those from former
+ * Lists the steps that run again, in plan order: the roots and all steps that use them, including steps from former
  * expansions, and pruned steps that are needed again.
  */
 export function staleSteps(state: RunState, plan: Plan, roots: RerunRoots): readonly string[] {

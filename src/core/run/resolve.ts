@@ -34,7 +34,7 @@ export function referenced(state: RunState, ref: Pick<Ref, "step" | "output">): 
   return parts === null ? usable.filter(({ output }) => output.index === index) : usable.slice(index, index + 1);
 }
 
-/** Returns the results that an approved approval step showed and therefore passes on. Null for other steps. */
+/** Returns the results that an approval passes on, once it is approved. Null before that, and for other steps. */
 function approvedReferences(state: RunState, step: StepState): readonly Reference[] | null {
   if (step.approval?.approved !== true) return null;
   return traitsOf(planStep(state, step.path)).standsFor;
@@ -82,7 +82,7 @@ export interface ReturnedReference {
   readonly ref: Ref;
 }
 
-/** Lists the references in what a pipeline returns, with each file's name. */
+/** Lists the references in a pipeline's return value, each with its name. */
 export function returnedReferences(returns: { readonly [name: string]: Returned }): readonly ReturnedReference[] {
   const found: ReturnedReference[] = [];
   const walk = (name: string, isCounted: boolean, value: Returned) => {

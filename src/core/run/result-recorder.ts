@@ -58,8 +58,8 @@ export class ResultRecorder {
   }
 
   /**
-   * Returns the results to record after these events; with `last`, also those with inputs whose content will never be
-   * known.
+   * Returns the results to record after these events. With `last`, also includes results that depend on inputs whose
+   * content will never be known.
    */
   due(state: RunState, events: readonly RunEvent[], last: boolean): readonly CacheEntry[] {
     let looksAtOpen = last;

@@ -276,7 +276,7 @@ export class RunIndex {
     return optionsAround(this.#state.planned.plan, path).length > 0;
   }
 
-  /** Returns whether the step succeeded and produced everything that others read from it. */
+  /** Returns whether the step succeeded and produced everything that other steps read from it. */
   #isComplete({ plan, reads }: StepNode): boolean {
     const state = this.#state;
     if (state.steps[plan.path]!.status !== "succeeded" || standsForOthers(plan)) return false;

@@ -215,7 +215,7 @@ export class Scheduler {
     if (wakeAt !== null) this.#timers.push({ at: wakeAt, node });
     if (isWatching) this.#watching.add(node);
     else this.#watching.delete(node);
-    // A step that waits for other steps is touched when those end.
+    // A step that waits for other steps is touched when these steps end.
     node.queue = blockedBy === null || node.openSources > 0 ? null : this.#queueOf(plan, blockedBy);
     node.queue?.push(node);
   }

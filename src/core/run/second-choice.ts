@@ -41,21 +41,21 @@ export function endOf(state: RunState, option: Option): OptionEnd {
   }
   const foreign = ends.find(({ failure }) => failure.cause !== "own");
   if (option.choice.second.rewrites === true && foreign === undefined) return notFlagged(steps.map(({ step }) => step));
-  // A local failure counts as out only if nothing was paid before it, which is unknown while a bill is missing.
+  // After a local failure, the option is out only if nothing was paid. This is unknown while a bill is missing.
   const late = foreign === undefined ? steps.find(({ step }) => isUnbilled(step)) : undefined;
   if (late !== undefined) return { is: "open", unbilled: late.step.path };
   const chargedMicros = steps.reduce((sum, { step }) => sum + costOf(step), 0);
   if (foreign === undefined && chargedMicros > 0) {
     const [ended] = ends;
-    const what = ended === undefined ? "it produced no matching result" : `${ended.step.path} failed locally`;
-    return { is: "stopped", why: `${what}, and its other steps cost ${formatUsd(chargedMicros)} USD` };
+    const what = ended === undefined ? `${option.path} made no matching result` : `${ended.step.path} failed locally`;
+    return { is: "stopped", why: `${what}, and other steps of the option cost ${formatUsd(chargedMicros)} USD` };
   }
   return { is: "out", why: whyOut(foreign ?? ends[0], steps) };
 }
 
 /**
- * Returns the late step that makes an option give way; null if there is none. Once the next option has started, this
- * no longer changes: the next option's paid work is completed, however the late step ends.
+ * Returns the late step that makes an option give way; null if there is none. Once the next option has started, the
+ * result stays the same: the next option's paid work is completed, however the late step ends.
  */
 function lateOf({ planned, steps }: RunState, option: Option, isOver: boolean): string | null {
   if (!givesWay(option)) return null;
@@ -120,7 +120,7 @@ function costOf({ attempts, chats, superseded }: StepState): number {
   return counting.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
 }
 
-/** What other options mean for a step that may not start: it waits (`open`), or will never start. */
+/** How other options keep a step from starting: it must wait (`open`), or will never start (`never`). */
 export type SecondGate =
   | { readonly is: "open"; readonly unbilled: string | null }
   | { readonly is: "never"; readonly reason: string; readonly skippedByCondition: boolean };
@@ -231,7 +231,7 @@ export function awayMsOf(state: RunState, path: string): number | null {
   }, null);
 }
 
-/** Describes the option that a choice settled on, and why earlier ones failed; null for the first option as written. */
+/** Describes the option that a choice used, and why earlier options failed; null for the first option as written. */
 export function whichOption(state: RunState, choice: Option["choice"]): string | null {
   const { second, among } = choice;
   const at = among.findIndex(({ $ref }) => missingReason(state, $ref) === null);

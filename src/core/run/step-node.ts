@@ -1,7 +1,7 @@
 import type TinyQueue from "tinyqueue";
 import type { PlanStep, Reference } from "../plan/plan.ts";
 
-/** A step, with everything about its neighbours that a decision needs. */
+/** A step, with the facts about its neighbours that a decision needs. */
 export class StepNode {
   readonly plan: PlanStep;
   /** True if the step is no longer in the plan, so that only its paid results are collected. */

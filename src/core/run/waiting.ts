@@ -20,9 +20,9 @@ import { runOutcome } from "./outcome.ts";
 
 /** A request counts as slow after this many times its expected duration. */
 const SLOW_TIMES = 3;
-/** Minimum duration of a slow request, in milliseconds: with a learned expected duration, and with a typical one. */
+/** Minimum duration of a slow request, in milliseconds, if its expected duration was learned and if it was guessed. */
 const SLOW_LEAST_MS = { learned: MINUTE_MS, guessed: 5 * MINUTE_MS } as const;
-/** Minimum time, in milliseconds, to wait again: as long as it takes to conclude that a job does not exist. */
+/** Minimum duration of another wait, in milliseconds: long enough to conclude that a job does not exist. */
 const LEAST_AGAIN_MS = 5 * MINUTE_MS;
 
 /**

@@ -280,7 +280,7 @@ describe("a prompt that moderation refuses in its estimate already", () => {
     expect(result.status).toBe("succeeded");
     expect(Object.keys(stepsOf(result))).toEqual(["still/2/prompt", "still/2/again", "still/pick"]);
     expect(stepsOf(result)["still/pick"]).toMatch(
-      /^succeeded: took still\/2: still\/1 was ruled out \(still\/1\/first .*moderation/,
+      /^succeeded: used still\/2: still\/1 was ruled out \(still\/1\/first .*moderation/,
     );
   });
 

@@ -78,7 +78,7 @@ test("a wallet floor pauses for funds, and says what the wallet has beside what 
     type: "run.paused",
     reason: "funds",
     message:
-      "face needs 0.15 USD; the wallet has 0.60 USD unreserved, of which 0.50 must stay. Fund the wallet, or resume with a lower floor: --wallet-floor USD.",
+      "face needs 0.15 USD; the wallet has 0.60 USD unreserved, and 0.50 USD must stay in it. Add funds, or resume with a lower floor: --wallet-floor USD.",
     requiredMicros: 650_000,
     balanceMicros: 600_000,
   });

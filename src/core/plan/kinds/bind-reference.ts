@@ -115,7 +115,7 @@ function checkValue(
 ) {
   const name = [ref.step, ...(ref.at ?? [])].join(".");
   if (/^input\.num_outputs$/.test(field)) {
-    const message = "the number of outputs must be known when planning; use a number or expand";
+    const message = "the number of outputs must be known when the run is planned; use a number or expand";
     return planning.report("fixed-field", field, message);
   }
   if (schema === null) return;
@@ -145,7 +145,7 @@ function checkValue(
 
 const MEDIA_FROM = "pass a step that makes media, or let a task write a file";
 
-/** True if a value of one of `types` may be used where `expectedKinds` are accepted. An empty list means unknown. */
+/** True if a value of one of `types` may be used where `expectedKinds` are accepted. An empty list allows all types. */
 function fits(types: readonly string[], expectedKinds: readonly string[]): boolean {
   if (types.length === 0 || expectedKinds.length === 0) return true;
   return types.some(
@@ -250,6 +250,6 @@ export interface InputLocation {
   /** The location in the schema; null if the schema does not describe this field. */
   readonly schema: SchemaLocation | null;
   markChecked(field: string): void;
-  /** Reports that the value may take this many forms. */
+  /** Records that the value may have this many forms. */
   opens(choices: number): void;
 }

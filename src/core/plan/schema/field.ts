@@ -6,7 +6,7 @@ import { applicable, branches, isSchema, itemSchemas, localRef, propertySchemas,
 /** A model's published limits for a media field, such as `min_duration_ms`. For each kind, the strictest limit. */
 export type MediaBounds = { readonly [annotation: string]: number };
 
-/** What a place in a model's input accepts beyond plain JSON. */
+/** What a place in a model's input accepts: media, a voice or plain JSON. */
 export type AcceptedMedia =
   /** A media reference, or a list of them. */
   | {
@@ -113,7 +113,7 @@ function mediaKinds(annotation: unknown): readonly MediaKind[] {
   return (["image", "video", "audio"] as const).filter((kind) => given.includes(kind));
 }
 
-/** True for a union of the two forms of a media reference, however annotated. */
+/** True for a union of the two forms of a media reference, with any annotations. */
 export function isMediaReference(root: JsonSchema, schema: JsonSchema): boolean {
   const forms = [...branches(schema, "oneOf"), ...branches(schema, "anyOf")].map(
     (form) => localRef(root, form.$ref) ?? form,

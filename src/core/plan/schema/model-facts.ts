@@ -18,8 +18,8 @@ export function yieldsOf(model: CatalogModel): MediaKind | "voice" | null {
 
 /**
  * True for voice cloning, which is listed as audio. An output schema made for voices requires the voice id or excludes
- * the URL. If the output schema is the same for all models, the input schema decides: it has an audio sample and a
- * name, but no text.
+ * the URL. If the output schema is the same for all models, the input schema decides: voice cloning needs an audio
+ * sample and a name, but no text.
  */
 function makesVoice({ outputSchema, inputSchema, id, name }: CatalogModel): boolean {
   const voiceId = typesOf(outputSchema, "voice_id");

@@ -28,7 +28,7 @@ function decide(plan: ApproveStep, step: StepState, builder: DecisionBuilder): v
   }
   if (!builder.mayStart) return;
   if (step.status !== "waiting") {
-    // The results it offers expired before the decision, so no decision could be carried out any more.
+    // The offered results expired before the decision, so no decision can be carried out any more.
     const isGone = plan.choose && offered(builder.state, plan).length === 0;
     return isGone ? builder.skipOrFail(step, missing(builder.state, plan) ?? NOTHING_THERE, false) : undefined;
   }

@@ -115,7 +115,7 @@ function toRepair(plan: ChatStep, step: StepState): readonly ChatState[] {
   return bad.slice(bad.length - (bad.length % (plan.repairs + 1)));
 }
 
-/** Adds the conversation so far to the input: what the model said, and what is wrong with it. */
+/** Adds the conversation so far to the input: the model's answers, and what is wrong with each of them. */
 function withRepairs(input: Json, repairs: readonly ChatState[]): Json {
   if (repairs.length === 0) return input;
   const body = input as { readonly messages?: readonly Json[] };

@@ -17,7 +17,7 @@ export const UNANSWERED = "UNANSWERED";
 export const AWAY = "PROVIDER_AWAY";
 /** Maximum number of consecutive tries that made nothing. */
 const FREE_TRIES = 6;
-/** Number of lost answers after which a repeatable request is not sent again. */
+/** Number of lost responses after which a repeatable request is not sent again. */
 const MOST_LOST = 3;
 const LONGEST_WAIT_MS = 60_000;
 
@@ -102,7 +102,7 @@ function begin(plan: GenerateStep, step: StepState, attempt: number, builder: De
   builder.issue({ type: "generate", ...request, mayExist: false });
 }
 
-/** Handles a request that was sent, or was about to be, by a process that has ended. */
+/** Handles a request that a process sent, or was about to send, before it ended. */
 function unanswered(plan: GenerateStep, attempt: AttemptState, builder: DecisionBuilder): void {
   const target = { step: plan.path, attempt: attempt.n };
   if (plan.promise === "keyed" && !isTooOld(attempt, builder)) {
@@ -155,7 +155,7 @@ function again(plan: GenerateStep, step: StepState, attempt: AttemptState, build
         error?.code !== "MODERATION_FAILED" &&
         tries.filter(({ phase }) => phase === "failed").length < plan.policy.attempts;
   if (!more || builder.stoppedBy !== null || !builder.isNeeded(plan.path)) {
-    const message = error === null ? "it failed; its provider gave no reason" : `${error.code}: ${error.message}`;
+    const message = error === null ? "the provider gave no reason for the failure" : `${error.code}: ${error.message}`;
     return builder.finish(step, "failed", message);
   }
   if (!builder.mayStart) return;

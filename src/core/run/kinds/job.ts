@@ -27,12 +27,12 @@ import { type RunKind, stretch } from "./kind.ts";
 
 /** The maximum number of automatic new attempts after temporary failures that were refunded. */
 const FREE_RETRIES = 2;
-/** How long a price that another driver requested is used, in milliseconds. */
+/** How long a price that an earlier driver requested stays valid, in milliseconds. */
 const QUOTE_LIFE_MS = 5 * 60_000;
 /** Why an unanswered submit is left to a person. */
 export const TOO_OLD = ownText("its submit was never answered, and its idempotency key is too old to be sent again");
 /** Why a step fails once a person has stated that its request made nothing. */
-export const DECLARED_LOST = ownText("declared lost");
+export const DECLARED_LOST = ownText("a person stated that it made nothing");
 /** A re-send is recorded if the last record is older than this. One client call may keep sending for 15 minutes. */
 const RESENT_NOTE_MS = RESENT_EVERY_MS - 15 * 60_000;
 const NEVER_RETRIED = new Set(["INVALID_ARGUMENT", "MODERATION_FAILED", "FAILED_PRECONDITION", "CANCELLED"]);
@@ -285,7 +285,7 @@ function isErased(output: OutputState, { context: { now, clockOffsetMs = 0 } }: 
 }
 
 /**
- * Downloads outputs and records costs as soon as they exist, whatever the run's outcome: even for superseded attempts
+ * Downloads outputs and records costs as soon as they exist, whatever the run's outcome. Includes superseded attempts
  * and removed steps, because they are paid for. For a step that keeps no copies, downloads only lapsed outputs.
  */
 export function collectOutputs(plan: PlanStep, step: StepState, builder: DecisionBuilder): void {

@@ -16,7 +16,7 @@ export interface PickCandidate {
   readonly isComing: boolean;
 }
 
-/** Runs picks among several results: picks the first available one, or the one that a function scores highest. */
+/** Runs picks: picks the first available result, or the result with the highest score from a function. */
 export const pickKind: RunKind<PickStep> = {
   decide,
   activity: "choosing",

@@ -5,7 +5,7 @@ import { offered } from "../kinds/approve.ts";
 import { runKind } from "../kinds/index.ts";
 import { missingReason } from "../resolve.ts";
 
-/** A part of a comparison, with what a person needs to know to choose it. */
+/** A part of a comparison, with the facts that help a person to choose. */
 export interface ComparedPart {
   /** The part's name in the comparison; for other choices, the step that made it. */
   readonly name: string;
@@ -15,7 +15,7 @@ export interface ComparedPart {
   readonly costMicros: number | null;
   /** Time from the part's first request to its last response; null without requests, as for reused results. */
   readonly tookMs: number | null;
-  /** Positions of the part's results among those offered, from 0. */
+  /** Positions of the part's results among the offered results, from 0. */
   readonly offered: readonly number[];
   /** Why the part has no result; null if it has one, or may still get one. */
   readonly missing: string | null;

@@ -31,7 +31,7 @@ export interface EditList {
   /** Still pictures that functions used beside films, such as logos. Their position and duration are not known here. */
   readonly stills: readonly EditClip[];
   readonly sounds: readonly EditClip[];
-  /** The finished result; null if it is itself the only clip, or a list of clips. */
+  /** The finished result; null if the result itself is the only clip, or is a list of clips. */
   readonly finished: EditClip | null;
   readonly captions: readonly EditCaption[];
 }
@@ -164,7 +164,7 @@ function filesOf(state: RunState, ref: Ref): readonly Ref[] {
   return referenced(state, ref).map(({ output }) => ({ ...ref, output: output.index }));
 }
 
-/** Returns the clip that a reference points to (for a list, the first file); null if nothing there has a copy. */
+/** Returns the clip that a reference points to (for a list, the first file); null if no such file has a copy. */
 function clipOf(state: RunState, ref: Ref): EditClip | null {
   const given = givenAs(state, ref);
   if (given !== null) return givenClip(ref.step, given);

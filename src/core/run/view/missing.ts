@@ -28,7 +28,7 @@ export interface Missing {
    * `expired`: an output that has expired there. `result`: the step failed. `bill`: the cost is missing.
    */
   readonly what: "decision" | "job" | "file" | "expired" | "result" | "bill";
-  /** Until when the service keeps the output (ISO-8601); null without an expiry, and for entries that are no output. */
+  /** Until when the service keeps the output (ISO-8601); null if it does not expire, or if the entry is no output. */
   readonly until: string | null;
   /** The whole entry in one sentence. */
   readonly text: string;
@@ -103,7 +103,7 @@ function files(state: RunState): readonly Missing[] {
   return [...here, ...gone];
 }
 
-/** Missing bills of finished jobs; other jobs cannot have a bill yet. */
+/** Missing bills of jobs that have ended; other jobs cannot have a bill yet. */
 function bills({ steps }: RunState): readonly Missing[] {
   return Object.values(steps).flatMap((step) => {
     const { path, attempts } = step;
@@ -140,7 +140,7 @@ interface Expiring {
   readonly neededBy: readonly string[];
   /** True if a local copy exists, which is uploaded at no cost once the asset expires. */
   readonly copied: boolean;
-  /** Why the last download failed; null if it did not. */
+  /** Why the last download failed; null if it did not fail. */
   readonly uncopied: string | null;
 }
 
@@ -169,7 +169,7 @@ function outputsAtService(
 
 const atService: ReadonlySet<OutputPhase> = new Set(["available", "downloaded", "lapsed"]);
 
-/** Unfinished steps, by the outputs they use. */
+/** Unfinished steps, by the outputs that they use. */
 function usersOf(state: RunState): ReadonlyMap<string, readonly string[]> {
   const users = new Map<string, string[]>();
   for (const plan of state.planned.plan.steps) {

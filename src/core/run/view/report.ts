@@ -48,7 +48,7 @@ export interface RunReport {
   readonly next: NextCommand | null;
   /** Amount above the budget, because charges exceeded quotes; null if the budget was not exceeded. */
   readonly over_budget: string | null;
-  /** Models that charged this run more than they quoted or, without a quote, more than was allowed. */
+  /** Models that charged this run more than their quote or, without a quote, more than the allowed amount. */
   readonly overcharges: readonly OverchargeReport[];
   readonly out_dir: string;
   readonly created_at: string;
@@ -56,8 +56,8 @@ export interface RunReport {
   /** Active time so far in milliseconds, excluding pauses and times when no process drove the run. */
   readonly took_ms: number;
   /**
-   * Outputs on the service that the run still needs, most urgent first. An output without a local copy is lost when it
-   * expires; one with a copy is uploaded at no cost.
+   * Outputs on the service that the run still needs, most urgent first. When an output expires, it is lost if it has no
+   * local copy; otherwise the copy is uploaded at no cost.
    */
   readonly expiring: readonly ExpiringReport[];
   /** What the run lacks, in plan order; empty while a process drives it. `next` continues the run. */
@@ -85,7 +85,7 @@ export interface ExpiringReport {
   /** Unfinished steps that use the output. */
   readonly needed_by: readonly string[];
   readonly copied: boolean;
-  /** Why the last download failed; null if it did not. */
+  /** Why the last download failed; null if it did not fail. */
   readonly uncopied: string | null;
 }
 

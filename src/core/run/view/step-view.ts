@@ -61,7 +61,7 @@ export interface StepView {
   readonly path: string;
   readonly kind: PlanStep["kind"];
   readonly model: string | null;
-  /** Stays `running` until the step's files are copied, although steps that use them continue. */
+  /** Stays `running` until the step's files are copied, although other steps can already use its result. */
   readonly status: StepStatus;
   readonly phase: StepPhase;
   readonly reason: string | null;
