@@ -11,14 +11,14 @@ abstract class JournalFileError extends ShowrunnerError {
 }
 
 /**
- * The file is not a Showrunner journal: it is not a SQLite database, or it belongs to another program. It was not
- * changed.
+ * The file is not a Showrunner journal: it is not a SQLite database, or it belongs to another program. The file was
+ * not changed.
  */
 export class JournalNotDatabaseError extends JournalFileError {
   readonly code = "JOURNAL_NOT_A_JOURNAL";
 }
 
-/** The file is a journal, but it is truncated or damaged. The check that found this did not change it. */
+/** The file is a journal, but it is truncated or damaged. The check did not change the file. */
 export class JournalCorruptError extends JournalFileError {
   readonly code = "JOURNAL_CORRUPT";
 }
@@ -33,7 +33,7 @@ export class JournalReadOnlyError extends JournalFileError {
   readonly code = "JOURNAL_READ_ONLY";
 }
 
-/** The journal's folder cannot be created or written to. (SQLite keeps more files beside the journal.) */
+/** The journal's folder cannot be created or written to. SQLite also keeps other files in this folder. */
 export class JournalFolderError extends JournalFileError {
   readonly code = "JOURNAL_FOLDER";
 }
@@ -56,7 +56,7 @@ export class JournalBusyError extends JournalFileError {
   readonly code = "JOURNAL_BUSY";
 }
 
-/** The journal's database refuses the login or a permission that a journal needs. The message says how to fix it. */
+/** The journal's database refuses the login or a permission that a journal needs. The message explains what to do. */
 export class JournalAccessError extends JournalFileError {
   readonly code = "JOURNAL_ACCESS";
 }
@@ -64,7 +64,7 @@ export class JournalAccessError extends JournalFileError {
 /** The journal is in PostgreSQL, and the driver, a separate package, is not installed. */
 export class JournalDriverMissingError extends JournalFileError {
   readonly code = "JOURNAL_DRIVER_MISSING";
-  /** The command to type next. */
+  /** The command that installs the driver. */
   readonly next = "npm install pg";
 }
 
@@ -83,7 +83,7 @@ export class JournalRecordError extends ShowrunnerError {
   readonly code = "JOURNAL_RECORD_INVALID";
 }
 
-/** A run with this id exists. */
+/** A run with this id already exists. */
 export class RunExistsError extends ShowrunnerError {
   readonly code = "RUN_EXISTS";
   readonly runId: string;

@@ -80,7 +80,7 @@ export type InboxMessage =
       readonly type: "approve";
       readonly step: string;
       readonly pick?: number;
-      /** The output at the picked position when the person picked. The choices may change before this is read. */
+      /** The output that was at the picked position when the person picked it. The choices may change later. */
       readonly chosen?: Chosen;
       readonly note?: string;
     } & Pick<RunEvent & { readonly type: "approval.decided" }, "value" | "by">)
@@ -310,7 +310,7 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
 
   /** Removes a run with all its data in one transaction. An expired lease does not protect it. */
   removeRun(runId: string, at: number): Promise<RemoveOutcome>;
-  /** Hashes of media (uploads and downloaded outputs) that runs other than these refer to. */
+  /** Hashes of the media (uploads and downloaded outputs) that runs other than `exceptRuns` refer to. */
   mediaInUse(exceptRuns?: readonly string[]): Promise<ReadonlySet<string>>;
   /** Writes everything that is queued, then closes the store. May be called again; all other calls then reject. */
   close(): Promise<void>;

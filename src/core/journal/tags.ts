@@ -15,7 +15,7 @@ export function tagTexts(tags: Tags = {}): readonly string[] {
 
 /** Key of the tag that all runs of one batch share. */
 export const BATCH_TAG = "batch-of";
-/** Tag key for the source of a run's row. */
+/** Key of the tag that names the source of a run's input row. */
 export const SOURCE_TAG = "rows-of";
 
 /** The tags that people set, without the tags that only group a batch's rows for budgets and filters. */

@@ -28,7 +28,7 @@ export function cleanText(text: string, most = MOST_CHARACTERS): CleanText {
   return (plain.length > most ? `${plain.slice(0, most - 1)}…` : plain) as CleanText;
 }
 
-/** Marks text as written entirely by us or our user, with nothing from a service in it. */
+/** Marks text as written entirely by us or our user. It must contain nothing from a service. */
 export function ownText(text: string): CleanText {
   return text as CleanText;
 }

@@ -88,8 +88,8 @@ const HARMLESS_HEADERS =
   /^(?:accept|age|allow|alt-svc|cache-control|connection|content|cross-origin|date|dnt|early-data|etag|expect|expires|forwarded|from|host|idempotency-key|if|keep-alive|last|link|location|max-forwards|origin|pragma|priority|range|referer|referrer-policy|retry-after|sec-|server|strict-transport-security|te$|trailer|transfer-encoding|upgrade|user-agent|vary|via|warning|x-(?:ratelimit|request-id|trace-id|forwarded|idempotent|stainless|should-retry|content|frame|xss|powered))/;
 
 /**
- * Possible credentials in request headers: all values except those of {@link HARMLESS_HEADERS}, without the scheme, and
- * decoded as well.
+ * Possible credentials in request headers: the values of all headers except {@link HARMLESS_HEADERS}, without the
+ * scheme, and decoded as well.
  */
 export function credentialsIn(headers: Readonly<Record<string, unknown>>): readonly string[] {
   return Object.entries(headers).flatMap(([name, given]) => {

@@ -7,7 +7,7 @@ const NAME = "showrunner-local";
 /** The local service is not installed; it is a separate package. */
 export class LocalServiceMissingError extends ShowrunnerError {
   readonly code = "LOCAL_SERVICE_MISSING";
-  /** The command that installs it. */
+  /** The command that installs the local service. */
   readonly next = installCommand(NAME);
 
   constructor(cause: unknown) {

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 /** Number of items per turn of the event loop: not a time limit, because behaviour would then depend on load. */
 const AT_ONCE = 250;
 
-/** Splits work on many items with pauses in which timers and I/O run. */
+/** Interrupts work on many items with pauses, in which timers and I/O run. */
 export class LongWork {
   #done = 0;
 

@@ -51,7 +51,7 @@ export function namedProxy(protocol: string, env: Env = process.env): NamedProxy
   throw new ProxyVariableError(`${variable} is not an HTTP proxy URL; use a URL such as http://proxy.example.com:3128`);
 }
 
-/** The variable that excepts addresses from proxies. */
+/** The variable that exempts addresses from proxies. */
 export function noProxy(env: Env): { readonly variable: string; readonly value: string } | null {
   return setVariable(EXCEPTIONS, env);
 }

@@ -58,8 +58,8 @@ export interface Box {
 const MOST_BOXES = 65_536;
 
 /**
- * Reads the boxes from `at` to `end` with `boxAt`; null ends the walk. Each step moves forward and stays inside, so
- * hostile bytes cannot make it endless. @throws UnmarkableError
+ * Reads the boxes from `at` to `end` with `boxAt`, until it returns null. Each step moves forward and stays inside,
+ * so hostile bytes cannot make the walk endless. @throws UnmarkableError
  */
 export async function walk<B extends Box>(
   at: number,

@@ -1,7 +1,7 @@
 import type { LocalWork } from "../../internal.ts";
 
 /**
- * Drives runs on several machines: knows the processes, gives them work, keeps timers, retries failures, and reassigns the
+ * Drives runs on several machines: tracks the processes, gives them work, keeps timers, retries failures, and reassigns the
  * work of dead processes. It does not decide what a run does next; the journal does. All implementations must pass the same
  * contract suite.
  */

@@ -50,7 +50,7 @@ export interface IncidentText {
   readonly what: string;
   readonly why: string;
   readonly costMicros?: number | null;
-  /** The attempt, if an attempt failed. A bill and a retry may follow. */
+  /** Number of the failed attempt, if an attempt failed. Its bill and a retry may follow. */
   readonly attempt?: number;
 }
 

@@ -242,7 +242,7 @@ function journalFailure(error: unknown, place: string): unknown {
     case "42703":
       return new JournalNotDatabaseError(
         place,
-        `The tables or functions of the journal ${place} are not the expected ones (${message}): a newer Showrunner migrated them while the journal was open, or somebody changed them. Open it with the newest Showrunner, or restore it from a copy.`,
+        `The tables or functions of the journal ${place} are not the expected ones (${message}): a newer Showrunner migrated them while the journal was open, or somebody changed them. Open the journal with the newest Showrunner, or restore it from a copy.`,
         cause,
       );
     case "SR001":
