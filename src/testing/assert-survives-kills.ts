@@ -29,7 +29,7 @@ export interface KillOptions extends Pick<RunOptions, "budget" | "concurrency" |
   readonly at?: number | undefined;
 }
 
-/** The result of the kills: what was killed, and what the runs cost. */
+/** The result of the kills: how many there were, and how every run ended. */
 export interface KillReport {
   /** Number of journal commits and requests at which an engine was killed, each in a run of its own. */
   readonly boundaries: number;

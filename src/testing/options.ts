@@ -3,8 +3,8 @@ import type { ChatRequest } from "../core/api/index.ts";
 import type { OpenOptions } from "../internal.ts";
 
 /**
- * - `short`: waits take a hundredth of their time, and everything else takes none; for most tests.
- * - `manual`: time stands still until {@link Studio.advance}.
+ * How time passes in a studio. `short`: waits take a hundredth of their time, and everything else takes no time; for
+ * most tests. `manual`: time does not advance until {@link Studio.advance}.
  */
 export type StudioTime = "short" | "manual";
 

@@ -70,8 +70,8 @@ export interface Studio extends AsyncDisposable {
    */
   assertWithinBudget(run: string | { readonly id: string }, budget?: string): Promise<void>;
   /**
-   * Quotes the pipeline and compares every step's price with the file. A missing file is written (in CI, that fails);
-   * SHOWRUNNER_UPDATE_QUOTES=1 rewrites it. Throws AssertionError with the differences.
+   * Quotes the pipeline and compares every step's price with the file. A missing file is written (in CI, the assertion
+   * fails instead); SHOWRUNNER_UPDATE_QUOTES=1 rewrites it. Throws AssertionError with the differences.
    */
   assertSameQuote<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,

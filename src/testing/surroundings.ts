@@ -62,7 +62,7 @@ export async function fastFolder(prefix: string): Promise<string> {
   return mkdtemp(join(free >= ENOUGH_BYTES ? MEMORY : tmpdir(), prefix));
 }
 
-/** A client's clock that follows the local service's clock: running, scaled or manual. */
+/** A client's clock that follows the local service's clock, whether it is running, scaled or manual. */
 export function clockOf(service: Pick<ClockControl, "now" | "at">): Clock {
   return {
     now: () => service.now(),

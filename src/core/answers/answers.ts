@@ -191,7 +191,7 @@ export const verdicts = {
   "no copy": {
     ...unchanged,
     meaning: "definite",
-    job: "the job has ended; the download is retried for two minutes, then the run pauses until a resume",
+    job: "the job has ended; the download is retried for two minutes, then the run pauses until it is resumed",
   },
   "not reused": {
     ...unchanged,

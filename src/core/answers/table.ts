@@ -53,7 +53,7 @@ const firstSubmit = column({
   "not sent": neverLeft,
 });
 
-/** For a submit that is sent again. The job may already exist; a refusal does not prove otherwise. */
+/** The column for a submit that is sent again. The job may already exist; a refusal does not prove otherwise. */
 const resubmit = column({
   unresolved: ["400", "404", "410", "422", "409", "4xx"],
   "media renewed": ["400 media"],
@@ -73,7 +73,7 @@ const resubmit = column({
   "open, misdirected": notTheService,
 });
 
-/** For an upload before the first submit: the submit that needs the upload has not been sent yet. */
+/** The column for an upload before the first submit. The submit that needs the upload has not been sent yet. */
 const firstUpload = column({
   refused: ["400", "400 media", "404", "410", "422", "4xx"],
   "out of scope": ["401", "403"],
@@ -101,8 +101,8 @@ const chat = column({
 });
 
 /**
- * For a download. Only a refusal by the media server, which sends no envelope, ends it, until the next resume. The
- * client follows redirects, so a redirect in the end is a failure too.
+ * The column for a download. Only refusals by the media server, which have no envelope, end the download; a resume
+ * tries again. The client follows redirects, so a response that is still a redirect is a refusal too.
  */
 const download: Column = {
   ...neverFailsStep("no copy"),

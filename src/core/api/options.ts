@@ -162,12 +162,12 @@ export function parseBaseUrl(input: string): BaseUrl {
     throw new OptionError(`baseUrl must start with http:// or https://, not ${url.protocol}//.`);
   }
   if (url.username || url.password || url.search || url.hash) {
-    throw new OptionError("baseUrl must not contain a user, a query or a fragment; the key belongs in apiKey.");
+    throw new OptionError("baseUrl must not contain a user name, a query or a fragment; pass the key as apiKey.");
   }
   const path = url.pathname.replace(/\/+$/, "");
   if (/(^|\/)v2(\/|$)/i.test(path)) {
     throw new OptionError(
-      `baseUrl ${url.origin}${path} is the previous API (v2). Use the v3 address; see docs/client.md.`,
+      `baseUrl ${url.origin}${path} belongs to the previous API (v2). Use the v3 address; see docs/client.md.`,
     );
   }
   return { href: `${url.origin}${path}`, origin: url.origin };

@@ -29,12 +29,12 @@ export function catalogOf(
   };
 }
 
-/** Returns the same models with other family knowledge, which `readFamilies(file)` reads. */
+/** Returns the same models with other knowledge about model families, as `readFamilies(file)` returns it. */
 export function withFamilies(catalog: Catalog, families: Families): Catalog {
   return catalogOf(catalog.models(), catalog.ids(), families, catalog);
 }
 
-/** Returns the schema's problems, then the family rules' problems with fields that the schema does not report. */
+/** Returns the problems that the schema finds, then problems that only the model's family rules find. */
 function checkAll(
   model: CatalogModel,
   input: Json,

@@ -10,7 +10,7 @@ import { includes, presetOf, ruleFieldsOf } from "./validate/family-rules.ts";
 export interface Combination {
   readonly requires: readonly string[];
   readonly omits: readonly string[];
-  /** The values that the row accepts, by field, as the table writes them. The field may also be absent. */
+  /** The values that the row accepts, by field, as written in the table. The field may also be absent. */
   readonly accepts: ReadonlyMap<string, readonly string[]>;
   /** The row as published, including its number. */
   readonly text: string;
@@ -99,9 +99,9 @@ function split(text: string, by: string): readonly string[] | null {
 
 /** Fields whose value is not final. */
 interface Uncertain {
-  /** Fields that are given, but whose value is not known yet. */
+  /** Fields that are given, but whose values are not known yet. */
   readonly pending: readonly string[];
-  /** Fields that are invalid for another reason, so that their value may still change. */
+  /** Fields that are invalid for another reason, so that their values may still change. */
   readonly free: ReadonlySet<string>;
 }
 

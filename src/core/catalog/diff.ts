@@ -31,12 +31,12 @@ function compareModels(before: CatalogModel | null, after: CatalogModel | null, 
   if (after === null) return say(null, before.state === "live", "is no longer listed");
   if (before.state !== after.state) {
     const successor = after.replacedBy === undefined ? "" : `; use ${after.replacedBy}`;
-    say(null, after.state !== "live", `was ${before.state}, is ${after.state}${successor}`);
+    say(null, after.state !== "live", `was ${before.state}, is now ${after.state}${successor}`);
   }
   if (after.state !== "live") return;
   const [created, makes] = [yieldsOf(before), yieldsOf(after)];
   if (created !== makes)
-    say(null, true, `made ${created ?? "something unknown"}, makes ${makes ?? "something unknown"}`);
+    say(null, true, `made ${created ?? "something unknown"}, now makes ${makes ?? "something unknown"}`);
   const [had, has] = [maxOutputsOf(before) ?? Infinity, maxOutputsOf(after) ?? Infinity];
   if (had !== has) say("num_outputs", has < had, `the maximum number of outputs was ${had}, is now ${has}`);
   if (before.priceDescription !== after.priceDescription) {
@@ -110,7 +110,7 @@ function takesText(takes: AcceptedMedia | undefined): string {
   return takes.what === "voice" ? "a voice" : takes.types.join(" or ") || "anything";
 }
 
-/** The keywords for bounds, each with true if a larger bound accepts more values. */
+/** The keywords for bounds. `largerIsWider`: true if a larger bound accepts more values. */
 const BOUNDS: readonly (readonly [keyword: string, largerIsWider: boolean])[] = [
   ["minimum", false],
   ["maximum", true],

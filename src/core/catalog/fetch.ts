@@ -4,7 +4,7 @@ import type { Catalog, CatalogModel, JsonSchema } from "../plan/index.ts";
 import { isSchema, localRef } from "../plan/schema/schema.ts";
 import { catalogOf, described, type ModelAnswer } from "./catalog.ts";
 
-/** The client methods that the catalog needs, as in the v3 client. Errors have `status`, `code` and `replacedBy`. */
+/** The client methods that the catalog needs. Their errors have `status`, `code` and `replacedBy`. */
 export interface CatalogClient {
   models(): AsyncIterable<{ readonly id: string; readonly modality?: string | null }>;
   model(id: string): Promise<ModelAnswer>;
@@ -35,7 +35,7 @@ export async function fetchCatalog(
   return readCatalog(client, ids, looks);
 }
 
-/** {@link fetchCatalog} with chat lookups that the caller caches. */
+/** Like {@link fetchCatalog}, but with chat lookups that the caller caches. */
 export async function readCatalog(
   client: CatalogClient,
   ids: readonly string[] | undefined,
@@ -130,9 +130,7 @@ async function listOf<T extends { readonly modality?: string | null }>(client: {
   return listed;
 }
 
-/**
- * Reads the input schemas from the OpenAPI document; empty if that fails. The next read then reports a lasting failure.
- */
+/** Reads the input schemas from the OpenAPI document; empty if the document cannot be read. */
 async function inputsOf(client: PullClient): Promise<ReadonlyMap<string, JsonSchema>> {
   return typedInputs(await client.openapi().catch(() => ({})));
 }
@@ -253,7 +251,7 @@ function walk(document: JsonSchema, from: Place | null, keys: readonly string[])
   return at;
 }
 
-/** Follows references; null if they dangle or form a circle. */
+/** Follows references; null if they dangle or are circular. */
 function followed(document: JsonSchema, from: Place): Place | null {
   const seen = new Set<string>();
   let at: Place | null = from;
@@ -287,7 +285,7 @@ function selfContained(document: JsonSchema, place: Place): JsonSchema | null {
   return { ...schema, $defs: { ...(isSchema(schema.$defs) && schema.$defs), ...Object.fromEntries(bundle.brought) } };
 }
 
-/** Removes the `x-` prefix that keywords unknown to OpenAPI have in documents. */
+/** Removes the `x-` prefix that documents put before keywords that OpenAPI does not define. */
 function plainName(key: string): string {
   return /^x-(?:media_type|role|default|(?:min|max)_\w+)$/.test(key) ? key.slice(2) : key;
 }
@@ -337,7 +335,7 @@ class Bundle {
     return name;
   }
 
-  /** An unused name that needs no escaping in a pointer. */
+  /** Returns an unused name that needs no escaping in a JSON pointer. */
   #unused(wanted: string): string {
     const definitions = this.#root.schema.$defs;
     const base = wanted.replaceAll(/[^\w.-]+/g, "_") || "part";

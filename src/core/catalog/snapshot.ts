@@ -14,7 +14,7 @@ const text = z.string().nullable().default(null);
 const record = z.record(z.string(), z.unknown()).nullable().default(null);
 
 /**
- * A model as `GET /models/{model}` returns it, plus a state if it is unusable. The local service can serve such a file.
+ * A model as `GET /models/{model}` returns it, plus a state if it is unusable. The local service can serve a snapshot.
  */
 const entry = z.object({
   id: z.string().min(1),

@@ -50,8 +50,8 @@ function decoded(path: string): string {
 }
 
 /**
- * Finds the place in the user's code that an error came from, as `file:line:column`: the first stack frame that belongs
- * neither to this library, nor to Node, nor to a package. Null when there is none.
+ * Finds the place in the user's code that an error came from, as `file:line:column`: the first stack frame outside this
+ * library, Node and packages. Null if there is no such frame.
  */
 export function callSite(stack: string | undefined): string | null {
   for (const line of (stack ?? "").split("\n")) {

@@ -212,7 +212,7 @@ export type Pointer =
   | StepPointer
   | { readonly to: "several"; readonly pointers: readonly StepPointer[]; readonly step: string }
   | { readonly to: "text"; readonly pieces: readonly unknown[] }
-  /** A field of a step's input. `value` is what the build wrote; undefined if there is no such field. */
+  /** A field of a step's input. `value` is the value that the build set; undefined if there is no such field. */
   | {
       readonly to: "input";
       readonly step: string;
@@ -237,7 +237,7 @@ export function isListPointer(pointer: Pointer | null): boolean {
   return pointer?.to === "several" || (pointer?.to === "step" && pointer.output === "all");
 }
 
-/** The base of all handles: converting one to text throws. */
+/** The base class of all handles: converting a handle to text throws. */
 class Unresolved {
   declare readonly step: string;
 

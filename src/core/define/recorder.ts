@@ -5,7 +5,7 @@ import { type Build, isListPointer, type Pointer, pointerOf, type StepPointer } 
 
 /** Collects the steps of a build. Mistakes are collected too, so that all of them are reported at once. */
 export interface Recorder {
-  /** The identity of this build; its handles carry it. */
+  /** The identity of this build, which its handles contain. */
   readonly build: Build;
   /** The failure policy for steps of this part that do not set their own. */
   readonly onFailure: FailurePolicy | null;

@@ -3,7 +3,7 @@ import { parseModelName } from "./model-name.ts";
 
 /**
  * Knowledge about model families beyond their schemas. The rules are those that the API's description states in prose
- * for its example model, a kling 3; rules about tiers are limited to the version shown there.
+ * for its example model, a Kling 3 model; rules about tiers are limited to that version.
  */
 const ONE_PROMPT: FamilyRule = {
   kind: "one_of",
@@ -38,14 +38,14 @@ const TIERS: readonly FamilyRule[] = [
     when: { field: "quality", is: ["pro"] },
     field: "resolution",
     values: ["1080p", "4K"],
-    message: "quality pro is the 1080p and 4K tier; use one of them, or quality standard",
+    message: "quality pro is for 1080p and 4K; use one of these resolutions, or quality standard",
   },
   {
     kind: "values",
     when: { field: "quality", is: ["standard"] },
     field: "resolution",
     values: ["720p"],
-    message: "quality standard is the 720p tier; use 720p, or quality pro",
+    message: "quality standard is for 720p; use 720p, or quality pro",
   },
 ];
 
@@ -114,7 +114,7 @@ const rule = z.discriminatedUnion("kind", [
 
 const price = z.strictObject({
   when: condition.optional(),
-  /** US dollars. */
+  /** Price in US dollars. */
   usd: z.number().min(0),
   per: z.enum(["job", "second", "image", "1000_characters"]),
 });

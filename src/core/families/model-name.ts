@@ -8,7 +8,7 @@ export interface ModelName {
   readonly tiers: readonly string[];
   /** How the model is used, such as `i2v`. In v3, the input decides this. */
   readonly mode: string | null;
-  /** Settings such as `high` or `1080p`, which v3 takes as input. */
+  /** Settings such as `high` or `1080p`, which are part of the input in v3. */
   readonly settings: readonly string[];
 }
 

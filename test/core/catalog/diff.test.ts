@@ -77,7 +77,7 @@ describe("what a new catalog changes", () => {
       expect.stringMatching(/^keeps null: its price was ".*", is now "more"$/),
     ]);
     expect(changed(() => ({}), { state: "retired", replacedBy: "image-2" })).toEqual([
-      "breaks null: was live, is retired; use image-2",
+      "breaks null: was live, is now retired; use image-2",
     ]);
     expect(diffCatalogs(catalogOf([]), catalogOf([live]))).toMatchObject([{ isBreaking: false, message: "is new" }]);
     expect(diffCatalogs(catalogOf([live]), catalogOf([]))).toMatchObject([{ isBreaking: true }]);

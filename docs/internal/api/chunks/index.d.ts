@@ -277,7 +277,7 @@ declare const verdicts: {
     readonly pause: null;
     readonly retried: false;
     readonly meaning: "definite";
-    readonly job: "the job has ended; the download is retried for two minutes, then the run pauses until a resume";
+    readonly job: "the job has ended; the download is retried for two minutes, then the run pauses until it is resumed";
   };
   readonly "not reused": {
     readonly hold: "unchanged";

@@ -148,11 +148,11 @@ export type CreatedKey = z.output<typeof createdKey>;
 /** Settings of a new key. */
 export interface NewKey {
   readonly name?: string | undefined;
-  /** Omit for full access. An empty list creates a key that may do nothing. */
+  /** The key's permissions; omit for full access. An empty list creates a key that may do nothing. */
   readonly scopes?: readonly Scope[] | undefined;
   readonly kind?: "personal" | "service" | undefined;
   readonly workspaceId?: string | undefined;
-  /** ISO-8601. */
+  /** When the key expires, as ISO-8601. */
   readonly expiresAt?: string | undefined;
 }
 

@@ -8,7 +8,7 @@ import { type JobSummary, jobPage } from "./jobs.ts";
 
 const summaryFields = {
   id: z.string(),
-  /** `image`, `video`, `audio`, `text` or a kind that this version does not know; null if it is not listed. */
+  /** Kind: `image`, `video`, `audio`, `text`, or one that this version does not know; null if it is not listed. */
   modality: text,
   name: text,
   description: text,
@@ -114,7 +114,7 @@ export interface CatalogApi {
   models(query?: ModelQuery, options?: CallOptions): Listing<ModelSummary>;
   /** Reads a model with its input schema. */
   model(id: string, options?: CallOptions): Promise<Model>;
-  /** Reads the OpenAPI 3.1 document for one model, with its single operation. */
+  /** Reads the OpenAPI 3.1 document for one model, which has a single operation. */
   modelOpenapi(id: string, options?: CallOptions): Promise<Record<string, unknown>>;
   /** Lists the account's jobs of one model, newest first. */
   modelJobs(id: string, query?: PageQuery, options?: CallOptions): Listing<JobSummary>;

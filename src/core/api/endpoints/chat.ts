@@ -33,7 +33,7 @@ export interface ChatCompletion {
   readonly content: string | null;
   readonly finishReason: string | null;
   readonly usage: ChatUsage | null;
-  /** Cost in micro-dollars; null if the response does not report it: then read it from the job. */
+  /** Cost in micro-dollars; null if the response does not contain it. Then read it from the job. */
   readonly costMicros: number | null;
   /** The whole response, including fields not listed here. */
   readonly raw: Readonly<Record<string, unknown>>;

@@ -42,7 +42,7 @@ const output = wire({
   error: optional(serviceError),
 });
 
-/** One element of `outputs`. Sizes in pixels, times in milliseconds. */
+/** One output of a job. Sizes are in pixels, times in milliseconds. */
 export type Output = z.output<typeof output> & { readonly index: number };
 
 export const logEvent = wire({
@@ -99,7 +99,7 @@ export type JobResult = z.output<typeof jobResult>;
 export const jobStatusView = wire({
   jobId: z.string(),
   status: jobStatus,
-  /** 0 to 1; null if unknown. */
+  /** From 0 to 1; null if unknown. */
   progress: number,
   estimatedCompletionAt: text,
   /** Events after the requested cursor; empty if no cursor was requested. */

@@ -46,9 +46,9 @@ export interface SubmitAck {
   /** The resolved model id, which may differ from the requested one. */
   readonly model: string;
   readonly status: JobStatus;
-  /** Absolute URL. */
+  /** Absolute URL of the job's status. */
   readonly statusUrl: string;
-  /** Absolute URL. */
+  /** Absolute URL of the job. */
   readonly resultUrl: string;
   readonly estimatedCompletionAt: string | null;
   /** True if the service already knew the key and created no new job. */

@@ -131,7 +131,7 @@ const wireError = wire(
     code: text,
     /** The error's type. In the common chat format, errors have a type instead of a code, or both. */
     type: text,
-    /** For people only; match on `code`. */
+    /** For people only; programs should check `code`. */
     message: withDefault(z.string(), ""),
     retryable: optional(z.boolean()),
     /** Milliseconds to wait before repeating the request; null if the service does not state it. */

@@ -79,7 +79,7 @@ export class MalformedResponseError extends ShowrunnerError {
     options: { readonly isJson?: boolean; readonly cause?: unknown } = {},
   ) {
     super(
-      `${where} answered with a body that this client cannot read: ${issues.join("; ")}. Check that the base URL is a v3 address.`,
+      `${where} answered with a body that this client cannot read: ${issues.join("; ")}. Check that the base URL belongs to a v3 service.`,
       { cause: options.cause },
     );
     this.issues = issues;

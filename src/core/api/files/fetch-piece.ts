@@ -37,7 +37,7 @@ export interface DownloadOptions {
 
 export type Piece =
   | { readonly kind: "whole"; readonly contentType: string | null }
-  /** The URL no longer works. The server answered 401, 403, 404 or 410. */
+  /** The URL no longer works. The server responded with 401, 403, 404 or 410. */
   | { readonly kind: "lapsed"; readonly status: number }
   | { readonly kind: "refused"; readonly status: number }
   /** There were too many redirects. */

@@ -22,7 +22,7 @@ export function localInstant(context: FollowContext, instant: string | null | un
   return Number.isNaN(at) ? null : at - context.pacer.clockOffsetMs();
 }
 
-/** When the job should be done, from its acknowledgement or else from the durations of the model's past jobs. */
+/** Returns when the job should be done, from its acknowledgement or else from the durations of past jobs. */
 export function firstExpectation(context: FollowContext, jobId: string, options: FollowOptions): number | null {
   const estimate = localInstant(context, options.estimatedCompletionAt ?? context.estimates.get(jobId));
   if (estimate !== null) return estimate;

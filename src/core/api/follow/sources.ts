@@ -5,7 +5,7 @@ import { type NextPoll, nextPoll, type PollView, silenceMs } from "./schedule.ts
 
 /** The source of updates about a job between two polls, according to the strategy. */
 export interface Source {
-  /** Decides what to poll next, and when, if no update arrives before. */
+  /** Decides what to poll next, and when, if no update arrives before that. */
   schedule(view: PollView & { readonly hints: number }): NextPoll;
   /** Waits, at most for the delay, for a frame, a hint to read the job, or the end of the source. */
   wait(delayMs: number): Promise<StreamFrame | "hint" | "end" | "nothing">;

@@ -92,7 +92,7 @@ export type Attempt<T> =
   | { readonly value: T }
   | { readonly error: Error; readonly mayRepeat: boolean; readonly note?: Readonly<Record<string, unknown>> };
 
-/** Retries until an attempt returns a value; throws the last error at the client's limits or at `sendBefore`. */
+/** Retries until an attempt returns a value. At the client's limits or `sendBefore`, it throws the last error. */
 export async function withRetries<T>(
   { clock, retry, random, logger }: HttpContext,
   { waitSignal, signal = waitSignal, sendBefore = Number.POSITIVE_INFINITY }: SendOptions,

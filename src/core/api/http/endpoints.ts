@@ -37,7 +37,7 @@ export function endpointsOf(context: HttpContext) {
   };
 }
 
-/** A request with the defaults of its method. All requests except POST may be repeated. */
+/** Builds a request with the defaults of its method. All requests except POST may be repeated. */
 function apiRequest(
   method: ApiRequest["method"],
   path: string,

@@ -7,7 +7,7 @@ import type { Clock } from "../clock.ts";
 
 /** The network state of one request, set by the transport. */
 export interface SendMark {
-  /** True once a connection existed and the request began to leave this machine. */
+  /** True once the request has begun to leave this machine over an open connection. */
   sent: boolean;
 }
 

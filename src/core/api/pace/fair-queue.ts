@@ -100,7 +100,7 @@ interface Flow<T> {
 
 /**
  * Start-time fair queueing: while several flows wait, each gets turns in proportion to its weight. A flow that does not
- * wait saves up no turns.
+ * wait does not save up turns.
  */
 class Turns<T extends Waiting> implements Line<T> {
   readonly #keyOf: (entry: T) => { readonly key: string; readonly weight: number };

@@ -4,17 +4,17 @@ import { type JobResult, jobResult } from "../endpoints/jobs.ts";
 import { parseJson } from "../redactor.ts";
 import { currency, micros, text, wire, withDefault } from "../wire.ts";
 
-/** The parts of a delivery that its signature covers besides the body. */
+/** The signed parts of a delivery, besides its body. */
 export interface SignedParts {
   /** Unix seconds, as text. */
   readonly timestamp: string;
   readonly id: string;
   readonly event: string;
-  /** `true` or `false`. */
+  /** `true` or `false`, as text. */
   readonly redelivery: string;
 }
 
-/** The five signed lines: time, id, event, redelivery, and the body's hash. */
+/** Returns the five signed lines: time, id, event, redelivery, and the body's hash. */
 export function signedText({ timestamp, id, event, redelivery }: SignedParts, body: Uint8Array): Buffer {
   const bodyHash = createHash("sha256").update(body).digest("hex");
   return Buffer.from([timestamp, id, event, redelivery, bodyHash].join("\n"));
@@ -23,7 +23,7 @@ export function signedText({ timestamp, id, event, redelivery }: SignedParts, bo
 /** Headers in the forms in which servers provide them: Fetch `Headers`, or a record as in Node. */
 export type HeaderSource = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Headers with lower-case names and one value each. */
+/** Returns the headers with lower-case names and one value each. */
 export function readHeaders(source: HeaderSource): ReadonlyMap<string, string> {
   const entries = source instanceof Headers ? [...source.entries()] : Object.entries(source);
   const read = new Map<string, string>();

@@ -24,7 +24,7 @@ const BOUNDS: readonly (readonly [keyword: string, words: string, say: Say])[] =
   ["max_file_size_bytes", "At most", bytes],
   ["min_duration_ms", "At least", duration],
   ["max_duration_ms", "At most", duration],
-  ["max_total_duration_ms", "At most, in total:", duration],
+  ["max_total_duration_ms", "In total, at most", duration],
   ["min_dimension_px", "At least", pixels],
   ["max_dimension_px", "At most", pixels],
 ];

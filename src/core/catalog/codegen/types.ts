@@ -239,12 +239,12 @@ function short(id: string): string {
   return camel(/^[a-z]+(?:[-_.][a-z]+)*[-_.]1$/i.test(id) ? id.slice(0, -2) : id);
 }
 
-/** `wan-2-7` → `wan_2_7`. */
+/** Replaces separators with underscores: `wan-2-7` → `wan_2_7`. */
 function underscored(id: string): string {
   return identifier(id.replace(/[^A-Za-z0-9]+/g, "_"));
 }
 
-/** Replaces every character but lower-case letters and digits by its code, so that no two ids collide. */
+/** Replaces every character except lower-case letters and digits with its code, so that no two ids collide. */
 function spelled(id: string): string {
   return identifier(id.replace(/[^a-z0-9]/gu, (character) => `$${character.codePointAt(0)!.toString(16)}$`));
 }
@@ -263,7 +263,7 @@ export function pascal(id: string): string {
   return upperFirst(camel(id).replace(/^_/, "Model"));
 }
 
-/** A name that is unused in any case, so that types and values never differ only in case. */
+/** Returns a name that is unused even if case is ignored, so that names never differ only in case. */
 export function unique(name: string, taken: ReadonlySet<string>): string {
   const isTaken = (wanted: string) => [...taken].some((other) => other.toLowerCase() === wanted.toLowerCase());
   let candidate = name;

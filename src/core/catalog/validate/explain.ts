@@ -98,7 +98,7 @@ function distance(errors: readonly ErrorObject[], { instancePath }: ErrorObject)
   return weights.reduce((sum, weight) => sum + weight, 0);
 }
 
-/** `[{required: ["a"]}, {required: ["b"]}]` → `["a", "b"]`; null if the forms contain anything else. */
+/** Extracts names: `[{required: ["a"]}, {required: ["b"]}]` → `["a", "b"]`; null if the forms have anything else. */
 function requiredOnly(forms: readonly unknown[]): readonly string[] | null {
   const names = forms.map((form) => {
     if (!isSchema(form) || !Array.isArray(form.required)) return null;
@@ -148,7 +148,7 @@ export function explainAll(errors: readonly ErrorObject[], root: JsonSchema): re
   });
 }
 
-/** Inserts the condition before the suggestion, which is a sentence of its own. */
+/** Inserts the condition before the suggestion (`; did you mean …`), or at the end. */
 function under(condition: string, problem: FieldProblem): FieldProblem {
   const message = problem.message.replace(/(?=; did you mean |$)/, ` ${condition}`);
   return { ...problem, message };
@@ -160,7 +160,7 @@ function isWithin(error: ErrorObject, choice: ErrorObject): boolean {
   return error.instancePath === choice.instancePath || error.instancePath.startsWith(`${choice.instancePath}/`);
 }
 
-/** Keeps one problem per field and code. Of several that list accepted values, keeps the one with the shortest list. */
+/** Keeps one problem per field and code. If several list accepted values, keeps the shortest list. */
 function withoutRepeats(problems: readonly FieldProblem[]): readonly FieldProblem[] {
   const found = new Map<string, FieldProblem>();
   for (const problem of problems) {

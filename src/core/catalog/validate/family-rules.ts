@@ -131,7 +131,7 @@ class Judge {
   }
 }
 
-/** True if the values contain this one. Text is compared case-insensitively: `4K` equals `4k`. */
+/** True if the values contain this value. Text is compared case-insensitively: `4K` equals `4k`. */
 export function includes(values: readonly unknown[], value: unknown): boolean {
   const plain = (item: unknown) => (typeof item === "string" ? item.toLowerCase() : item);
   return values.some((item) => plain(item) === plain(value));

@@ -99,8 +99,8 @@ const MAX_NODES = 5_000;
 
 /**
  * Prepares a schema for compiling and explaining. References within the document are unfolded, so that an error's path
- * shows where in the schema the error arose; recursive references stay. Removes OpenAPI's `discriminator.mapping`.
- * Throws if the schema is too large.
+ * shows where in the schema the error arose; recursive references stay references. Removes OpenAPI's
+ * `discriminator.mapping`. Throws if the schema is too large.
  */
 export function prepareSchema(root: JsonSchema): JsonSchema {
   if (countParts(root, MAX_NODES) > MAX_NODES) throw new Error(`it has more than ${MAX_NODES} nodes`);

@@ -30,7 +30,7 @@ export interface Inspector<K extends MediaKind = MediaKind> {
   readonly version?: string | undefined;
   /** Checks, before anything is paid, whether this machine has what the inspector needs. */
   readonly requires?: Requirement | undefined;
-  /** Adds inspecting steps instead of calling the function: for inspections that cost money. */
+  /** Adds steps that inspect the output, instead of calling the function; for inspections that cost money. */
   readonly addSteps?: ((steps: InspectingSteps, name: string, made: Handle) => InspectionSteps) | undefined;
 }
 
@@ -88,8 +88,8 @@ export function scorerOf(inspect: Inspector): (candidate: Candidate) => Promise<
 }
 
 /**
- * Adds the steps of an inspected job: the job `<name>/1` and its check `<name>/1-ok`, such a pair for each further
- * attempt (which begins once the previous check has failed), and `<name>/pick`, which stands for the accepted output.
+ * Adds the steps of an inspected job: for each attempt N, the job `<name>/N` and its check `<name>/N-ok`; then
+ * `<name>/pick`, which stands for the accepted output. An attempt begins once the previous check has failed.
  */
 export function addAccepted<M extends ModelOrId>(
   recorder: Recorder,

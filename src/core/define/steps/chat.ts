@@ -59,7 +59,7 @@ export type AnswerOf<S> = S extends z.ZodType ? z.output<S> : string;
 export interface ChatMethod {
   /**
    * Adds a request to a chat model. It runs at least once: chats have no idempotency key, so after a crash at the wrong
-   * moment you may pay for a second answer. Needs a `maxCost`, here or for the run.
+   * moment you may pay for a second answer. Requires a `maxCost`, here or for the run.
    */
   <S extends z.ZodType | undefined = undefined>(
     name: string,
@@ -89,7 +89,8 @@ export function chatMethod(recorder: Recorder): ChatMethod {
     read.only("a chat", [...PAID_OPTIONS, "schema", "repairs", "revise"]);
     const report = (code: string, field: string, message: string) =>
       recorder.report({ code, step: path, field, message });
-    if (typeof model !== "string" || model === "") report("unknown-model", "model", "use the id of a chat model");
+    if (typeof model !== "string" || model === "")
+      report("unknown-model", "model", "model must be the id of a chat model");
     recorder.add({
       kind: "chat",
       path,
@@ -116,7 +117,7 @@ function bodyOf(input: ChatInput, report: Report, hasSchema: boolean): object {
   }
   const { prompt, system, messages, ...settings } = input;
   for (const field of ["model", "stream", ...(hasSchema ? ["response_format"] : [])]) {
-    if (field in settings) report("unknown-field", `input.${field}`, `the run sets ${field}; leave it out`);
+    if (field in settings) report("unknown-field", `input.${field}`, `the run sets ${field} itself; leave it out`);
   }
   if (prompt === undefined && messages === undefined) {
     report("required", "input.prompt", "a chat needs a prompt, or messages");

@@ -103,7 +103,7 @@ export type One = Handle<Yields, "single">;
 export type PartOf<M, H extends One = One> = (methods: M) => H;
 
 interface AddedPart {
-  /** The prefix of the paths of the part's steps. */
+  /** The path prefix of the part's steps. */
   readonly path: string;
   readonly reference: DraftReference;
   readonly yields: Yields;
@@ -111,7 +111,7 @@ interface AddedPart {
 
 interface Within<M> {
   readonly name: string | number;
-  /** The word for a part in messages (`part` or `option`), and the field that contains it. */
+  /** The word for a part in messages (`part` or `option`), and the field that contains the part. */
   readonly word: string;
   readonly field: string;
   /** `part` contains all alternatives; `recorder` belongs to the enclosing build. */
@@ -238,7 +238,7 @@ interface FirstOfOptions extends Pick<StepOptions, "after"> {
   readonly maxCost?: string | undefined;
 }
 
-/** A result of the same kind as the first option's. A model given as a plain id fits any kind. */
+/** A result of the same kind as the first option's result. A model given as a plain id fits any kind. */
 type Agreeing<H extends One> =
   H extends Value<infer T> ? Value<T> : "unknown" extends H["yields"] ? One : Handle<H["yields"] | "unknown", "single">;
 
@@ -257,7 +257,7 @@ export interface FirstOfMethod<M> {
   <H extends One>(name: string, options: readonly PartOf<M, H>[], settings?: FirstOfOptions): Chosen<H>;
 }
 
-/** Maximum number of options; each option waits for all those before it. */
+/** Maximum number of options; each option waits for all options before it. */
 const MOST_OPTIONS = 20;
 
 export function firstOfMethod<M>(recorder: Recorder, stepMethods: (recorder: Recorder) => M): FirstOfMethod<M> {

@@ -23,7 +23,7 @@ export interface ExpandOptions<Y extends Yields = Yields> extends StepOptions {
   readonly yields?: Sayable<Y> | undefined;
 }
 
-/** For steps with untyped models, any kind can be declared. */
+/** The kinds that `yields` may declare: any kind for steps with untyped models. */
 type Sayable<Y extends Yields> = "unknown" extends Y ? Yield : Y & Yield;
 
 type One<R> = R extends readonly (infer E)[] ? E : R;
@@ -37,8 +37,8 @@ export type Expanded<R> = [One<R>] extends [never]
     : ExpandHandle<YieldsIn<R>>;
 
 /**
- * The options; `yields` is required for values, because nothing else distinguishes values from media before the
- * function has run.
+ * The options of an expansion; `yields` is required for values, because nothing else distinguishes values from media
+ * before the function has run.
  */
 export type ExpandOptionsFor<R> = [YieldsIn<R>] extends ["value"]
   ? ExpandOptions<"value"> & { readonly yields: "value" }
@@ -128,11 +128,11 @@ function draftOf<T, M>(
     const returned: unknown = steps(value, outer.stepMethods(recording));
     if (returned instanceof Promise) {
       returned.catch(() => undefined);
-      throw new TypeError("it is async; add all steps synchronously, and do slow work in a task");
+      throw new TypeError("the function is async; add all steps synchronously, and do slow work in a task");
     }
     returns = readAmong(returned, { step: path, field: "returns" }, recording);
   } catch (error) {
-    const problem = `its function threw for the value that it received: ${errorText(error)}`;
+    const problem = `the function threw an error for this value: ${errorText(error)}`;
     recording.report(thrownProblem(error, { code: "build", step: path, field: null, message: problem }));
   } finally {
     recording.close();

@@ -18,7 +18,7 @@ export interface Rewriting {
 
 export interface ModeratedOptions<R extends "fail" | "rewrite" | undefined> {
   /**
-   * `"rewrite"`: if moderation refuses the prompt, a chat model is asked once for a milder one. The steps are
+   * `"rewrite"`: if moderation refuses the prompt, a chat model is asked once for a milder prompt. The steps are
    * `<name>/1/first`, `<name>/2/prompt`, `<name>/2/again` and `<name>/pick`, which the handle stands for. Default
    * `"fail"`.
    */
@@ -32,7 +32,7 @@ export const MODERATED_OPTIONS: readonly string[] = ["onModerated", "rewrite"];
 const INSTRUCTION =
   "The prompt below was refused by the moderation of a media model. Write it again so that it keeps its subject, style and language, and has nothing that moderation may object to. Answer with the prompt alone.";
 const MAX_COST = "0.01";
-/** The fields that can be rewritten; the first that the input has is used. */
+/** The fields that can be rewritten; the first one in the input is used. */
 const WORDS = ["prompt", "text"];
 
 /** Returns whether the options request a rewritten prompt, and reports what is wrong with them. */

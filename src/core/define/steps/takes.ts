@@ -31,7 +31,7 @@ export interface TakesMethod {
   ): TakesHandle<YieldOf<M>, SettledInput<M>>;
 }
 
-/** The range of seeds, which fits every model that accepts a seed. */
+/** Number of possible seeds, from 0. Every model that accepts a seed accepts all of them. */
 const SEEDS = 2 ** 31;
 
 export function takesMethod(recorder: Recorder): TakesMethod {

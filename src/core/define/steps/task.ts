@@ -97,7 +97,7 @@ export function taskMethod(recorder: Recorder): TaskMethod {
   };
 }
 
-/** Reports a value that should be a function and is not. */
+/** Reports a value that should be a function but is not. */
 export function checkFunction(given: unknown, field: string, step: string, recorder: Recorder): void {
   if (typeof given === "function") return;
   recorder.report({ code: "bad-option", step, field, message: `${field} must be a function` });
