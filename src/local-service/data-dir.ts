@@ -31,7 +31,7 @@ export function openDataDir(root: string) {
     /** Path of an asset's bytes, relative to the data folder. */
     assetPath: (assetId: string) => join("assets", shard(assetId), assetId),
     uploadPath: (fileId: string) => join("uploads", shard(fileId), fileId),
-    /** Temporary path of a new file until it is moved to its path. Files left there are removed at the next start. */
+    /** Temporary path of a new file, until the file is moved. Files left there are removed at the next start. */
     incoming: (id: string) => join(incoming, id),
     absolute: (relative: string) => join(root, relative),
     /** Moves a file to a path in the data folder, and creates its folder if needed. */

@@ -38,7 +38,7 @@ export function createRefusalCount() {
   };
 }
 
-/** The 402 for insufficient funds; null if the wallet can pay. `requiredMicros` is null if no price was quoted. */
+/** The 402 error for insufficient funds; null if the wallet can pay. `requiredMicros` is null if no price was quoted. */
 export function shortfall(
   workspace: WorkspaceRow | undefined,
   priceMicros: number,

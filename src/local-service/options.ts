@@ -26,7 +26,7 @@ export interface KeyOption {
 }
 
 /**
- * What an estimate returns as an unknown cost: null, zero, or nothing. With `refuse`, it gets 400 FAILED_PRECONDITION.
+ * What an estimate returns for an unknown cost: null, zero, no cost, or the error 400 FAILED_PRECONDITION.
  */
 export type UnquotableCost = "null" | "zero" | "omit" | "refuse";
 

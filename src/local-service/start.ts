@@ -97,7 +97,7 @@ export interface LocalService {
   /** Adds dollars to a workspace; by default the first one. */
   fund(dollars: number, workspaceId?: string): Promise<void>;
   /**
-   * Replaces all faults; an empty list removes them. The same seed selects the same matches. @throws LocalServiceError
+   * Replaces all faults; an empty list removes them. Random draws depend on `seed`. @throws LocalServiceError
    */
   faults(rules: readonly FaultRule[], seed?: number): void;
   /** The service's clock: real, scaled, or manual. */

@@ -13,7 +13,7 @@ export const SCOPES = [
 /** A permission of a key or token. */
 export type Scope = (typeof SCOPES)[number];
 
-/** Scopes of tokens: all except key management, because nothing that a token creates may outlive it. */
+/** Scopes of tokens: all except key management, because a key that a token creates could outlive the token. */
 export const TOKEN_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== "keys:manage");
 
 export function isScope(value: unknown): value is Scope {

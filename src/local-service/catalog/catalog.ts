@@ -53,7 +53,7 @@ function prepareCheck({ entry }: ModelDefinition, family: Family | null): Checks
   }
 }
 
-/** Lists what an input lacks to match the nearest row of its model's table; empty if a row matches. */
+/** Lists how an input differs from the nearest row of its model's table; empty if a row matches. */
 function combinationProblems(schema: JsonSchema, input: Readonly<Record<string, unknown>>): readonly FieldProblem[] {
   const [nearest] = missedRows(schema, input);
   const found = (nearest?.misses ?? []).map(({ name, allowed, isGiven }) => {
@@ -125,7 +125,7 @@ function ownModel(model: ModelDefinition, family: Family | null): CompiledModel 
 export interface Catalog {
   /** Usable models, in catalog order. */
   list(modality: Modality | null): readonly CompiledModel[];
-  /** The models that `GET /models` lists: usable ones, and unsupported ones whose entry asks to be listed. */
+  /** The models that `GET /models` lists: usable models, and unsupported models that the catalog marks as listed. */
   listed(modality: Modality | null): readonly CompiledModel[];
   /** Finds a usable model. @throws Refusal 404, 410, 400 */
   use(modelId: string): CompiledModel;

@@ -16,9 +16,9 @@ const localPart = z.strictObject({
   price_usd: z.number().min(0).optional(),
   /** Why the model's jobs cannot be quoted in advance. */
   unquotable: z.string().optional(),
-  /** Makes the model answer 410 GONE. The value is the id of its successor, or null. */
+  /** Retires the model: requests for it get 410 GONE. The value is the id of its successor, or null. */
   replaced_by: z.string().nullable().optional(),
-  /** Makes the model answer 400 FAILED_PRECONDITION with this message. */
+  /** Makes the model unavailable: requests for it get 400 FAILED_PRECONDITION with this message. */
   unsupported: z.string().optional(),
   /** Whether `GET /models` lists the model although it is unsupported. Default: false. */
   listed: z.boolean().optional(),
@@ -102,8 +102,8 @@ export interface Offered {
 }
 
 /**
- * Loads the models to offer, from a file, an array, or by default the built-in ones. Adds the built-in language model if
- * the file has none.
+ * Loads models from a file or an array; null loads the built-in models. Adds the built-in language model if the catalog
+ * contains no language model.
  * @throws LocalServiceError `CATALOG_INVALID` if they are not a list of models; an invalid schema only disables a model
  */
 export function loadCatalog(

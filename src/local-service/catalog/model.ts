@@ -21,9 +21,9 @@ export interface Work {
 
 export type ModelState =
   | { readonly is: "live" }
-  /** The model answers 410 GONE. */
+  /** Requests for the model get 410 GONE. */
   | { readonly is: "retired"; readonly replacedBy: string | null }
-  /** The model answers 400 FAILED_PRECONDITION with this message. Hosted services list some unsupported models. */
+  /** Requests for the model get 400 FAILED_PRECONDITION with this message. Some unsupported models are listed. */
   | { readonly is: "unsupported"; readonly message: string; readonly isListed?: boolean };
 
 /** A catalog entry as the API shows it. */

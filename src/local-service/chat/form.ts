@@ -36,7 +36,7 @@ function usageOf({ promptTokens, tokens, reasoningTokens }: Composed) {
 /** The id of an answer's tool call; an answer contains at most one. */
 export const callId = ({ id }: AnswerHead) => id.replace("job_", "call_");
 
-/** `POST /chat/completions`; `includeUsage` adds a null usage to each chunk, and a last chunk with the actual usage. */
+/** Formats an answer as a chat completion. `includeUsage` adds null usage to each chunk, and a last chunk with usage. */
 export function completionForm(head: AnswerHead, composed: Composed, includeUsage: boolean): AnswerForm {
   const { tool, finishReason, reasoningTokens } = composed;
   const call = (text: string) => ({

@@ -17,7 +17,7 @@ export const chatEntry = z.looseObject({
     .looseObject({ usd_per_1m_input_tokens: z.number().min(0), usd_per_1m_output_tokens: z.number().min(0) })
     .default({ usd_per_1m_input_tokens: 1, usd_per_1m_output_tokens: 4 }),
   input_modalities: z.array(z.string()).default(["text"]),
-  /** If null, the limit for all models applies, provided that `input_modalities` includes images. */
+  /** Null means the limit for all models. Ignored unless `input_modalities` includes images. */
   max_images_per_request: z.int().min(0).max(96).nullable().default(null),
 });
 

@@ -50,7 +50,7 @@ const MAX_DELAY_MS = 2_147_483_647;
 export interface ClockOptions {
   /** Added to the machine's time at the start, in milliseconds. Default: 0. */
   readonly offsetMs?: number;
-  /** Awaited after every timer that runs during an advance, so that the work it starts can set timers too. */
+  /** Awaited after every timer that runs during an advance, so that work started by the timer can also set timers. */
   readonly afterTimer?: () => Promise<void>;
 }
 

@@ -2,7 +2,7 @@ import type { FailureCode } from "../outbound/outbound.ts";
 import type { Statements } from "../store/database.ts";
 import type { LogLevel } from "../store/rows.ts";
 
-/** Number of consecutive failed batches that disables a drain. */
+/** Number of consecutive failed batches after which a drain is disabled. */
 export const MAX_FAILURES = 5;
 
 /** Delivery state of a drain. Times are epoch milliseconds on the service's clock. */

@@ -78,9 +78,9 @@ export const faultRule = z.discriminatedUnion("kind", [
   rule("cut_stream", { after_frames: count.default(1), clean: z.boolean().default(true) }),
   /** Cuts a download after this many bytes. */
   rule("truncate_download", { bytes: count.default(1) }),
-  /** The job ends FAILED and is refunded; `param` and `category` say what moderation refused. A chat reports `CANCELLED` as `client_abort` and `DEADLINE_EXCEEDED` as `timeout`. */
+  /** The job fails and is refunded; `param` and `category` say what moderation refused. A chat reports `CANCELLED` as `client_abort` and `DEADLINE_EXCEEDED` as `timeout`. */
   rule("fail_job", { code: z.enum(codes).default("INTERNAL"), retryable: z.boolean().default(true), ...objection }),
-  /** The outputs at these positions end FAILED and are refunded pro rata. */
+  /** The outputs at these positions fail and are refunded pro rata. */
   rule("fail_output", {
     outputs: z.array(count).max(100).default([0]),
     code: z.enum(codes).default("INTERNAL"),

@@ -22,7 +22,7 @@ function afterText(text: string, start: number): number {
   return text.length;
 }
 
-/** The limit on depth, values or fields that a JSON text exceeds, counted without parsing; null if it exceeds none. */
+/** The limit that a JSON text exceeds (depth, values or fields), found without parsing; null if it is within limits. */
 export function jsonExcess(text: string): Excess | null {
   const open: { readonly isObject: boolean; commas: number }[] = [];
   const marks = /["{}[\],]/g;
@@ -42,7 +42,7 @@ export function jsonExcess(text: string): Excess | null {
   return null;
 }
 
-/** Maximum size of a JSON body: enough for many long shot prompts, and a bound on memory. */
+/** Maximum size of a JSON body. It limits memory, and still allows many long shot prompts. */
 export const MAX_JSON_BYTES = 16 * 1024 * 1024;
 
 /** Maximum number of bytes of a refused body that are read and discarded before the connection is cut. */

@@ -16,7 +16,7 @@ export interface Call {
   /** The caller. Available only on endpoints that need a credential. */
   readonly principal: Principal;
   readonly traceId: string;
-  /** Headers that every response carries, for handlers that stream. */
+  /** Headers of every response, for handlers that write the response themselves. */
   readonly standardHeaders: Readonly<Record<string, string>>;
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;

@@ -62,7 +62,7 @@ const PREFLIGHT: Headers = {
   "Access-Control-Max-Age": "600",
 };
 
-/** Headers that let a web page with a token read API responses; pages cannot read responses of other endpoints. */
+/** Headers that let a web page with a token read responses below `/v3`; empty for other paths and requests. */
 function crossOrigin({ headers, url }: HttpBindings["incoming"]): Headers {
   const isForPages = headers.origin !== undefined && /^\/v3(\/|$)/.test(url ?? "");
   return !isForPages ? {} : { "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": EXPOSED };

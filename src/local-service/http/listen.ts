@@ -85,7 +85,7 @@ export async function listen(
   const listener = getRequestListener(handle, { overrideGlobalObjects: false, errorHandler: malformedResponse });
   const server = createServer(listener);
   answerMalformed(server);
-  // Uploads may be slow, but not request headers.
+  // Uploads may be slow, but request headers must arrive in time.
   server.requestTimeout = 0;
   server.headersTimeout = 60_000;
   server.keepAliveTimeout = 30_000;

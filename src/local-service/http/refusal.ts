@@ -109,7 +109,7 @@ export class Refusal extends Error {
     this.#fixedMessage = fixedMessage;
   }
 
-  /** The body as a hosted service words it, with a fixed message per condition. */
+  /** The body in the wording of a hosted service, which has a fixed message per condition. */
   get strictBody(): ErrorBody {
     return { ...this.body, message: this.#fixedMessage };
   }
@@ -144,7 +144,7 @@ export function refuseForNow(
 
 /** Maximum number of problems listed in a response. */
 const MAX_DETAILS = 100;
-/** Maximum lengths of paths and accepted values, and of messages, in characters. A request may contain long names. */
+/** Maximum lengths in characters of paths and accepted values, and of messages, because requests contain any names. */
 const MAX_FIELD_LENGTH = 200;
 const MAX_MESSAGE_LENGTH = 500;
 /** Maximum number of accepted values listed per problem. */

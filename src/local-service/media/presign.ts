@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** Signs paths for read access until an expiry. */
+/** Signs paths, so that they can be read without a credential until they expire. */
 export function createPresigner(key: string, origin: () => string) {
   const mac = (path: string, expires: string) =>
     createHmac("sha256", key).update(`${path}\n${expires}`).digest("base64url");

@@ -38,7 +38,7 @@ const RESERVED = ["job", ""];
 const words = (id: string): string[] => id.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
 const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 
-/** `veo-3.1` becomes `Veo3_1`: adjacent numbers stay separate. */
+/** Converts an id to Pascal case. Adjacent numbers stay separate: `veo-3.1` becomes `Veo3_1`. */
 function pascal(id: string): string {
   return words(id)
     .map(capital)
@@ -298,7 +298,7 @@ export const operatorOperations: Specs = {
     body: jsonBody(bodyOf(memberBody)),
     errors: ["NOT_FOUND"],
   },
-  "GET /faults": read("get_faults", "The rules, with how often each matched and was applied."),
+  "GET /faults": read("get_faults", "The rules, each with the number of times it matched and was applied."),
   "POST /faults": { ...read("set_faults", "The updated rules."), body: jsonBody(bodyOf(faultsBody)) },
   "POST /render": { ...read("render", "Type and bytes."), body: jsonBody(bodyOf(renderBody)) },
   "GET /clock": read("get_clock", "Mode, factor and current time."),

@@ -78,7 +78,7 @@ const ABOUT: Readonly<Record<keyof typeof TAGS, string>> = {
   chat: "Chat completions; each is a job.",
   billing: "The wallet and spending.",
   keys: "Keys and short-lived tokens.",
-  webhooks: "Signed notifications about ended jobs.",
+  webhooks: "Signed notifications about finished jobs.",
   drains: "Lifecycle events, forwarded in batches.",
   openapi: "This description.",
 };

@@ -84,7 +84,7 @@ export const API_SPECS: Specs = {
     list("JobSummary", "A page of jobs, newest first; also for retired models."),
     paged,
   ),
-  "GET /models/{model}/voices": row("models", "list_model_voices", list("Voice", "Stock voices, then your own."), {
+  "GET /models/{model}/voices": row("models", "list_model_voices", list("Voice", "Stock voices, then your voices."), {
     ...paged,
     ...unavailable,
   }),
@@ -130,7 +130,7 @@ export const API_SPECS: Specs = {
   ),
 
   "GET /balance": row("billing", "get_balance", one("Balance", "The wallet.")),
-  "GET /usage": row("billing", "get_usage", one("Usage", "Seven days by default, at most 90."), {
+  "GET /usage": row("billing", "get_usage", one("Usage", "Usage of seven days by default, at most 90."), {
     query: { start: date, end: date, group_by: groups },
     errors: ["INVALID_ARGUMENT"],
   }),

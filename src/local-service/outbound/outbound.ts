@@ -207,7 +207,7 @@ async function findDestination(text: string, resolve: Resolve, rules: Destinatio
 /** The service's only way out: every POST to an address that a caller specified goes through here. */
 export interface Outbound {
   /**
-   * Checks the destination, then posts. Resolves to null if the service closes first, so that the outcome is unknown.
+   * Checks the destination, then posts. Resolves to null if the service closes first, which leaves the outcome unknown.
    * Never rejects.
    */
   post(url: string, message: Message): Promise<Outcome | null>;

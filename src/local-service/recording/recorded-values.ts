@@ -4,7 +4,7 @@ import { redactText, withoutSecrets } from "../../core/kit/clean-text.ts";
 
 /** The version of the format; recordings with another version are refused. */
 export const RECORDING_VERSION = 1;
-/** File name of a recording; the folder {@link RECORDED_MEDIA} beside it contains media named by their hash. */
+/** File name of a recording; the folder {@link RECORDED_MEDIA} beside it contains media, named by their hashes. */
 export const RECORDING_FILE = "recording.jsonl";
 export const RECORDED_MEDIA = "media";
 /** Recorded in place of an output's presigned URL. A replay finds the bytes by `asset_id`. */
@@ -27,7 +27,7 @@ export const RECORDED_PARTS: ReadonlySet<string> = new Set([
 export const RECORDED_QUERY: ReadonlySet<string> = new Set([
   ...["modality", "limit", "cursor", "logs_after", "start", "end", "group_by"],
 ]);
-/** Recorded response headers, which influence clients. */
+/** Response headers that are recorded, because clients act on them. */
 export const RECORDED_HEADERS = ["content-type", "location", "retry-after", "x-idempotent-replayed"] as const;
 
 const text = (most: number, pattern: RegExp) => z.string().max(most).regex(pattern);
@@ -90,7 +90,7 @@ const MOST_DEPTH = 100;
 /** The beginning of media embedded in text. */
 const INLINE_MEDIA = /^data:([\w.+/-]{0,100})[;,]/;
 const SHORTEST_MEDIUM = 1_000;
-/** Maximum number of characters searched for `INLINE_MEDIA`, an expression that overflows on megabytes. */
+/** Maximum number of characters searched for `INLINE_MEDIA`, because the expression overflows on megabytes of text. */
 const MOST_BEFORE_DATA = 200;
 
 /**

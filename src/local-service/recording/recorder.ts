@@ -19,7 +19,7 @@ import { type RecordedLine, RecordingFile } from "./recording-file.ts";
 export interface RecorderOptions {
   /** Folder of the recording. Created if missing; an existing recording is continued. */
   readonly folder: string;
-  /** The service that is recorded, such as `https://host/v3`. */
+  /** URL of the recorded service, such as `https://host/v3`. */
   readonly baseUrl: string;
   /** Port on loopback; 0 uses a free one. */
   readonly port: number;

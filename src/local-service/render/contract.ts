@@ -103,7 +103,7 @@ export class RenderError extends Error {
   }
 }
 
-/** The error for an unusable input, naming its field. */
+/** The error for an unusable input, which names the input's field. */
 export function inputError(field: string, reason: string): RenderError {
   return new RenderError("RENDER_INPUT", `${field}: ${reason}`);
 }

@@ -45,7 +45,7 @@ export function createReplayedMedia(
   return {
     urlOf(output) {
       const named = typeof output.asset_id === "string" ? output.asset_id : "";
-      // A repeated job has ids of its own, but the same bytes.
+      // A repeated job has new ids, but the same bytes.
       const asset = recording.assets.get(named) ?? recording.assets.get(recordedId(named));
       const id = createHash("sha256")
         .update(JSON.stringify([named, output.content_type, output.width, output.height]))

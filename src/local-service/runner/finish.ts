@@ -7,7 +7,7 @@ import type { ServiceParts } from "../service-parts.ts";
 import type { JobRow, OutputRow, VoiceRow } from "../store/rows.ts";
 import type { Rendered } from "./render-job.ts";
 
-/** The error of a job that failed for a reason other than its input, and may be retried. */
+/** The retryable error of a job that failed for a reason other than its input. */
 export const WORK_FAILED: ErrorBody = {
   code: "INTERNAL",
   message: "The model could not finish this job; its cost was refunded.",

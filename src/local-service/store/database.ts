@@ -5,7 +5,7 @@ type Values = readonly SQLInputValue[];
 /** A row to write, with fields named like the columns. */
 type Columns<Row> = { readonly [Field in keyof Row]: SQLInputValue };
 
-/** The prepared statements of a database, each prepared on first use. Rows are cast here, because the schema is our own. */
+/** The prepared statements of a database, each prepared on first use. Rows are cast to their types unchecked. */
 export class Statements {
   readonly #database: DatabaseSync;
   readonly #prepared = new Map<string, StatementSync>();

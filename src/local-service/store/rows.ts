@@ -22,9 +22,9 @@ export interface JobRow {
   readonly webhook: string | null;
   readonly idempotencyKey: string | null;
   readonly seed: number;
-  /** Simulated wait before the job can start. */
+  /** Simulated wait before the job can start, in milliseconds. */
   readonly queueMs: number;
-  /** Simulated duration of the work. */
+  /** Simulated duration of the work, in milliseconds. */
   readonly renderMs: number;
   readonly createdAt: number;
   readonly startedAt: number | null;

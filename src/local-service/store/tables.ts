@@ -113,7 +113,7 @@ const CHATS = `SELECT * FROM jobs JOIN chats ON jobSeq = seq WHERE workspaceId =
   AND (?3 IS NULL OR createdAt < ?3) AND (?4 IS NULL OR model = ?4) AND (?5 IS NULL OR keyId = ?5)
   AND seq < ?6 ORDER BY seq DESC LIMIT ?7`;
 
-/** Requests to language models, and the tokens in their answers. */
+/** Requests to language models, with their numbers of tokens. */
 export function chatTable(db: Statements) {
   return {
     put: (row: ChatRow) => db.insert("chats", row, "INSERT OR REPLACE"),
@@ -194,7 +194,7 @@ export function countJobs(db: Statements): JobCounts {
   return { total, byKey: tally("idempotencyKey"), byModel: tally("model") };
 }
 
-/** All movements of money. At the same time, funds come first, then charges, then refunds. */
+/** All movements of money. If times are equal, funds come first, then charges, then refunds. */
 const TRANSACTIONS = `WITH moves AS (
     SELECT 'txn_f' || seq AS id, kind, micros, at, 0 AS rank, seq AS number FROM funds WHERE workspaceId = ?
     UNION ALL SELECT 'txn_u' || seq, 'usage', -chargedMicros, createdAt, 1, seq FROM jobs

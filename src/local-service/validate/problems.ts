@@ -16,7 +16,7 @@ function schemaObjects(node: unknown, found = new Set<unknown>()): Set<unknown> 
   return found;
 }
 
-/** Removes errors inside the branches of a failed oneOf or anyOf, because the failure of the keyword covers them. */
+/** Removes errors inside the branches of a failed oneOf or anyOf, because the choice as a whole is reported. */
 function withoutBranches(errors: readonly ErrorObject[]): ErrorObject[] {
   const branches = new Set<unknown>();
   for (const error of errors) {

@@ -155,7 +155,7 @@ export function mayReplay({ status }: DeliveryState): boolean {
   return status === "DELIVERED" || status === "FAILED";
 }
 
-/** The delivery after a person requests redelivery, which starts a new cycle, and the history entry to store. */
+/** The delivery in a new cycle, which a person has requested, and the history entry to store. */
 export function replay<D extends DeliveryState>(
   delivery: D,
   now: number,

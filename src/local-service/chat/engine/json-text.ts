@@ -1,6 +1,6 @@
 import { isRecord, parsed } from "../../json.ts";
 
-/** A JSON Schema, or part of one, not validated. */
+/** An unvalidated JSON Schema, or a part of one. */
 export type SchemaNode = Readonly<Record<string, unknown>>;
 
 /** Maximum length of the text searched, and maximum number of positions tried. */

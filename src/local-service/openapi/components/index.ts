@@ -78,7 +78,7 @@ export const catalogComponents = {
   },
 };
 
-/** The estimate's schema depends on how the service represents an unknown cost. */
+/** The schema of an estimate, which depends on how the service represents an unknown cost. */
 export function estimateComponent(unquotable: UnquotableCost): JsonSchema {
   if (unquotable === "refuse") return object({ model: text, cost: dollars, currency: usd });
   const description = `While the cost is unknown, \`quotable\` is false, and this is ${WHEN_UNQUOTABLE[unquotable]}.`;

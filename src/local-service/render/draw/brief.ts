@@ -77,7 +77,7 @@ export type Subject =
 
 export type Weather = "clear" | "rain" | "snow" | "fog" | "sparks";
 
-/** The content of a picture, derived from the prompt's words. Details without a word in the prompt are random. */
+/** The content of a picture, derived from the prompt's words. Details that the prompt does not mention are random. */
 export interface Brief {
   readonly prompt: string;
   readonly setting: Setting;

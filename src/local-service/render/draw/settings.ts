@@ -18,7 +18,7 @@ import {
   vertical,
 } from "./brush.ts";
 
-/** The canvas for a place, with the values that drawing it needs. */
+/** The canvas on which a place is drawn, and the values needed to draw it. */
 interface Stage extends Size {
   readonly context: Context;
   readonly brief: Brief;

@@ -81,7 +81,7 @@ export async function renderSound({ input, media, voice, seed, index }: RenderRe
   const spoken = voice === null ? null : medianPitch(toMono(sound), sound.rate);
   if (voice === null || spoken === null) return encodeSound(sound, "wav");
   const moved = resampleBy(toMono(sound), (voice.pitchHz ?? NATURAL_PITCH[voice.base]) / spoken);
-  // Keeps the length: raising the voice shortens it, and silence fills the rest.
+  // Keeps the length: a raised voice is shorter, so silence fills the rest.
   return encodeSound(withLength({ rate: sound.rate, channels: [moved] }, lengthOf(sound)), "wav");
 }
 

@@ -47,7 +47,7 @@ export async function muxMovie(movie: Movie): Promise<Uint8Array> {
   output.addVideoTrack(video);
   const addSound = movie.sound && soundTrack(output, movie.sound, movie.durationSeconds);
   await output.start();
-  // One after the other, because the order in the file is that of adding packets.
+  // One after the other, because the file contains packets in the order in which they are added.
   await addFrames(video, movie);
   await addSound?.();
   await output.finalize();
