@@ -66,7 +66,7 @@ export interface VideoInput {
   readonly resolution?: OrValue<"720p" | "1080p" | "4K">;
   /** standard: 720p; pro: 1080p and 4K. Default "standard". */
   readonly quality?: OrValue<"standard" | "pro">;
-  /** What happens. Use either this or multi_prompt. At most 2,500 characters. */
+  /** What happens in the video. Use either prompt or multi_prompt. At most 2,500 characters. */
   readonly prompt?: string | Value<string>;
   /** At most 2,500 characters. */
   readonly negative_prompt?: string | Value<string>;

@@ -144,7 +144,7 @@ export const PAGE_QUERY: Readonly<Record<string, JsonSchema>> = {
 };
 
 const MEANING: Readonly<Record<number, string>> = {
-  400: "The request is invalid; details lists the invalid fields.",
+  400: "The request is invalid; see details for the invalid fields.",
   401: "The credential is missing or invalid.",
   402: "The wallet cannot fund the request; see billing.",
   403: "The credential lacks a scope, or its owner has left the workspace.",

@@ -128,7 +128,7 @@ export const video = builtIn({
         default: "standard",
         description: "standard: 720p; pro: 1080p and 4K.",
       },
-      prompt: visibleText(2500, "What happens. Use either this or multi_prompt."),
+      prompt: visibleText(2500, "What happens in the video. Use either prompt or multi_prompt."),
       negative_prompt: { type: "string", maxLength: 2500 },
       multi_prompt: {
         type: "array",

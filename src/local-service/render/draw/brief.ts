@@ -57,13 +57,13 @@ const COLOR_WORDS = new Map(
     .map((pair) => pair.split(" ") as [string, Color]),
 );
 
-/** The palette that the words name, or else the usual palette of the place, or else a random palette. */
+/** The palette that the prompt suggests, or else the usual palette of the place, or else a random palette. */
 function paletteFor(words: string, usual: Mood | null, random: Random): Palette {
   const chance = pick<Mood>(random, ["day", "dawn", "calm", "candy", "warm", "sunset"]);
   return PALETTES[firstMatch(MOOD_WORDS, words) ?? usual ?? chance];
 }
 
-/** The first colour that the words name, softened to fit the palette. */
+/** The first colour named in the prompt, softened to fit the palette; null if no colour is named. */
 function namedColor(words: string, palette: Palette): Color | null {
   const named = words.split(/[^a-z]+/u).flatMap((word) => COLOR_WORDS.get(word) ?? []);
   return named[0] === undefined ? null : mix(named[0], palette.sky[1], 0.08);
