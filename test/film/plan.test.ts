@@ -105,11 +105,11 @@ describe("a medium with nothing in it", () => {
   });
 
   test.each([
-    ["empty.wav", /empty\.wav: it is audio\/wav without sound: it lasts 0 ms; check the path/],
-    ["empty.flac", /empty\.flac: it is audio\/flac without sound: it lasts 0 ms; check the path/],
-    ["empty.png", /empty\.png: it is image\/png without pixels; check the path/],
-    ["empty.mp4", /empty\.mp4: it is video\/mp4 without pictures and sound: it lasts 0 ms; check the path/],
-    ["empty.webm", /empty\.webm: it is video\/webm without pictures and sound: it lasts 0 ms; check the path/],
+    ["empty.wav", /empty\.wav: it contains no sound \(audio\/wav, 0 ms\); check the path/],
+    ["empty.flac", /empty\.flac: it contains no sound \(audio\/flac, 0 ms\); check the path/],
+    ["empty.png", /empty\.png: it contains no pixels \(image\/png\); check the path/],
+    ["empty.mp4", /empty\.mp4: it contains no pictures or sound \(video\/mp4, 0 ms\); check the path/],
+    ["empty.webm", /empty\.webm: it contains no pictures or sound \(video\/webm, 0 ms\); check the path/],
   ])("is refused in the plan, whatever would use it: %s", async (name, message) => {
     const found = await problemsOf(({ task, upload }) => {
       const medium = upload("medium", path(name)) as never;

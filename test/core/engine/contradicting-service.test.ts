@@ -163,7 +163,7 @@ describe("an acknowledgement of something else", () => {
     expect([result.status, result.pause?.reason]).toEqual(["paused", "unresolved"]);
     expect([result.report.cost, Number(result.report.held) > 0]).toEqual(["0.00", true]);
     const [open] = await one.show.unresolved(one.id);
-    expect(open?.reason).toContain(`${foreign} ran with a different prompt`);
+    expect(open?.reason).toContain(`${foreign} did not run with the prompt of the request`);
     expect([open?.certain, open?.candidates[0]?.jobId]).toEqual([own, own]);
     expect((await (await one.show.resume(one.id)).result()).pause?.reason).toBe("unresolved");
     await one.show.adopt(one.id, "boat", own);
@@ -173,7 +173,7 @@ describe("an acknowledgement of something else", () => {
 
   test.each([
     ["made before it was sent", { created_at: "2020-01-01T00:00:00Z" }, "was created at 2020"],
-    ["with a different key", { idempotency_key: "sr1_of_somebody" }, "has a different idempotency key"],
+    ["with a different key", { idempotency_key: "sr1_of_somebody" }, "does not have the idempotency key"],
   ])("of a job that was %s is left to a person, who may take it all the same", async (_, said, text) => {
     const one = await world();
     rewrite = (answer) => isJob(answer) && Object.assign(answer.body, said);

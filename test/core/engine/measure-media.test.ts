@@ -30,7 +30,7 @@ test.each(["png", "jpeg", "webp", "gif", "avif"] as const)("the size of %s is re
   });
   const half = await written(`half-${type}`, bytes.subarray(0, bytes.length - 20));
   expect(await measureMedia(half, "image")).toEqual({
-    fault: expect.stringContaining(`it is truncated image/${type}: `),
+    fault: expect.stringContaining(`it is truncated (image/${type}): `),
   });
 });
 

@@ -98,7 +98,7 @@ export async function replanRun(
   return grown.ok ? { ...grown, code, edited, sameText: placesOf(grown.plan.steps, changes) } : grown;
 }
 
-/** True if the run still has its first plan, apart from steps created by expansions. */
+/** True if the plan was never revised and no expansion has added steps to it. */
 function isAsPlanned({ planned, steps }: RunState): boolean {
   return planned.basis !== undefined && Object.values(steps).every(({ expanded }) => expanded === null);
 }

@@ -24,7 +24,7 @@ export interface Start extends ResumeOptions {
   readonly revision?: Revision | null | undefined;
   /** Stops in the inbox that were sent before the run was resumed. */
   readonly outdatedStops?: readonly number[] | undefined;
-  /** Id of the last stop sent before the resume. A later stop still applies, whatever the resume changes first. */
+  /** Id of the last stop sent before the resume. A later stop still applies, even if the resume changes the run. */
   readonly lastStop?: number | undefined;
   /** Moves the run to its account's verified new key or address. */
   readonly move?: AccountMove | undefined;

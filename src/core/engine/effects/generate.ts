@@ -128,7 +128,7 @@ async function answered(
   context: EffectContext,
 ): Promise<EffectResult> {
   const outputs = mediaOf(answer);
-  if (outputs === null) return unknown(command, plan, ownText("the provider's answer contains no media"), context);
+  if (outputs === null) return unknown(command, plan, ownText("the provider's response contains no media"), context);
   const attempt = context.state.steps[command.step]!.attempts[command.attempt - 1]!;
   const known = new Map<number, StoredMedia>();
   for (let tries = 0; ; tries += 1) {

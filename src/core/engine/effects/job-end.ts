@@ -66,7 +66,7 @@ async function contradiction(attempt: AttemptState, job: JobResult, context: Job
   if (job.idempotencyKey != null) {
     return job.idempotencyKey === key
       ? null
-      : sentence`${id} has a different idempotency key from the request; ${found}`;
+      : sentence`${id} does not have the idempotency key of the request; ${found}`;
   }
   const createdAt = Date.parse(job.createdAt ?? "");
   const sentAt = Math.min(
@@ -78,7 +78,7 @@ async function contradiction(attempt: AttemptState, job: JobResult, context: Job
     return sentence`${id} was created at ${createdText!}, before its request was sent at ${sentText!}; ${found}`;
   }
   if (!isOtherPrompt(attempt, job.prompt ?? null) || (await mayRewrite(attempt, context))) return null;
-  return sentence`${id} ran with a different prompt from the request; ${found}`;
+  return sentence`${id} did not run with the prompt of the request; ${found}`;
 }
 
 /** True if neither prompt contains the other: services may shorten prompts or insert them into templates. */

@@ -118,8 +118,8 @@ function taskContext({ signal, progress }: EffectContext, step: string, folder: 
       const path = folder.file(name);
       if (path !== undefined) return path;
       const { names } = folder;
-      const declared = names.length === 0 ? "it declares none" : `it declares ${names.join(", ")}`;
-      throw new TaskContractError(`file(${JSON.stringify(name)}) was not declared by ${step}; ${declared}`);
+      const declared = names.length === 0 ? "which declares no files" : `which declares ${names.join(", ")}`;
+      throw new TaskContractError(`file(${JSON.stringify(name)}) was not declared by ${step}, ${declared}`);
     },
     progress(fraction) {
       const known = Number.isFinite(fraction) ? Math.min(1, Math.max(0, fraction)) : null;

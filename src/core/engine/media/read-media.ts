@@ -56,11 +56,11 @@ async function factsOf(path: string, kind: FileKind): Promise<Facts> {
   const isKind = kind === "image" ? /^image\// : /^(?:video|audio)\//;
   if (!isKind.test(contentType)) return { fault: `it is ${contentType}` };
   const lacks = missingEnd(path, contentType);
-  if (lacks !== null) return { fault: `it is truncated ${contentType}: ${lacks} is missing` };
+  if (lacks !== null) return { fault: `it is truncated (${contentType}): ${lacks} is missing` };
   try {
     return kind === "image" ? await imageFacts(path, contentType) : await timedFacts(path, kind, contentType);
   } catch (error) {
-    return { fault: `it is ${contentType} that cannot be read (${describedBy(error)})` };
+    return { fault: `it cannot be read as ${contentType} (${describedBy(error)})` };
   }
 }
 
@@ -81,7 +81,7 @@ async function imageFacts(path: string, contentType: string): Promise<Facts> {
   using file = new Bytes(path);
   const head = file.head(HEAD_BYTES);
   const { width, height } = imageSize(head);
-  if (width === 0 || height === 0) return { fault: `it is ${contentType} without pixels`, isEmpty: true };
+  if (width === 0 || height === 0) return { fault: `it contains no pixels (${contentType})`, isEmpty: true };
   const isAside = exifOrientation(head) >= 5;
   return { is: { ...NONE, contentType, ...(isAside ? { width: height, height: width } : { width, height }) } };
 }
@@ -91,13 +91,13 @@ async function timedFacts(path: string, kind: "audio" | "video", contentType: st
   const { picture, durationMs } = await readTimed(path, contentType);
   if (kind === "audio") {
     if (picture !== null) return { fault: "it contains video, not only sound" };
-    const lacks = contentType.startsWith("video/") ? "pictures and sound" : "sound";
-    if (durationMs === 0) return { fault: `it is ${contentType} without ${lacks}: it lasts 0 ms`, isEmpty: true };
+    const lacks = contentType.startsWith("video/") ? "pictures or sound" : "sound";
+    if (durationMs === 0) return { fault: `it contains no ${lacks} (${contentType}, 0 ms)`, isEmpty: true };
     // Such containers have a video type even if they contain only audio.
     return { is: { ...NONE, contentType: contentType.replace(/^video\//, "audio/"), durationMs } };
   }
-  if (picture === null) return { fault: `it is ${contentType} without video` };
-  if (durationMs === 0) return { fault: `it is ${contentType} without frames: it lasts 0 ms`, isEmpty: true };
+  if (picture === null) return { fault: `it contains no video (${contentType})` };
+  if (durationMs === 0) return { fault: `it contains no frames (${contentType}, 0 ms)`, isEmpty: true };
   return { is: { contentType, durationMs, ...picture } };
 }
 

@@ -176,6 +176,6 @@ function checkNothingSent({ runId, steps }: RunState): void {
     return isOpen || chats.some(({ phase }) => phase === "sent" || phase === "abandoned");
   });
   if (sent === undefined) return;
-  const message = `the request of ${sent.path} was never answered, and run "${runId}" has no job that proves that this key belongs to its account. Resume the run with its original key and address.`;
+  const message = `the request of ${sent.path} was never answered, and no job of run "${runId}" proves that this key belongs to its account. Resume the run with its original key and address.`;
   throw new InvalidOptionError("accountMoved", message, `showrunner show ${runId}`);
 }

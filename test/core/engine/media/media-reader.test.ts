@@ -25,7 +25,7 @@ async function written(name: string, bytes: Uint8Array): Promise<string> {
 test("a picture with a box of no size is refused at once", async () => {
   const path = await written("looping.avif", LOOPING_AVIF);
   expect(await measureMedia(path, "image")).toEqual({
-    fault: "it is truncated image/avif: its meta box is missing",
+    fault: "it is truncated (image/avif): its meta box is missing",
   });
 });
 
