@@ -76,7 +76,7 @@ export interface FollowedRun {
 }
 
 const FINAL: readonly string[] = ["succeeded", "partial", "failed", "cancelled"];
-/** A connection is treated as dead after this many milliseconds without data. The server sends some every 15 s. */
+/** A connection is treated as dead after this many milliseconds without data. The server sends data every 15 s. */
 const SILENT_MS = 40_000;
 const MOST_WAIT_MS = 15_000;
 

@@ -55,7 +55,7 @@ const quoteShape = z.object({
   id: z.string().describe("Pass it as `quote` to start one run"),
   maximumUsd: usd.describe("Maximum cost of a run started with this quote, excluding `openSteps`"),
   expiresAt: z.int().describe("Epoch milliseconds"),
-  openSteps: z.array(z.string()).describe("Steps that have no price yet: the run pauses before each of them, and asks"),
+  openSteps: z.array(z.string()).describe("Steps that have no price yet: the run pauses before each, for agreement"),
   usd: z.object({ min: usd, max: usd.nullable().describe("null if there is no upper limit"), expected: usd }),
   leftUsd: usd.nullable().describe("Your remaining budget"),
   expectedMs: z.number().nullable(),

@@ -141,7 +141,7 @@ function isPath(value: string): boolean {
   return text.length >= 2 && !/\s/.test(text) && PATH.test(text);
 }
 
-/** Refuses anything that looks like a path on this machine, because the pipeline's code could read that file. */
+/** Refuses anything that looks like a path on this machine, because the pipeline's code could read the file. */
 export function refusePaths(value: unknown, field: string, level = 0): void {
   if (level > MOST_LEVELS) throw badRequest("The input is nested too deeply.", field.split(".", 1)[0]!);
   if (typeof value === "string") {

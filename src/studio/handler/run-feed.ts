@@ -13,7 +13,7 @@ const LOOK_MS = 1_000;
 const VIEW_MS_PER_STEP = 5;
 const LEAST_VIEW_MS = 250;
 
-/** A frame of which readers need only the newest version. */
+/** A frame for the event stream. Readers need only its newest version. */
 interface Latest {
   readonly frame: string;
   readonly version: number;

@@ -214,7 +214,7 @@ export class SentFiles {
     return { isUsed, isCopied, runs, endedAt: isGone ? endedAt : null, sizeBytes: isGone ? endedBytes : sizeBytes };
   }
 
-  /** Counts a file's bytes again. Counts run one at a time, so that the last count includes every earlier change. */
+  /** Counts a file's bytes again. Only one count runs at a time, so that the last includes every earlier change. */
   #count(owner: string, sha256: string): Promise<void> {
     const counted = this.#counts.then(() => this.#countNow(owner, sha256));
     this.#counts = counted.catch(() => {});

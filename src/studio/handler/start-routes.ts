@@ -101,7 +101,7 @@ async function keepNamed({ context, files }: Call, run: string): Promise<void> {
   await files.keepOnly(run, new Set(named));
 }
 
-/** Refuses a start beyond the budget early. Parallel starts may all pass; reserving the money then refuses them. */
+/** Refuses a start that exceeds the budget. Parallel starts may all pass; the reservation of money then refuses. */
 async function refuseOverBudget({ context, caller }: Call, { expectedMicros }: Quote): Promise<void> {
   const left = await leftMicros(context, caller);
   if (left !== null && expectedMicros > left) throw overBudget(expectedMicros, left);

@@ -78,7 +78,7 @@ function refuse(response: ServerResponse, { status, message }: HttpRefusal): voi
   response.end(JSON.stringify({ jsonrpc: "2.0", error: { code: -32_000, message }, id: null }));
 }
 
-/** Creates a server for each request, so that nothing is kept for an agent that never returns. */
+/** Creates an MCP server for one request, so that nothing is kept for an agent that never returns. */
 async function answer(session: AgentSession, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
   // One message per request, because messages in a list would run in parallel.
   const parsedBody = incoming.method === "POST" ? await readJson(bodyOfMessage(incoming), BOUNDS) : undefined;

@@ -166,7 +166,7 @@ const resourceTemplates = [
     uriTemplate: "showrunner://runs/{run}/media/{step}/{index}",
     name: "media",
     title: "An output of a run",
-    description: "Its bytes, up to 16 MiB.",
+    description: "The bytes of the output, up to 16 MiB.",
   },
 ];
 

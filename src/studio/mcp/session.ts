@@ -111,7 +111,7 @@ export class AgentSession {
     this.#drive(runId, handle.result());
   }
 
-  /** Returns the run's open decisions, without decisions that were made but that no process has applied yet. */
+  /** Returns the run's open decisions, excluding decisions that were made but not yet applied. */
   async waiting(runId: string): Promise<readonly WaitingDecision[]> {
     await this.state(runId);
     const found = await this.options.show.waiting({ tags, search: runId });

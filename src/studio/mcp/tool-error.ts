@@ -17,7 +17,7 @@ export class ToolError extends Error {
 const ASK = "ask the person who started this server";
 
 const NEXT: Readonly<Record<string, string>> = {
-  PLAN_PROBLEMS: "correct the input; `describe_pipeline` shows its schema, and `plan_pipeline` checks for free",
+  PLAN_PROBLEMS: "correct the input; `describe_pipeline` shows its schema, and `plan_pipeline` checks it for free",
   OVER_BUDGET: `ask for less, or ${ASK} for a larger budget; it cannot be raised from here`,
   WALLET_SHORT: `${ASK} to add funds`,
   QUOTE_REFUSED: "show a person what changed and the new price; once they agree, call `run_pipeline` with a new quote",
@@ -36,7 +36,7 @@ export function errorText(error: unknown, options: Pick<McpOptions, "log">): str
   return JSON.stringify({ error: cleanText(text, MOST_CHARACTERS), next });
 }
 
-/** Returns how errors are reported: worded for agents, with the details that agents do not see in the log. */
+/** Returns options for `refusalFor`: errors are worded for agents, and other details are written to the log. */
 export function reportTo({ log }: Pick<McpOptions, "log">) {
   const report = (error: unknown, reference: string) => log(`${reference}: ${String(error)}`);
   return { audience: "agent", report } as const;

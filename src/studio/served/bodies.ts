@@ -19,7 +19,7 @@ export function bodyOfRequest({ headers, body }: Request): SentBody {
   };
 }
 
-/** Returns a message's body. A reader that stops early only pauses the message, so that an answer can still be sent. */
+/** Returns a message's body. A reader that stops early only pauses the message: a response can still be sent. */
 export function bodyOfMessage(incoming: IncomingMessage): SentBody {
   const pieces = incoming.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array>;
   const bytes = new ReadableStream<Uint8Array>(

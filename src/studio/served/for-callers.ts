@@ -180,7 +180,7 @@ class UnplannedError extends Error {
   }
 }
 
-/** True for a problem that callers may see: the input does not fit its schema, or a `CallerError` says so. */
+/** True for a problem that callers may see: an input that does not fit its schema, or a `CallerError`. */
 function isForCallers({ code, step }: Pick<Problem, "code" | "step">): boolean {
   return step === null && (code === "input" || code === FOR_CALLERS);
 }

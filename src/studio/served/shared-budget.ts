@@ -15,8 +15,8 @@ export async function committedMicros(show: Spends, tag: string): Promise<number
 }
 
 /**
- * Returns what is left of a budget, in micro-dollars, to show it and to refuse early. The budget itself is enforced as
- * a cap on the tag by the transaction that reserves money for a submit, however many runs start at once.
+ * Returns the money left in a budget, in micro-dollars, for display and for early refusals. The budget is enforced as a
+ * cap on the tag by the transaction that reserves money for a submit, however many runs start at once.
  */
 export async function leftOfBudget(show: Spends, { tag, budgetMicros }: SharedBudget): Promise<number> {
   return Math.max(0, budgetMicros - (await committedMicros(show, tag)));

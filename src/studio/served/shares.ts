@@ -1,7 +1,7 @@
 import { BusyRefusal } from "./refusal.ts";
 
 interface Limits {
-  /** Fixed maximum for one owner. Default: none, so that only the division among owners limits it. */
+  /** Fixed maximum for one owner. Default: no fixed maximum. */
   readonly each?: number;
   readonly all: number;
   /** Seconds after which a retry makes sense. */

@@ -385,7 +385,7 @@ test("a submit that got no answer is resolved by a person, from the jobs that th
   await choice.getByText(jobId).waitFor();
   expect(await violations(other.page)).toEqual([]);
   await choice.getByRole("button", { name: "Use this job" }).click();
-  await choice.getByText("applied on resume").waitFor();
+  await choice.getByText("takes effect when the run is resumed").waitFor();
   expect((await own.journal.inbox("lost")).map(({ message }) => message)).toEqual([
     { type: "adopt", step: "film", jobId },
   ]);
@@ -411,7 +411,7 @@ test("of a request to a provider the page says what is known, what stays reserve
   expect(await choice.getByText("The service lists").count()).toBe(0);
   expect(await violations(page)).toEqual([]);
   await choice.getByRole("button", { name: "No file was generated" }).click();
-  await choice.getByText("applied on resume").waitFor();
+  await choice.getByText("takes effect when the run is resumed").waitFor();
   await expect(served.show.unresolved("lost")).resolves.toMatchObject([{ decided: { jobId: null } }]);
 });
 

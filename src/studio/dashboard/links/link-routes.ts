@@ -145,7 +145,7 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
     const { runId, step, shown, view } = await found(link, ref);
     if (view.status !== "waiting") throw decidedAlready(view);
     if (take !== undefined && shown[take] === undefined) {
-      throw new Refusal(400, "TAKE", "Choose one of the takes shown for the comment.");
+      throw new Refusal(400, "TAKE", "A comment must be about one of the takes shown.");
     }
     await use(link);
     await context.show.comment(runId, step, { text, take: take === undefined ? null : shown[take]!.at, timeMs, by });

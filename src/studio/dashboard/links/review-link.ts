@@ -72,7 +72,7 @@ function checkNumber(option: string, value: number, least: number, most: number,
   throw new InvalidOptionError(option, `must be ${range}.`);
 }
 
-/** Compared if a link does not exist, so that the check of an unknown id takes as long as that of a wrong secret. */
+/** Compared if a link does not exist, so that an unknown id takes as long to check as a wrong secret. */
 const NO_HASH = hash("sha256", randomBytes(24));
 
 /** Returns the link of a token, even if the link has expired or was revoked; null for a wrong token. */

@@ -217,7 +217,7 @@ interface Written {
   readonly lines: readonly EventLine[];
 }
 
-/** A run in a report: all data that the page would request from a server, at one moment. */
+/** A run in a report: all data that the page would request from a server, as of one time. */
 export type InlinedRun = ReturnType<typeof inlinedRun>;
 
 function inlinedRun(run: FoldedRun, { writtenAt, version, isInterrupted, lines }: Written) {

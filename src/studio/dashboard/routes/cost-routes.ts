@@ -30,7 +30,7 @@ export interface AllCosts {
   readonly runsLeftOut: number;
 }
 
-/** Routes for the costs of a period. They read the same sums by day and tag from the ledger as the caps do. */
+/** Routes for the costs of a period. They read the sums by day and tag that the ledger also keeps for caps. */
 export function costRoutes(context: Pick<DashboardContext, "journal" | "cache" | "show">): readonly Route[] {
   const { journal, cache } = context;
 

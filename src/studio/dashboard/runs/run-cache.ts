@@ -30,7 +30,7 @@ export class RunMemo<T> {
     this.#most = most;
   }
 
-  /** `of` distinguishes several values of a run. `more` is what the value depends on besides the run's events. */
+  /** `of` distinguishes several values of a run. `more` is anything besides the events that affects the value. */
   async get(
     { runId, createdAt, lastSeq }: RunRow,
     find: () => Promise<T>,

@@ -17,7 +17,7 @@ interface Tally {
 }
 
 const ended: ReadonlySet<StepPhase> = new Set(["succeeded", "partial", "skipped", "cancelled", "waiting"]);
-/** The state under which each phase or status is counted; those not listed are counted as active. */
+/** The state under which each phase or status is counted; all others are counted as active. */
 const countedAs: Partial<Readonly<Record<StepPhase | "running", keyof StepCounts>>> = {
   succeeded: "done",
   partial: "done",

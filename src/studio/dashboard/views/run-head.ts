@@ -35,7 +35,7 @@ export function summaryView(
     pause:
       pause === null ? null : { ...pause, message: cut(pause.message, 500), fundingUrl: safeUrl(pause.fundingUrl) },
     message: message === null ? null : cut(message, 500),
-    /** Number of open decisions and the first of their steps, if the run is paused for decisions. */
+    /** Number of open decisions and their first steps; 0 unless the run is paused for decisions. */
     decisions: { count: open.length, first: open.slice(0, MOST_NAMED).map(({ step }) => step) },
     counts,
     tookMs: state.activeTime.ms,

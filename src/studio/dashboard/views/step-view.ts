@@ -63,7 +63,7 @@ export function decisionOf(state: RunState, plan: PlanStep, step: StepState) {
   };
 }
 
-/** The decision that a step waits for. @throws Refusal 404 */
+/** Returns a step's decision. @throws Refusal 404 if the step has no decision */
 export function decisionAt({ planned }: RunState, path: string | null) {
   const plan = planned.plan.steps.find((step) => step.path === path);
   const decision = plan === undefined ? null : traitsOf(plan).decision;
@@ -71,7 +71,7 @@ export function decisionAt({ planned }: RunState, path: string | null) {
   return decision;
 }
 
-/** Returns a value to read before deciding, with long texts cut. */
+/** Returns a value that a decision is about, with long strings cut. */
 function valueView(state: RunState, ref: Reference["$ref"]) {
   const value = referencedValue(state, ref);
   return value === undefined ? [] : [{ step: ref.step, value: cutJson(value, 8000).value }];

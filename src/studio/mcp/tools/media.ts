@@ -60,7 +60,7 @@ export const mediaTools = [
       const state = await session.state(run);
       const found = (await storedMedia(session, state)).filter((one) => step === undefined || one.step === step);
       if (found.length === 0) {
-        const next = "`run_status` lists the steps and their outputs; wait until there are some";
+        const next = "`run_status` lists the steps and their outputs; wait until a step has outputs";
         throw new ToolError(
           `Run ${run} has no media${step === undefined ? "" : ` of step ${JSON.stringify(step)}`} yet`,
           next,

@@ -46,7 +46,7 @@ export const runId = z.string().min(1).max(120).describe("Run id, as returned by
 const MOST_ITEMS = [200, 100, 50, 20, 10, 5, 2, 1];
 const MOST_CHARACTERS = 60_000;
 const LONGEST_TEXT = 2_000;
-/** The limit on the fields kept in an object is never smaller. Showrunner's own results have fewer fields. */
+/** Smallest limit on the fields kept in an object. Showrunner's own results have fewer fields. */
 const LEAST_FIELDS = 20;
 
 /** Makes a result from JSON: cleans foreign text, cuts long lists and limits the total length. */

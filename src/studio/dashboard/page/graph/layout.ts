@@ -1,6 +1,6 @@
 import { Graph, layout } from "@dagrejs/dagre";
 
-/** Returns the node that an arrow key leads to: a linked node along the flow, or the nearest one across it. */
+/** Returns the node that an arrow key leads to: a linked node along the flow, or the nearest node across it. */
 export function neighbour(drawing: Drawing, from: string, key: string, direction: "LR" | "TB"): string | null {
   const here = drawing.nodes.get(from);
   if (here === undefined) return null;

@@ -50,7 +50,7 @@ export function timeScale(spans: readonly TimelineSpan[], from: number, to: numb
   return { folds, shownMs, position, instant };
 }
 
-/** Returns stretches in which steps did nothing but wait for a person. */
+/** Returns the periods in which no step did anything but wait for a person. */
 function idle(spans: readonly TimelineSpan[], from: number, to: number, now: number): readonly Fold[] {
   const busy = spans
     .filter(({ phase }) => phase !== "approval")

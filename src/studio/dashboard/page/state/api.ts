@@ -16,7 +16,8 @@ export class Refused extends Error {
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   if (inlined === null) return send<T>(path, { signal: signal ?? null });
   const answer = inlinedAnswer(inlined, path);
-  if (answer === null) throw new Refused(404, "NOT_IN_REPORT", "This is not in the report, only in the journal.");
+  if (answer === null)
+    throw new Refused(404, "NOT_IN_REPORT", "This information is in the journal, not in the report.");
   return answer as T;
 }
 

@@ -93,7 +93,7 @@ export function StepBar({ counts }: { readonly counts: StepCounts }) {
 
 interface TableProps {
   readonly caption?: string;
-  /** Names of the columns: as `{ number }` for a column of numbers, and null for a column of meters. */
+  /** Column names. `{ number }` marks a column of numbers, and null a column of meters. */
   readonly columns: readonly (string | { readonly number: string } | null)[];
   readonly rest?: string | null;
   readonly children: ComponentChildren;

@@ -116,7 +116,7 @@ export function useSteps(
   return { ...page, more: page.steps.length < page.total ? () => setLimit(limit + STEPS_A_PAGE) : null };
 }
 
-/** Returns a step, which in a large run may have to load first. */
+/** Returns a step; undefined while it loads, which can be necessary in a large run. */
 export function useStep({ head, steps, groups }: RunModel, path: string | null): StepView | undefined {
   const known = path === null ? undefined : steps.get(path);
   const isMissing = groups !== null && inlined === null && path !== null && known === undefined;
