@@ -27,7 +27,7 @@ export function criticalPath(plan: Plan, durationMs: DurationMs): CriticalPath {
 export function chainLengths({ steps }: Plan, durationMs: DurationMs): ReadonlyMap<string, number> {
   const lengths = new Map<string, number>();
   const after = new Map<string, number>();
-  // Steps come after those they need, so in reverse order each sum is final when read.
+  // A step comes after the steps that it needs, so in reverse order each sum is final when it is read.
   for (const step of steps.toReversed()) {
     const ms = durationMs(step) + (after.get(step.path) ?? 0);
     lengths.set(step.path, ms);

@@ -6,7 +6,7 @@ import { isReference } from "./references.ts";
 /** Current step names by former name. */
 export type Names = ReadonlyMap<string, string>;
 
-/** Returns a step with renamed steps in its references, and with its own new name. */
+/** Returns a copy of the step with the new names, both in its references and as its own path. */
 export function renameIn(step: PlanStep, names: Names): PlanStep {
   if (!names.has(step.path) && !step.needs.some((path) => names.has(path))) return step;
   const { path, needs, when, ...rest } = step;

@@ -95,7 +95,7 @@ export interface KnownMedia {
 
 export type Foresee = (input: Json, known: KnownMedia) => Foreseen | Promise<Foreseen>;
 
-/** A reference that the catalog has not resolved yet. */
+/** A reference in a draft, before it is completed by planning. */
 export interface DraftReference {
   readonly $ref: {
     readonly step: string;

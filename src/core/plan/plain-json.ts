@@ -58,7 +58,7 @@ function canonicalText(value: Json): string {
   return (copy === UNORDERED ? canonicalJson(value) : JSON.stringify(copy)) ?? "null";
 }
 
-const UNORDERED = Symbol("names that objects do not keep in order");
+const UNORDERED = Symbol("keys that an object would reorder");
 
 function inOrder(value: Json): unknown {
   if (typeof value !== "object" || value === null) return value;

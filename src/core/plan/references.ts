@@ -8,7 +8,7 @@ export function isReference(value: unknown): value is Reference {
   return typeof value === "object" && value !== null && "$ref" in value;
 }
 
-/** True for `{ source: "upload", sha256 }`, our own notation in inputs for a file to be uploaded. */
+/** True for `{ source: "upload", sha256 }`, Showrunner's notation in inputs for a file that is to be uploaded. */
 export function isOwnSource(name: string, value: unknown): value is string {
   return name === "source" && typeof value === "string" && /^\$*upload$/.test(value);
 }

@@ -203,7 +203,7 @@ export class DecisionBuilder implements Decision {
     else if (this.#asks.length > 0) this.#refuse({ pause: unagreed(this.state, this.#asks) });
   }
 
-  /** Counts a new hold as reserved for the rest of this decision. */
+  /** Adds a new hold to the money that this decision counts as reserved. */
   reserve({ path, model }: { readonly path: string; readonly model: string }, holdMicros: number): void {
     this.#committedMicros += holdMicros;
     this.#reservedMicros += holdMicros;

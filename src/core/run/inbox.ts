@@ -123,7 +123,7 @@ function adopted(state: RunState, message: InboxMessage & { readonly type: "adop
     const list = `showrunner adopt ${state.runId} ${step}   (lists the jobs that the step may have created)`;
     return { why: `${jobId} already belongs to another step`, next: list };
   }
-  // The job is known to exist: giving up the missing part keeps the rest.
+  // The job is known to exist. If the missing part is given up, the other outputs are kept.
   const isAccepted = jobId === null && unresolved === "incomplete";
   const result = isAccepted ? { jobId: known, isAccepted: true as const } : { jobId };
   return [...events, { type: "job.adopted", step, attempt: n, ...result }, ...goingOn(state, "unresolved")];

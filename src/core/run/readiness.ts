@@ -29,8 +29,8 @@ export function readiness(state: RunState, step: PlanStep, input: Json, reader: 
 }
 
 /**
- * Returns the readiness that follows from a step's condition and dependencies, before its input is resolved; null to
- * continue. A step that can no longer run is reported as soon as that is certain, even while some of its dependencies
+ * Returns the readiness that follows from a step's condition and dependencies alone; null if it also depends on the
+ * input. A step that can no longer run is reported as soon as this is certain, even while some of its dependencies
  * are open.
  */
 export function gateOf(state: RunState, step: PlanStep): Readiness | null {

@@ -117,7 +117,7 @@ export class RunIndex {
     return [...found].map(({ plan }) => plan);
   }
 
-  /** Updates the counts after a step's state has changed, and touches the step and those that depend on it. */
+  /** Updates the counts after a step's state has changed. Touches the step and the steps that depend on it. */
   update(path: string): void {
     const node = this.nodes.get(path);
     if (node === undefined) return;

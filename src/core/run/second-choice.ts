@@ -17,7 +17,7 @@ export type OptionEnd =
   /** No result, and no other option may follow unless a person acts. */
   | { readonly is: "stopped"; readonly why: string; readonly skippedByCondition?: true };
 
-/** The state of an option, which starts only once all options before it are out. */
+/** The state of an option, which starts only once all options before it are out or late. */
 export function endOf(state: RunState, option: Option): OptionEnd {
   const steps = option.steps.map((plan) => ({ plan, step: state.steps[plan.path]! }));
   const isOver = steps.every(({ step }) => isStepFinal(step.status));

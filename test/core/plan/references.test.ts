@@ -173,7 +173,7 @@ describe("what is shown or chosen from", () => {
   });
 
   test("says what it yields, and is files where a function scores it", () => {
-    const open = 'open does not declare what it yields; declare it there, such as yields: "image"';
+    const open = 'open does not declare what it yields; add yields to it, such as yields: "image"';
     expect(among([draft("open")])).toEqual([1, null, `unknown-yield among: ${open}`]);
     const score =
       "not-media among: text yields a value, but a scoring function accepts only files; use a task to choose among values";

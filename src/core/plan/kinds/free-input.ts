@@ -141,7 +141,7 @@ function bindMember(given: DraftReference, field: string, what: What, planning: 
     planning.report("not-media", field, message);
   });
   if (source?.isOpen === true) {
-    const message = `${step} does not declare what it yields; declare it there, such as yields: "image"`;
+    const message = `${step} does not declare what it yields; add yields to it, such as yields: "image"`;
     planning.report("unknown-yield", field, message);
   }
   if (source === undefined) return { reference, field, step, yields: null };

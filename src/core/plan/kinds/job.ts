@@ -166,7 +166,7 @@ function problemsOf(
   { samples, checkedFields }: BoundInput,
   catalog: Catalog,
 ): readonly FieldProblem[] {
-  // References are checked when bound; their placeholders are not the author's mistake.
+  // References are checked when they are bound. A problem with a placeholder is not the author's mistake.
   const isOurs = ({ code, field }: FieldProblem) =>
     !WHATEVER_VALUE.has(code) &&
     checkedFields.some(

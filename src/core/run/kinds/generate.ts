@@ -35,8 +35,8 @@ export const generateKind: RunKind<GenerateStep> = {
 };
 
 /**
- * Returns the id that stands for a provider's job in the journal, since providers identify their work in different
- * ways, or not at all.
+ * Returns the id that the journal uses for a provider's job. Providers identify their work in different ways, or not
+ * at all.
  */
 export function generationId(key: string): string {
   return key.replace(/^sr1_/, "gen_");
