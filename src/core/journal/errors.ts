@@ -126,7 +126,7 @@ export class AccountMismatchError extends ShowrunnerError {
   readonly runId: string;
   constructor(runId: string, requested: string, given: string) {
     super(
-      `Run "${runId}" was started with ${requested}, but is resumed with ${given}. Use the account that paid for it; if this is the same account with a new key or address: showrunner resume ${runId} --account-moved`,
+      `Run "${runId}" was started with ${requested}, but is resumed with ${given}. Use the account that paid for the run; if this is the same account with a new key or address: showrunner resume ${runId} --account-moved`,
     );
     this.runId = runId;
   }

@@ -56,7 +56,7 @@ export const outputMachine = setup({
  */
 export const jobMachine = setup({
   types: {
-    /** `open`: the job may exist. `inFlight`: open, and no person must act. `accepted`: also acknowledged. */
+    /** `open`: the job may exist. `inFlight`: open, and not left to a person. `accepted`: also acknowledged. */
     tags: {} as "open" | "inFlight" | "submitting" | "accepted",
     events: {} as
       | { type: "job.quoted" }
