@@ -293,12 +293,12 @@ function withProblems(
   return [...mistakes, ...problems.map((problem) => ofRow(problem, rows)).filter((one) => !isSaid(one))];
 }
 
-function ofRow({ index, step, field, message }: BulkProblem, rows: readonly FileRow[]): RowMistake {
-  const { line } = rows[index]!;
-  const other = /^repeats row (\d+)$/.exec(message);
-  if (other !== null) {
-    const said = `repeats line ${rows[Number(other[1]) - 1]!.line}; to tell them apart, add a column whose name begins with #`;
-    return { line, column: null, message: said };
+function ofRow({ code, index, step, field, message }: BulkProblem, rows: readonly FileRow[]): RowMistake {
+  const { id, line } = rows[index]!;
+  if (code === "repeated-row") {
+    const first = rows.find((row) => row.id === id)!;
+    const text = `repeats line ${first.line}; to tell them apart, add a column whose name begins with #`;
+    return { line, column: null, message: text };
   }
   const column = step === null && field !== null ? field.replace(/^input\./, "") : null;
   return {
