@@ -171,11 +171,11 @@ function checkPlace(
 function countOf({ input, mostOutputs }: GenerateDraft, { report }: Planning): number {
   const n = typeof input === "object" && input !== null && "n" in input ? (input.n as DraftJson) : 1;
   if (typeof n !== "number" || !Number.isSafeInteger(n) || n < 1) {
-    report("bad-count", "input.n", "n must be a whole number of at least 1, not the value of a step");
+    report("bad-count", "input.n", "n must be a whole number of at least 1, and not a step's value");
     return 1;
   }
   if (mostOutputs === null || n <= mostOutputs) return n;
-  report("too-many-outputs", "input.n", `one request makes at most ${mostOutputs} outputs; add steps to get more`);
+  report("too-many-outputs", "input.n", `n is at most ${mostOutputs} for this model; add steps for more outputs`);
   return n;
 }
 

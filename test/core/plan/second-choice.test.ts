@@ -1,0 +1,160 @@
+import { describe, expect, test } from "vitest";
+import { models } from "../../../recipes/models.ts";
+import { type Builder, type Handle, type Media, text } from "../../../src/core/define/index.ts";
+import { traitsOf } from "../../../src/core/plan/index.ts";
+import type { JobStep, PickStep } from "../../../src/core/plan/plan.ts";
+import {
+  givesWay,
+  hasNext,
+  isSecondChoice,
+  optionBefore,
+  optionsAround,
+  optionsIn,
+} from "../../../src/core/plan/second-choice.ts";
+import { planned } from "./support/planned.ts";
+
+type Option = (b: Builder<unknown>) => Handle<"image">;
+
+const good: Option = (b) => b.job("good", models.image, { prompt: "x" });
+/** A model that the catalog does not have. */
+const gone =
+  (model: string): Option =>
+  (b) =>
+    b.job("gone", model as never, { prompt: "x" }) as never;
+const wrong: Option = (b) => b.job("wrong", models.image, { prompt: 3 } as never);
+
+const tried = (options: readonly Option[], after: (b: Builder<unknown>, face: Handle<Media>) => unknown = () => {}) =>
+  planned((b) => {
+    const face = b.firstOf("face", options as never) as Handle<Media>;
+    after(b, face);
+    return { face };
+  });
+const pathsOf = ({ plan }: ReturnType<typeof planned>) => plan!.steps.map(({ path }) => path);
+const choiceOf = (of: ReturnType<typeof planned>) => of.step("face/pick") as PickStep;
+
+describe("options of which one cannot be made", () => {
+  test("are planned without it, and the plan says why", () => {
+    const without = tried([gone("no-such-model"), good]);
+    expect(without.problems).toEqual([]);
+    expect(pathsOf(without)).toEqual(["face/2/good", "face/pick"]);
+    const { among, second, needs } = choiceOf(without);
+    expect(among.map(({ $ref }) => $ref.step)).toEqual(["face/2/good"]);
+    expect(needs).toEqual(["face/2/good"]);
+    expect(second).toMatchObject({
+      options: ["face/2"],
+      out: [{ option: "face/1", reason: expect.stringContaining("no-such-model") }],
+    });
+    expect(traitsOf(choiceOf(without)).note).toBe("face/2; face/1 is ruled out");
+    // The option that remains waits for no step of the option that is gone.
+    expect((without.step("face/2/good") as JobStep).needs).toEqual([]);
+  });
+
+  test("keep their order where one in the middle is out", () => {
+    const without = tried([good, gone("no-such-model"), good]);
+    expect(pathsOf(without)).toEqual(["face/1/good", "face/3/good", "face/pick"]);
+    expect(choiceOf(without).second?.options).toEqual(["face/1", "face/3"]);
+    expect(traitsOf(choiceOf(without)).note).toBe("face/1, else face/3; face/2 is ruled out");
+    expect((without.step("face/3/good") as JobStep).needs).toEqual(["face/1/good"]);
+  });
+
+  test("are a problem where it is the last, and those before it that are out are problems then", () => {
+    expect(tried([good, gone("no-such-model")]).told).toEqual(["unknown-model face/2/gone model"]);
+    expect(tried([gone("no-such-a"), good, gone("no-such-b")]).told.sort()).toEqual([
+      "unknown-model face/1/gone model",
+      "unknown-model face/3/gone model",
+    ]);
+  });
+
+  test("are a problem where its input is wrong: that can be corrected", () => {
+    const { told } = tried([wrong, good]);
+    expect(told).toEqual(["type face/1/wrong input.prompt"]);
+  });
+
+  test("do not hide a model that is gone beside them", () => {
+    const beside = tried([good, good], (b) => b.job("beside", "no-such-model" as never, { prompt: "x" }));
+    expect(beside.told).toEqual(["unknown-model beside model"]);
+  });
+});
+
+describe("a plan's options", () => {
+  const nested: Option = (b) =>
+    b.firstOf("inner", [
+      (c) => c.job("a", models.image, { prompt: "x" }),
+      (c) => c.job("b", models.image, { prompt: "x" }),
+    ]);
+  const of = tried([nested, good, good]);
+  const plan = of.plan!;
+
+  test("are found by their path, with their steps and their place", () => {
+    const found = [...optionsIn(plan).values()].map(({ path, at, steps, choice }) => ({
+      path,
+      at,
+      steps: steps.map((step) => step.path),
+      choice: choice.path,
+    }));
+    expect(found).toEqual([
+      { path: "face/1/inner/1", at: 0, steps: ["face/1/inner/1/a"], choice: "face/1/inner/pick" },
+      { path: "face/1/inner/2", at: 1, steps: ["face/1/inner/2/b"], choice: "face/1/inner/pick" },
+      {
+        path: "face/1",
+        at: 0,
+        steps: ["face/1/inner/1/a", "face/1/inner/2/b", "face/1/inner/pick"],
+        choice: "face/pick",
+      },
+      { path: "face/2", at: 1, steps: ["face/2/good"], choice: "face/pick" },
+      { path: "face/3", at: 2, steps: ["face/3/good"], choice: "face/pick" },
+    ]);
+    expect(optionsIn(plan)).toBe(optionsIn(plan));
+  });
+
+  test("around a step are named innermost first; around any other step there is none", () => {
+    const around = (path: string) => optionsAround(plan, path).map((option) => option.path);
+    expect(around("face/1/inner/2/b")).toEqual(["face/1/inner/2", "face/1"]);
+    expect(around("face/pick")).toEqual([]);
+    const plain = planned((b) => ({ x: good(b) })).plan!;
+    expect(optionsAround(plain, "good")).toEqual([]);
+    expect(plain.steps.some(isSecondChoice)).toBe(false);
+  });
+
+  test("know the option before them, and whether another follows", () => {
+    const all = optionsIn(plan);
+    const first = all.get("face/1")!;
+    const last = all.get("face/3")!;
+    expect(optionBefore(plan, first)).toBe(null);
+    expect(optionBefore(plan, last)?.path).toBe("face/2");
+    expect([hasNext(first), hasNext(last)]).toEqual([true, false]);
+    expect([givesWay(first), givesWay(last)]).toEqual([true, false]);
+  });
+});
+
+describe("a step whose prompt is rewritten after moderation", () => {
+  const rewritten = (input: object) =>
+    planned((b) => ({
+      still: b.job(
+        "still",
+        models.image,
+        input as never,
+        {
+          onModerated: "rewrite",
+          rewrite: { model: "chat-1", maxCost: "0.01" },
+        } as never,
+      ),
+    }));
+
+  test("does not give way to its rewritten form when it is late", () => {
+    const { plan } = rewritten({ prompt: "x" });
+    const [first] = optionsIn(plan!).values();
+    expect([hasNext(first!), givesWay(first!)]).toEqual([true, false]);
+    expect(first!.choice.second.rewrites).toBe(true);
+  });
+
+  test("has one problem, though both forms of it have it, at the step that the author wrote", () => {
+    expect(rewritten({ prompt: "x", aspect_ratio: "7:5" }).told).toEqual([expect.stringMatching(/ still input\./)]);
+    const twice = planned((b) => {
+      const a = b.job("a", models.image, { prompt: text`${"x"}`, aspect_ratio: "7:5" } as never);
+      const c = b.job("c", models.image, { prompt: "x", aspect_ratio: "7:5" } as never);
+      return { a, c };
+    });
+    expect(twice.told.map((one) => one.split(" ")[1])).toEqual(["a", "c"]);
+  });
+});
