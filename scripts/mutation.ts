@@ -35,7 +35,8 @@ const groups: Readonly<Record<string, Group>> = {
       "core/run/{revise,simulated-time,result-cache,took}.test.ts",
     ],
   },
-  define: { mutate: ["src/core/define/**/*.ts"], tests: ["core/{plan,define}/*.test.ts"] },
+  // Instrumented by Stryker, `define/steps/rewrite.ts` throws.
+  define: { mutate: ["src/core/define/**/*.ts"], tests: ["core/{plan,define}/!(rewrites).test.ts"] },
   fold: {
     mutate: [
       ...["fold", "state", "replan", "overcharge"].map((name) => `src/core/journal/${name}.ts`),

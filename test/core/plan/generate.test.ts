@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { models } from "../../../recipes/models.ts";
-import type { Builder, Handle } from "../../../src/core/define/index.ts";
+import { asset, type Builder, type Handle } from "../../../src/core/define/index.ts";
 import { makePlan, traitsOf } from "../../../src/core/plan/index.ts";
 import { promiseText } from "../../../src/core/plan/kinds/generate.ts";
 import type { GenerateStep, PlanStep } from "../../../src/core/plan/plan.ts";
@@ -196,6 +196,14 @@ describe("the input of a request to a provider", () => {
       camera,
       ({ picture }) => ({ prompt: "x", frameImages: [{ frameType: "last", image: picture }] }),
       [],
+    ],
+    [
+      "a file that only the service has",
+      painter,
+      () => ({ prompt: "x", mask: asset("image", "asset_1") as never }),
+      [
+        "input.mask: input.mask is asset_1; an asset on the service is not on this machine; pass upload(…), or the handle of a step that makes the file",
+      ],
     ],
     ["options of the provider", painter, () => ({ prompt: "x", providerOptions: { paper: { url: "a" } } }), []],
   ])("%s", (_, of, input, expected) => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { models } from "../../../recipes/models.ts";
-import { type Builder, type Handle, type Media, text } from "../../../src/core/define/index.ts";
+import type { Builder, Handle, Media } from "../../../src/core/define/index.ts";
 import { traitsOf } from "../../../src/core/plan/index.ts";
-import type { JobStep, PickStep } from "../../../src/core/plan/plan.ts";
+import type { ApproveStep, JobStep, PickStep } from "../../../src/core/plan/plan.ts";
 import {
   givesWay,
   hasNext,
@@ -127,34 +127,33 @@ describe("a plan's options", () => {
   });
 });
 
-describe("a step whose prompt is rewritten after moderation", () => {
-  const rewritten = (input: object) =>
-    planned((b) => ({
-      still: b.job(
-        "still",
-        models.image,
-        input as never,
-        {
-          onModerated: "rewrite",
-          rewrite: { model: "chat-1", maxCost: "0.01" },
-        } as never,
-      ),
+describe("parts that a person compares", () => {
+  test("are planned side by side, and the decision names them", () => {
+    const of = planned(({ compare }) => ({
+      face: compare("face", { fast: good, fine: good }, { message: "Which one?" }),
     }));
-
-  test("does not give way to its rewritten form when it is late", () => {
-    const { plan } = rewritten({ prompt: "x" });
-    const [first] = optionsIn(plan!).values();
-    expect([hasNext(first!), givesWay(first!)]).toEqual([true, false]);
-    expect(first!.choice.second.rewrites).toBe(true);
+    const pick = of.step("face/pick") as ApproveStep;
+    expect(pick).toMatchObject({ parts: ["face/fast", "face/fine"], message: "Which one?", choose: true });
+    const { note, decision } = traitsOf(pick);
+    expect(note).toBe("a person compares");
+    expect(decision).toEqual({
+      path: "face/pick",
+      shows: pick.shows,
+      choose: true,
+      message: "Which one?",
+      parts: ["face/fast", "face/fine"],
+    });
+    expect((of.step("face/fine/good") as JobStep).needs).toEqual([]);
   });
 
-  test("has one problem, though both forms of it have it, at the step that the author wrote", () => {
-    expect(rewritten({ prompt: "x", aspect_ratio: "7:5" }).told).toEqual([expect.stringMatching(/ still input\./)]);
-    const twice = planned((b) => {
-      const a = b.job("a", models.image, { prompt: text`${"x"}`, aspect_ratio: "7:5" } as never);
-      const c = b.job("c", models.image, { prompt: "x", aspect_ratio: "7:5" } as never);
-      return { a, c };
+  test("are none in an ordinary decision", () => {
+    const of = planned(({ job, approve }) => {
+      const still = job("still", models.image, { prompt: "x" });
+      return { still: approve("ok", still) };
     });
-    expect(twice.told.map((one) => one.split(" ")[1])).toEqual(["a", "c"]);
+    const step = of.step("ok") as ApproveStep;
+    expect(step).not.toHaveProperty("parts");
+    expect(traitsOf(step).note).toBe("a person approves");
+    expect(traitsOf(step).decision).not.toHaveProperty("parts");
   });
 });
