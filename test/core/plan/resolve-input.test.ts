@@ -66,7 +66,7 @@ describe("edits of a run's inputs", () => {
   const { draft } = planned(({ job, chat, task }) => {
     const still = job("still", models.image, { prompt: "x", quality: "pro" });
     const told = chat("told", "chat-1", { prompt: "x" });
-    return { still, told, more: task("more", { uses: [still], yields: "image", run: () => ({}) } as never) };
+    return { still, told, more: task("more", { still }, () => 1) };
   });
   const stepIn = (edits: Parameters<typeof withOverlay>[1]["edits"], path: string) =>
     withOverlay(draft, { edits }).steps.find((step) => step.path === path) as unknown as Record<string, unknown>;

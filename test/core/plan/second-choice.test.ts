@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { models } from "../../../recipes/models.ts";
-import type { Builder, Handle, Media } from "../../../src/core/define/index.ts";
+import type { Builder, Handle, StepMethods } from "../../../src/core/define/index.ts";
 import { traitsOf } from "../../../src/core/plan/index.ts";
 import type { ApproveStep, JobStep, PickStep } from "../../../src/core/plan/plan.ts";
 import {
@@ -13,19 +13,19 @@ import {
 } from "../../../src/core/plan/second-choice.ts";
 import { planned } from "./support/planned.ts";
 
-type Option = (b: Builder<unknown>) => Handle<"image">;
+type Option = (b: StepMethods) => Handle<"image", "single">;
 
 const good: Option = (b) => b.job("good", models.image, { prompt: "x" });
 /** A model that the catalog does not have. */
 const gone =
   (model: string): Option =>
   (b) =>
-    b.job("gone", model as never, { prompt: "x" }) as never;
+    b.job("gone", model as never, { prompt: "x" } as never) as never;
 const wrong: Option = (b) => b.job("wrong", models.image, { prompt: 3 } as never);
 
-const tried = (options: readonly Option[], after: (b: Builder<unknown>, face: Handle<Media>) => unknown = () => {}) =>
+const tried = (options: readonly Option[], after: (b: Builder<unknown>, face: Handle) => unknown = () => {}) =>
   planned((b) => {
-    const face = b.firstOf("face", options as never) as Handle<Media>;
+    const face = b.firstOf("face", options as never) as Handle;
     after(b, face);
     return { face };
   });
@@ -59,7 +59,7 @@ describe("options of which one cannot be made", () => {
 
   test("are a problem where it is the last, and those before it that are out are problems then", () => {
     expect(tried([good, gone("no-such-model")]).told).toEqual(["unknown-model face/2/gone model"]);
-    expect(tried([gone("no-such-a"), good, gone("no-such-b")]).told.sort()).toEqual([
+    expect(tried([gone("no-such-a"), good, gone("no-such-b")]).told.toSorted()).toEqual([
       "unknown-model face/1/gone model",
       "unknown-model face/3/gone model",
     ]);
@@ -71,7 +71,7 @@ describe("options of which one cannot be made", () => {
   });
 
   test("do not hide a model that is gone beside them", () => {
-    const beside = tried([good, good], (b) => b.job("beside", "no-such-model" as never, { prompt: "x" }));
+    const beside = tried([good, good], (b) => b.job("beside", "no-such-model" as never, { prompt: "x" } as never));
     expect(beside.told).toEqual(["unknown-model beside model"]);
   });
 });
