@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * Starts the command: the package's build, or in a clone the sources, so that nothing has to be built. Plain JavaScript without
- * new syntax, so that an old Node can report what is missing.
+ * Starts the command from the package's build or, in a clone, from the sources, so that nothing has to be built. Uses only
+ * old JavaScript syntax, so that an old version of Node can still print what it needs.
  */
 import { existsSync } from "node:fs";
 import module from "node:module";
@@ -23,14 +23,14 @@ if (process.versions.bun) {
   process.exitCode = 2;
 } else {
   if (process.argv[2] === "worker") limitYoungMemory();
-  // Saves the next command from compiling again.
+  // Caches compiled code for the next command.
   module.enableCompileCache();
   await import(existsSync(source) ? source.href : new URL("../dist/cli/main.js", import.meta.url).href);
 }
 
 /**
- * Restarts a worker in the same process with a smaller young generation: with thousands of runs, V8 would use up to 130 MB for it
- * and be no faster. Skipped if the size is already set or the process has an IPC channel.
+ * Restarts a worker in the same process with a smaller young generation. With thousands of runs, V8 would otherwise use up
+ * to 130 MB for it without being faster. Does nothing if the size is already set or the process has an IPC channel.
  */
 function limitYoungMemory() {
   const flags = [...process.execArgv, process.env.NODE_OPTIONS || ""].join(" ");
@@ -39,6 +39,6 @@ function limitYoungMemory() {
     const args = ["--max-semi-space-size=16", ...process.execArgv, ...process.argv.slice(1)];
     process.execve(process.execPath, [process.execPath, ...args], process.env);
   } catch {
-    // Not permitted here; it also works with more memory.
+    // Restarting is not permitted here. The worker also works with more memory.
   }
 }

@@ -1,4 +1,4 @@
-/** Writes the table of answers into docs/internal/guarantees.md. Run it after src/core/answers was changed. */
+/** Writes the tables of answers to docs/internal/guarantees.md. Run it after changing src/core/answers. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -16,11 +16,11 @@ import {
 const page = join(import.meta.dirname, "..", "docs", "internal", "guarantees.md");
 const [begin, end] = ["<!-- answers: begin, by scripts/answer-table.ts -->", "<!-- answers: end -->"];
 
-/** The page with the table as it should be. */
+/** Returns the page with its tables updated. */
 export function guaranteesPage(text: string = readFileSync(page, "utf8")): string {
   const [before, rest] = text.split(begin);
   const after = rest?.split(end)[1];
-  if (before === undefined || after === undefined) throw new Error(`${page} has no markers for the table of answers.`);
+  if (before === undefined || after === undefined) throw new Error(`${page} has no markers for the tables of answers.`);
   return `${before}${begin}\n\n${answerSection()}\n\n${end}${after}`;
 }
 
@@ -49,13 +49,13 @@ function columnTable(kind: RequestKind, before: SentBefore, isOneOfTwo: boolean)
   return [
     `### ${title[0]!.toUpperCase()}${title.slice(1)}`,
     "",
-    "| Answer | Means | Job | Hold | Step | Run |",
+    "| Answer | Meaning | Job | Hold | Step | Run |",
     "|---|---|---|---|---|---|",
     ...rows,
   ].join("\n");
 }
 
-/** By who answered: `with envelope: 400, 404`. */
+/** Lists answers by their source: `with envelope: 400, 404`. */
 function sayAnswers(came: readonly Answer[]): string {
   const bySource = Map.groupBy(came, (answer) => answers[answer].source);
   return [...bySource]

@@ -1,6 +1,6 @@
 /**
- * Writes docs/internal/api: what each entry exports, with the types that those need, without comments; types of several entries are in
- * `chunks`. A change of the public types is a change of these files, and is seen in review.
+ * Writes docs/internal/api: the declarations that each entry exports and the types they need, without comments. Types that
+ * several entries share are in `chunks`. Every change of the public types changes these files, so reviewers see it.
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { entriesOf, PUBLISHED, root } from "./published.ts";
 
 const folder = join(root, "docs", "internal", "api");
 
-/** Path below docs/internal/api → its declarations with docstrings. */
+/** Generates the public declarations with docstrings, by path relative to docs/internal/api. */
 export async function publicDeclarations(): Promise<ReadonlyMap<string, string>> {
   const work = mkdtempSync(join(tmpdir(), "showrunner-api-"));
   try {
@@ -29,12 +29,12 @@ export function declarationsIn(folder: string): readonly string[] {
   return paths.filter((path) => path.endsWith(".d.ts")).toSorted();
 }
 
-/** Path → the text of the file there, from these declarations. */
+/** Turns declarations into the text of each file, by path. */
 export function surfaceOf(declarations: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   return new Map([...declarations].map(([path, text]) => [path, textOf(text)]));
 }
 
-/** Without comments, which may change without a change of the API; one name of an import or export a line. */
+/** Removes comments, which are not part of the API, and puts each imported or exported name on its own line. */
 function textOf(declarations: string): string {
   const bare = declarations
     .replaceAll(/^[ \t]*\/\*\*[\s\S]*?\*\/[ \t]*\n?/gm, "")

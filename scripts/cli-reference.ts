@@ -61,9 +61,9 @@ unknown or absent values are null.
 | \`migrate\` | its report, as in \`report.json\` |
 `;
 
-/** Flags of nearly every command. */
+/** Flags that nearly every command accepts. */
 const COMMON = ["--local", "--base-url", "--journal", "--media", "--json", "--service"];
-/** A flag with the same description in this many commands is documented once. */
+/** Number of commands with the same flag and description from which the flag is documented only once. */
 const SHARED_FROM = 3;
 
 interface Leaf {
@@ -82,7 +82,7 @@ const subcommands = (command: Command) => command.commands.filter((one) => one.n
 
 const isCommon = ({ long }: Option) => COMMON.includes(long ?? "");
 
-/** Formats a flag; equal texts are treated as the same flag. */
+/** Formats a flag with its description. Flags with the same text are treated as the same flag. */
 function rowOf({ flags, description, defaultValue }: Option): string {
   const standard = defaultValue === undefined ? "" : ` (default \`${String(defaultValue)}\`)`;
   return `- \`${flags}\`: ${description}${standard}`;
@@ -108,7 +108,7 @@ function section(leaf: Leaf, shared: ReadonlySet<string>): string {
   return [`## ${name}`, "", `\`${usageOf(leaf)}\`: ${command.description()}.`, ...rows, ...also, ""].join("\n");
 }
 
-/** The commands of a group, one per line. */
+/** Documents the commands of a group, one per line. */
 function groupSection(group: Command, shared: ReadonlySet<string>): string {
   const rows = leaves(group, [group.name()]).map((leaf) => {
     const flags = leaf.command.options

@@ -1,4 +1,4 @@
-/** Bundles the dashboard's page: `buildPage` into a folder, `builtPage` into a cache that lasts until a source changes. */
+/** Bundles the dashboard's page: `buildPage` into any folder, `builtPage` into a cache that source changes invalidate. */
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,12 +11,12 @@ const page = join(sources, "page");
 const cache = join(root, "node_modules", ".cache", "showrunner-dashboard");
 
 /**
- * Writes index.html and its assets, named by their content, into a folder that it empties; below it, with assets of its own, the
- * page that review links lead to.
+ * Empties a folder, then writes index.html and its assets to it, with content hashes in their names. Writes the page for
+ * review links, with its own assets, to the subfolder `shared`.
  */
 export async function buildPage(outDir: string): Promise<void> {
   const { NODE_ENV: before } = process.env;
-  // A test's own would make another page than the one that is shipped, a third longer.
+  // With the NODE_ENV of a test, the page would be a third larger and differ from the published one.
   process.env.NODE_ENV = "production";
   try {
     await bundle("index.html", "/", outDir);
@@ -47,17 +47,17 @@ async function bundle(input: string, base: string, outDir: string): Promise<void
   });
 }
 
-/** What the bundled libraries and the font ask to be passed on. */
+/** The licence texts of the bundled libraries and the font, which must be distributed with them. */
 function licences(): string {
   const bundled = ["preact", "@dagrejs/dagre", "@dagrejs/graphlib", "@fontsource/inter"];
   const texts = bundled.map((name) => {
     const folder = join(root, "node_modules", name);
     return existsSync(folder) ? `${name}\n\n${readFileSync(join(folder, "LICENSE"), "utf8").trim()}\n` : "";
   });
-  return `The dashboard's page holds these works of others.\n\n${texts.filter(Boolean).join("\n---\n\n")}`;
+  return `The dashboard's page contains these third-party works.\n\n${texts.filter(Boolean).join("\n---\n\n")}`;
 }
 
-/** The folder of the page as its sources are now. Two processes that build it at once both succeed. */
+/** Returns a folder with the page built from the current sources. Several processes can call this in parallel. */
 export async function builtPage(): Promise<string> {
   const folder = join(cache, digest());
   if (existsSync(join(folder, "index.html"))) return folder;
@@ -73,7 +73,7 @@ export async function builtPage(): Promise<string> {
   return folder;
 }
 
-/** Bytes of script that a browser loads, compressed as for sending. */
+/** Total size of the scripts that a browser loads, in compressed bytes. */
 export function scriptBytes(folder: string): number {
   const files = globSync("assets/*.js", { cwd: folder }).map((file) => readFileSync(join(folder, file)));
   return files.reduce((sum, bytes) => sum + gzipSync(bytes).length, 0);

@@ -1,5 +1,5 @@
 /**
- * Takes the pictures of docs/dashboard.md from the dashboard itself, with recipes run on the local service. Needs
+ * Takes the screenshots for docs/dashboard.md, with recipes that it runs on the local service. Needs
  * Chromium (`apt-get install chromium`, or SHOWRUNNER_CHROMIUM).
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -23,7 +23,7 @@ interface Shot {
   readonly ready: (page: Page) => Promise<void>;
 }
 
-/** Pictures are there, and films show a frame. */
+/** Script that tests whether all pictures are loaded and all films show a frame. */
 const everythingShown = `[...document.querySelectorAll("img, video[src]")].every((one) => one.tagName === "IMG" ? one.complete : one.readyState >= 2 && one.networkState === 1)`;
 
 const wide = { viewport: { width: 1280, height: 780 } };
@@ -97,7 +97,7 @@ try {
     await page.getByRole("heading", { level: 1 }).waitFor();
     await page.goto(dashboard.origin + path);
     await ready(page);
-    // The page's own policy forbids to evaluate text in it for long; asking again and again is allowed.
+    // The page's security policy forbids `waitForFunction`, but allows single evaluations.
     while (!(await page.evaluate(everythingShown))) await new Promise((done) => setTimeout(done, 100));
     await new Promise((done) => setTimeout(done, 1000));
     writeFileSync(join(pictures, `${name}.webp`), await webp(await page.screenshot()));

@@ -1,4 +1,4 @@
-/** Declarations of the sources, and what of them belongs to an entry. */
+/** Generates TypeScript declarations, and bundles them into a file per entry. */
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -7,7 +7,7 @@ import { rolldown } from "rolldown";
 import { dts } from "rolldown-plugin-dts";
 import { root } from "./published.ts";
 
-/** Those of every file of `src`, one file each, below a folder. */
+/** Writes a declaration file for every file in `src` to a folder. */
 export function emitDeclarations(folder: string): void {
   const typescript = dirname(createRequire(import.meta.url).resolve("typescript/package.json"));
   const { status } = spawnSync(
@@ -19,8 +19,8 @@ export function emitDeclarations(folder: string): void {
 }
 
 /**
- * One file for each entry, with no more than its exports need; what several need is in `chunks`. A compile of the user's reads
- * few files, and what is inside stays inside, foreign types too.
+ * Bundles the declarations into one file per entry, which contains only what its exports need, and `chunks` for shared
+ * types. A user's compiler then reads few files, and internal types stay hidden.
  */
 export async function bundleDeclarations(folder: string, names: readonly string[], outDir: string): Promise<void> {
   const bundled = await rolldown({
@@ -37,7 +37,7 @@ export async function bundleDeclarations(folder: string, names: readonly string[
   });
   await bundled.close();
   for (const file of output) {
-    // Whatever `lib` the user's compile has: what `await using` takes is known to it then.
+    // Declares the types for `await using`, which the `lib` of a user's project may lack.
     if (file.type !== "chunk" || !/\bAsyncDisposable\b|\basyncDispose\b/.test(file.code)) continue;
     writeFileSync(join(outDir, file.fileName), `/// <reference lib="esnext.disposable" />\n${file.code}`);
   }

@@ -1,6 +1,6 @@
 /**
- * `npm run demo`: both recipes on a fresh local service, from the plan with its prices to the files, and a check that
- * table, wallet and quote agree. Exits with 1 when they do not. `--dir FOLDER` works there instead of `.showrunner/demo`.
+ * `npm run demo`: plans, prices and runs two recipes on a new local service. Exits with 1 if the costs in the table, the
+ * wallet and the quotes differ. Writes to `.showrunner/demo`, or to the folder of `--dir`.
  */
 import { statSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -37,7 +37,7 @@ interface Row {
 interface Act {
   readonly quote: Quote;
   readonly report: RunReport;
-  /** API requests of the run itself, without those that priced it. */
+  /** Number of API requests of the run, without those for pricing it. */
   readonly requests: number;
 }
 
@@ -69,15 +69,15 @@ try {
   const { charged_micros: charged, refunded_micros: refunded } = service.stats();
   process.exitCode = finishRun(acts, charged - refunded, show.requests().total) ? 0 : 1;
   const pages = await Promise.all(acts.map(({ report }) => reportFile(show, report.id)));
-  output.print(`\nWhat happened, with the media, as pages to open in a browser:\n  ${pages.join("\n  ")}`);
-  output.print(`\nEvery run, with players, graph and prices, live in the browser:`);
+  output.print(`\nReports with the media, to open in a browser:\n  ${pages.join("\n  ")}`);
+  output.print(`\nTo see all runs in the browser, with players, graphs and prices:`);
   output.print(`  npx showrunner dashboard --journal ${relative(process.cwd(), join(folder, "journal.db"))}`);
 } finally {
   await show.close();
   await service.close();
 }
 
-/** Writes what happened into a page of its own, and says where that is. */
+/** Writes the run's report; returns its path. */
 async function reportFile(runner: Showrunner, runId: string): Promise<string> {
   const { file } = await writeReport(runner, runId, {
     file: join(folder, runId, "report.html"),
@@ -88,7 +88,7 @@ async function reportFile(runner: Showrunner, runId: string): Promise<string> {
   return relative(process.cwd(), file);
 }
 
-/** Prices one recipe, runs it and shows how it goes. */
+/** Prices a recipe, runs it and shows its progress. */
 async function perform(runner: Showrunner, recipe: string): Promise<Act> {
   const { pipeline } = await loadPipeline(join(root, "recipes", `${recipe}.ts`), root);
   output.say(`\n${output.paint("bold", recipe)}\n`);
@@ -99,11 +99,11 @@ async function perform(runner: Showrunner, recipe: string): Promise<Act> {
   const handle = await runner.run(pipeline, {}, { id: recipe, budget: "20.00", outDir: join(folder, recipe) });
   await watchRun(handle.events(), io, output);
   const { status, report } = await handle.result();
-  if (status !== "succeeded") throw new Error(`${recipe} ${status}; see: npx showrunner show ${recipe}`);
+  if (status !== "succeeded") throw new Error(`${recipe} ${status}; for details: npx showrunner show ${recipe}`);
   return { quote, report, requests: runner.requests().total - planned };
 }
 
-/** Prints the table and every check; true when all of them hold. `walletMicros` is what the service took. */
+/** Prints the table and the checks; returns whether all succeeded. `walletMicros`: what the service charged. */
 function finishRun(acts: readonly Act[], walletMicros: number, requests: number): boolean {
   const rows = acts.flatMap(({ report }) => report.steps.map((step) => rowOf(step, report)));
   output.print(`\n${table(rows, columns)}\n`);
@@ -119,14 +119,14 @@ function finishRun(acts: readonly Act[], walletMicros: number, requests: number)
     [`finished after ${duration(performance.now() - began)}`, true],
   ] as const;
   for (const [text, holds] of checks) output.print(`${holds ? "ok  " : "FAIL"}  ${text}`);
-  // More of them where the machine is busy and jobs take longer: no check.
+  // Not a check, because slower jobs on a busy machine need more requests.
   output.print(
-    `      ${running} requests while ${jobs.length} jobs ran: ${perJob.toFixed(1)} a job (${requests - running} more to plan and price)`,
+    `      ${running} requests while ${jobs.length} jobs ran: ${perJob.toFixed(1)} per job (and ${requests - running} to plan and price)`,
   );
   return checks.every(([, holds]) => holds);
 }
 
-/** Each step cost what it was quoted: before the start, or before its own submit where its media did not exist yet. */
+/** Checks that each step cost what was quoted at the start, or before its submit if its media did not exist yet. */
 function quoteCheck({ quote, report }: Act): [string, boolean] {
   const paid = report.steps.filter(({ quote: quoted }) => quoted !== null);
   const cost = sum(paid.map((step) => costOf(step) ?? 0));

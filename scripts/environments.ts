@@ -1,7 +1,8 @@
 /**
- * Runs `npm test`, or the command behind `--`, in environments that differ from a developer's: `node scripts/environments.ts bare`,
- * `node scripts/environments.ts umlaut -- npx vitest run test/package`; all of them where none is named. Those that work on a copy
- * copy what git knows of, and the folder `node_modules` by links.
+ * Runs `npm test`, or the command after `--`, in environments that differ from a developer's. Without names, runs in
+ * all of them. Examples: `node scripts/environments.ts bare`,
+ * `node scripts/environments.ts umlaut -- npx vitest run test/package`.
+ * Some environments need a copy: it contains all files that git does not ignore, and links to `node_modules`.
  */
 import { spawnSync } from "node:child_process";
 import {
@@ -29,26 +30,26 @@ chmodSync(temporary, 0o755);
 
 interface Environment {
   readonly what: string;
-  /** Answers the exit code of the command. */
+  /** Returns the command's exit code; null if it was killed or could not start. */
   run(): number | null;
 }
 
 const environments: Readonly<Record<string, Environment>> = {
-  bare: { what: "what a fresh machine has: Node, npm, git, and a minimal Debian", run: runBare },
-  user: { what: "another user than root", run: runAsUser },
+  bare: { what: "a fresh machine with only Node, npm, git and a minimal Debian", run: runBare },
+  user: { what: "a user other than root", run: runAsUser },
   umlaut: {
     what: "a folder with a space and an umlaut",
     run: () => perform(command, { cwd: copied("Kräne und Boote") }),
   },
   kolkata: { what: "TZ=Asia/Kolkata", run: () => perform(command, { env: { ...process.env, TZ: "Asia/Kolkata" } }) },
-  // Node has the language by itself; whether the C library has it too decides over programs that tests start, which say so.
+  // Node includes this locale. Other programs need it in the C library, and print a warning if it is missing.
   german: { what: "LANG=de_DE.UTF-8", run: () => perform(command, { env: { ...process.env, LANG: "de_DE.UTF-8" } }) },
   offline: { what: "no network but loopback", run: runOffline },
 };
 
 const unknown = names.find((name) => !(name in environments));
 if (unknown !== undefined) {
-  console.error(`there is no environment ${unknown}: ${Object.keys(environments).join(", ")}`);
+  console.error(`Unknown environment ${unknown}; use ${Object.keys(environments).join(", ")}.`);
   process.exit(2);
 }
 try {
@@ -56,9 +57,9 @@ try {
     if (names.length > 0 && !names.includes(name)) continue;
     console.log(styleText("bold", `${name}: ${what}`));
     if (run() === 0) continue;
-    console.error(styleText("red", `failed in ${name} (${what})`));
+    console.error(styleText("red", `The command failed in ${name} (${what}).`));
     console.error(
-      `repeat it: ${["node scripts/environments.ts", name, ...process.argv.slice(2).slice(names.length)].join(" ")}`,
+      `To run it again: ${["node scripts/environments.ts", name, ...process.argv.slice(2).slice(names.length)].join(" ")}`,
     );
     process.exitCode = 1;
     break;
@@ -95,7 +96,7 @@ function runBare(): number | null {
   }
   const home = join(temporary, "home");
   mkdirSync(home);
-  // What npm needs to reach its registry on this machine, where the defaults do not.
+  // On some machines, npm needs these settings to reach its registry.
   const kept = Object.entries(process.env).filter(([name]) =>
     /^(?:CI|npm_config_(?:registry|cafile|proxy|https_proxy|noproxy)|NODE_EXTRA_CA_CERTS|HTTPS?_PROXY|NO_PROXY|SSL_CERT_FILE)$/i.test(
       name,
@@ -106,11 +107,11 @@ function runBare(): number | null {
 
 function pathOf(name: string): string {
   const found = folders.map((folder) => join(folder, name)).find(existsSync);
-  if (found === undefined) throw new Error(`${name} is not on the path`);
+  if (found === undefined) throw new Error(`${name} is not on the PATH`);
   return found;
 }
 
-/** Programs of the packages that no Debian, nor Ubuntu, is without. */
+/** Programs of the packages that every Debian and Ubuntu system has. */
 function debianPrograms(): readonly string[] {
   // biome-ignore lint/suspicious/noTemplateCurlyInString: dpkg's own fields
   const packages = output("dpkg-query", "-Wf", "${Essential} ${Priority} ${Package}\n")
@@ -122,11 +123,11 @@ function debianPrograms(): readonly string[] {
   return [...programs, ...["/usr/bin/awk", "/usr/bin/sh"].filter(existsSync)];
 }
 
-/** A folder of this name with what is in this one and git does not ignore. */
+/** Copies this repository, except the files that git ignores, to a folder with this name. Links `node_modules`. */
 function copied(name: string): string {
   const copy = join(temporary, name);
   const given = ["clone", "--quiet", "--no-hardlinks", root, copy];
-  if (perform(["git", ...given]) !== 0) throw new Error("the folder was not cloned");
+  if (perform(["git", ...given]) !== 0) throw new Error("the repository could not be cloned");
   const changed = output("git", "ls-files", "-z", "--modified", "--others", "--exclude-standard", "--deduplicate");
   for (const file of changed.split("\0").filter((one) => one !== "")) {
     if (existsSync(join(root, file))) cpSync(join(root, file), join(copy, file), { recursive: true });
@@ -134,12 +135,12 @@ function copied(name: string): string {
   }
   const modules = join(root, "node_modules");
   mkdirSync(join(copy, "node_modules"));
-  // Caches change meanwhile, and are left out. The rest as links, where it lies on the same disk.
+  // Omits caches, which may change while being copied. Uses hard links if both folders are on the same disk.
   const packages = globSync("*", { cwd: modules }).map((name) => join(modules, name));
   const installed = [...packages, ...[".bin", ".package-lock.json"].map((name) => join(modules, name))];
   for (const flags of ["-al", "-af"])
     if (perform(["cp", flags, ...installed, join(copy, "node_modules")]) === 0) return copy;
-  throw new Error("node_modules was not copied");
+  throw new Error("node_modules could not be copied");
 }
 
 function runAsUser(): number | null {
@@ -147,12 +148,12 @@ function runAsUser(): number | null {
   const copy = copied("users");
   const home = join(temporary, "of-nobody");
   mkdirSync(home);
-  // Links are the same files as here: only folders change hands.
+  // A hard link shares its owner with the original file, so only the owner of the folders is changed.
   perform(["find", join(copy, "node_modules"), "-type", "d", "-exec", "chown", "nobody", "{}", "+"]);
   const own = globSync("*", { cwd: copy, exclude: ["node_modules"] }).map((one) => join(copy, one));
   perform(["chown", "-R", "nobody", home, join(copy, ".git"), ...own]);
   perform(["chown", "nobody", copy]);
-  // A cache that root wrote cannot be written.
+  // Another user cannot write to the caches of root.
   const { NODE_COMPILE_CACHE: _, npm_config_cache: __, ...env } = process.env;
   const as = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"];
   return perform([...as, ...command], { cwd: copy, env: { ...env, HOME: home, TMPDIR: home, USER: "nobody" } });

@@ -1,14 +1,14 @@
-/** What to do about each error, for docs/errors.md; a test compares the codes with those of the sources. */
+/** What to do about each error, for docs/errors.md. A test compares the codes with those in the sources. */
 
 export const CURES: Readonly<Record<string, string>> = {
   ACCOUNT_MISMATCH:
     "Resume with the key and address that the run was started with. If they changed: `resume RUN --account-moved`.",
   BUILDER_CLOSED: "Add steps in `build` before it returns, not in a callback or after an `await`.",
-  CALLER_ERROR: "Follow the message, which the author of the pipeline wrote.",
-  CATALOG_SNAPSHOT: "Pull it again: `showrunner models pull`.",
+  CALLER_ERROR: "Follow the message, which the pipeline's author wrote.",
+  CATALOG_SNAPSHOT: "Pull the catalog again: `showrunner models pull`.",
   CODE_ELSEWHERE: "Pass the pipeline's file (`resume RUN --file FILE`), or start a process that has its code.",
-  CLIENT_TIMEOUT: "Try again, or raise `timeoutMs`. Send a submit again under the same key.",
-  CONNECTION_FAILED: "`showrunner doctor` says what cannot be reached. A run pauses, and `resume` continues it.",
+  CLIENT_TIMEOUT: "Try again, or raise `timeoutMs`. Send a submit again with the same key.",
+  CONNECTION_FAILED: "`showrunner doctor` shows what cannot be reached. A run pauses, and `resume` continues it.",
   CREDENTIALS: "Correct the package, certificate, key or file shown in the message.",
   DASHBOARD_PORT_IN_USE: "Choose another port; `--port 0` picks a free one.",
   DOWNLOAD_FAILED: "`resume` downloads it again while the service still has it.",
@@ -18,18 +18,19 @@ export const CURES: Readonly<Record<string, string>> = {
   INVALID_OPTION:
     "The message shows the option and the values that it accepts; [configuration](configuration.md) lists all options.",
   JOURNAL_ACCESS: "Correct the user, password, database, TLS setting or grant shown in the message.",
-  JOURNAL_BUSY: "Wait for the process that holds the file, or end it; `showrunner runs` shows which one it is.",
+  JOURNAL_BUSY: "Wait for the process that uses the file, or end it; `showrunner runs` shows which process this is.",
   JOURNAL_CLOSED: "Keep the store open for as long as runs continue.",
-  JOURNAL_CORRUPT: "Restore a copy. `showrunner reconcile` then lists the jobs that the copy does not contain.",
+  JOURNAL_CORRUPT:
+    "Restore the journal from a copy. `showrunner reconcile` then lists the jobs that the copy does not contain.",
   JOURNAL_DISK_FULL: "Free disk space; runs continue where they stopped.",
-  JOURNAL_DRIVER_MISSING: "`npm install pg`.",
+  JOURNAL_DRIVER_MISSING: "Run `npm install pg`.",
   JOURNAL_FOLDER: "Create the folder, or choose another with `--journal`.",
-  JOURNAL_ILLEGAL_EVENT: "Restore a copy from before the damage. Nothing was submitted after it was found.",
+  JOURNAL_ILLEGAL_EVENT: "Restore a copy from before the damage. Nothing was submitted after the damage was found.",
   JOURNAL_IO: "Check the disk; network file systems are not supported.",
   JOURNAL_NEWER_VERSION: "Update Showrunner; the message says to which version.",
   JOURNAL_NOT_A_JOURNAL: "Set the path of the right file with `--journal` or `SHOWRUNNER_JOURNAL`.",
   JOURNAL_READ_ONLY:
-    "Make the file and its folder writable, or copy the file with those beside it and use the copy with `--journal`.",
+    "Make the file and its folder writable, or copy the file with the files next to it, and use the copy with `--journal`.",
   JOURNAL_RECORD_INVALID: "If you call the store yourself, correct the record. Otherwise please report it.",
   JOURNAL_UNREACHABLE: "Check the database's address and network, then `resume`.",
   LOCAL_SERVICE_MISSING:
@@ -51,11 +52,11 @@ export const CURES: Readonly<Record<string, string>> = {
   PIPELINE_DEFINITION: "Correct the line of your pipeline that the message shows.",
   PLAN_PROBLEMS: "Correct the listed problems; each shows its step, its field and the allowed values.",
   QUOTE_REFUSED:
-    "Look at what changed, then start with the new quote shown in the message. `showrunner plan` prints it too.",
+    "Check what changed, then start with the new quote shown in the message. `showrunner plan` prints it too.",
   RECORDING_UNUSABLE: "Record to another folder.",
   RUN_BUSY: "Follow the run with `showrunner events RUN --follow`, or stop it with `showrunner stop RUN`.",
   RUN_DIFFERS: "Choose another id, or apply the changes: `resume RUN --file FILE --accept-changes`.",
-  RUN_EXISTS: "Resume it, or choose another id.",
+  RUN_EXISTS: "Resume the existing run, or choose another id.",
   RUN_TAKEN_OVER: "Nothing; the other process continues the run.",
   RUN_UNKNOWN: "`showrunner runs` lists the runs in the journal; use `--journal` for another journal.",
   RUN_WHILE_LOADING: "Move the code that starts the run into another file, or behind `if (import.meta.main)`.",
@@ -67,7 +68,7 @@ export const CURES: Readonly<Record<string, string>> = {
   WALLET_SHORT: "Add funds at the address shown, or start anyway: the run pauses when the wallet is empty.",
 };
 
-/** Codes of the command line's own errors: cause and cure. */
+/** Cause and cure of each error code of the command line itself. */
 export const CLI_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
   USAGE: [
     "A flag or argument is missing, unknown or malformed.",
@@ -79,8 +80,14 @@ export const CLI_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
     "Correct the line that is shown.",
   ],
   PIPELINE_FILE_FAILED: ["The file threw an error while loading.", "Correct the line that is shown."],
-  PIPELINE_NOT_FOUND: ["The file exports no pipeline, or several.", "Add the export to the path: `file.ts#export`."],
-  CODE_ELSEWHERE: ["A run needs its pipeline's code, but the file was moved.", "`resume RUN --file FILE`."],
+  PIPELINE_NOT_FOUND: [
+    "The file exports no pipeline, or more than one.",
+    "Add the export to the path: `file.ts#export`.",
+  ],
+  CODE_ELSEWHERE: [
+    "A run needs its pipeline's code, but the file was moved or is outside the current folder.",
+    "Run `showrunner resume RUN --file FILE`.",
+  ],
   INPUT_INVALID: [
     "The input does not fit the pipeline's schema.",
     "Correct the field shown in the message, with `-i name=value` or `--input @file.json`.",
@@ -89,6 +96,12 @@ export const CLI_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
     "A run on a hosted service was started without a terminal and without `--budget`.",
     "Add `--budget`.",
   ],
-  RUN_INTERRUPTED: ["The run was stopped.", "`showrunner resume RUN`."],
-  NOT_CONFIRMED: ["A question was answered with no.", "Nothing was spent."],
+  RUN_INTERRUPTED: [
+    "An error stopped the command after the run had started; money may have been spent.",
+    "Correct the cause shown, then run `showrunner resume RUN`.",
+  ],
+  NOT_CONFIRMED: [
+    "You answered a question with no, or there was no terminal to ask on. Nothing was spent.",
+    "To agree, run the command after `Next:`.",
+  ],
 };

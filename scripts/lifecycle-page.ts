@@ -1,4 +1,4 @@
-/** Writes docs/lifecycle.md: the five statecharts as they are defined. Run it after a chart was changed. */
+/** Writes docs/lifecycle.md from the definitions of the five statecharts. Run it after changing a chart. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AnyStateMachine } from "xstate";
@@ -26,7 +26,7 @@ const charts: readonly [string, AnyStateMachine, string][] = [
 
 const stately = `## In Stately's tools
 
-This writes one file per machine for the [Stately editor](https://stately.ai/editor) (*Import from code*) and its VS Code extension:
+This script writes one file per machine for the [Stately editor](https://stately.ai/editor) (*Import from code*) and its VS Code extension:
 
 \`\`\`ts run
 import { writeFileSync } from "node:fs";
@@ -42,7 +42,7 @@ for (const { config } of [runMachine, stepMachine, jobMachine, outputMachine, ch
 \`step.finished\` become \`run.<status>\` and \`step.<status>\`.
 `;
 
-/** The page as it should be. */
+/** Generates the page. */
 export function lifecyclePage(): string {
   const parts = charts.map(
     ([name, machine, note]) => `## ${name}\n\n${note}\n\n\`\`\`mermaid\n${mermaid(machine)}\n\`\`\`\n`,
@@ -56,7 +56,7 @@ ${parts.join("\n")}
 ${stately}`;
 }
 
-/** The shape of a machine's configuration that the drawing reads. */
+/** The parts of a machine's configuration that the diagram shows. */
 interface StateConfig {
   readonly type?: string;
   readonly initial?: string;
@@ -64,7 +64,7 @@ interface StateConfig {
   readonly on?: { readonly [event: string]: string | { readonly target?: string; readonly guard?: unknown } };
 }
 
-/** A machine as a Mermaid state diagram: drawn from the definition, so that it cannot tell another story. */
+/** Draws a machine as a Mermaid state diagram, directly from its definition. */
 function mermaid(machine: AnyStateMachine): string {
   return ["stateDiagram-v2", ...region(machine.config as StateConfig, "", "  ")].join("\n");
 }

@@ -1,4 +1,4 @@
-/** Writes docs/llms.txt, a list of the pages for language models, from the pages themselves; `--check` only says whether it is current. */
+/** Writes docs/llms.txt, which lists the pages for language models. `--check` only checks that it is current. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { GROUPS } from "../docs/site/pages.ts";
@@ -12,7 +12,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   security: "SECURITY.md",
 };
 
-/** The first paragraph of a page, on one line and without links. */
+/** Returns the first paragraph of a page, on one line and without links. */
 function about(name: string): string {
   const text = readFileSync(join(root, ELSEWHERE[name] ?? `docs/${name}.md`), "utf8").replaceAll(
     /^```[\s\S]*?^```/gm,
@@ -47,7 +47,7 @@ ${groups.join("\n")}`;
 if (import.meta.main) {
   if (!process.argv.includes("--check")) writeFileSync(path, llms());
   else if (readFileSync(path, "utf8") !== llms()) {
-    console.error("docs/llms.txt is not current: node scripts/llms.ts");
+    console.error("docs/llms.txt is outdated; run: node scripts/llms.ts");
     process.exit(1);
   }
 }

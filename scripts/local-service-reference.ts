@@ -1,4 +1,4 @@
-/** Writes the tables of docs/local-service.md from the service itself; `--check` only says whether they are current. */
+/** Writes the tables in docs/local-service.md from the service itself. `--check` only checks that they are current. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { faultsBody } from "../src/local-service/faults/rules.ts";
@@ -24,7 +24,7 @@ interface Row {
   readonly operation: Operation;
 }
 
-/** Operations that a route's row already speaks of: one for each model of the catalog. */
+/** Whether an operation is one model's submit, which the row of the general submit route already covers. */
 const isModelsOwn = ({ operation }: Row) => operation.tags.includes(TAGS.submit);
 
 function rowsOf({ paths }: Description): Row[] {
@@ -60,7 +60,7 @@ interface RuleSchema {
   readonly properties: Readonly<Record<string, { readonly const?: string; readonly default?: unknown }>>;
 }
 
-/** Fields of every rule, which say when it strikes. */
+/** Fields that every rule has, which determine when it applies. */
 const MATCH = new Set(["kind", "route", "model", "prompt", "probability", "count", "skip"]);
 
 function ruleSchemas(): readonly RuleSchema[] {
@@ -89,11 +89,11 @@ function faultTable(): string {
 
 function replaced(text: string, name: string, table: string): string {
   const pattern = new RegExp(`(<!-- ${name}: [^\\n]*-->\\n)[\\s\\S]*?(<!-- end -->)`);
-  if (!pattern.test(text)) throw new Error(`docs/local-service.md has no markers for the table of ${name}.`);
+  if (!pattern.test(text)) throw new Error(`docs/local-service.md has no markers for the table "${name}".`);
   return text.replace(pattern, (_whole, open: string, close: string) => `${open}${table}\n${close}`);
 }
 
-/** The document with its tables as they should be. */
+/** Returns the document with its tables updated. */
 export async function localServiceReference(text: string): Promise<string> {
   const service = await startLocalService({ renderer: "stub" });
   try {
@@ -112,7 +112,7 @@ if (import.meta.main) {
   const wanted = await localServiceReference(current);
   if (!process.argv.includes("--check")) writeFileSync(path, wanted);
   else if (current !== wanted) {
-    console.error("docs/local-service.md is not current: node scripts/local-service-reference.ts");
+    console.error("docs/local-service.md is outdated; run: node scripts/local-service-reference.ts");
     process.exit(1);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Writes recipes/migrated from the v2 documents beside them, priced and verified on a local service; the test compares
- * what is there with what this makes.
+ * Writes recipes/migrated from the v2 documents in its folders, priced and verified on a local service. A test checks
+ * that the files are up to date.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -35,14 +35,14 @@ export const folder = join(import.meta.dirname, "..", "recipes", "migrated");
 export interface MigratedRecipe {
   readonly name: string;
   readonly migration: Migration;
-  /** Contents of its files, by path. */
+  /** The contents of the files to write, by path. */
   readonly files: { readonly [path: string]: string };
 }
 
-/** One of the local service's own voices, for what asks for one. */
+/** A voice of the local service, for inputs that need one. */
 const VOICE = "voice_1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01";
 
-/** Migrates, prices and runs each document. `load` gives the pipeline that the written source exports. */
+/** Migrates, prices and runs each document. `load` returns the pipeline that the generated source exports. */
 export async function migratedRecipes(
   load: (file: string, source: string) => Promise<Pipeline>,
 ): Promise<readonly MigratedRecipe[]> {
@@ -51,7 +51,7 @@ export async function migratedRecipes(
   const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
   const show = await openShowrunner({ client, journal: createMemoryJournal(), mediaDir: join(scratch, "media") });
   try {
-    // The recipes' own module of models.
+    // Only offers the models in recipes/models.ts, which the migrated pipelines import.
     const known = new Set(Object.values(models).map(({ id }) => id as string));
     const catalog = catalogOf((await pullCatalog(client, null)).models().filter(({ id }) => known.has(id)));
     const names = readdirSync(folder, { withFileTypes: true }).flatMap((one) => (one.isDirectory() ? [one.name] : []));

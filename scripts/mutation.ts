@@ -1,8 +1,10 @@
 /**
- * Mutation tests of the pure core by Stryker: `npm run mutation`, or some groups of it, `npm run mutation -- decide lifecycle`.
- * `--sample 10` tries every tenth mutant, `--sample 3/10` other ones; `--concurrency 4` in so many processes. All mutants are tried
- * tenth by tenth, and what is known of a tenth is kept in coverage/mutation until the core or its tests change: a run that was
- * stopped continues where it was.
+ * Runs Stryker's mutation tests of the pure core: all of them with `npm run mutation`, or some groups with
+ * `npm run mutation -- decide lifecycle`. `--sample 10` tests only every tenth mutant, `--sample 3/10` a different tenth,
+ * and `--concurrency 4` uses 4 processes.
+ *
+ * Without `--sample`, tests the mutants in ten parts. The result of each part is stored in coverage/mutation until the core
+ * or its tests change, so an interrupted run continues where it stopped.
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -12,7 +14,7 @@ import { parseArgs } from "node:util";
 import { sampleOf } from "../test/mutation/sample.ts";
 import { type Judged, judgedIn, scoresBy, survivorText } from "../test/mutation/score.ts";
 
-/** Killed in percent, of the mutants that run. */
+/** Percentage of the tested mutants that tests must kill. */
 const WANTED = 80;
 const TENTHS = Array.from({ length: 10 }, (_, index) => `${index + 1}/10`);
 
@@ -56,9 +58,9 @@ const { values, positionals } = parseArgs({
   options: { sample: { type: "string" }, concurrency: { type: "string", default: "1" } },
 });
 const unknown = positionals.filter((name) => groups[name] === undefined);
-if (unknown.length > 0) throw new Error(`No group ${unknown.join(", ")}; there are ${Object.keys(groups).join(", ")}.`);
+if (unknown.length > 0) throw new Error(`Unknown group ${unknown.join(", ")}; use ${Object.keys(groups).join(", ")}.`);
 const stryker = join(root, "test", "mutation", "node_modules", "@stryker-mutator", "core", "bin", "stryker.js");
-if (!existsSync(stryker)) throw new Error("Stryker is not installed: start this by `npm run mutation`.");
+if (!existsSync(stryker)) throw new Error("Stryker is not installed; run `npm run mutation`, which installs it.");
 
 const names = positionals.length === 0 ? Object.keys(groups) : positionals;
 const parts = values.sample === undefined ? TENTHS : [values.sample];
@@ -68,14 +70,14 @@ console.table(scoresBy(judged, ({ file }) => file));
 const folders = scoresBy(judged, ({ file }) => file.slice(0, file.lastIndexOf("/")));
 console.table({ ...folders, ...scoresBy(judged, () => "the whole") });
 writeFileSync(join(kept, "survivors.txt"), survivorText(judged));
-console.log("Survivors are in coverage/mutation/survivors.txt.");
+console.log("The surviving mutants are in coverage/mutation/survivors.txt.");
 const low = Object.entries(folders).filter(([, { high }]) => high < WANTED);
 if (low.length > 0) {
-  console.error(`Below ${WANTED} %: ${low.map(([folder]) => folder).join(", ")}.`);
+  console.error(`Less than ${WANTED} % killed in: ${low.map(([folder]) => folder).join(", ")}.`);
   process.exit(1);
 }
 
-/** One part of one group, as it was judged before or now. */
+/** Tests one part of a group, or reads its stored result. */
 function judge(name: string, { mutate, tests }: Group, part: string): readonly Judged[] {
   const sample = sampleOf(part);
   const file = join(kept, `${name}-${sample.part}-of-${sample.of}-${text}.json`);
@@ -99,14 +101,14 @@ function judge(name: string, { mutate, tests }: Group, part: string): readonly J
         SHOWRUNNER_TEST_SHARE: "0.02",
       },
     });
-    if (status !== 0) throw new Error(`Stryker could not judge ${name}.`);
+    if (status !== 0) throw new Error(`Stryker failed to test ${name}.`);
     renameSync(join(kept, "last.json"), file);
   }
   const all = judgedIn(JSON.parse(readFileSync(file, "utf8")), sample);
   return parts.length === 1 ? all : all.filter(({ isKilled }) => isKilled !== null);
 }
 
-/** Changes with any file that a verdict could depend on. */
+/** Hashes all files that can affect a result. */
 function textOfCore(): string {
   const files = globSync(
     [

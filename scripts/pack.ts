@@ -1,6 +1,6 @@
 /**
- * `npm run pack`: packs both packages, which `prepack` has built, into `packed/`, and prints the line that installs them in a project.
- * Nothing is published yet, so that this is how a project of one's own gets them.
+ * `npm run pack`: packs both packages, which `prepack` has built, to `packed/`, and prints the command that installs them
+ * in another project. This is the only way to install them while they are not on npm.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync } from "node:fs";
@@ -9,13 +9,13 @@ import { shellWord } from "../src/core/kit/shell-word.ts";
 import { PUBLISHED, type Published, root } from "./published.ts";
 
 export interface Packed {
-  /** The tarball, absolute. */
+  /** Absolute path of the tarball. */
   readonly file: string;
-  /** What it holds, relative to the package. */
+  /** Paths of the files in the tarball, relative to the package. */
   readonly paths: readonly string[];
 }
 
-/** Packs what was built into a folder, which loses what it held. */
+/** Empties a folder, then packs both built packages to it. */
 export function packInto(folder: string): ReadonlyMap<Published["name"], Packed> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -37,5 +37,7 @@ function pack(from: string, folder: string): Packed {
 if (import.meta.main) {
   const packed = packInto(join(root, "packed"));
   const [main, local] = PUBLISHED.map(({ name }) => shellWord(packed.get(name)!.file));
-  console.log(`In a project of your own:\n  npm i ${main} zod && npm i -D ${local} @types/node\n  npx showrunner init`);
+  console.log(
+    `To install them in your own project:\n  npm i ${main} zod && npm i -D ${local} @types/node\n  npx showrunner init`,
+  );
 }

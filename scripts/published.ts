@@ -1,4 +1,4 @@
-/** The two packages that this tree publishes, and what an install of each brings, read from the lock file. */
+/** The two packages that this repository publishes, and the packages that each installs, from the lock file. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -6,9 +6,9 @@ export const root = join(import.meta.dirname, "..");
 
 export interface Published {
   readonly name: "showrunner" | "showrunner-local";
-  /** Folder of its package.json; also its key in the lock file. */
+  /** Folder of its package.json, and its key in the lock file. */
   readonly folder: string;
-  /** Packages built into what it publishes, so that no install brings them. */
+  /** Packages that are bundled into its code, so that npm does not install them. */
   readonly bundled: readonly string[];
 }
 
@@ -40,7 +40,7 @@ export function manifestOf({ folder }: Published): Manifest {
   return JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8")) as Manifest;
 }
 
-/** The modules that the exports of `showrunner` name, as paths below `src` without ending. */
+/** The modules in a package's `exports`, as paths relative to `src` without file extension. */
 export function entriesOf(published: Published): readonly string[] {
   return Object.values(manifestOf(published).exports).flatMap((file) => /^\.\/dist\/(.+)\.js$/.exec(file)?.[1] ?? []);
 }
@@ -49,7 +49,7 @@ export interface Package {
   readonly name: string;
   readonly version: string;
   readonly licence: string;
-  /** Null for one that is there on some machines only, or that brings no text. */
+  /** The licence text; null if the package has none, or is installed only on some operating systems. */
   readonly text: string | null;
 }
 
@@ -61,7 +61,7 @@ interface Locked {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-/** Every package that an install of this one brings, and those built into it. */
+/** All packages that are installed with a published package or bundled into it, sorted by name. */
 export function shippedPackages(published: Published): readonly Package[] {
   const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as {
     readonly packages: Readonly<Record<string, Locked>>;
@@ -81,13 +81,13 @@ export function shippedPackages(published: Published): readonly Package[] {
     .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }
 
-/** Where Node finds a dependency of the package at `from`: the nearest `node_modules` that holds it. */
+/** Path at which Node finds a dependency of the package at `from`: in the nearest `node_modules` that has it. */
 function installedPath(packages: Readonly<Record<string, Locked>>, from: string, name: string): string {
   for (let at = from; ; at = at.slice(0, Math.max(0, at.lastIndexOf("/")))) {
     const path = `${at}${at === "" ? "" : "/"}node_modules/${name}`;
     if (Object.hasOwn(packages, path)) return path;
     if (at === "")
-      throw new Error(`${name}, which ${from || "showrunner"} needs, is not in package-lock.json: npm install`);
+      throw new Error(`package-lock.json lacks ${name}, which ${from || "showrunner"} needs; run npm install`);
   }
 }
 
@@ -96,7 +96,7 @@ function packageAt(path: string, { version = "", license = "see its text", os }:
     name: path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length),
     version,
     licence: license,
-    // Compiled for one system each: what is installed differs by machine, and their licence is their package's.
+    // A binary for one operating system is not installed everywhere, and has the licence of the package that needs it.
     text: os === undefined ? licenceText(join(root, path)) : null,
   };
 }

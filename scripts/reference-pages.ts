@@ -1,6 +1,6 @@
 /**
- * Writes docs/errors.md, docs/events.md, docs/configuration.md and docs/internal/journal-schema.md from the sources: docstrings of error
- * classes, events and options, and the SQL of the journal. `--check` only says whether they are current.
+ * Writes docs/errors.md, docs/events.md, docs/configuration.md and docs/internal/journal-schema.md from the sources: the
+ * docstrings of error classes, events and options, and the journal's SQL. `--check` only checks that they are current.
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ interface Documented {
   readonly doc: string;
 }
 
-/** A docstring as a paragraph: stars and line breaks gone, links as code. */
+/** Turns a docstring into a paragraph, without stars and line breaks, and with links as code. */
 export function proseOf(doc: string | undefined): string {
   return (doc ?? "")
     .replaceAll(/^\s*\/\*\*|\s*\*\/\s*$|^\s*\* ?/gm, " ")
@@ -32,7 +32,7 @@ export function proseOf(doc: string | undefined): string {
 
 const DOC = String.raw`(\/\*\*(?:(?!\*\/)[\s\S])*\*\/)\s*`;
 
-/** Error classes that carry a literal code, by code. */
+/** Finds the error classes with a literal `code`, sorted by it. */
 export function errorClasses(): readonly Documented[] {
   const files = globSync("**/*.ts", { cwd: join(root, "src") }).filter(
     (file) => !/^local-service.(?!recording)/.test(file),
@@ -91,7 +91,7 @@ ${commands.join("\n")}
 `;
 }
 
-/** Members of the unions of events, as they are written, by type. */
+/** Finds the members of the event unions: each one's type, source text and docstring. */
 function events(): readonly Documented[] {
   return globSync("core/journal/events/*.ts", { cwd: join(root, "src") })
     .toSorted()
@@ -106,7 +106,7 @@ function events(): readonly Documented[] {
     });
 }
 
-/** The fields of an event but for its type, which stands before them. */
+/** The fields of an event without its type, which the page shows separately. */
 const shapeOf = (text: string) =>
   text
     .replaceAll("readonly ", "")
@@ -120,7 +120,7 @@ function closing(text: string, open: number): number {
     if (text[at] === "}") depth -= 1;
     if (depth === 0) return at;
   }
-  throw new Error("a brace is never closed");
+  throw new Error("a brace in the source is never closed");
 }
 
 function undented(text: string): string {
@@ -159,7 +159,7 @@ ${shapes.join("\n\n")}
 `;
 }
 
-/** The fields of an interface of options, by name, as rows with their docstrings. */
+/** Turns the fields of an options interface into table rows with their docstrings, by name. */
 function optionRows(file: string, name: string): readonly (readonly [string, string])[] {
   const text = source(file);
   const start = text.search(new RegExp(`interface ${name}\\b`));
@@ -238,7 +238,7 @@ function schemaPage(): string {
   return `# The journal's schema
 
 ${generated("src/core/journal/sqlite/schema.ts")}
-Each version is the one before it with these statements. \`application_id\` is \`0x53687732\` and \`user_version\` the version of the schema.
+Each version adds these statements to the previous version. \`application_id\` is \`0x53687732\`, and \`user_version\` is the version of the schema.
 
 ${parts.join("\n")}`;
 }
@@ -258,7 +258,7 @@ if (import.meta.main) {
   for (const [path, page] of Object.entries(PAGES)) {
     if (!process.argv.includes("--check")) writeFileSync(join(root, path), page());
     else if (readFileSync(join(root, path), "utf8") !== page()) {
-      console.error(`${path} is not current: node scripts/reference-pages.ts`);
+      console.error(`${path} is outdated; run: node scripts/reference-pages.ts`);
       process.exitCode = 1;
     }
   }

@@ -1,13 +1,15 @@
 /**
- * Before a release: writes where the source is into both manifests, as provenance demands, from GITHUB_REPOSITORY. npm then leads the
- * relative links of the README there. `published` lets messages name the packages: until a release no message tells to install them by name.
+ * Before a release, writes the repository's URL from GITHUB_REPOSITORY into both manifests: npm requires it for provenance,
+ * and resolves the relative links in the README against it. Also sets `published`; until then, no message suggests
+ * installing the packages by name.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./published.ts";
 
 const repository = process.env.GITHUB_REPOSITORY;
-if (repository === undefined) throw new Error("GITHUB_REPOSITORY is not set: owner/name of the repository");
+if (repository === undefined)
+  throw new Error("GITHUB_REPOSITORY is not set; set it to the owner/name of the repository");
 for (const [file, directory] of [
   ["package.json", undefined],
   ["dist/local/package.json", "src/local-service"],

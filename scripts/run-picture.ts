@@ -1,6 +1,6 @@
 /**
- * Draws docs/pictures/run.svg: a real run in a terminal, and the picture that it made. The lines and their times are read from the
- * screen of a tmux terminal in which the command runs on the local service. Needs tmux.
+ * Draws docs/pictures/run.svg: an animation of a real run in a terminal, with the picture that the run generated. Runs the
+ * command on the local service in a tmux terminal, and records the lines on the screen with their times. Needs tmux.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -21,18 +21,18 @@ const size = {
   width: text.left * 3 + columns * cell.width + picture.width,
   height: text.top + rows * cell.height + 10,
 };
-/** Seconds that the end stands before it begins again. */
+/** How long the last frame is shown before the animation restarts, in seconds. */
 const restSeconds = 5;
-/** What is shown before that takes no longer. */
+/** Maximum duration of the animation up to the last frame, in seconds. */
 const longestSeconds = 12;
-/** What nothing happens for is shown for no longer. */
+/** Maximum time for which nothing changes, in seconds. */
 const longestStillSeconds = 0.5;
 
-/** Escape codes of colour and weight. */
+/** Matches the escape codes for colour and weight. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the terminal's own
 const STYLE = /(\u001b\[[\d;]*m)/g;
 
-/** What one row shows from one moment to another, in seconds. */
+/** A line on a row of the screen, and the time from which and until which it is shown, in seconds. */
 interface Span {
   readonly row: number;
   readonly line: string;
@@ -63,7 +63,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** The rows of the screen over time, until the command has ended. */
+/** Records the rows of the screen over time, until the command ends. */
 async function recorded(): Promise<readonly Span[]> {
   const spans: Span[] = [];
   const shown: (Span | null)[] = Array.from({ length: rows }, () => null);
@@ -73,7 +73,7 @@ async function recorded(): Promise<readonly Span[]> {
     const text = tmux("capture-pane", "-p", "-e");
     const now = performance.now();
     const passed = (now - last.at) / 1000;
-    // A busy machine starts slowly; that says nothing of a run.
+    // Shortens still periods, because the command starts slowly on a busy machine.
     const stillSeconds = text === last.text ? last.stillSeconds + passed : 0;
     if (stillSeconds < longestStillSeconds) at += Math.min(passed, longestStillSeconds);
     last = { text, at: now, stillSeconds };
@@ -89,7 +89,7 @@ async function recorded(): Promise<readonly Span[]> {
     if (isOver) break;
     await delay(120);
   }
-  // Played faster where the machine was slow.
+  // Speeds up a recording that is too long.
   const factor = Math.min(1, longestSeconds / at);
   const end = at * factor + restSeconds;
   return spans.map((span) => ({ ...span, from: span.from * factor, to: Math.min(span.to * factor, end) }));
@@ -132,7 +132,7 @@ function plain(line: string): string {
   return line.replaceAll(STYLE, "");
 }
 
-/** One line with its colours as spans. */
+/** Turns a line with escape codes into SVG spans with colour classes. */
 function markup(line: string): string {
   const colours: Readonly<Record<string, string>> = {
     "1": "o",

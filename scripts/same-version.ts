@@ -1,4 +1,4 @@
-/** After changesets: gives the root the version of the workspace, in its manifest and in the lock file. Both packages have one version. */
+/** Sets the root's version to the workspace's, in the manifest and the lock file, after changesets has changed it. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { manifestOf, PUBLISHED, root } from "./published.ts";

@@ -1,4 +1,4 @@
-/** Writes the CycloneDX bill of materials of what an install brings: `node scripts/sbom.ts PACKAGE [FILE]`, else to stdout. */
+/** Writes the CycloneDX bill of materials of a published package: `node scripts/sbom.ts PACKAGE [FILE]` (default: stdout). */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { manifestOf, PUBLISHED, root, shippedPackages } from "./published.ts";
@@ -30,7 +30,7 @@ const text = execFileSync("npm", ["sbom", "--sbom-format", "cyclonedx", "--packa
   maxBuffer: 64 * 1024 * 1024,
   stdio: ["ignore", "pipe", "inherit"],
 });
-// npm describes the whole tree, development packages and both of ours; this reads what an install brings.
+// npm describes the whole repository, including development packages; only the installed packages are kept.
 const bom = JSON.parse(text) as Bom;
 const { name, version, description, license, dependencies: direct } = manifestOf(published);
 const shipped = new Set(shippedPackages(published).map((one) => `${one.name}@${one.version}`));
@@ -47,7 +47,7 @@ const dependencies = [
     .filter(({ ref }) => refs.has(ref))
     .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((other) => refs.has(other)) })),
 ];
-// What npm cannot know: libraries compiled into WebAssembly of other packages.
+// Libraries compiled into the WebAssembly of other packages, which npm cannot detect.
 const parts = partsOf(published).map(({ name, within, licence, source }) => ({
   "bom-ref": `${within}#${name}`,
   type: "library",

@@ -1,4 +1,4 @@
-/** Variables of the environment, for docs/configuration.md; a test compares them with those of the sources. */
+/** The environment variables, for docs/configuration.md. A test compares them with those in the sources. */
 export const ENVIRONMENT: Readonly<Record<string, string>> = {
   SHOWRUNNER_SERVICE: "the name of a hosted service, such as `hedra`; see [hosted services](hosted.md)",
   SHOWRUNNER_BASE_URL:

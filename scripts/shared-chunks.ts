@@ -1,14 +1,14 @@
 /**
- * Chunks by the entries that load them at their start. Left to itself the bundler also cuts along what each command and each
- * library loads later, so that a start reads dozens of small files.
+ * Groups modules into chunks by the entries that load them at startup. By default, the bundler also splits chunks by
+ * what each entry loads later, so that starting the command would read dozens of small files.
  */
 import type { Plugin } from "vite";
 
 const COMMAND = "cli/main";
-/** One file, so that a server can send it as it is. */
+/** Stays a single file, so that a server can send it unchanged. */
 const PAGE_CLIENT = "studio/browser/index";
 
-/** A plugin that learns which entries reach a module without `await import`, and the groups for `codeSplitting`. */
+/** A plugin that finds the entries that reach each module without `await import`, and groups for `codeSplitting`. */
 export function sharedChunks(entries: ReadonlyMap<string, string>) {
   const reachedBy = new Map<string, string[]>();
   const plugin: Plugin = {
@@ -19,12 +19,13 @@ export function sharedChunks(entries: ReadonlyMap<string, string>) {
         for (const id of reached) for (const next of this.getModuleInfo(id)?.importedIds ?? []) reached.add(next);
         for (const id of reached) reachedBy.set(id, [...(reachedBy.get(id) ?? []), entry]);
       }
-      // An entry that awaits at its top level would wait for ever for what it loads later, and that for what it shares with it.
+      // An entry may await a lazily loaded module at its top level. If a chunk that this module imports contained the
+      // entry's file, each would wait for the other forever. So such a file, if only its entry reaches it, joins no group.
       for (const file of entries.values()) if (reachedBy.get(file)?.length === 1) reachedBy.delete(file);
       for (const [id, starts] of reachedBy) if (starts.join() === PAGE_CLIENT) reachedBy.delete(id);
     },
   };
-  // A module brings what it imports into its group, and that is shared by at least as many entries: those come first.
+  // A group also takes the modules that its modules import. More entries may share these, so larger groups come first.
   const groups = Array.from({ length: entries.size }, (_, index) => ({
     debugName: `shared by ${index + 1}`,
     priority: index + 1,
@@ -33,7 +34,7 @@ export function sharedChunks(entries: ReadonlyMap<string, string>) {
       return starts.length === index + 1 ? starts.map(shortName).join("-") : null;
     },
   }));
-  // What the command's start shares with others is little, and one file.
+  // The command shares few modules with other entries, so they form a single file.
   const start = {
     debugName: "shared with the command",
     priority: entries.size + 1,
@@ -45,7 +46,7 @@ export function sharedChunks(entries: ReadonlyMap<string, string>) {
   return { plugin, groups: [start, ...groups] };
 }
 
-/** `api/index` is api, `local-service/render/worker` is worker. */
+/** Shortens `api/index` to `api`, and `local-service/render/worker` to `worker`. */
 function shortName(entry: string): string {
   return entry
     .replace(/(?<=.)\/index$/, "")

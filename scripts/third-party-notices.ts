@@ -1,18 +1,18 @@
 /**
- * THIRD_PARTY_NOTICES.md of both packages, from the lock file and the licence texts of what an install brings. The build writes
- * them where they are packed; the tree keeps none.
+ * Generates THIRD_PARTY_NOTICES.md for both packages from the lock file and the licence texts of the installed packages.
+ * The build writes these files for packing; they are not in the repository.
  */
 import { type Published, shippedPackages } from "./published.ts";
 
 interface Part {
   readonly name: string;
-  /** The package that holds it, in its compiled form. */
+  /** The package that contains it in compiled form. */
   readonly within: string;
   readonly licence: string;
   readonly source: string;
 }
 
-/** What is compiled into WebAssembly of other packages, whose own licence does not speak of it. */
+/** Libraries compiled into the WebAssembly of other packages, whose own licences do not mention them. */
 export const PARTS: readonly Part[] = [
   {
     name: "LAME 3.100",
@@ -51,7 +51,7 @@ export const PARTS: readonly Part[] = [
   },
 ];
 
-/** The compiled parts that come with a package. */
+/** The compiled libraries that are installed with a published package. */
 export function partsOf(published: Published): readonly Part[] {
   const shipped = new Set(shippedPackages(published).map(({ name }) => name));
   return PARTS.filter(({ within }) => shipped.has(within));
@@ -60,30 +60,30 @@ export function partsOf(published: Published): readonly Part[] {
 const INTRO: { readonly [name in Published["name"]]: string } = {
   showrunner: `# Third-party notices
 
-Showrunner itself is under the MIT licence (LICENSE). It contains code of others, unchanged except that parts which it does not use are left out: libraries in \`dist/chunks\`,
-among them the reader of media containers, which is mediabunny without what it writes (MPL-2.0; its source is in its package), and
-the dashboard's page. Everything else is installed beside it, unchanged, from the package registry. What the local service
-brings is listed in its own package, \`showrunner-local\`.
+Showrunner itself is under the MIT licence (LICENSE). It contains third-party code: libraries in \`dist/chunks\` and in the
+dashboard's page. This code is unchanged, except that unused parts are left out. One of the libraries, which reads media
+containers, is mediabunny without its writers (MPL-2.0; the source is in the npm package). All other packages are installed
+unchanged from the package registry. The notices for the local service are in its own package, \`showrunner-local\`.
 
 ## Parts compiled into WebAssembly
 
-These come inside packages whose own licence does not name them. Each is a package of its own that can be replaced by
-another build of the same interface, as the LGPL asks: put yours in its place in \`node_modules\`. It is loaded only where a
+These libraries are inside packages whose own licences do not name them. As the LGPL requires, you can replace each of these
+packages with another build that has the same interface: put your build in its place in \`node_modules\`. They are loaded only if a
 migrated pipeline shifts an MP3; everything else works without it.
 `,
   "showrunner-local": `# Third-party notices
 
-The local service of Showrunner is under the MIT licence (LICENSE). It contains no code of others; everything else is installed beside it, unchanged, from the package
-registry.
+Showrunner's local service is under the MIT licence (LICENSE). It contains no third-party code. All other packages are
+installed unchanged from the package registry.
 
 ## Parts compiled into WebAssembly
 
-These come inside packages whose own licence does not name them. Each is a package of its own that can be replaced by
-another build of the same interface, as the LGPL asks: put yours in its place in \`node_modules\`. The local service uses them
-to draw, film and speak.
+These libraries are inside packages whose own licences do not name them. As the LGPL requires, you can replace each of these
+packages with another build that has the same interface: put your build in its place in \`node_modules\`. The local service uses
+these packages to draw pictures, encode films and speak.
 
 Products that ship Flite must say in advertising that they include software developed by Carnegie Mellon University and
-others, as its text below asks.
+others, as its licence text below requires.
 `,
 };
 
@@ -92,7 +92,7 @@ function table(headings: readonly string[], rows: readonly (readonly string[])[]
   return [line(headings), line(headings.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
-/** The whole document. */
+/** Generates the whole document. */
 export function notices(published: Published): string {
   const packages = shippedPackages(published);
   const parts = partsOf(published).map(({ name, within, licence, source }) => [

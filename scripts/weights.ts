@@ -1,6 +1,6 @@
 /**
- * How many lines each folder of `src` and of `test` may have: the table in docs/internal/architecture.md. `node scripts/weights.ts`
- * sets each number to what is there now; `node scripts/weights.ts 8` leaves eight in a hundred above it.
+ * Maximum lines of each folder in `src` and `test`, from the table in docs/internal/architecture.md.
+ * `node scripts/weights.ts` sets each maximum to the current number of lines; `node scripts/weights.ts 8` adds 8 %.
  */
 import { globSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ export interface Weight {
   readonly test: number;
 }
 
-/** Lines of code in each folder, and in the single files of `src`. */
+/** Current number of lines in each folder, and in the files directly in `src` and `test`. */
 export function weights(): readonly Weight[] {
   const foldersOf = (kind: string) =>
     readdirSync(join(root, kind), { withFileTypes: true }).flatMap((one) => (one.isDirectory() ? [one.name] : []));
@@ -33,7 +33,7 @@ function linesOf(pattern: string): number {
   return files.reduce((sum, file) => sum + readFileSync(join(root, file), "utf8").split("\n").length - 1, 0);
 }
 
-/** The numbers that the page has. */
+/** The maximum numbers of lines in the page's table. */
 export function mostWeights(): readonly Weight[] {
   const [, rows = ""] = readFileSync(page, "utf8").split(HEAD);
   return [...rows.split("\n\n")[0]!.matchAll(/^\| (?:`([\w-]+)`|(single files)) \| ([\d,]+) \| ([\d,]+) \|$/gm)].map(
@@ -43,7 +43,7 @@ export function mostWeights(): readonly Weight[] {
 
 const numberOf = (text = "") => Number(text.replaceAll(",", ""));
 
-/** A row of the table. */
+/** Formats a row of the table. */
 export function rowOf({ folder, src, test }: Weight): string {
   const name = folder.includes(" ") ? folder : `\`${folder}\``;
   return `| ${name} | ${src.toLocaleString("en")} | ${test.toLocaleString("en")} |`;

@@ -1,4 +1,4 @@
-/** Which tests a change needs: the wings of the repository, what each is built on, and what is looked at whatever changed. */
+/** Which tests a change needs: the wings of the repository, their dependencies, and the tests that always run. */
 import { execFileSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,11 +6,11 @@ import { join } from "node:path";
 const root = join(import.meta.dirname, "..");
 
 interface Wing {
-  /** Its folders below the top level; by default those of its name in `src` and in `test`. */
+  /** Beginnings of the paths of its files. Default: the folders with its name in `src` and `test`. */
   readonly paths?: readonly string[];
-  /** Wings whose change can break it: those that it imports from, and those that its tests run on. */
+  /** Wings whose changes can break this one, because its code imports them or its tests use them. */
   readonly on: readonly string[];
-  /** Folders of packages that its full tests need, which `npm ci` does not install. */
+  /** Folders whose packages its full tests need; `npm ci` does not install them. */
   readonly installs?: readonly string[];
 }
 
@@ -37,10 +37,10 @@ export const WINGS: Readonly<Record<string, Wing>> = {
   },
 };
 
-/** Where a wing lies, each by its beginning. */
+/** Beginnings of the paths of a wing's files. */
 export const pathsOf = (wing: string) => WINGS[wing]!.paths ?? [`src/${wing}/`, `test/${wing}/`];
 
-/** What a change can break outside of this process, once each; CI looks at all of it. Films are made by the quick tests that need ffmpeg. */
+/** Tests that CI runs after every change: one for each thing outside this process that a change can break. */
 export const OUTSIDE: Readonly<Record<string, string>> = {
   "a kill": "test/cli/interrupted.long.test.ts",
   "a terminal": "test/cli/terminal.long.test.ts",
@@ -54,11 +54,11 @@ export const OUTSIDE: Readonly<Record<string, string>> = {
   "the demo, played in a browser": "test/demo/demo.long.test.ts",
 };
 
-/** Nothing of these is looked at by a test of a wing. */
+/** Files that no wing's tests check. */
 const NO_WING =
   /^(?:\.changeset|\.github|\.ci\/passed|\.gitignore|LICENSE|CHANGELOG|CONTRIBUTING|SECURITY|docs\/(?:internal|site))/;
 
-/** Wings of changed files: those that hold them, then those that are built on these. All of them where a file belongs to all. */
+/** The wings of the changed files, and the wings built on these. A file outside all wings changes every wing. */
 export function wingsOf(files: readonly string[]): {
   readonly changed: readonly string[];
   readonly built: readonly string[];
@@ -69,17 +69,17 @@ export function wingsOf(files: readonly string[]): {
   for (const file of files.filter((one) => !NO_WING.test(one))) {
     const wing = all.find((name) => pathsOf(name).some((path) => file.startsWith(path)));
     for (const name of wing === undefined ? all : [wing]) changed.add(name);
-    // What other wings do is not changed by a test.
+    // A test cannot change how other wings behave.
     if (!file.startsWith("test/") && wing !== undefined) built.add(wing);
   }
   for (const one of built) for (const name of all) if (WINGS[name]!.on.includes(one)) built.add(name);
   return { changed: [...changed], built: [...built].filter((name) => !changed.has(name)) };
 }
 
-/** Such as `test/film/`. */
+/** A wing's test folders, such as `test/film/`. */
 export const testFoldersOf = (wing: string) => pathsOf(wing).filter((path) => path.startsWith("test/"));
 
-/** Files of these wings' tests that end so, such as `.long.test.ts`; the wings in this order. */
+/** The wings' test files with this ending, such as `.long.test.ts`, in the order of the wings. */
 export function testsOf(wings: readonly string[], ending: string): readonly string[] {
   return wings.flatMap((name) => {
     const folders = testFoldersOf(name).map((folder) => `${folder}**/*${ending}`);
@@ -87,7 +87,7 @@ export function testsOf(wings: readonly string[], ending: string): readonly stri
   });
 }
 
-/** What changed since the last commit that CI passed, and how that commit is known; null: it is not. */
+/** Files changed since the last commit that passed CI, and that commit; null if this clone does not have it. */
 export function changedFiles(): { readonly since: string; readonly files: readonly string[] } | null {
   const named = process.env.CI_BASE || readFileSync(join(root, ".ci/passed"), "utf8").trim();
   const git = (...args: readonly string[]) =>
@@ -97,7 +97,7 @@ export function changedFiles(): { readonly since: string; readonly files: readon
     const added = git("ls-files", "-z", "--others", "--exclude-standard");
     return { since: named, files: `${changed}${added}`.split("\0").filter((file) => file !== "") };
   } catch {
-    console.log(`${named}, the last commit that passed (CI_BASE, or .ci/passed), is not in this clone`);
+    console.log(`This clone does not contain ${named}, the last commit that passed CI (from CI_BASE or .ci/passed).`);
     return null;
   }
 }

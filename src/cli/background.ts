@@ -5,7 +5,7 @@ import process from "node:process";
 
 /**
  * The only argument of a background process, whose real arguments come as JSON on stdin: every user of the machine can
- * see a process's arguments, and those of a run can contain a database password or a prompt.
+ * see a process's arguments, and a run's arguments can contain a database password or a prompt.
  */
 export const ARGUMENTS_ON_STDIN = "@stdin";
 
@@ -15,10 +15,10 @@ export function givenArguments(): readonly string[] {
   return typed[0] === ARGUMENTS_ON_STDIN ? (JSON.parse(readFileSync(0, "utf8")) as string[]) : typed;
 }
 
-/** A process that outlives the one that started it. */
+/** A process that keeps running after its parent process ends. */
 export interface Background {
   readonly pid: number | undefined;
-  /** Resolves if the process ends before this one: with its exit code, or with null if a signal ended it. */
+  /** Resolves if the process ends before this process: with its exit code, or with null if a signal ended it. */
   readonly ended: Promise<number | null>;
 }
 

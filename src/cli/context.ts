@@ -100,7 +100,7 @@ export function mediaOptionsOf(io: Io, flags: ServiceFlags) {
   return { media: flags.media, mediaDir: join(journalFolderOf(io, flags), "media"), env: io.env };
 }
 
-/** Says where jobs go; highlights the local service, so that nobody mistakes its media for real results. */
+/** Prints where jobs go; highlights the local service, so that nobody mistakes its media for real results. */
 export function sayWhere(show: Showrunner, { output }: Context): void {
   if (show.service.kind === "hosted") {
     output.say(`Service: ${show.service.baseUrl}`);

@@ -37,8 +37,8 @@ export async function openEngine(
 }
 
 /**
- * Returns a function that finds the code of a run planned on any machine: the recorded export of the file in `folder`
- * at the longest end of the recorded path that exists there. Loads nothing outside the folder.
+ * Returns a function that finds a run's code in `folder`, even if another machine planned the run: it shortens the
+ * recorded path from the left until such a file exists there. Loads nothing outside the folder.
  */
 export function pipelinesIn(folder: string): NonNullable<SliceOptions["findPipeline"]> {
   return async ({ source, plan }) => {

@@ -3,12 +3,13 @@ import { formatUsd } from "../core/kit/money.ts";
 import { own as ownEntry } from "../core/kit/own.ts";
 import { CliError, ExitCode } from "./cli-error.ts";
 import { codeFrame } from "./load/code-frame.ts";
+import { options } from "./program/flags.ts";
 import { visible, visibleLines } from "./text/escape.ts";
 import { repeatedCommand } from "./text/next-line.ts";
 
 /** What each operating system error means for a path, and what to do. */
 const meanings: Readonly<Record<string, readonly [meaning: string, next: string]>> = {
-  ENOENT: ["does not exist, or is a broken link", "check the path, then repeat the command"],
+  ENOENT: ["does not exist, or is a broken link", "check the path, then run the command again"],
   EEXIST: ["exists and is not a folder", "use another path, or move it away"],
   ENOTDIR: ["goes through a file that is not a folder", "use another path, or move that file"],
   EISDIR: ["is a folder, not a file", "use a file"],
@@ -17,11 +18,14 @@ const meanings: Readonly<Record<string, readonly [meaning: string, next: string]
   EACCES: ["is not accessible to this user", "change its permissions, or use another path"],
   EPERM: ["cannot be changed by this user", "change its permissions, or use another path"],
   EROFS: ["is on a read-only disk", "make it writable, or use another path"],
-  ENOSPC: ["is on a full disk", "free space, then repeat the command"],
-  EDQUOT: ["is on a disk whose quota is used up", "free space, then repeat the command"],
-  EMFILE: ["could not be opened: too many files are open", "raise the limit (ulimit -n), then repeat the command"],
-  EBUSY: ["is in use by another program", "close that program, then repeat the command"],
-  EIO: ["could not be read or written: the disk failed", "check the disk, then repeat the command"],
+  ENOSPC: ["is on a full disk", "free space, then run the command again"],
+  EDQUOT: ["is on a disk whose quota is used up", "free space, then run the command again"],
+  EMFILE: [
+    "could not be opened, because too many files are open",
+    "raise the limit (ulimit -n), then run the command again",
+  ],
+  EBUSY: ["is in use by another program", "close that program, then run the command again"],
+  EIO: ["could not be read or written: the disk failed", "check the disk, then run the command again"],
 };
 
 /** Whether the operating system reported an error about a path; such errors are not bugs. */
@@ -55,7 +59,7 @@ const RESTORE = "restore the journal from a copy; with a new journal you would p
 
 /** Advice for a run that may have spent money, and therefore must keep its journal. */
 const thenResume = (cure: string) =>
-  `${cure}, then repeat the command; to continue a started run, use showrunner resume`;
+  `${cure}, then run the command again; to continue a started run, use showrunner resume`;
 
 /** What to do after a library error, by exit code and error code. Other errors exit with 1. */
 const advice: Readonly<Partial<Record<ExitCode, Readonly<Record<string, string>>>>> = {
@@ -64,7 +68,7 @@ const advice: Readonly<Partial<Record<ExitCode, Readonly<Record<string, string>>
     OVER_BUDGET: "set a larger --budget, or generate less; `showrunner plan` shows the prices",
     QUOTE_REFUSED: "`showrunner plan` shows the current prices and a new quote",
     WALLET_SHORT:
-      "add funds, then repeat the command; or use --start-anyway to start and pause when the wallet is empty",
+      "add funds, then run the command again; or use --start-anyway to start and pause when the wallet is empty",
     RUN_EXISTS: "showrunner resume {run}   (or choose another --id)",
     RUN_DIFFERS: "choose another --id",
     RUN_UNKNOWN: "showrunner runs   (for another journal, add --journal FILE)",
@@ -80,11 +84,11 @@ const advice: Readonly<Partial<Record<ExitCode, Readonly<Record<string, string>>
     CATALOG_INVALID: "correct the file set by --catalog",
     RECORDING_UNUSABLE: "showrunner record OTHER-FOLDER",
     JOURNAL_NOT_A_JOURNAL: "use another journal: --journal FILE, or SHOWRUNNER_JOURNAL",
-    JOURNAL_FOLDER: "make it a writable folder, then repeat the command",
-    JOURNAL_READ_ONLY: "make it writable, or use a copy with --journal FILE, then repeat the command",
-    JOURNAL_NEWER_VERSION: "update Showrunner, then repeat the command",
-    JOURNAL_ACCESS: "correct it, then repeat the command",
-    MEDIA_FOLDER: "make it a writable folder, then repeat the command",
+    JOURNAL_FOLDER: "make it a writable folder, then run the command again",
+    JOURNAL_READ_ONLY: "make it writable, or use a copy with --journal FILE, then run the command again",
+    JOURNAL_NEWER_VERSION: "update Showrunner, then run the command again",
+    JOURNAL_ACCESS: "correct it, then run the command again",
+    MEDIA_FOLDER: "make it a writable folder, then run the command again",
   },
   [ExitCode.unfinished]: {
     INSUFFICIENT_BALANCE: "showrunner balance",
@@ -100,8 +104,8 @@ const advice: Readonly<Partial<Record<ExitCode, Readonly<Record<string, string>>
       "check SHOWRUNNER_API_KEY, or the service's own variable (<key_id>:<secret>), then: showrunner doctor",
     JOURNAL_CORRUPT: RESTORE,
     JOURNAL_ILLEGAL_EVENT: RESTORE,
-    JOURNAL_BUSY: "repeat the command when the other process has finished",
-    ENGINE_UNAVAILABLE: "start restate-server, or set its address with --engine-url, then repeat the command",
+    JOURNAL_BUSY: "run the command again when the other process has finished",
+    ENGINE_UNAVAILABLE: "start restate-server, or set its address with --engine-url, then run the command again",
     CONNECTION_FAILED: "check SHOWRUNNER_BASE_URL and the network, then: showrunner doctor",
   },
 };
@@ -125,7 +129,26 @@ export function explainError(error: unknown, { env = {}, args = null }: ErrorCon
   const known = ownEntry(advice[exitCode]!, code) ?? "showrunner doctor";
   const generic = code === "INVALID_OPTION" && args?.[0] !== undefined ? `showrunner ${args[0]} --help` : known;
   const next = own ? visibleLines(own) : (retyped(error, args) ?? generic.replace("{run}", runId ?? "<run-id>"));
-  return { code, message: visibleLines(redactUrls(error.message)) + detailList(error), next, exitCode };
+  const message = code === "INVALID_OPTION" ? asTyped(error, { env, args }) : error.message;
+  return { code, message: visibleLines(redactUrls(message)) + detailList(error), next, exitCode };
+}
+
+/** Options of the library that a command sets with a flag of another name. */
+const FLAGS_BY_OPTION: Readonly<Record<string, string>> = { caps: "cap", tags: "tag", outDir: "out" };
+/** Options of the library that a command sets with an argument. */
+const ARGUMENTS: Readonly<Record<string, string>> = { step: "step", run: "run-id", "job-id": "job-id", file: "job-id" };
+
+/** The message of an invalid option, beginning with the flag, argument or variable that sets the option. */
+export function asTyped(error: Error & { readonly option?: string }, { env = {}, args }: ErrorContext = {}): string {
+  const { option = "", message } = error;
+  const name = ownEntry(FLAGS_BY_OPTION, option) ?? option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const flag = `--${name}`;
+  const argument = ownEntry(ARGUMENTS, option);
+  const variable = `SHOWRUNNER_${name.replaceAll("-", "_").toUpperCase()}`;
+  const isFromVariable = env[variable] && !args?.some((word) => word === flag || word.startsWith(`${flag}=`));
+  const isFlag = Object.values(options).some((all) => all.some(({ flags }) => flags.split(" ")[0] === flag));
+  const typed = argument ? `argument ${argument}` : isFromVariable ? variable : isFlag ? flag : option;
+  return message.replace(`${option}: `, option === "resume" ? "" : `${typed}: `);
 }
 
 /** Lists the fields that the service refused, with the reasons. */
@@ -180,7 +203,7 @@ function bug(message: string, stack?: string): Explanation {
   return {
     code: "UNEXPECTED",
     message: `unexpected error: ${visibleLines(stack ?? message)}`,
-    next: "set SHOWRUNNER_DEBUG=1 to see the stack; if the error is not in your pipeline, please report it",
+    next: "set SHOWRUNNER_DEBUG=1 to see the stack trace; if the error is not in your pipeline, please report it",
     exitCode: ExitCode.failed,
   };
 }

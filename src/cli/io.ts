@@ -27,6 +27,6 @@ export interface Io {
   readonly cwd: string;
   /** What to type to start this program: `showrunner`, or `npx showrunner` if it is not on the PATH. */
   readonly launcher: string;
-  /** Aborted by the first Ctrl-C or SIGTERM after this field was first read. Earlier and later ones end the process. */
+  /** Aborted by the first Ctrl-C or SIGTERM after this field was first read. Earlier and later signals end the process. */
   readonly interrupt: AbortSignal;
 }

@@ -76,7 +76,7 @@ export function createProgram(context: Context, finish: (code: ExitCode) => void
   return program;
 }
 
-/** The help command for the mistyped command line. */
+/** Returns the help command that fits a mistyped command line. */
 function helpOf([verb = ""]: readonly string[]): string {
   return COMMANDS.includes(verb) && verb !== "help" ? `showrunner ${verb} --help` : "showrunner --help";
 }

@@ -59,8 +59,8 @@ export async function serveWorker(
 }
 
 /**
- * `/healthz`: the process answers. `/readyz`: it accepts work; 503 once it is stopping or cannot read its journal.
- * `/metrics`. `hosts`: allowed Host headers, so that a web page cannot read this through DNS rebinding.
+ * Serves `/metrics`, `/healthz` (always 200) and `/readyz` (503 once the worker is stopping or cannot read its journal).
+ * `hosts`: allowed Host headers, so that a web page cannot read these paths through DNS rebinding.
  */
 function healthOf(isReady: () => boolean, measured: Measured | null, hosts: RegExp): RequestListener {
   return async (request, response) => {

@@ -6,7 +6,7 @@ import { changeWindow, fieldLines } from "../../src/cli/report/comparison.ts";
 import { nextLines } from "../../src/cli/text/next-line.ts";
 import { counted } from "../../src/cli/text/table.ts";
 import { PipelineDefinitionError } from "../../src/core/define/index.ts";
-import { inputMistake } from "../../src/core/define/steps/include.ts";
+import { inputMistake } from "../../src/core/define/input-mistake.ts";
 import { COMMANDS, withLauncher } from "../../src/core/kit/launcher.ts";
 import { pipeline } from "../../src/index.ts";
 import { type CliEnd, cli, emptyFolder } from "./support/cli.ts";
@@ -121,12 +121,39 @@ describe("parts of messages", () => {
     expect(withLauncher("showrunner runs", "showrunner")).toBe("showrunner runs");
   });
 
-  test("a field of the input that is missing is said so, and a message of the schema's own stays", () => {
+  test("a wrong field of the input is said with what was expected and given, and a message of the schema's own stays", () => {
     const schema = z.object({ rows: z.array(z.object({ look: z.string(), size: z.number({ error: "how large?" }) })) });
-    const mistakes = schema.safeParse({ rows: [{}] }).error?.issues.map(inputMistake);
-    expect(mistakes).toEqual([
-      { field: "input.rows[0].look", message: "is missing; give a value of type string" },
+    const input = { rows: [{}] };
+    expect(schema.safeParse(input).error?.issues.map((issue) => inputMistake(issue, input))).toEqual([
+      { field: "input.rows[0].look", message: "is missing; give text" },
       { field: "input.rows[0].size", message: "how large?" },
+    ]);
+  });
+
+  test.each<[z.ZodType, unknown, string]>([
+    [z.string(), 5, "must be text, not 5"],
+    [z.number(), "5", "must be a number, not text"],
+    [z.int(), 2.5, "must be a whole number, not 2.5"],
+    [z.record(z.string(), z.string()), ["a"], "must be an object, not a list"],
+    [z.date(), true, "must be a value of type date, not true or false"],
+    [z.enum(["wide", "tall"]), "wid", '"wid" is not one of wide, tall; did you mean wide?'],
+    [z.enum(["wide", "tall"]), undefined, "is missing; use one of wide, tall"],
+    [z.literal("wide"), null, "must be wide, not null"],
+    [z.string().min(3), "ab", "has 2 characters; at least 3 are needed"],
+    [z.array(z.string()).max(1), ["a", "b"], "has 2 items; at most 1 are allowed"],
+    [z.string().length(2), "a", "has 1 characters; exactly 2 are needed"],
+    [z.number().min(2), 1, "must be at least 2, not 1"],
+    [z.number().lt(2), 2, "must be less than 2, not 2"],
+    [z.number().multipleOf(5), 7, "must be a multiple of 5, not 7"],
+    [z.string().startsWith("a"), "b", 'must start with "a", not "b"'],
+    [z.url(), "b", '"b" is not a valid URL'],
+    [z.strictObject({}), { a: 1, b: 2 }, 'does not accept the fields "a", "b"'],
+    [z.union([z.string(), z.number()]), true, "true is not a valid value"],
+    [z.union([z.string(), z.number()]), undefined, "is missing"],
+    [z.string().refine(() => false, "Invalid input: write more"), "b", "Invalid input: write more"],
+  ])("an input of the schema %# is refused in plain words: %o", (schema, input, message) => {
+    expect(schema.safeParse(input).error?.issues.map((issue) => inputMistake(issue, input))).toEqual([
+      { field: "input", message },
     ]);
   });
 

@@ -90,7 +90,9 @@ describe("redo with a note, on the command line", () => {
     const before = service.stats().jobs_created;
     const { code, stderr } = await here("resume", "c", "--redo", "also", "--note", "warmer", "--yes");
     expect(code, stderr).toBe(3);
-    expect(stderr).toContain("plain has no `revise`, so the note has no effect: the same request is sent again");
+    expect(stderr).toContain(
+      "plain has no `revise` function, so the note has no effect: the same request is sent again",
+    );
     expect(service.stats().jobs_created).toBe(before + 1);
   });
 
@@ -124,7 +126,7 @@ describe("redo with a note, on the command line", () => {
 
   test.each([
     [["--redo", "fine"], "--redo needs --note"],
-    [["--note", "warmer"], "--note has no effect unless something is redone"],
+    [["--note", "warmer"], "--note only works together with a rerun or an edit"],
     [["--redo", "fine", "--note", "warmer", "--rerun", "card"], "--redo cannot be combined with other changes"],
     [["--redo", "nothing", "--note", "warmer"], "has no step nothing"],
     [["--redo", "fine", "--note", " "], "note: is empty"],

@@ -46,14 +46,14 @@ test("review-link names the address of the dashboard of its journal while that r
 });
 
 test.each([
-  [["review-link"], "tag: set a tag or a run"],
-  [["review-link", "r9"], 'run: run "r9" does not exist'],
-  [["review-link", "r1", "b"], 'step: run "r1" has no step "b"'],
+  [["review-link"], "--tag: set a tag or a run"],
+  [["review-link", "r9"], 'argument run-id: run "r9" does not exist'],
+  [["review-link", "r1", "b"], 'argument step: run "r1" has no step "b"'],
   [["review-link", "--tag", "acme"], "--tag acme is not KEY=VALUE"],
   [["review-link", "r1", "--expires", "soon"], "--expires soon is not a duration"],
-  [["review-link", "r1", "--expires", "91d"], "expires: must be from one minute to 90 days"],
-  [["review-link", "r1", "--max-uses", "many"], "maxUses: must be from 1 to"],
-  [["review-link", "r1", "--public-url", "http://review.test"], "publicUrl: use https and no path"],
+  [["review-link", "r1", "--expires", "91d"], "--expires: must be from one minute to 90 days"],
+  [["review-link", "r1", "--max-uses", "many"], "--max-uses: must be from 1 to"],
+  [["review-link", "r1", "--public-url", "http://review.test"], "--public-url: use https and no path"],
   [["review-link", "--revoke", "x"], "--revoke x: this link does not exist"],
 ])("%j is refused with what to do next, and nothing is made", async (args, message) => {
   const cwd = emptyFolder();

@@ -10,7 +10,7 @@ import { visible } from "../text/escape.ts";
 import { counted, shorten, table } from "../text/table.ts";
 
 const PROMPT_LENGTH = 120;
-/** Maximum candidates to list, the likeliest first. */
+/** Maximum number of candidates to list, the likeliest first. */
 const MOST_LISTED = 20;
 
 /** Describes an unresolved step in one line. */

@@ -77,7 +77,7 @@ async function openToRead(against: string, { io }: Context) {
   if (isPostgresUrl(against)) {
     throw usageError(
       "--against needs a journal file, not a database",
-      "copy the unfinished runs to a journal file, and pass that",
+      "copy the unfinished runs to a journal file, and pass this file",
     );
   }
   const path = resolve(io.cwd, against);
@@ -94,7 +94,7 @@ async function openToRead(against: string, { io }: Context) {
 /** A step that the current code would redo, change or remove. */
 interface CheckedStep {
   readonly path: string;
-  /** `changed`: has another request. `new`: not planned before. `uses`: needs a changed step. `gone`: no longer planned. */
+  /** `changed`: has another request. `new`: not planned before. `uses`: depends on a changed step. `gone`: no longer planned. */
   readonly cause: "changed" | "new" | "uses" | "gone";
   /** Fields of the request that differ. */
   readonly fields: Drift["changed"][number]["fields"];

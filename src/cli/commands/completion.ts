@@ -7,7 +7,7 @@ const FILES = ":files";
 
 /** The script for each shell. It calls this command, which prints a possible word and its description per line. */
 const scripts = {
-  // Works with bash 3.2 and later, without the bash-completion package. Never evaluates the typed words.
+  // Works with bash 3.2 and later, without the bash-completion package. Never evaluates the typed words as code.
   bash: `# showrunner: completion for bash. Load it with: source <(showrunner completion bash)
 _showrunner() {
   local word="\${COMP_WORDS[COMP_CWORD]}" line

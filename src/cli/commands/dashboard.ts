@@ -14,6 +14,7 @@ import { type Context, journalFolderOf, journalOf, mediaOptionsOf, sayWhere } fr
 import { PORTS, wholeNumber } from "../input/flag-values.ts";
 import { isOwnFile } from "../input/stored-run.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
+import type { CommandOutput } from "../output.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 
@@ -145,7 +146,7 @@ export async function dashboard(
         publicUrl: flags.publicUrl || io.env.SHOWRUNNER_PUBLIC_URL || undefined,
         loadPipeline: codeFrom(pipelines, context),
       };
-      const served = await start(options, port, flags.port === undefined);
+      const served = await start(options, port, flags.port === undefined ? output : null);
       await writeDurably(join(folder, ADDRESS_FILE), served.origin);
       // Read before printing, because a caller may send the signal as soon as it sees the address.
       const { interrupt } = io;
@@ -169,13 +170,16 @@ export async function dashboard(
 
 type Options = Parameters<typeof import("../../studio/dashboard/index.ts").startDashboard>[0];
 
-async function start(options: Options, port: number, mayMove: boolean) {
+/** If `port` is in use, uses a free port and reports it to `moved`; throws if that is null. */
+async function start(options: Options, port: number, moved: CommandOutput | null) {
   const { PortInUseError, startDashboard } = await import("../../studio/dashboard/index.ts");
   try {
     return await startDashboard({ ...options, port });
   } catch (error) {
-    if (mayMove && error instanceof PortInUseError) return startDashboard({ ...options, port: 0 });
-    throw error;
+    if (moved === null || !(error instanceof PortInUseError)) throw error;
+    const served = await startDashboard({ ...options, port: 0 });
+    moved.say(`The default port ${port} is in use, so the dashboard uses port ${new URL(served.origin).port}.`);
+    return served;
   }
 }
 

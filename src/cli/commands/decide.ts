@@ -14,6 +14,7 @@ import {
 } from "../../internal.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, withJournal, withShowrunner } from "../context.ts";
+import { asTyped } from "../explain-error.ts";
 import { readTextOrFile } from "../input/read-input.ts";
 import type { Flags } from "../program/flags.ts";
 import {
@@ -118,7 +119,7 @@ async function requested(runId: string, decide: () => Promise<void>): Promise<vo
     if (!(error instanceof Error) || !("code" in error) || error.code !== "INVALID_OPTION") throw error;
     const own = "next" in error && typeof error.next === "string" ? visible(error.next) : null;
     const next = own ?? `showrunner approve ${visible(runId)}   (lists the waiting steps and what they show)`;
-    throw usageError(visible(error.message), next, error);
+    throw usageError(visible(asTyped(error)), next, error);
   }
 }
 

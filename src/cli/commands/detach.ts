@@ -49,9 +49,9 @@ export async function detach(context: Context, detached: Detached, flags: Flags[
     output.say(visibleLines(tail));
     throw new CliError(
       "USAGE",
-      `The run did not start: its process ended with ${end === null ? "a signal" : `exit code ${end}`}`,
+      `The run did not start: its process ${end === null ? "was ended by a signal" : `ended with exit code ${end}`}`,
       {
-        next: `repeat the command without --detach, or read ${visible(log)}`,
+        next: `run the command again without --detach, or read ${visible(log)}`,
         exitCode: end === ExitCode.refused ? ExitCode.refused : ExitCode.failed,
       },
     );
@@ -81,7 +81,7 @@ async function begun(
   }
 }
 
-/** Returns what was agreed to as arguments, followed by the typed arguments, so that a typed value wins. */
+/** Returns what was agreed to as arguments, followed by the typed arguments, so that a typed value takes precedence. */
 function argumentsOf(
   { args }: Context,
   { runId, budget, quote = null, startAnyway, isOneOfMany }: Detached,

@@ -22,7 +22,7 @@ import type { Flags, ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-/** With a larger error of the clock, receivers that check the age of webhooks would refuse them. */
+/** Largest acceptable error of a clock; above it, receivers that check the age of webhooks refuse them. */
 const MUCH_SKEW_MS = 60_000;
 
 /** Checks the service, the wallet, the clocks and webhooks. */
@@ -47,13 +47,16 @@ export async function serviceFindings(
     });
   } catch (error) {
     const { message, next } = explainError(error, { env: context.io.env });
-    return [failed("service", message, next), unknown("webhooks", "not checked, because the service was not reached")];
+    return [
+      failed("service", message, next),
+      unknown("webhooks", "not checked, because the service could not be reached"),
+    ];
   }
 }
 
 const marks = { ok: "ok  ", fail: "FAIL", unknown: "?   " } as const;
 
-/** `showrunner doctor`: prints a line per check; exit 1 if any fails. Checks that are impossible here are unknown. */
+/** `showrunner doctor`: prints a line per check; exit 1 if any fails. A check that is impossible here is "unknown". */
 export async function doctor(context: Context, flags: Flags["doctor"]): Promise<ExitCode> {
   const { output } = context;
   const target = webhookTarget(flags);
@@ -91,7 +94,7 @@ function credential({ io }: Context, flags: ServiceFlags): Finding {
   if (hosted === null) {
     return fine(
       "credential",
-      "none needed for the local service; for a hosted one, set SHOWRUNNER_SERVICE or SHOWRUNNER_BASE_URL",
+      "none needed for the local service; for a hosted service, set SHOWRUNNER_SERVICE or SHOWRUNNER_BASE_URL",
     );
   }
   if ("problem" in hosted) return failed("credential", `${hosted.setting} ${hosted.problem}`);
@@ -128,7 +131,7 @@ function proxies(env: Io["env"]): Finding {
 async function authorities({ NODE_EXTRA_CA_CERTS: file }: Io["env"]): Promise<readonly Finding[]> {
   if (!file) return [];
   const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => error);
-  const cure = "set NODE_EXTRA_CA_CERTS to a file of PEM certificates; Node ignores this one";
+  const cure = "set NODE_EXTRA_CA_CERTS to a file of PEM certificates; Node ignores the current file";
   if (text instanceof Error) return [failed("authority", `${visible(file)} cannot be read (${text.code})`, cure)];
   const count = text.split("-----BEGIN CERTIFICATE-----").length - 1;
   const shown = `${counted(count, "certificate")} in ${visible(file)} (NODE_EXTRA_CA_CERTS)`;

@@ -64,7 +64,7 @@ function listNamed(lists: readonly EditList[], runId: string, wanted: string | u
 
 const mediaFolder = (file: string) => join(dirname(file), `${basename(file).replace(/\.otio$/, "")}-media`);
 
-/** Copies all takes to a folder next to the timeline, with file extensions, which the media store lacks. */
+/** Copies all takes to a folder next to the timeline, with file extensions, which files in the media store lack. */
 async function placeTakes(
   takes: ReadonlyMap<string, EditTake>,
   file: string,

@@ -25,7 +25,7 @@ export function sharedWord({ budget_tag }: Pick<RunReport, "budget_tag">): strin
   return budget_tag === null ? "" : "shared ";
 }
 
-/** Maximum skipped steps to list by name. */
+/** Maximum number of skipped steps to list by name. */
 const MOST_NAMES = 6;
 
 /** Why steps did not succeed: a line per failed step, and one line for all skipped steps. */
@@ -82,7 +82,7 @@ function exitCodeOf({ status, report }: RunResult): ExitCode {
 export async function followRun(handle: RunHandle, context: Context, options: FollowOptions): Promise<ExitCode> {
   const { io, output } = context;
   const onInterrupt = () => {
-    output.say("\nStopping: waiting for answers to submits in flight. Press Ctrl-C again to exit at once.");
+    output.say("\nStopping when the service has answered all submits in flight. Press Ctrl-C again to exit at once.");
     handle.stop().catch((error: unknown) => output.say(`stop failed: ${visible(String(error))}`));
   };
   if (io.interrupt.aborted) onInterrupt();
@@ -106,15 +106,15 @@ export async function followRun(handle: RunHandle, context: Context, options: Fo
 const drivenElsewhere = new Set(["RUN_BUSY", "RUN_TAKEN_OVER"]);
 
 /** Wraps errors after a run has started: money may be spent, so the exit code is "unfinished", never "refused". */
-function interrupted(error: unknown, runId: string, { io }: Context): unknown {
+function interrupted(error: unknown, runId: string, { io, args }: Context): unknown {
   const { code, next: given } = error as { readonly code?: string; readonly next?: string | null };
   if (!(error instanceof Error) || code === undefined || drivenElsewhere.has(code) || isUnexpected(error)) return error;
-  const { message } = explainError(error, { env: io.env });
+  const { message } = explainError(error, { env: io.env, args });
   const next = given ?? `${own(mends, code) ?? ""}showrunner resume ${visible(runId)}`;
   return new CliError("RUN_INTERRUPTED", message, { next, exitCode: ExitCode.unfinished, cause: error });
 }
 
-/** What to fix before resuming. */
+/** What to fix before resuming, by error code. */
 const mends: Readonly<Record<string, string>> = {
   JOURNAL_DISK_FULL: "free space, then: ",
   JOURNAL_IO: "check the disk, then: ",

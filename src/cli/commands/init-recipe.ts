@@ -112,7 +112,7 @@ export async function beginRecipe(context: Context, name: string): Promise<Begun
   return { file, files: copies, project, said: [said, ...lacks, ...typing], isHosted: found !== null };
 }
 
-/** Returns something that the recipe needs and that the user's existing, kept files lack; null if there is nothing. */
+/** Says what the recipe needs but the user's existing files, which are kept, do not have; null if nothing. */
 async function lackingIn(cwd: string, copies: ReadonlyMap<string, string | Buffer>): Promise<string | null> {
   for (const [path, text] of copies) {
     for (const [, names = "", from = ""] of String(text).matchAll(/^import \{([^}]+)\} from "(\.[^"]+)"/gm)) {

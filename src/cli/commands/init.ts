@@ -27,7 +27,7 @@ export async function init(context: Context, given?: string, flags: Flags["init"
   if (recipe === undefined) return writeBegun(context, await beginStarter(context, given), flags);
   if (given !== undefined) {
     const next = `showrunner init --recipe ${shellWord(visible(recipe))}`;
-    throw usageError("--recipe cannot be combined with a file name: the recipe keeps its own", next);
+    throw usageError("--recipe cannot be combined with a file name: the recipe keeps its own name", next);
   }
   return writeBegun(context, await (await import("./init-recipe.ts")).beginRecipe(context, recipe), flags);
 }

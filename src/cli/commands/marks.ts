@@ -175,7 +175,7 @@ async function targetsOf(cwd: string, files: readonly string[], out: string | un
   return targets;
 }
 
-/** Uses the manifest if its hash is that of the file. The source type is the flag's, else the manifest's or mark's. */
+/** Uses the manifest if its hash matches the file. Source type: from the flag, else from the manifest or the mark. */
 async function claimFor(file: string, path: string, given: DigitalSourceType | undefined) {
   const { claimOf, fileHash, readManifest } = await import("../../internal.ts");
   const { readMarks, sourceTypes } = await import("../../core/marks/index.ts");

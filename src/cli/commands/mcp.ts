@@ -82,7 +82,7 @@ export async function mcp(context: Context, folder: string, flags: Flags["mcp"])
   return ExitCode.done;
 }
 
-/** What earlier agent runs have cost and reserved, which does not count towards this server's budget. */
+/** What earlier agent runs have cost and reserved, which is not part of this server's budget. */
 async function spentBefore(tag: string, { budget, ...flags }: Flags["mcp"]): Promise<number> {
   if (budget === undefined) return 0;
   return withShowrunner(flags, (show) => committedMicros(show, tag));

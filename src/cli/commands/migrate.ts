@@ -61,7 +61,7 @@ function readMap(entries: readonly string[]): { readonly [v2: string]: string } 
   );
 }
 
-/** Where models and prices come from. */
+/** Opens the service that provides models and prices. */
 function openTarget(flags: Flags["migrate"], { io }: Context, catalog: Catalog | null): Promise<VerificationTarget> {
   const isHosted = chooseService(flags, io.env) !== null;
   return isHosted ? hostedTarget(flags) : localTarget(catalog, flags.families);
@@ -103,12 +103,12 @@ function refuseUnreadable(error: Error & { readonly code?: unknown }): never {
   throw usageError(visible(error.message), "showrunner migrate V2-FILE --out FOLDER", error);
 }
 
-/** Maximum estimates to request from a hosted service; with its rate limit, more would take too long. */
+/** Maximum number of estimates to request from a hosted service; its rate limit would make more too slow. */
 const MOST_HOSTED_ESTIMATES = 200;
 
 type Voices = { readonly [model: string]: readonly { readonly id: string; readonly name: string | null }[] };
 
-/** Voices to offer for each speech model. */
+/** Maximum number of voices to offer for each speech model. */
 const MOST_VOICES = 20;
 
 async function voicesFor({ steps, inputs }: MigrationReport, { show }: VerificationTarget): Promise<Voices> {
@@ -173,7 +173,7 @@ async function priced(migration: Migration, { pipeline, target, context }: Writt
   return estimateMigration(migration, show, { pipeline, service, input, maxJobs });
 }
 
-/** Runs the written source for free, on the local service that priced it or on one with the same models. */
+/** Runs the written source for free, on the local service that priced it or on another with the same models. */
 async function verified(
   migration: Migration,
   { pipeline, catalog, target, context }: Written & { readonly catalog: Catalog },

@@ -24,7 +24,7 @@ export async function open(context: Context, runId: string, path: string, flags:
     if (flags.json) output.printJson(shown);
     else
       for (const { path: file, text } of shown) output.print(file === null ? visibleLines(text ?? "–") : visible(file));
-    if (shown.length === 0) output.say(`${visible(path)} has no output yet: it is ${step.status}.`);
+    if (shown.length === 0) output.say(`${visible(path)} has no output; its status is ${step.status}.`);
     if (flags.json || flags.print || io.open === null || files.length === 0) return ExitCode.done;
     for (const file of files) await io.open(file);
     output.say(`Opened ${counted(files.length, "file")}.`);

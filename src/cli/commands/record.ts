@@ -20,10 +20,10 @@ export async function record({ io, output }: Context, folder: string, flags: Fla
     say: (text) => output.say(visible(text)),
   });
   output.print(`export SHOWRUNNER_BASE_URL=${recorder.baseUrl}`);
-  output.say(`Recording answers to ${visible(folder)}. Jobs cost real money. Press Ctrl-C to stop.`);
+  output.say(`Recording responses to ${visible(folder)}. Jobs cost real money. Press Ctrl-C to stop.`);
   if (!interrupt.aborted) await once(interrupt, "abort");
   await recorder.close();
-  output.say(`Recorded ${counted(recorder.lines, "new answer")} in ${visible(folder)}.`);
+  output.say(`Recorded ${counted(recorder.lines, "new response")} in ${visible(folder)}.`);
   output.next(`showrunner serve --replay ${folder}`);
   return ExitCode.done;
 }

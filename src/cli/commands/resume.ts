@@ -9,6 +9,7 @@ import {
   type RerunRequest,
   type RerunScope,
   type ResumeOptions,
+  type RunState,
   type Showrunner,
 } from "../../internal.ts";
 import { CliError, ExitCode, usageError } from "../cli-error.ts";
@@ -86,7 +87,7 @@ function checkNote(runId: string, { note, redo, edit, rerun, rerunFailed, input,
     );
   if (note === undefined || [redo, edit, rerun, rerunFailed].some((flag) => flag !== undefined)) return;
   throw usageError(
-    "--note has no effect unless something is redone",
+    "--note only works together with a rerun or an edit",
     "add --redo STEP, --rerun STEP or --edit STEP:FIELD=VALUE",
   );
 }
@@ -103,7 +104,7 @@ async function redoFor(
   const { output } = context;
   if (asked.rerun !== undefined)
     output.say(
-      `${asked.rerun.map(visible).join(", ")} has no \`revise\`, so the note has no effect: the same request is sent again, with new seeds for takes.`,
+      `${asked.rerun.map(visible).join(", ")} has no \`revise\` function, so the note has no effect: the same request is sent again, with new seeds for takes.`,
     );
   if (asked.edit === undefined && asked.rerun === undefined)
     output.say(`${visible(redo)} is already in progress; the run continues and the note has no effect.`);
@@ -157,6 +158,10 @@ export async function continueRun(
   const known = (await show.runs()).find((row) => row.runId === runId);
   const handle = await show.resume(runId, options ?? (await ownFunctions(show, context, runId)));
   context.output.say(`Run ${visible(handle.id)}`);
+  const { budget, acceptChanges, input, edit, rerun, rerunFailed } = options ?? {};
+  const isToChange = acceptChanges || rerunFailed || [input, edit, rerun].some((change) => change !== undefined);
+  if (budget !== undefined && !isToChange && known !== undefined && isRunFinal(known.status as RunState["status"]))
+    context.output.say(`The run has already ended (${known.status}), so --budget ${budget} changes nothing.`);
   return followRun(handle, context, {
     json: flags.json,
     afterSeq: known?.lastSeq ?? 0,
@@ -263,8 +268,8 @@ async function agreeToTheSame(same: RerunScope["sameSeed"], context: Context, { 
   const { step, seed } = same[0]!;
   await confirm(context.io, {
     yes: flags.sameSeed === true,
-    question: `The code sets ${seeds}, so the rerun sends the same request and likely pays for the same result. Send it?`,
-    what: `The code sets ${seeds}, so the rerun sends the same request and likely pays for the same result`,
+    question: `The code sets ${seeds}, so the rerun sends the same request again and probably pays for the same result. Send it?`,
+    what: `The code sets ${seeds}, so the rerun sends the same request again and probably pays for the same result`,
     refused: "Not started; nothing was spent",
     next: `${repeatedCommand(context, "--same-seed")}   (or, for another result: --edit ${visible(step)}:seed:=${seed + 1})`,
   });
@@ -274,8 +279,8 @@ function sayGoesOn({ requestId, steps, requestedAt, isOpen }: RerunRequest, { ou
   const what = `The rerun of ${steps.map(visible).join(", ")}, requested at ${new Date(requestedAt).toISOString()}`;
   output.say(
     isOpen
-      ? `${what}, is in progress: continuing it (request ${visible(requestId)}). To rerun again: --request-id ID`
-      : `${what} under this id, has finished: nothing runs again.`,
+      ? `${what}, is in progress and continues (request ${visible(requestId)}). For another rerun: --request-id ID`
+      : `${what} under this id, has finished. Nothing runs again.`,
   );
 }
 

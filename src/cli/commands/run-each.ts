@@ -142,7 +142,8 @@ export async function runRows(context: Context, loaded: LoadedPipeline, flags: F
       const budget = flags.budget ?? (await agreedPrice(show, rest, context)) ?? undefined;
       if (flags.detach && flags.engine === undefined) {
         const first = quote.rows.find(({ known }) => known === null);
-        if (first === undefined) throw usageError("every row already has a run", "repeat the command without --detach");
+        if (first === undefined)
+          throw usageError("every row already has a run", "run the command again without --detach");
         return { runId: first.row.id, isOneOfMany: true, budget: budget ?? null, startAnyway: false };
       }
       const outcomes = await drive(show, context, {
@@ -172,7 +173,7 @@ async function drive(show: Showrunner, context: Context, { loaded, quote, rows, 
   const { io, output } = context;
   let over = 0;
   let spentMicros = 0;
-  const onInterrupt = () => output.say("\nStopping: waiting for answers to submits in flight.");
+  const onInterrupt = () => output.say("\nStopping when the service has answered all submits in flight.");
   io.interrupt.addEventListener("abort", onInterrupt, { once: true });
   const onRow = (outcome: RowOutcome) => {
     const { id, status, costMicros, message } = outcome;
@@ -220,7 +221,7 @@ function quoteText(quote: PricedRows["quote"]): string {
   return `${counted(rows.length, "row")} cost ${about}${expected}${known}`;
 }
 
-/** Maximum replaced runs to list in the text. */
+/** Maximum number of replaced runs to list in the text. */
 const MOST_REPLACED = 10;
 
 /** Reports runs whose row was changed or removed, with their costs and the command that continues each. */
@@ -242,7 +243,7 @@ function sayReplaced(replaced: readonly RunReport[], { output }: Context, { json
 
 interface End {
   readonly budget: string | null;
-  /** Rows that wait for a person's decision. */
+  /** Number of rows that wait for a person's decision. */
   readonly decisions: number;
 }
 

@@ -9,12 +9,12 @@ import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, counted, table } from "../text/table.ts";
 
-/** Maximum waiting runs to list with their command. */
+/** Maximum number of waiting runs to list with their command. */
 const MOST_WAITING = 10;
-/** Maximum decisions to list one by one; more are summarised. */
+/** Maximum number of decisions to list one by one; more are summarised. */
 const MOST_COMMANDS = 3;
 
-/** Maximum rows of a batch to list, unless `--tag` asks for all. */
+/** Maximum number of a batch's runs to list; with `--tag`, all are listed. */
 const MOST_ROWS = 20;
 
 interface Listed {

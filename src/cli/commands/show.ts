@@ -70,7 +70,7 @@ function lateSince({ since, expected_ms, learned, within_ms, job_id }: NonNullab
   return lateText({ since: Date.parse(since), expected, withinMs: within_ms, jobId: job_id }, Date.now());
 }
 
-/** Maximum refused checks to list files for; the table shows all reasons. */
+/** Maximum number of refusals to list with their files; the table shows the reasons of all. */
 const MOST_REFUSED = 20;
 
 async function refusedTexts(

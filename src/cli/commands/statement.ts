@@ -150,7 +150,7 @@ const reasons: Readonly<Record<OpenAmount["why"], string>> = {
   bill: "reserved, not billed yet",
   submit: "the submit got no answer",
   impossible: "the service reports an impossible bill",
-  answer: "a request got no answer; charged at most",
+  answer: "a request got no answer; this is the most that it can cost",
 };
 
 function openLines({ charges: _, ...run }: Source, open: readonly OpenAmount[]): readonly Unpriced[] {

@@ -14,9 +14,9 @@ import { openMeasured, serveWorker } from "../worker-servers.ts";
 
 /** Short retries, so that no request blocks a run for minutes; a later slice tries again. */
 const SHORT_RETRIES = { retry: { maxAttempts: 2, maxElapsedMs: 15_000 } } as const;
-/** How often to search the journal for changes that no engine reports, milliseconds. */
+/** Interval for searching the journal for changes that no engine reports, milliseconds. */
 const SEARCHED_EVERY_MS = 1_000;
-/** How often `--once` checks whether work is left, milliseconds. */
+/** Interval at which `--once` checks whether work is left, milliseconds. */
 const LOOK_EVERY_MS = 100;
 
 /** `showrunner worker`: drives the runs of a journal in slices, alongside any number of other workers. */

@@ -11,7 +11,7 @@ import type { ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-/** The result of one check of `doctor`. `unknown`: not requested, or impossible to check from here. */
+/** The result of one `doctor` check. `unknown`: not requested, or impossible to check from here. */
 export interface Finding {
   readonly check: string;
   readonly state: "ok" | "fail" | "unknown";
@@ -107,9 +107,9 @@ async function diskSpace(folder: string): Promise<Finding> {
     : fine("disk", said);
 }
 
-/** Servers refuse requests whose time is off by more than 15 minutes. */
+/** Largest acceptable error of this machine's clock. From 15 minutes, servers refuse requests. */
 const MUCH_SKEW_MS = 5 * 60_000;
-/** Smaller differences are meaningless: `Date` has whole seconds, and the request takes time. */
+/** Smaller differences are ignored: the `Date` header has whole seconds, and the request takes time. */
 const NO_SKEW_MS = 2_000;
 
 /** Checks that media can be written, read and deleted in the configured store; skips the default folder. */
@@ -127,7 +127,7 @@ export async function mediaFindings(io: Io, flags: ServiceFlags): Promise<readon
   }
 }
 
-/** Compares a server's clock with this machine's. `mostMs`: the largest difference that still works. */
+/** Compares a server's clock with this machine's. `mostMs`: the largest acceptable difference. */
 export function clockFinding(check: string, server: string, offsetMs: number, mostMs: number): Finding {
   const differsMs = Math.abs(offsetMs);
   if (differsMs <= NO_SKEW_MS) return fine(check, "agrees with this machine's");

@@ -6,7 +6,7 @@ export interface Question {
   readonly yes: boolean;
   /** Asked on a terminal; `[y/N]` is added. */
   readonly question: string;
-  /** What would happen; the error says this if there is no terminal. */
+  /** What would happen, for the error message if there is no terminal. */
   readonly what: string;
   /** The error message if a person refuses. */
   readonly refused: string;

@@ -1,5 +1,7 @@
+import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseJson } from "../../core/kit/json-text.ts";
+import { shellWord } from "../../core/kit/shell-word.ts";
 import type { Json, Pipeline } from "../../internal.ts";
 import { CliError, usageError } from "../cli-error.ts";
 import type { Io } from "../io.ts";
@@ -61,8 +63,19 @@ export async function readInput(
 /** Parses the JSON of a flag, or of the file that the flag names as `@file`. */
 export async function readJson(flag: string, given: string, io: InputIo): Promise<unknown> {
   const file = given.startsWith("@") ? resolve(io.cwd, given.slice(1)) : null;
+  if (file === null && !("value" in parseJson(given)) && (await isFile(resolve(io.cwd, given)))) {
+    const next = `to read the file: ${flag} ${visible(shellWord(`@${given}`))}`;
+    throw wrong(`${flag} ${visible(given)} is a file name, not JSON`, next);
+  }
   const text = file === null ? given : await readTextFile(file, `${flag} @`, null, io);
   return parsedJson(text, file === null ? flag : visible(file), flag);
+}
+
+function isFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
 }
 
 /** Reads text, or a file given as `@file`: JSON if it ends in .json, else text. */

@@ -16,7 +16,7 @@ export async function isOwnFile(path: string, cwd: string): Promise<boolean> {
   return inside !== ".." && !/^\.\.[\\/]/.test(inside) && !isAbsolute(inside);
 }
 
-/** Like `realpath`, also for paths that do not exist yet. */
+/** Like `realpath`, but also accepts paths that do not exist yet. */
 async function realOf(path: string): Promise<string> {
   const above = dirname(path);
   return realpath(path).catch(async () =>
@@ -25,14 +25,14 @@ async function realOf(path: string): Promise<string> {
 }
 
 interface RunCode {
-  /** Null if its file cannot be loaded. */
+  /** The run's pipeline; null if its file cannot be loaded. */
   readonly pipeline: Pipeline | null;
   /** Whether the run has local functions; otherwise it can continue without its code. */
   readonly isNeeded: boolean;
 }
 
 /**
- * Loads a run's code from the file it was last planned from; null if that is missing. For a run with local functions,
+ * Loads a run's code from the file it was last planned from; null if that file is missing. For a run with local functions,
  * throws if the file does not load or is outside the working folder (`CODE_ELSEWHERE`); for other runs such a file is
  * ignored.
  */

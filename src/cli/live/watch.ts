@@ -14,7 +14,7 @@ export interface WatchOptions {
   readonly pace?: (() => Pace) | undefined;
 }
 
-/** The client's request pace. */
+/** How many requests the client has sent, and how many wait for the rate limit. */
 export interface Pace extends Held {
   readonly sent: number;
   readonly limit: { readonly requests: number; readonly perMs: number } | null;

@@ -108,7 +108,7 @@ export async function importFile(
 
 export interface LoadedPipeline {
   readonly pipeline: Pipeline;
-  /** Absolute. */
+  /** Absolute path of the file. */
   readonly file: string;
   readonly exportName: string;
 }

@@ -1,7 +1,7 @@
 import { registerHooks } from "node:module";
 import { own } from "../../core/kit/own.ts";
 
-/** Extension of this process's modules, which are those of `src` or of its build. */
+/** File extension of this process's modules: `ts` in the sources, `js` in the build. */
 const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
 const ours: Readonly<Record<string, string>> = {
   showrunner: new URL(`../../index.${extension}`, import.meta.url).href,

@@ -10,7 +10,7 @@ export interface VerificationTarget {
   readonly show: Showrunner;
   /** False for a temporary local service. */
   readonly isHosted: boolean;
-  /** Name in the report. */
+  /** The service's name in the report. */
   readonly name: string;
   readonly folder: string;
   close(): Promise<void>;
@@ -37,7 +37,7 @@ export async function hostedTarget({
 const NO_LIMIT = { requests: 1_000_000, windowMs: 1000 };
 const PLAY_MONEY_USD = 1_000_000;
 
-/** Starts a temporary local service that makes tiny media instantly. `catalog` null: with its built-in models. */
+/** Starts a temporary local service that makes tiny media instantly. If `catalog` is null, it offers its built-in models. */
 export async function localTarget(catalog: Catalog | null, families?: string): Promise<VerificationTarget> {
   const { createClient, createMemoryJournal, openShowrunner } = await import("../../internal.ts");
   const { startLocalService } = await loadLocalService();

@@ -166,7 +166,7 @@ function addServing(add: Add, group: (name: string, description: string) => void
   add("notify list", "list undelivered notifications, each with its error", async () => (await notify()).listNotices);
   add(
     "record <folder>",
-    "record a hosted service's answers so that tests can replay them. Omits credentials in request headers, cookies, fields whose names suggest a secret, keys and tokens in known formats, and URL queries. Review a recording before you publish it",
+    "record a hosted service's responses so that tests can replay them. Omits credentials in request headers, cookies, fields whose names suggest a secret, keys and tokens in known formats, and URL queries. Review a recording before you publish it",
     async () => (await import("../commands/record.ts")).record,
   );
   group("skills", "teach coding agents to work with pipelines");

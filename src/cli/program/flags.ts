@@ -14,7 +14,7 @@ const service = choice(
 const baseUrl = flag("--base-url <url>", "v3 base URL of the service (default: SHOWRUNNER_BASE_URL)");
 const json = flag("--json", "print one JSON document on stdout");
 
-/** For every command that reads a journal or calls a service. */
+/** Options of every command that reads a journal or calls a service. */
 const common = [
   local,
   journal,
@@ -24,7 +24,7 @@ const common = [
   json,
 ];
 
-/** Request limits, for commands that send or forecast many requests. */
+/** Request limits: options of commands that send or forecast many requests. */
 const rate = [
   flag("--rate-limit <requests/seconds>", "rate limit of your key, e.g. 600/60 (default: learned from the service)"),
   flag(
@@ -33,7 +33,7 @@ const rate = [
   ),
 ];
 
-/** Limits across all runs of the account, for commands that may spend. */
+/** Limits across all runs in the journal: options of commands that may spend money. */
 const spending = [
   flag("--spending-cap <usd>", "maximum that all runs in the journal can spend (default: SHOWRUNNER_SPENDING_CAP)"),
   list(
@@ -47,25 +47,25 @@ const spending = [
   flag("--wallet-floor <usd>", "minimum balance to keep in the wallet (default: SHOWRUNNER_WALLET_FLOOR)"),
 ];
 
-/** For commands that drive one run and can keep waiting. */
+/** Option of commands that drive a single run and can wait for the next day. */
 const waitForCap = flag(
   "--wait-for-cap <duration>",
   "when a daily cap is reached, wait up to this long for the next day: 30h, 7d",
 );
 
-/** For commands that drive runs. */
+/** Option of commands that drive runs. */
 const notify = flag(
   "--notify <target>",
   "where to send notifications when a run waits, needs funds, fails or ends: a URL, command:PROGRAM or off (default: SHOWRUNNER_NOTIFY_URL or _COMMAND)",
 );
 
-/** Knowledge of models beyond their schemas, for commands that check inputs. */
+/** Option of commands that check inputs: rules for models that their schemas do not contain. */
 const families = flag(
   "--families <file>",
   "file with rules, prices and durations of model families, overriding the built-in ones (default: SHOWRUNNER_FAMILIES)",
 );
 
-/** For commands that plan: model families, and limits on what this machine reads for an input. */
+/** Options of commands that plan: model families, and what may be read for an input. */
 const planning = [
   families,
   list(
@@ -75,7 +75,7 @@ const planning = [
   flag("--files <folder>", "only upload files from this folder (default: any folder; for mcp, the pipelines folder)"),
 ];
 
-/** For commands that accept a pipeline's input, together with `tables`. */
+/** Options of commands that accept a pipeline's input; these also have the options in `tables`. */
 const input = [
   list(
     "-i <key=value>",
@@ -89,14 +89,14 @@ const tables = [
   flag("--delimiter <character>", "cell delimiter in table files (default: comma, semicolon or tab, detected)"),
 ];
 
-/** For commands that quote prices. */
+/** Option of commands that quote prices. */
 const maxUnquoted = flag("--max-unquoted <usd>", "allow jobs that cannot be priced in advance, up to this amount each");
 
-/** For commands that start or price one run per row. */
+/** Options of commands that start or price one run per row. */
 const rows = [
   flag(
     "--each <file>",
-    "one run per row of a .csv, .tsv or .jsonl file; repeat the command to continue; no row is started twice",
+    "one run per row of a .csv, .tsv or .jsonl file; run the command again to continue; no row is started twice",
   ),
   flag("--id-column <name>", "with --each: column that contains the run ids (default: id or name)"),
 ];
@@ -212,7 +212,10 @@ export const options = {
       "--account-moved",
       "use if the account has a new key or the service a new address; checked against one of the run's jobs",
     ),
-    flag("--request-id <id>", "idempotency id for a rerun: repeating the command with it does not start another"),
+    flag(
+      "--request-id <id>",
+      "idempotency id for a rerun: the same command with the same id does not start another rerun",
+    ),
     ...spending,
     waitForCap,
     notify,
@@ -397,7 +400,7 @@ export const options = {
     flag("--faults <file>", "JSON file of faults to inject"),
     flag("--stub", "return tiny valid media immediately instead of rendering"),
     flag("--brand <name>", "brand name in the X-<Brand>-… headers"),
-    flag("--replay <folder>", "replay the answers that showrunner record wrote to this folder"),
+    flag("--replay <folder>", "replay the responses that showrunner record stored in this folder"),
     preset(choice("--replay-speed <speed>", "speed of replayed jobs", ["fast", "real"]), "fast"),
     flag("--or-local", "with --replay: let the local service answer requests that were not recorded"),
     flag("--json", "print address and key as one JSON document"),

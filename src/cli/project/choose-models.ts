@@ -50,13 +50,13 @@ export const CAST_ROLES = {
 
 export interface Choice {
   readonly model: string;
-  /** With placeholders for media. */
+  /** The model's input, with placeholders for media. */
   readonly input: Input;
-  /** Null if it cannot be quoted. */
+  /** The estimated cost; null if the service has no price. */
   readonly costMicros: number | null;
 }
 
-/** Statuses that refuse this input or model; any other is a failure of the service. */
+/** HTTP statuses that mean that the service refuses this model or input; other errors are rethrown. */
 const REFUSED = new Set([400, 404, 410, 422]);
 
 /** Returns the models that fit a role best, the cheapest first. Their prices come from free estimates. */

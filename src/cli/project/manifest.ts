@@ -90,12 +90,12 @@ function sorted(packages: Packages): Packages {
   return Object.fromEntries(Object.entries(packages).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Maximum source files to read; a larger project keeps its type. */
+/** Maximum number of source files to read; a larger project keeps its type. */
 const MOST_READ = 200;
 
 /**
  * Whether a folder contains code that "type": "module" would break, because it is not an ES module for Node. Explicit
- * extensions (`.mjs`, `.cts`) do not count.
+ * extensions (`.mjs`, `.cts`) are ignored.
  */
 export async function hasOtherCode(folder: string): Promise<boolean> {
   let read = 0;

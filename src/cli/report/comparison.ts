@@ -17,7 +17,7 @@ import { problemList } from "./warning-lines.ts";
 
 /** How a plan differs from another, and what the steps to run cost. */
 export interface PlanComparison {
-  /** The run id or file compared with. */
+  /** The run id or file that the plan is compared with. */
   readonly against: string;
   readonly diff: PlanDiff;
   /** Steps that would run, in plan order, with the reason if known. */
@@ -37,7 +37,7 @@ export interface Compared {
   readonly cwd: string;
 }
 
-/** Compares a plan with that of a run, or with another file's plan for the same input. */
+/** Compares a plan with a run's plan, or with another file's plan for the same input. */
 export async function compareWith(show: Showrunner, against: string, plan: Compared): Promise<PlanComparison> {
   if (isFile(against, plan.cwd)) return compareFiles(show, against, plan);
   const { diff, stale, totalMicros, prices } = await show.compare(plan.pipeline, plan.input, {
@@ -90,7 +90,7 @@ function isFile(against: string, cwd: string): boolean {
   return /\.[mc]?[tj]s(#[^/]*)?$/.test(against) || existsSync(resolve(cwd, against));
 }
 
-/** Characters that mark what was left out. */
+/** Marks omitted text. */
 const GAP = "…";
 
 /** Cuts two texts to at most `width` characters around their first difference. */
@@ -98,7 +98,7 @@ export function changeWindow(before: string, after: string, width: number): read
   const [a, b] = [[...before], [...after]];
   let same = 0;
   while (same < Math.min(a.length, b.length) && a[same] === b[same]) same += 1;
-  // A third of the width is for the context before it.
+  // A third of the width shows the text before the difference.
   const from = Math.max(a.length, b.length) <= width ? 0 : Math.max(0, same - Math.floor(width / 3));
   return [cut(a, from, width), cut(b, from, width)];
 }

@@ -56,7 +56,7 @@ export interface OfferedTake {
   readonly asset_id: string | null;
   /** The returned file, or a copy with a file extension; null if there is none. */
   readonly path: string | null;
-  /** The text if the result is that of a chat or task. */
+  /** The text that a chat or task returned; null for a file. */
   readonly text: string | null;
 }
 

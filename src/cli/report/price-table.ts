@@ -49,7 +49,7 @@ export function rerunTable(rerunScope: RerunScope, width?: number): string {
     lines.push(`Completed first, because already paid for: ${atService.map(visible).join(", ")}`);
   for (const { step, holdMicros } of unanswered) {
     lines.push(
-      `The request for ${visible(step)} was never answered. After about a minute, the run looks for its job on the service. If the job is found, it is completed, because it is already paid for; if not, the changed request is sent instead. If the outcome stays uncertain, the old request is repeated under its key, for at most ${dollars(holdMicros, Math.ceil)}`,
+      `The request for ${visible(step)} was never answered. After about a minute, the run looks for its job on the service. If the job is found, it is completed, because it is already paid for; if not, the changed request is sent instead. If the outcome stays uncertain, the old request is sent again with its key, for at most ${dollars(holdMicros, Math.ceil)}`,
     );
   }
   return lines.join("\n");

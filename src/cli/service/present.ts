@@ -9,8 +9,8 @@ import { shorten, table } from "../text/table.ts";
 
 /**
  * Converts a client value for `--json`: snake_case names as in the API, amounts as decimal strings (`costMicros:
- * 290000` becomes `cost: "0.29"`). Fields whose name ends in `url` keep the whole URL; other texts lose the queries of
- * URLs.
+ * 290000` becomes `cost: "0.29"`). Removes the queries of URLs in all texts, except in fields whose name ends in
+ * `url`.
  */
 export function wireForm(value: unknown, key = ""): unknown {
   if (typeof value === "string") return /url$/i.test(key) ? value : redactUrls(value);
@@ -39,7 +39,7 @@ function withoutQueries(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutQueries(inner)]));
 }
 
-/** True for fields that contain foreign documents, whose names stay unchanged. */
+/** Whether a field contains a document from elsewhere, whose own field names stay unchanged. */
 function verbatim(key: string): boolean {
   return ["inputSchema", "outputSchema", "data", "labels", "raw"].includes(key);
 }

@@ -25,7 +25,7 @@ export function padEnd(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - widthOf(text)));
 }
 
-/** `1 job`, `2 jobs`, `3 bodies`. */
+/** Formats a count with its noun: `1 job`, `2 jobs`, `3 bodies`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
@@ -44,7 +44,7 @@ export interface Column<Row> {
 const gap = "  ";
 
 /**
- * Formats rows under plain titles, each column as wide as its longest cell. If that exceeds `width`, omits optional
+ * Formats rows under their titles, each column as wide as its longest cell. If that exceeds `width`, omits optional
  * columns and shortens flexible ones. Cells must be safe text without line breaks.
  */
 export function table<Row>(rows: readonly Row[], all: readonly Column<Row>[], width?: number): string {
@@ -83,7 +83,7 @@ function aligned(
   rows: readonly (readonly string[])[],
   columns: readonly Column<never>[],
 ): readonly (readonly string[])[] {
-  // Amounts in whole cents and other texts count as two.
+  // Whole cents have two places; any other text is padded like these.
   const places = (cell = "") => /\d\.(\d+)$/.exec(cell)?.[1]?.length ?? 2;
   const finest = columns.map(({ align }, at) =>
     align === "money" ? rows.reduce((most, row) => Math.max(most, places(row[at])), 2) : null,

@@ -6,10 +6,10 @@ import { didYouMean } from "../plan/suggest.ts";
 import { type Builder, stepMethods } from "./builder.ts";
 import { callSite, errorText, isStepName, PipelineDefinitionError, thrownProblem } from "./errors.ts";
 import { pointerOf } from "./handle.ts";
+import { fieldPath, inputMistake } from "./input-mistake.ts";
 import type { Profiles } from "./profile.ts";
 import { type Recorder, startRecording } from "./recorder.ts";
 import type { Returns } from "./result.ts";
-import { fieldPath, inputMistake } from "./steps/include.ts";
 import { FAILURE_POLICIES, failurePolicy } from "./steps/options.ts";
 
 /** Shared by all copies of this module in a process. */
@@ -287,7 +287,7 @@ function parse(pipeline: Pipeline, input: unknown): Parsed {
     const parsed = pipeline.input.safeParse(input);
     if (parsed.success) return { value: parsed.data };
     const { issues } = parsed.error;
-    const problems = issues.map((issue): Problem => ({ code: "input", step: null, ...inputMistake(issue) }));
+    const problems = issues.map((issue): Problem => ({ code: "input", step: null, ...inputMistake(issue, input) }));
     return { problems, paths: issues.map(({ path }) => path) };
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);

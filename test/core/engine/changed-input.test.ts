@@ -34,8 +34,13 @@ async function madeBefore() {
 describe("accepting changed code whose input is another", () => {
   test.each([
     ["a new required field", before.extend({ tone: z.string() }), "input.tone", "is missing"],
-    ["a field of another type", before.extend({ words: z.number() }), "input.words", "expected number"],
-    ["a stricter field", before.extend({ words: z.string().min(9) }), "input.words", "Too small"],
+    ["a field of another type", before.extend({ words: z.number() }), "input.words", "must be a number, not text"],
+    [
+      "a stricter field",
+      before.extend({ words: z.string().min(9) }),
+      "input.words",
+      "has 3 characters; at least 9 are needed",
+    ],
   ])("is refused for %s, which it names with how to give it", async (_, changed, field, message) => {
     const { resume, paidService } = await madeBefore();
     const name = field.slice(6);

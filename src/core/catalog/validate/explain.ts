@@ -1,4 +1,4 @@
-import { own } from "../../kit/own.ts";
+import { kindOfValue, shown, typeWords } from "../../kit/value-words.ts";
 import type { FieldProblem, JsonSchema } from "../../plan/index.ts";
 import { branches, isSchema, localRef } from "../../plan/schema/schema.ts";
 import { didYouMean } from "../../plan/suggest.ts";
@@ -179,35 +179,6 @@ function fieldOf(instancePath: string): string {
     .slice(1)
     .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
     .reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : `${path}.${part}`), "input");
-}
-
-const TYPES: Readonly<Record<string, string>> = {
-  string: "text",
-  integer: "a whole number",
-  number: "a number",
-  boolean: "true or false",
-  array: "a list",
-  object: "an object",
-  null: "null",
-};
-
-/** JSON types in words: `text or a list`. */
-function typeWords(types: readonly string[]): string {
-  return [...new Set(types)].map((type) => own(TYPES, type) ?? type).join(" or ");
-}
-
-/** The type of a value in words: `text`, `a list`. */
-function kindOfValue(value: unknown): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "a list";
-  if (typeof value === "number") return Number.isInteger(value) ? "a whole number" : "a number";
-  return TYPES[typeof value] ?? typeof value;
-}
-
-/** Formats a value for a message; shortens a long one. */
-export function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
-  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }
 
 const MAX_LISTED = 24;

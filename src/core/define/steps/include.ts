@@ -2,26 +2,10 @@ import type { z } from "zod";
 import type { FailurePolicy } from "../../plan/plan.ts";
 import { IncludeError } from "../errors.ts";
 import { recoveryHandle } from "../handle.ts";
+import { inputMistake } from "../input-mistake.ts";
 import type { Recorder } from "../recorder.ts";
 import type { Returns } from "../result.ts";
 import { OptionReader } from "./options.ts";
-
-/** Joins a root field and keys to a dotted path with list positions in brackets: `input.images[0]`. */
-export function fieldPath(root: string, keys: readonly PropertyKey[]): string {
-  return keys.reduce<string>(
-    (path, key) => (typeof key === "number" ? `${path}[${key}]` : `${path}.${String(key)}`),
-    root,
-  );
-}
-
-/**
- * Formats a schema's message about an input, with the field as it is written in code. Custom messages stay unchanged.
- */
-export function inputMistake({ path, message }: { readonly path: readonly PropertyKey[]; readonly message: string }) {
-  const [, expected] = /^Invalid input: expected (\w+), received undefined$/.exec(message) ?? [];
-  const missing = `is missing; give a value of type ${expected}`;
-  return { field: fieldPath("input", path), message: expected === undefined ? message : missing };
-}
 
 export interface IncludeOptions {
   /** Maximum total cost of the steps, in US dollars as a decimal string. Default: what is left of the run's budget. */
@@ -72,7 +56,7 @@ export function includeMethod<M>(recorder: Recorder, stepMethods: (recorder: Rec
     if (maxCostMicros !== null) recorder.group(path, maxCostMicros);
     const parsed = pipeline.input.safeParse(input);
     for (const issue of parsed.error?.issues ?? []) {
-      recorder.report({ code: "input", step: path, ...inputMistake(issue) });
+      recorder.report({ code: "input", step: path, ...inputMistake(issue, input) });
     }
     if (!parsed.success) return recoveryHandle(path, recorder.build) as R;
     return pipeline.build({ input: parsed.data, ...stepMethods(part) });

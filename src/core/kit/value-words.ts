@@ -1,0 +1,30 @@
+import { own } from "./own.ts";
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: "text",
+  integer: "a whole number",
+  number: "a number",
+  boolean: "true or false",
+  array: "a list",
+  object: "an object",
+  null: "null",
+};
+
+/** JSON types in words: `text or a list`. */
+export function typeWords(types: readonly string[]): string {
+  return [...new Set(types)].map((type) => own(TYPES, type) ?? type).join(" or ");
+}
+
+/** The type of a value in words: `text`, `a list`. */
+export function kindOfValue(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "number") return Number.isInteger(value) ? "a whole number" : "a number";
+  return TYPES[typeof value] ?? typeof value;
+}
+
+/** Formats a value for a message; shortens a long one. */
+export function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
+}
