@@ -73,7 +73,7 @@ export function assertChangesKeys({ via }: Principal): void {
  */
 export function assertMayRotate(principal: Principal, key: KeyRow): void {
   assertChangesKeys(principal);
-  if (key.ownerId !== principal.ownerId) throw denied("The key belongs to another owner, who alone can rotate it.");
+  if (key.ownerId !== principal.ownerId) throw denied("The key is another owner's; only that owner can rotate it.");
   assertCovers(principal, key);
 }
 
@@ -81,7 +81,7 @@ export function assertMayRotate(principal: Principal, key: KeyRow): void {
 export function assertMayRevoke(principal: Principal, key: KeyRow): void {
   assertChangesKeys(principal);
   if (key.ownerId !== principal.ownerId && key.kind !== "service") {
-    throw denied("The key is another owner's personal key, which only that owner can revoke.");
+    throw denied("The key is another owner's personal key; only that owner can revoke it.");
   }
   assertCovers(principal, key);
 }

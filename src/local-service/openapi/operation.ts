@@ -208,8 +208,8 @@ function usualErrors(endpoint: Endpoint, spec: OperationSpec): ErrorCode[] {
 }
 
 /**
- * OpenAPI 3.1 has no `itemSchema` for stream events. Generators that read streams use `schema` for the data of one event;
- * an extension describes the whole frame, with its event name and id.
+ * The content of an event stream. `schema` describes the data of one event, as generators expect. An extension describes
+ * the whole frame, with its event name and id, because OpenAPI 3.1 has no `itemSchema`.
  */
 const streamed = (name: string) => ({
   "text/event-stream": { schema: refTo(`${name}Data`), "x-itemSchema": refTo(`${name}Frame`) },

@@ -129,7 +129,7 @@ export function isDue({ status, nextAttemptAt }: DeliveryState, now: number): bo
   return status === "PENDING" && nextAttemptAt !== null && nextAttemptAt <= now;
 }
 
-/** The delivery when an attempt starts; stored before anything is sent. */
+/** The delivery at the start of an attempt. It is stored before anything is sent. */
 export function begin<D extends DeliveryState>(delivery: D, now: number): D {
   const attempts = delivery.attempts + 1;
   return { ...delivery, status: "DELIVERING", attempts, lastAttemptAt: now, nextAttemptAt: null };
@@ -240,7 +240,7 @@ export function webhookTables(db: Statements) {
       ),
     /** Deliveries before the cursor `before`, newest first. */
     page: (workspaceId: string, before: number, limit: number) => db.all<DeliveryRow>(PAGE, workspaceId, before, limit),
-    /** Deliveries that are yet to be sent, and those that a dead process was sending. */
+    /** Deliveries still to be sent, including deliveries that an earlier process was sending when it died. */
     unsent: () => db.all<DeliveryRow>(UNSENT),
     addReplay: (deliverySeq: number, number: number, entry: ReplayEntry) =>
       db.insert("redeliveries", { deliverySeq, number, ...entry }),
