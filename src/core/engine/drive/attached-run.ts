@@ -46,7 +46,7 @@ export interface AttachedParts {
   resultOf(state: RunState): RunResult;
   /** Drives the run here once the other process has ended. */
   takeOver(): Promise<RunHandle>;
-  /** True if the follower should restart the paused run, to apply limits it lacks or to wait again for late work. */
+  /** True if the follower should restart the paused run, to apply new limits or to wait again for late work. */
   continues(state: RunState): boolean;
 }
 

@@ -38,7 +38,7 @@ export function drive(
 
 /** Interval between checks if nothing is in progress or due, in milliseconds. */
 const IDLE_MS = 1000;
-/** The same interval for a parked run. */
+/** Interval between checks for a parked run, in milliseconds. */
 const PARKED_IDLE_MS = 10_000;
 
 interface Parked {

@@ -151,7 +151,7 @@ async function driveLeased(parts: HolderParts, leased: LeasedDrive, outcome: Tak
   return { pending, wakeAt, tools };
 }
 
-/** Repeats a stop that arrived while a change waited for the run to rest. */
+/** Repeats a stop that arrived while a change waited until the run was at rest. */
 function stopAfter({ pause }: RunState, { lastStop = Number.POSITIVE_INFINITY }: Start): readonly RunEvent[] {
   const isAfter = (pause?.stopId ?? 0) > lastStop;
   return isAfter ? [{ type: "run.paused", reason: "stopped", message: ownText("stopped on request") }] : [];

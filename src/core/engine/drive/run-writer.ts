@@ -70,8 +70,8 @@ export class RunWriter {
   }
 
   /**
-   * Writes events already applied to the state. Returns null once they are durable; otherwise the headroom that their
-   * holds exceeded, and nothing was written. `isSubmitting`: the run may have charges that the wallet does not show
+   * Writes events already applied to the state. Returns null once they are durable. Otherwise writes nothing and returns
+   * the headroom that their holds exceeded. `isSubmitting`: the run may have charges that the wallet does not show
    * yet.
    */
   async commit(

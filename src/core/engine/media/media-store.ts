@@ -42,7 +42,7 @@ export interface MediaStore {
    */
   put(source: MediaSource): Promise<StoredMedia>;
   has(sha256: string): Promise<boolean>;
-  /** Like {@link MediaStore.has}, for bytes that an event is about to refer to. */
+  /** Like {@link MediaStore.has}, but also renews the bytes, because an event will soon refer to them. */
   touch(sha256: string): Promise<boolean>;
   /** Size in bytes; null if the store does not have the hash. */
   sizeOf(sha256: string): Promise<number | null>;

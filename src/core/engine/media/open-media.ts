@@ -37,7 +37,7 @@ export interface MediaCheck {
   readonly clockOffsetMs: number | null;
 }
 
-/** Tests the configured media store for writing. In a bucket, also reads and deletes. Throws if that fails. */
+/** Tests the configured media store for writing. In a bucket, also tests reading and deleting. Throws on failure. */
 export async function checkMedia(options: MediaOptions): Promise<MediaCheck> {
   const location = locationOf(options);
   if (!isBucketUrl(location)) return { location: (await openMediaStore(location)).location, clockOffsetMs: null };

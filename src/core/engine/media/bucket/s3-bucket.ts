@@ -207,7 +207,7 @@ async function unlessMissing<T>(work: Promise<T>): Promise<T | null> {
   }
 }
 
-/** Larger files are uploaded in parts of at least this size, in bytes. Parts in progress are held in memory. */
+/** Files larger than this, in bytes, are uploaded in parts of at least this size. Parts are held in memory. */
 const PART_BYTES = 8 * 2 ** 20;
 const PARTS_AT_ONCE = 4;
 const MOST_PARTS = 10_000;
