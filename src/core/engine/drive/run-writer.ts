@@ -70,9 +70,9 @@ export class RunWriter {
   }
 
   /**
-   * Writes events already applied to the state. Returns null once they are durable. Otherwise writes nothing and returns
-   * the headroom that their holds exceeded. `isSubmitting`: the run may have charges that the wallet does not show
-   * yet.
+   * Writes events already applied to the state. Returns null once they are durable. Otherwise writes nothing and
+   * returns the headroom that their holds exceeded. `isSubmitting`: the run may have charges that the wallet does not
+   * show yet.
    */
   async commit(
     events: readonly RunEvent[],
