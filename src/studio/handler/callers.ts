@@ -28,7 +28,7 @@ export function budgetTag({ tags }: Caller): string {
   return `${key}=${value}`;
 }
 
-/** Returns what is left of the caller's budget, in micro-dollars; null if there is no budget. */
+/** Returns the money left in the caller's budget, in micro-dollars; null if the caller has no budget. */
 export async function leftMicros({ show }: Context, caller: Caller): Promise<number | null> {
   if (caller.budget === undefined) return null;
   return leftOfBudget(show, { tag: budgetTag(caller), budgetMicros: parseUsd(caller.budget)! });

@@ -36,7 +36,7 @@ export function RemarkForm({ runId, step, takes, timeOf, onSaid }: Props) {
         <span class="unseen">Comment</span>
         <input
           id="comment"
-          placeholder="Add a comment (keeps the playback position)"
+          placeholder="Add a comment (records the playback position)"
           aria-keyshortcuts="C"
           maxLength={2000}
           value={text}

@@ -238,7 +238,7 @@ function StartDialog({ name, text, plan, onClose }: StartProps) {
           value={budget}
           onInput={(event) => setBudget(event.currentTarget.value)}
         />
-        <small>No job that would exceed it is submitted.</small>
+        <small>Jobs that would exceed it are not submitted.</small>
       </label>
       <label class="field">
         <span>Name of the run (optional)</span>
