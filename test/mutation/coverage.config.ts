@@ -3,7 +3,7 @@ import base from "../../vitest.config.ts";
 
 const { projects: _, ...shared } = base.test ?? {};
 
-/** Which lines of the pure core its own tests and those of the engine in one process reach: `npm run coverage`. */
+/** Measures which lines of the pure core its own tests and the in-process engine tests reach: `npm run coverage`. */
 export default defineConfig({
   ...base,
   test: {

@@ -1,10 +1,10 @@
-/** Stryker's test runner: runs the tests of a group in its own process, and leaves out the mutants that are not in the sample. */
+/** Stryker's test runner: runs the tests of a group in its own process, and skips mutants that are not in the sample. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isIn, sampleOf } from "./sample.ts";
 import { outcomeOf, type Suite, suiteIn } from "./test-suite.ts";
 
-/** What code with mutants in it reads and counts. */
+/** Global state that code with mutants reads and updates. */
 interface Switch {
   activeMutant?: string | undefined;
   currentTestId?: string | undefined;
@@ -21,7 +21,7 @@ interface MutantRun {
     readonly replacement: string;
     readonly location: { readonly start: { readonly line: number; readonly column: number } };
   };
-  /** Ids of the tests that reach it; undefined: all, as it is evaluated with its module. */
+  /** Ids of the tests that reach the mutant; undefined for all tests, if it is evaluated when its module is loaded. */
   readonly testFilter?: readonly string[];
   readonly hitLimit?: number;
   readonly mutantActivation: "static" | "runtime";
@@ -32,9 +32,9 @@ const sample = sampleOf(process.env.SHOWRUNNER_MUTATION_SAMPLE ?? "1");
 class InProcessRunner {
   readonly #switch: Switch;
   #suite: Suite = () => [];
-  /** How long each test took without a mutant. */
+  /** File with the duration of each test without a mutant. */
   readonly #times = join(process.cwd(), "test-times.json");
-  /** Which tests reach which mutants. */
+  /** File with the mutants that each test reaches. */
   readonly #reached = join(process.cwd(), "mutants-reached.json");
 
   constructor() {
@@ -53,7 +53,7 @@ class InProcessRunner {
     if (!existsSync(this.#reached)) writeFileSync(this.#reached, JSON.stringify(await this.#coverage()));
   }
 
-  /** Each test in modules of its own, so that what one computed and kept counts as reached by the next one too. */
+  /** Runs each test with fresh modules, so that code whose result is cached is reached by every test. */
   async #coverage() {
     const own = this.#switch;
     for (let position = 0, count = 1; position < count; position++) {

@@ -1,9 +1,9 @@
-/** Which mutants a sample holds: by a hash of their place, so that it is the same ones every time, and all parts together are all mutants. */
+/** Selects the mutants of a sample by a hash of their place, so that samples are stable and all parts together cover all mutants. */
 import { createHash } from "node:crypto";
 
-/** A mutant as Stryker's report names it: lines and columns from 1. */
+/** The place of a mutant in Stryker's report: lines and columns count from 1. */
 export interface Place {
-  /** Relative to the repository. */
+  /** Path relative to the repository. */
   readonly file: string;
   readonly line: number;
   readonly column: number;
@@ -11,7 +11,7 @@ export interface Place {
   readonly replacement: string;
 }
 
-/** Part 3 of 10 is the third tenth. */
+/** A part of all mutants: part 3 of 10 is the third tenth. */
 export interface Sample {
   readonly part: number;
   readonly of: number;
@@ -22,7 +22,7 @@ export function isIn({ part, of }: Sample, { file, line, column, mutator, replac
   return hash.readUInt32BE() % of === part - 1;
 }
 
-/** `10` is the first tenth, `3/10` the third. */
+/** Parses a sample: `10` is the first tenth, and `3/10` the third. */
 export function sampleOf(text: string): Sample {
   const [, part = "1", of] = /^(?:(\d+)\/)?(\d+)$/.exec(text) ?? [];
   const sample = { part: Number(part), of: Number(of) };

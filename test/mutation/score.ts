@@ -1,4 +1,4 @@
-/** What a report of Stryker says of a sample, and how far the whole may be from it. */
+/** Computes the score of a sample from Stryker's report, with a confidence interval for all mutants. */
 import { isIn, type Sample } from "./sample.ts";
 
 interface Report {
@@ -17,16 +17,16 @@ interface Position {
   readonly column: number;
 }
 
-/** A mutant, and whether a test noticed it; null of one that is not in the sample. */
+/** A mutant, and whether a test detected it; null if it is not in the sample. */
 export interface Judged {
   readonly file: string;
   readonly line: number;
   readonly isKilled: boolean | null;
-  /** What was changed into what. */
+  /** The original and the changed code. */
   readonly change: string;
 }
 
-/** All mutants that could be tried: not the constants of modules, where these are left out, nor what is no program any more. */
+/** All valid mutants. Mutants that do not compile, and excluded constants of modules, are left out. */
 export function judgedIn({ files }: Report, sample: Sample): readonly Judged[] {
   return Object.entries(files).flatMap(([file, { source, mutants }]) =>
     mutants.flatMap(({ status, mutatorName: mutator, replacement, location: { start, end } }) => {
@@ -46,7 +46,7 @@ interface Score {
   readonly tried: number;
   readonly killed: number;
   readonly percent: number;
-  /** Between these the score of all mutants lies, nineteen times out of twenty. */
+  /** Bounds of the 95 % confidence interval for the score of all mutants. */
   readonly low: number;
   readonly high: number;
 }

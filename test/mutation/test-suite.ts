@@ -1,6 +1,6 @@
 /**
- * The tests of one group and all that they import as one script, which is evaluated anew for each mutant: nothing that
- * a mutant left behind in a module meets the next one, and no mutant costs the start of a process.
+ * Bundles the tests of a group and their imports into one script, which is evaluated again for each mutant. State that a
+ * mutant left in a module does not affect the next mutant, and no mutant requires a new process.
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -16,19 +16,19 @@ const load = createRequire(import.meta.url);
 load("fast-check").configureGlobal({ numRuns: 20, seed: 20_261_121, endOnFailure: true });
 
 export interface Test {
-  /** File, suites and name. */
+  /** File, suites and name of the test. */
   readonly id: string;
   run(): unknown;
 }
 
-/** Reads the tests into a list by calling the script. */
+/** Evaluates the script and returns its tests. */
 export type Suite = () => readonly Test[];
 
-/** Those start compilers or write journals to disk, as do the long ones. */
+/** Tests that are left out, because they start compilers or write journals to disk, as long tests do. */
 const ELSEWHERE = ["core/define/hovers", "core/define/messages", "core/journal/snapshot"];
 const ENTRY = "tests-of-the-group";
 
-/** `patterns` are of files relative to `test` in the folder. */
+/** Bundles the matching tests of a folder. `patterns` are relative to its `test` folder. */
 export async function suiteIn(folder: string, patterns: string): Promise<Suite> {
   const kept = join(folder, "tests-of-the-group.cjs");
   const code = readIfThere(kept) ?? (await bundled(folder, patterns));
@@ -95,7 +95,7 @@ async function bundled(folder: string, patterns: string): Promise<string> {
   return output.output[0].code;
 }
 
-/** What test files import of vitest: the real `expect`, and tests that are listed, to be run by whoever has the list. */
+/** Replaces vitest for test files: the real `expect`, and functions that add tests to a list instead of running them. */
 function collecting(tests: Test[]) {
   let around: readonly string[] = [];
   const seen = new Map<string, number>();
@@ -131,7 +131,7 @@ function collecting(tests: Test[]) {
   };
 }
 
-/** How long it took, milliseconds, and why it failed; null: it passed. */
+/** Runs a test. Returns its duration in ms, and why it failed; null if it passed. */
 export async function outcomeOf({ run }: Test): Promise<{ readonly ms: number; readonly failure: string | null }> {
   const started = performance.now();
   let failure: string | null = null;

@@ -2,33 +2,33 @@ import { describe, type TestFunction, test } from "vitest";
 
 declare module "vitest" {
   interface TaskMeta {
-    /** What the test needs and is not here, with what would bring it. */
+    /** The missing requirement of the test, with the command that installs it. */
     lacks?: string;
   }
 }
 
-/** Something that a machine may lack. */
+/** A requirement that a machine may lack. */
 export interface Absence {
   readonly what: string;
-  /** What brings it: a command, mostly. */
+  /** How to install it, usually a command. */
   readonly cure: string;
-  /** No command brings it. */
+  /** Set if no command installs it. */
   readonly isOptional?: true;
 }
 
-/** Whatever a command brings was installed here, so that its absence is a failure. */
+/** True if everything that a command can install is installed here, so that its absence is a failure. */
 export const isComplete = process.env.SHOWRUNNER_TEST_COMPLETE !== undefined;
 
 /**
- * `describe`, for tests that need what may be absent; null says that it is here. Tests of what is absent are skipped, and the last
- * lines of the run list them; where everything was installed, an absence fails.
+ * Like `describe`, for tests with requirements that may be absent; null means that a requirement is present. Tests with an absent
+ * requirement are skipped and listed at the end of the run; on a complete machine they fail.
  */
 export function describeNeeding(...needs: readonly (Absence | null)[]): (name: string, body: () => void) => void {
   const meta = absentOf(needs);
   return meta === null ? describe : (name, body) => describe.skip(name, { meta }, body);
 }
 
-/** The same for a single test. */
+/** Like {@link describeNeeding}, for a single test. */
 export function testNeeding(
   ...needs: readonly (Absence | null)[]
 ): (name: string, body: TestFunction, timeoutMs?: number) => void {

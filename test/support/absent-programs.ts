@@ -9,10 +9,10 @@ const pathOf = (name: string) =>
     .find(existsSync);
 const isOnPath = (name: string) => pathOf(name) !== undefined;
 
-/** Empty where there is none. */
+/** Path of Chromium; empty if it is not installed. */
 export const chromium = process.env.SHOWRUNNER_CHROMIUM ?? pathOf("chromium") ?? "";
 
-/** Programs by the file that starts them; a test file asks for one by importing that file, itself or through others. */
+/** Programs by the helper file that starts them. A test file requires a program if it imports the helper, directly or not. */
 const programs: readonly (Absence & { readonly helper: string; readonly isHere: boolean })[] = [
   {
     helper: "test/demo/support/browser.ts",
@@ -35,7 +35,7 @@ const programs: readonly (Absence & { readonly helper: string; readonly isHere: 
   },
 ];
 
-/** Test files that ask for programs, relative to the repository; each with what it lacks here, or null. */
+/** Test files that require programs, relative to the repository; each with a missing program, or null. */
 export function filesAskingForPrograms(): ReadonlyMap<string, Absence | null> {
   const root = join(import.meta.dirname, "../..");
   const files = globSync("test/**/*.ts", { cwd: root, exclude: ["**/node_modules/**"] });

@@ -1,6 +1,6 @@
 // One table for the two guards, which share no code: the service's for deliveries, the client's for downloads.
 
-/** Addresses that nobody outside may make us reach, each with what it is. */
+/** Addresses to which outsiders must not be able to direct our requests, each with a description. */
 export const blockedAddresses: readonly (readonly [string, string])[] = [
   ["this network", "0.0.0.0"],
   ["private, 10/8", "10.0.0.1"],
@@ -42,7 +42,7 @@ export const blockedAddresses: readonly (readonly [string, string])[] = [
   ["no address at all", "example.com"],
 ];
 
-/** This machine. */
+/** Addresses of this machine. */
 export const loopbackAddresses: readonly string[] = [
   "127.0.0.1",
   "127.255.255.254",

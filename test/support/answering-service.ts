@@ -3,13 +3,13 @@ import type { Answer, RequestKind } from "../../src/core/answers/index.ts";
 import { builtInCatalog } from "./built-in-catalog.ts";
 import { PIXEL } from "./tiny-media.ts";
 
-/** One answer that the test gives in place of the service's own. */
+/** A response that the test returns in place of the service's own response. */
 export interface Fault {
   readonly kind: RequestKind;
   readonly answer: Answer;
-  /** The service does its work before this is answered. */
+  /** True if the service does its work before it returns this response. */
   readonly afterWork: boolean;
-  /** How often; later requests are served. Default: always. */
+  /** Number of requests with this response; later requests are served normally. Default: all requests. */
   readonly times?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -38,17 +38,17 @@ type Served = Reply | { readonly sent: boolean; readonly code: string | null } |
 
 export const PRICE_MICROS = 100_000;
 
-/** A v3 service behind an undici dispatcher, without a socket: it keeps keys, and answers wrongly where it is told to. */
+/** A v3 service behind an undici dispatcher, without a socket. It stores idempotency keys, and returns faults on demand. */
 export class AnsweringService extends Dispatcher {
   readonly jobs = new Map<string, FakeJob>();
   readonly chats: string[] = [];
   readonly #byKey = new Map<string, FakeJob>();
-  /** Of all requests, by kind. */
+  /** Number of requests by kind. */
   readonly counts: Partial<Record<RequestKind, number>> = {};
   fault: Fault | null = null;
-  /** Loses the answer of every submit for so long. */
+  /** True to lose the responses to submits. */
   losesAcks = false;
-  /** The media server lets every URL lapse, so that the job is read for a fresh one. */
+  /** True if every media URL has expired, so that clients read the job for a new URL. */
   mediaLapses = false;
   #told = 0;
 
@@ -94,7 +94,7 @@ export class AnsweringService extends Dispatcher {
       : served;
   }
 
-  /** What the request is for; null for what a test never answers wrongly. */
+  /** The kind of a request; null for requests that tests never answer with a fault. */
   #kindOf({ method, origin, path, body }: Asked): RequestKind | null {
     if (origin !== ORIGIN) return this.mediaLapses ? null : "download";
     if (path === "/v3/files") return this.#isSubmitting() ? "upload" : null;
@@ -111,7 +111,7 @@ export class AnsweringService extends Dispatcher {
     return job.reads > 0 ? "settle" : "follow";
   }
 
-  /** Uploads before that are for prices, and of a re-send only once a job was made. */
+  /** True if uploads now belong to a submit; earlier uploads belong to estimates. */
   #isSubmitting(): boolean {
     return this.losesAcks ? this.jobs.size > 0 : (this.counts.estimate ?? 0) > 0;
   }
@@ -171,12 +171,12 @@ export class AnsweringService extends Dispatcher {
     return json(200, { job_id: id, model: job.model, status: "COMPLETED", outputs: [output], error: null, ...bill });
   }
 
-  /** The first read of a job does not tell its cost. */
+  /** True if the first read of a job does not contain its cost. */
   billsLate = false;
 }
 
 export const ORIGIN = "https://service.test";
-/** Asked for only once a run is under way. */
+/** A model that is requested only while a run is in progress. */
 export const LATE_MODEL = "image-late";
 const JSON_TYPE = { "content-type": "application/json" };
 
@@ -197,7 +197,7 @@ async function askedOf({ method, origin, path, body }: Dispatcher.DispatchOption
   return { method, origin: String(origin), path, body: text };
 }
 
-/** What undici hands a handler to stop an answer with. */
+/** The controller that undici passes to a handler, which can abort a response. */
 class Controller implements Dispatcher.DispatchController {
   readonly #handler: Dispatcher.DispatchHandler;
   aborted = false;
@@ -251,7 +251,7 @@ const gone = { details: [{ field: "input.images[0]", message: "gone", reason: "e
 const short = { billing: { balance: 0, required: 0.1, currency: "USD", funding_url: "https://pay.test" } };
 const soon = { retryable: true };
 
-/** One real answer of each kind. */
+/** A real response of each kind. */
 const wrongAnswers: { readonly [A in Answer]: Served } = {
   "400": spoken(400),
   "400 media": spoken(400, gone),

@@ -10,7 +10,7 @@ let worlds = 0;
 const folder = mkdtempSync(join(tmpdir(), "answering-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 
-/** A Showrunner on an answering service, on a clock that skips its waits. */
+/** Opens a Showrunner that uses an answering service and a clock that skips waits. */
 export async function openAnswering(
   options: Parameters<typeof openShowrunner>[0] = {},
   { timeoutMs }: Pick<ClientOptions, "timeoutMs"> = {},

@@ -2,7 +2,7 @@ import fc from "fast-check";
 
 const [FIRST_SURROGATE, SURROGATES, LAST] = [0xd800, 0x800, 0x10ffff];
 
-/** Any character of Unicode, as a unit of texts: fast-check's own "binary" makes a table of a million first. */
+/** Any Unicode character, as a unit of strings. fast-check's own "binary" first builds a table with a million entries. */
 export const anyCharacter: fc.Arbitrary<string> = fc.nat(LAST - SURROGATES).map(
   (at) => String.fromCodePoint(at < FIRST_SURROGATE ? at : at + SURROGATES),
   (character) => {

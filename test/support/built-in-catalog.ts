@@ -3,12 +3,12 @@ import { BUILT_IN_MODELS } from "../../src/local-service/catalog/builtin/index.t
 import { PUBLISHED_MODELS } from "../../src/local-service/catalog/builtin/published.ts";
 import type { ModelDefinition } from "../../src/local-service/catalog/model.ts";
 
-/** The local service's models as the planner sees them, without a service. */
+/** The catalog of the local service's models, without a service. */
 export function builtInCatalog(): Catalog {
   return catalogWith(BUILT_IN_MODELS);
 }
 
-/** Without those of hosted services: few models, one of a kind. */
+/** Like {@link builtInCatalog}, without models of hosted services: few models, one of each kind. */
 export function ownCatalog(): Catalog {
   return catalogWith(BUILT_IN_MODELS.filter((model) => !PUBLISHED_MODELS.includes(model)));
 }

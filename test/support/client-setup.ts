@@ -3,7 +3,7 @@ import { type Client, type ClientOptions, createClient } from "../../src/core/ap
 import { type FakeService, fakeService, type Reply } from "./fake-service.ts";
 import { skippingClock } from "./simulated-clock.ts";
 
-/** Makes pairs of a scripted server and a client of it, both closed after each test. */
+/** Creates pairs of a scripted server and its client; both are closed after each test. */
 export function clientSetup() {
   const open: { close(): Promise<void> }[] = [];
   afterEach(async () => {

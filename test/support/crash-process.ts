@@ -5,14 +5,14 @@ import type { CrashInjector } from "../../src/testing/crash-injector.ts";
 import type { FakePaidService } from "./fake-paid-service.ts";
 import { SimulatedClock } from "./simulated-clock.ts";
 
-/** What outlives every process of a run: the service, the journal, the media on disk. */
+/** The parts of a test that outlive every process of a run: service, journal, and media on disk. */
 export interface CrashWorld {
   readonly paidService: FakePaidService;
   readonly journal: JournalStore;
   readonly dir: string;
 }
 
-/** One process with a clock of its own; null when it died. */
+/** Runs work in a simulated process with its own clock; null if the process died. */
 export async function inProcess(
   world: CrashWorld,
   crashInjector: CrashInjector,
@@ -35,7 +35,7 @@ export function openProcess(
   });
 }
 
-/** Advances the clock until the work has ended; null when its process died. */
+/** Advances the clock until the work has ended; null if its process died. */
 export async function untilEndOrDeath<T>(
   work: Promise<T>,
   crashInjector: CrashInjector,

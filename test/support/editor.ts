@@ -11,7 +11,7 @@ interface Answer {
   readonly result?: { readonly contents?: { readonly value?: string } } | null;
 }
 
-/** What an editor shows for each place: `needle` is searched in the text, and the pointer rests on its first character. */
+/** Returns the hover text that an editor shows at the first character of each needle in the text. */
 export async function hovers(text: string, needles: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const folder = mkdtempSync(join(root, "test", ".editor-"));
   const file = join(folder, "use.ts");
@@ -47,7 +47,7 @@ function positionOf(text: string, needle: string): { readonly line: number; read
   return { line: before.length - 1, character: before.at(-1)!.length };
 }
 
-/** The Language Server Protocol: JSON after a header that says how long it is. */
+/** Connects to a language server. Its protocol sends JSON after a header with the length. */
 function connect(input: NodeJS.WritableStream, output: NodeJS.ReadableStream) {
   const waiting = new Map<number | string, (answer: Answer) => void>();
   let buffer = Buffer.alloc(0);

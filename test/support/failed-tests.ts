@@ -3,7 +3,7 @@ import type { Reporter, TestCase, TestModule } from "vitest/node";
 
 const testsOf = (modules: readonly TestModule[]) => modules.flatMap((file) => [...file.children.allTests()]);
 
-/** Says at the end how each failure is repeated alone. */
+/** Prints at the end how to run each failed test alone. */
 export const failedTests: Reporter = {
   onTestRunEnd(modules: readonly TestModule[]) {
     const failed = testsOf(modules).filter((one) => one.result().state === "failed");
@@ -21,7 +21,7 @@ function commandOf({ module, fullName }: TestCase): string {
   return `${run(module.relativeModuleId)} -t '${pattern.replaceAll("'", "'\\''")}'`;
 }
 
-/** Says at the end which tests passed on their second try only, and what was wrong with the first: each is a fault. */
+/** Prints at the end which tests passed only on the second try, with the first error. Each is a defect. */
 export const flakyTests: Reporter = {
   onTestRunEnd(modules: readonly TestModule[]) {
     const flaky = testsOf(modules).filter((one) => one.diagnostic()?.flaky);

@@ -2,12 +2,12 @@ import { readFileSync } from "node:fs";
 import { Readable } from "node:stream";
 import type { Bucket, BucketObject } from "../../src/core/engine/media/bucket/bucket.ts";
 
-/** A bucket in memory, whose clock and order of requests are held by hand. */
+/** A bucket in memory. The test controls its clock and the order of its requests. */
 export class FakeBucket implements Bucket {
   readonly location = "s3://fake/";
   readonly objects = new Map<string, { readonly bytes: Buffer; readonly at: number }>();
   #now = 0;
-  /** Each request is done when this settles, and answered after another. */
+  /** Each request is executed when this settles, and answered when a second call settles. */
   turn: (request: string) => Promise<void> = async () => {};
 
   pass(ms: number): void {

@@ -2,16 +2,16 @@ import type { ServerResponse } from "node:http";
 import { type FakeService, failure, fakeService, jobBody, json, outputItem, statusBody } from "./fake-service.ts";
 import { type SseWriter, sse } from "./sse.ts";
 
-/** One job behind a real socket, moved by the test; it serves status, result, logs and stream consistently. */
+/** A job behind a real socket. The test advances it, and it serves status, result, logs and stream consistently. */
 export interface FakeJob {
   readonly service: FakeService;
-  /** Requests to each route so far. */
+  /** Number of requests to each route so far. */
   readonly counts: { job: number; status: number; stream: number };
   log(): void;
   move(status: string, extra?: Record<string, unknown>): void;
-  /** Breaks this many of the next requests. */
+  /** Breaks the connections of this many of the next requests. */
   breakNext(requests: number): void;
-  /** Called after each answered read, to move the job in step with who follows it. */
+  /** Called after each answered read, so that a test can advance the job together with its reader. */
   onRead: (reads: number) => void;
 }
 

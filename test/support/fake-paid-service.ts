@@ -14,10 +14,10 @@ import {
 import type { Catalog } from "../../src/core/catalog/index.ts";
 import { PIXEL } from "./tiny-media.ts";
 
-/** Size of a picture that it makes unless a test draws its own. */
+/** Size of a generated picture, unless a test draws its own pictures. */
 export const OUTPUT_BYTES = PIXEL.length + 64;
 
-/** A job as the paper service keeps it. */
+/** A job of the fake service. */
 interface FakePaidJob {
   readonly jobId: string;
   readonly model: string;
@@ -32,65 +32,65 @@ interface FakePaidJob {
   }[];
 }
 
-/** Called at each boundary of a request; may throw, or never return. */
+/** Called at each boundary of a request; may throw or never return. */
 export type Boundary = (point: string) => Promise<void>;
 
 export interface FakeServiceOptions {
   readonly catalog: Catalog;
   readonly balanceMicros?: number;
   readonly priceMicros?: (model: string, input: unknown) => number | null;
-  /** What its job ids begin with, where a journal knows jobs of another one. Default `job_`. */
+  /** Prefix of job ids, for journals that also contain jobs of another service. Default `job_`. */
   readonly jobIds?: string;
-  /** How long a job takes, waited for on `sleep`. */
+  /** Waits for the duration of a job. */
   readonly sleep?: () => Promise<void>;
-  /** How long a job takes that is polled, by `now`. Default 10 000. */
+  /** Duration of a polled job in milliseconds, measured with `now`. Default 10 000. */
   readonly rendersMs?: number;
-  /** How long the job of a body, or the answer to a question, takes by its clock, however it is asked for; Infinity: for ever. */
+  /** Duration of a job or a chat response for a body, measured with `clock`; Infinity if it never ends. */
   readonly takesMs?: (body: string) => number;
-  /** Thrown instead of accepting a submit; null accepts it. */
+  /** Returns the error to throw for a submit; null accepts the submit. */
   readonly refuses?: (model: string, input: unknown) => Error | null;
-  /** What a chat model says; what it throws is thrown instead of an answer. Default: an empty object. */
+  /** Returns the response of a chat model, or throws. Default: an empty object. */
   readonly says?: (request: ChatRequest, nth: number) => string;
   readonly chatMicros?: number;
-  /** Whether the same question gives something else each time. Default false. */
+  /** True if the same chat request has a different response each time. Default false. */
   readonly varies?: boolean;
-  /** What a read of a job that is over shows instead of the truth. Default: the truth. */
+  /** Changes the result that a read of a finished job returns. Default: no change. */
   readonly shows?: (job: JobResult) => Partial<JobResult>;
-  /** Since their submit, outputs are taken as inputs for so long, and erased some time later. Default: for ever. */
+  /** How long after the submit outputs are accepted as inputs, and when they are erased. Default: no limit. */
   readonly outputsLive?: {
     readonly forMs: number;
     readonly erasedAfterMs: number;
-    /** Whether results say until when. */
+    /** True if results contain the expiry time. */
     readonly isSaid: boolean;
   };
   readonly fails?: (model: string, body: string) => { readonly code: string; readonly retryable: boolean } | null;
 }
 
 /**
- * The service on paper: what it has accepted, charged and kept, without sockets or time. It outlives the engines of a
- * test, as the real one outlives a crashed process.
+ * A fake service: it records what it has accepted, charged and stored, without sockets or real time. It outlives the
+ * engines of a test, as a real service outlives a crashed process.
  */
 export class FakePaidService {
-  /** The clock of a service that nobody gave another one. */
+  /** The default clock, which stands still. */
   static readonly standingClock = () => Date.UTC(2030, 0, 1);
   readonly jobs = new Map<string, FakePaidJob>();
   readonly byKey = new Map<string, string>();
   readonly uploads = new Map<string, string>();
-  /** Assets whose bytes it has no more. */
+  /** Assets whose bytes were erased. */
   readonly erased = new Set<string>();
-  /** Assets that estimates and submits named although their time was over. */
+  /** Expired assets that estimates and submits referenced. */
   readonly askedTooLate: string[] = [];
   /** Chats that were answered and charged, by job id. */
   readonly chats = new Map<string, { readonly request: ChatRequest; readonly costMicros: number }>();
   readonly #options: FakeServiceOptions;
-  /** What is downloaded for an output's text: by default a picture with the text behind its end. */
+  /** Returns the downloaded bytes for an output: by default a picture with the output's text appended. */
   picture: (bytes: string) => Uint8Array = (bytes) => Buffer.concat([PIXEL, Buffer.from(bytes)]);
   balanceMicros: number;
   submits = 0;
   polls = 0;
   balanceReads = 0;
   now: () => number = FakePaidService.standingClock;
-  /** What jobs take their time by. */
+  /** The clock that measures the duration of jobs. */
   clock: Clock | null = null;
 
   constructor(options: FakeServiceOptions) {
@@ -106,7 +106,7 @@ export class FakePaidService {
     return [...this.chats.values()].reduce((sum, chat) => sum + chat.costMicros, 0);
   }
 
-  /** A client of it. `boundary` is passed before sending, after the service did its part, and before the answer is read. */
+  /** Returns a client. `boundary` is called before a request is sent, after it is processed, and before its response is read. */
   client(boundary: Boundary = async () => {}): Client {
     const talk = async <T>(name: string, serve: () => T | Promise<T>): Promise<T> => {
       await boundary(`${name}: before sending`);
@@ -334,7 +334,7 @@ export class FakePaidService {
     return { type: "finished", job, outcome: job.status === "COMPLETED" ? "completed" : "failed" };
   }
 
-  /** Rejects once it is broken off. */
+  /** Waits until a time; rejects if the signal is aborted. */
   #until(at: number, signal?: AbortSignal): Promise<void> {
     const { clock } = this;
     if (clock === null || at <= clock.now()) return Promise.resolve();
@@ -372,12 +372,12 @@ export class FakePaidService {
   }
 }
 
-/** An answer of the service that refuses. */
+/** A refusal by the service. */
 export function apiError(
   status: number,
   code: string,
   more: Partial<ConstructorParameters<typeof ApiError>[0]> = {},
-  /** False: a proxy said it, not the service. */
+  /** False if a proxy refused, not the service. */
   envelope = true,
 ): ApiError {
   const none = { retryable: false, retryAfterMs: null, param: null, details: null, replacedBy: null, billing: null };
@@ -385,7 +385,7 @@ export function apiError(
   return new ApiError({ code, message: `refused on paper (${status})`, ...none, ...more }, context);
 }
 
-/** A handle is renewed at will; what was asked for stays the same. */
+/** Removes the signatures of upload handles: a request with a renewed handle is still the same request. */
 function withoutHandles(body: string): string {
   return body.replace(/\?sig=\d+/g, "");
 }

@@ -10,13 +10,13 @@ export interface SeenRequest {
 
 export type Reply = (request: SeenRequest, response: ServerResponse) => void | Promise<void>;
 
-/** A server whose every answer is written by the test, over a real socket. */
+/** A server on a real socket; the test defines every response. */
 export interface FakeService extends Listening {
   readonly baseUrl: string;
   readonly seen: readonly SeenRequest[];
 }
 
-/** Answers request after request with the replies given, the last one for ever. */
+/** Answers each request with the next reply, and all further requests with the last reply. */
 export async function fakeService(...replies: readonly Reply[]): Promise<FakeService> {
   const seen: SeenRequest[] = [];
   const server = createServer(async (request, response) => {
@@ -60,12 +60,12 @@ export const failure = (
     headers,
   );
 
-/** Takes the request and breaks the connection without an answer. */
+/** Receives the request and breaks the connection without a response. */
 export const hangUp: Reply = (_request, response) => {
   response.destroy();
 };
 
-/** Takes the request and never answers. */
+/** Receives the request and never responds. */
 export const silence: Reply = () => {};
 
 export const ack = (

@@ -16,13 +16,13 @@ export interface FakeShow {
   readonly mediaDir: string;
 }
 
-/** A Showrunner on the paper service, with time held by hand. */
+/** Opens a Showrunner that uses the fake paid service and a simulated clock. */
 export async function openFakeShow(
   options: Partial<FakeServiceOptions> & {
     readonly journal?: JournalStore;
     readonly paidService?: FakePaidService;
     readonly clock?: SimulatedClock;
-    /** Shared with a Showrunner that is gone. */
+    /** Media folder of an earlier Showrunner. */
     readonly mediaDir?: string;
     readonly notify?: NotifyOption;
     readonly caps?: readonly string[];
@@ -51,7 +51,7 @@ export async function openFakeShow(
   return { paidService: paidService, clock, journal, show, outDir: join(folder, "out"), mediaDir };
 }
 
-/** Lets simulated time pass, in steps, until the promise is settled. */
+/** Advances simulated time in steps until the promise is settled. */
 export async function during<T>(clock: SimulatedClock, work: Promise<T>, stepMs = 250): Promise<T> {
   let over = false;
   work.then(

@@ -3,16 +3,16 @@ import { connect } from "node:net";
 import { listen } from "./listen.ts";
 
 export interface ForwardProxy {
-  /** What a variable of the environment names. */
+  /** Address of the proxy, for an environment variable. */
   readonly url: string;
   /** Every request, as `CONNECT host:port` or `METHOD http://host:port/path`. */
   readonly asked: readonly string[];
-  /** What every request is refused with; null lets it pass. */
+  /** Status with which every request is refused; null lets requests pass. */
   refusal: number | null;
   close(): Promise<void>;
 }
 
-/** A company's proxy, which knows names that this machine does not: whatever ends in `.test` is a port of loopback. */
+/** Starts a company's proxy. It resolves names that this machine cannot: names that end in `.test` are ports of loopback. */
 export async function forwardProxy({ login }: { readonly login?: string } = {}): Promise<ForwardProxy> {
   const asked: string[] = [];
   const expected = login === undefined ? undefined : `Basic ${Buffer.from(login).toString("base64")}`;

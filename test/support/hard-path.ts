@@ -9,10 +9,10 @@ const HOST = "studio.test";
 const PORTAL = "https://portal.test/login";
 const PAGE = "<html>Sign in to the network</html>";
 
-/** What lies between a client and the service. `clear` but for its clock: how far the `Date` of answers is off. */
+/** The state of the path between a client and the service. `skewMs`: how far the `Date` of responses is off. */
 export type PathState =
   | { readonly is: "clear"; readonly skewMs?: number }
-  /** Somebody answers in the service's place. */
+  /** Another server responds in the service's place. */
   | { readonly is: "answered"; readonly status: number; readonly html: boolean }
   | { readonly is: "unknown name" | "other host" }
   | { readonly is: "wrong certificate" | "expired certificate" | "no handshake" }
@@ -21,14 +21,14 @@ export type PathState =
 export interface HardPath {
   readonly baseUrl: string;
   state: PathState;
-  /** From the nth submit on, counted from now, the path is like this; the service has had that submit. */
+  /** Changes the state with the nth submit from now; the service still receives this submit. */
   breaksAt(submit: number, state: PathState, broken?: () => void): void;
-  /** Connections of a client that asks this path's names and trusts its certificates. */
+  /** Creates a dispatcher for a client that uses this path's names and trusts its certificates. */
   dispatcher(): Dispatcher;
   close(): Promise<void>;
 }
 
-/** A way to the service over a name, TLS and a proxy, each of which can break: for whoever moves between networks. */
+/** Creates a path to the service through a name, TLS and a proxy, each of which can break as when a client changes networks. */
 export async function hardPath(serviceUrl: string): Promise<HardPath> {
   const certificates = certificatesOf();
   const sockets = new Set<Socket>();
@@ -94,7 +94,7 @@ function nameNotFound(): Error {
   return Object.assign(new Error(`getaddrinfo ENOTFOUND ${HOST}`), { code: "ENOTFOUND" });
 }
 
-/** Made for these tests alone, for names that exist nowhere. */
+/** Reads certificates that were made for these tests, for names that do not exist. */
 function certificatesOf() {
   const read = (name: string) => readFileSync(join(import.meta.dirname, "certificates", name), "utf8");
   const own = { key: read("studio.test.key"), cert: read("studio.test.crt") };
@@ -113,7 +113,7 @@ interface Passed {
 
 type Pass = (incoming: IncomingMessage, answered: (answer: Passed) => void) => void;
 
-/** Has the service answer, with its own address replaced by the path's. */
+/** Forwards requests to the service, and replaces its address in responses by the path's address. */
 function passTo(origin: string, own: () => string): Pass {
   return (incoming, answered) => {
     const headers = { ...incoming.headers, host: new URL(origin).host };

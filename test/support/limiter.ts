@@ -1,10 +1,10 @@
-/** A service's rate limiter, as pure bookkeeping over instants. */
+/** A service's rate limiter, which only counts requests and uses no real time. */
 export interface Limiter {
-  /** Null when let through, else the epoch milliseconds at which it makes sense to come back. */
+  /** Returns null if the request passes, otherwise the time in epoch milliseconds at which to try again. */
   arrive(now: number): number | null;
 }
 
-/** Counts since the last whole window of the service's clock. */
+/** Counts requests in fixed windows of the service's clock. */
 export function alignedLimiter(requests: number, perMs: number): Limiter {
   let window = -1;
   let count = 0;
@@ -17,7 +17,7 @@ export function alignedLimiter(requests: number, perMs: number): Limiter {
   };
 }
 
-/** Counts what came within the last `perMs`, whenever that began. */
+/** Counts the requests of the last `perMs` milliseconds. */
 export function slidingLimiter(requests: number, perMs: number): Limiter {
   let passed: number[] = [];
   return {
@@ -30,7 +30,7 @@ export function slidingLimiter(requests: number, perMs: number): Limiter {
   };
 }
 
-/** The 429 headers of a refusal, as the service sends them. */
+/** The headers that the service sends with status 429. */
 export function limitHeaders(requests: number, now: number, comeBackAt: number): Record<string, string> {
   return {
     "retry-after": String(Math.ceil((comeBackAt - now) / 1000)),

@@ -1,16 +1,16 @@
 import { once } from "node:events";
 import type { AddressInfo, Server, Socket } from "node:net";
 
-/** A server on a port of its own. */
+/** A server that listens on its own port. */
 export interface Listening {
   readonly port: number;
   readonly origin: string;
   readonly openSockets: number;
-  /** Breaks what is under way. */
+  /** Closes the server and breaks open connections. */
   close(): Promise<void>;
 }
 
-/** Listens on loopback. */
+/** Makes a server listen on a free port of loopback. */
 export async function listen(server: Server): Promise<Listening> {
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {

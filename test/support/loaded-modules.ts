@@ -4,7 +4,7 @@ registerHooks({ load(url, context, next) { process.stderr.write("loaded " + url 
 /** For Node's `--import`: writes the address of each module that is loaded to stderr. */
 export const LIST_MODULES = `data:text/javascript,${encodeURIComponent(code)}`;
 
-/** What was loaded, from such a stderr: the packages by name, and the files of no package. */
+/** Reads the loaded modules from the stderr of {@link LIST_MODULES}: packages by name, and files outside packages. */
 export function loadedModules(stderr: string, ownPackage = "showrunner") {
   const urls = [...stderr.matchAll(/^loaded (file:.*)$/gm)].map(([, url = ""]) => url);
   const packageOf = (url: string) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? ownPackage;

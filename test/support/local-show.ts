@@ -17,11 +17,11 @@ export interface LocalShow {
   readonly service: LocalService;
   readonly show: Showrunner;
   readonly folder: string;
-  /** Runs the pipeline until it ends or pauses, under a name of its own. */
+  /** Runs the pipeline under a new name until it ends or pauses. */
   run(pipeline: Pipeline, input?: unknown, options?: RunOptions): Promise<RunResult>;
 }
 
-/** A local service that draws stubs, and a Showrunner on it, for the tests of one file. */
+/** Starts a local service that draws stubs, and opens a Showrunner on it, for the tests in a file. */
 export function localShow(options: LocalServiceOptions = {}): LocalShow {
   let runs = 0;
   const world = {

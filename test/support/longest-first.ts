@@ -1,9 +1,9 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /**
- * What takes a second and says what is wrong with the whole begins first. Then what takes a minute and more on a busy machine, the
- * longest first, so that no core idles while the last of them ends. Vitest knows durations of earlier runs only, and goes by the
- * size of files where there was none, as in a clean clone.
+ * Test files to start first. Short files that detect general problems come first, then the files that take longer than a minute,
+ * longest first, so that no core idles at the end. In a clean clone Vitest does not know durations yet, and would use the size of
+ * the files instead.
  */
 const LONGEST: readonly string[] = [
   "test/package/readme.full.test.ts",

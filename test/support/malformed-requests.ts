@@ -10,7 +10,7 @@ export interface RawReply {
   readonly text: string;
 }
 
-/** Sends bytes as they are and reads until the server closes. */
+/** Sends bytes unchanged, and reads until the server closes the connection. */
 export async function raw(port: number, bytes: string): Promise<RawReply> {
   const socket = connect(port, "127.0.0.1");
   let text = "";
@@ -100,7 +100,7 @@ const authorization = fc.constantFrom(
   "Bearer tok_",
 );
 
-/** A request that may be wrong in every part; paths are those of one server, besides ones that nobody has. */
+/** A request that may be wrong in every part; its path is one of a server's paths or an unknown path. */
 export const malformed = (known: fc.Arbitrary<string>, prefix: string) =>
   fc.record({
     method,
@@ -119,7 +119,7 @@ export const malformed = (known: fc.Arbitrary<string>, prefix: string) =>
 
 export type Malformed = typeof malformed extends (...args: never[]) => fc.Arbitrary<infer T> ? T : never;
 
-/** The bytes of a request, with more headers of the server's own. */
+/** The bytes of a request, with additional headers for the server. */
 export function bytesOf(sample: Malformed, headers: readonly string[]): string {
   const bytes = Buffer.from(sample.body, "utf8").toString("latin1");
   const lines = [

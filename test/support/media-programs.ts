@@ -3,12 +3,12 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** Makes media by ffmpeg, quietly and over what is there; the same arguments give the same bytes. */
+/** Makes media with ffmpeg and overwrites existing files; the same arguments give the same bytes. */
 export async function ffmpeg(...args: readonly string[]): Promise<void> {
   await run("ffmpeg", ["-nostdin", "-v", "error", "-y", ...args]);
 }
 
-/** What exiftool reads from files, by group and tag, such as `XMP-iptcExt:DigitalSourceType`; in their order. */
+/** Reads metadata of files with exiftool, by group and tag, such as `XMP-iptcExt:DigitalSourceType`; in the given order. */
 export async function exiftool(
   ...paths: readonly string[]
 ): Promise<readonly { readonly [tag: string]: string | number }[]> {
@@ -18,7 +18,7 @@ export async function exiftool(
   return JSON.parse(stdout);
 }
 
-/** A hash of the pictures and sound in a file, decoded: the same while they are. */
+/** A hash of the decoded pictures and sound in a file. */
 export async function decodedHash(path: string): Promise<string> {
   const { stdout } = await run("ffmpeg", ["-nostdin", "-v", "error", "-i", path, "-map", "0", "-f", "md5", "-"]);
   return stdout.trim();

@@ -2,23 +2,23 @@ import type { ImageModelV4, SpeechModelV4, Experimental_VideoModelV4 as VideoMod
 import { greyPng, plainWav } from "../../src/core/kit/placeholder-media.ts";
 import { TINY_MP4 } from "./tiny-media.ts";
 
-/** What a request to a mock comes to: an answer, or what is thrown. `after`: the work was done all the same. */
+/** How a request to a mock ends: with a result, with an error, or never. `made`: the work was done despite the error. */
 export type Ending = "made" | { readonly throws: unknown; readonly made?: boolean } | "never";
 
-/** A provider of this process: counts what it is asked and what it made. */
+/** A provider in this process. It counts its requests and its works. */
 export class MockProvider {
   readonly name: string;
-  /** Options of each request that asks for work. */
+  /** Options of each request for work. */
   readonly requests: Readonly<Record<string, unknown>>[] = [];
-  /** Works that were done, each paid for. */
+  /** Number of finished works, each of which was charged. */
   made = 0;
   asked = 0;
-  /** How each further request ends; the last one counts for all that follow. */
+  /** How each further request ends; the last ending is used for all later requests. */
   endings: Ending[];
-  /** How often an operation is pending before it is done. */
+  /** Number of times that an operation is pending before it is done. */
   pending = 0;
   metadata: Record<string, never> | Record<string, Record<string, string>> = {};
-  /** What an operation's status is in place of completed. */
+  /** Returns an operation's status in place of completed. */
   status: (() => unknown) | null = null;
   readonly #operations = new Map<string, number>();
 
@@ -50,7 +50,7 @@ export class MockProvider {
     };
   }
 
-  /** A video model that answers once its work is done. */
+  /** A video model that responds when its work is done. */
   video(modelId = "filmer"): VideoModelV4 {
     return {
       ...this.#facts(modelId, "video"),
@@ -62,7 +62,7 @@ export class MockProvider {
     };
   }
 
-  /** A video model that starts work and is asked for it. Requests with a key that is known make nothing new. */
+  /** A video model that starts an operation, which is then polled. Requests with a known key start nothing new. */
   startingVideo(modelId = "director"): VideoModelV4 {
     const keys = new Map<string, string>();
     return {
@@ -118,7 +118,7 @@ function video() {
   return { type: "binary" as const, data: new Uint8Array(TINY_MP4), mediaType: "video/mp4" };
 }
 
-/** What AI SDK's packages throw for an answer that is none; `of`: the body of the request that it was an answer to. */
+/** The error that AI SDK packages throw for an error response; `of`: the body of the request. */
 export function apiCallError(
   statusCode: number | undefined,
   message: string,

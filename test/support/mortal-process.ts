@@ -2,12 +2,12 @@ import { openShowrunner, type Showrunner } from "../../src/index.ts";
 import { CrashInjector } from "../../src/testing/crash-injector.ts";
 import { during, type FakeShow } from "./fake-showrunner.ts";
 
-/** A process of a world's own, which may die at a boundary: nothing of it goes on then. */
+/** A simulated process, which may die at a boundary; nothing in it continues after its death. */
 export interface MortalProcess {
   readonly show: Showrunner;
-  /** Of this process: nothing is fired once it is dead. */
+  /** Sets a timer of this process, which does not fire after the process has died. */
   setTimer(delayMs: number, fire: () => void): void;
-  /** Until the work has ended or the process died; with that, it is over. `stepMs` as in `during`. */
+  /** Runs until the work has ended or the process has died, and then ends the process. `stepMs` as in `during`. */
   live(work: Promise<unknown>, stepMs?: number): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** The same object, with some members of its own; the others are the object's, also those that it lacks. */
+/** Returns a proxy of an object with some members replaced. */
 export function overriding<T extends object>(target: T, own: Partial<T>): T {
   return new Proxy(target, {
     get(inner, name) {

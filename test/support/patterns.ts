@@ -5,7 +5,7 @@ import fc from "fast-check";
  * service's share no code, so they share their cases.
  */
 
-/** Each tries a text that a backtracking engine needs longer for than anyone waits. */
+/** Patterns with texts for which a backtracking engine takes practically forever. */
 export const EXPLOSIVE: readonly (readonly [pattern: string, text: string])[] = [
   ["^(a+)+$", `${"a".repeat(100_000)}!`],
   ["^(a|a)*$", `${"a".repeat(100_000)}!`],
@@ -15,10 +15,10 @@ export const EXPLOSIVE: readonly (readonly [pattern: string, text: string])[] = 
   ["^([\\w.-]+)+@([\\w-]+\\.)+\\w{2,}$", "a.".repeat(50_000)],
 ];
 
-/** What no linear engine does. */
+/** Patterns that no linear engine supports. */
 export const BEYOND: readonly string[] = ["^(?!no)", "(?<=a)b", "(a+)\\1", "^.{1,2500}$", "(?<w>a)\\k<w>"];
 
-/** Same answer as JavaScript's, though the two engines write these differently. */
+/** Patterns with the same result as in JavaScript, although the two engines spell them differently. */
 export const SPELLINGS: readonly (readonly [pattern: string, text: string, fits: boolean])[] = [
   ["^\\s+$", "\u3000\u00a0\ufeff", true],
   ["^\\S+$", "a\u00a0", false],
@@ -51,7 +51,7 @@ const group = fc
   .tuple(sequence, sequence, fc.constantFrom("", "?", "{1,2}"))
   .map(([a, b, times]) => `(${a}|${b})${times}`);
 
-/** Small patterns that both engines take, and texts over the characters that they speak of. */
+/** Small patterns that both engines accept, and texts with the characters in these patterns. */
 export const patterns = fc
   .tuple(
     fc.constantFrom("", "^"),

@@ -13,7 +13,7 @@ const program = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/opt/homebrew/bin
 export const lacksPgbouncer = (): Absence | null =>
   program === undefined ? { what: "pgbouncer", cure: "apt-get install pgbouncer" } : null;
 
-/** The pooler in transaction mode before a cluster, with fewer connections to it than it takes itself. */
+/** Starts PgBouncer in transaction mode, with fewer connections to the cluster than it accepts from clients. */
 export function startPgbouncer(cluster: PostgresCluster, connections: number) {
   return withSecondTry(() => start(cluster, connections));
 }

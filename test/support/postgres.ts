@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL cluster of a test's own: in a temporary folder, on a free port, gone with it. It runs Debian's newest server, or
- * the one on the path, with the durability of a production server.
+ * A PostgreSQL cluster for a test: in a temporary folder, on a free port, removed with the test. It runs Debian's newest server, or
+ * the server on the path, with the durability of a production server.
  */
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
@@ -22,7 +22,7 @@ import type { Absence } from "./absence.ts";
 import { freePort } from "./free-port.ts";
 import { serverUp, withSecondTry } from "./server-up.ts";
 
-/** Folder of the server's programs, which SHOWRUNNER_TEST_POSTGRES names where another than the newest is tried; null: none. */
+/** Folder of the server's programs: from SHOWRUNNER_TEST_POSTGRES, or else the newest version; null if there is no server. */
 export function postgresBin(): string | null {
   if (process.env.SHOWRUNNER_TEST_POSTGRES) return process.env.SHOWRUNNER_TEST_POSTGRES;
   const root = "/usr/lib/postgresql";
@@ -38,7 +38,7 @@ export function postgresBin(): string | null {
 export const lacksPostgres = (): Absence | null =>
   postgresBin() === null ? { what: "PostgreSQL", cure: "apt-get install postgresql" } : null;
 
-/** The server refuses to be root. */
+/** Wraps a command to run as another user, because the server refuses to run as root. */
 export function asServer(program: string, args: readonly string[]): [string, string[]] {
   const isRoot = process.getuid?.() === 0;
   if (!isRoot) return [program, [...args]];
@@ -46,11 +46,11 @@ export function asServer(program: string, args: readonly string[]): [string, str
 }
 
 export interface ClusterOptions {
-  /** Folder of the programs; default {@link postgresBin}. */
+  /** Folder of the programs. Default: {@link postgresBin}. */
   readonly bin?: string;
   /** Settings of the server, such as `max_connections`. */
   readonly settings?: Readonly<Record<string, string | number>>;
-  /** Demands the password `pa55word` of everybody. */
+  /** True to require the password `pa55word` from all users. */
   readonly password?: boolean;
 }
 
@@ -94,13 +94,13 @@ export class PostgresCluster {
     return cluster;
   }
 
-  /** A server from npm has none. */
+  /** Path of psql, which a server from npm does not include. */
   get #psql(): string {
     const own = join(this.#bin, "psql");
     return existsSync(own) ? own : "psql";
   }
 
-  /** A new, empty database. */
+  /** Creates an empty database and returns its name. */
   async createDatabase(): Promise<string> {
     this.#databases += 1;
     const name = `db${this.#databases}`;
@@ -113,18 +113,18 @@ export class PostgresCluster {
     return `postgres://tester${password}@127.0.0.1:${port}/${database}`;
   }
 
-  /** What a statement answers, as text. */
+  /** Runs a statement and returns its result as text. */
   psql(sql: string, database: string, port = this.port): string {
     const args = ["-X", "-v", "ON_ERROR_STOP=1", "-tAc", sql, this.url(database, port)];
     return execFileSync(this.#psql, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
   }
 
-  /** What the server wrote down. */
+  /** The server's log. */
   log(): string {
     return readFileSync(join(this.folder, "server.log"), "utf8");
   }
 
-  /** A session of its own, whose transactions stay open from one call to the next. */
+  /** Opens a session whose transactions stay open between calls. */
   psqlSession(database: string) {
     const child = spawn(this.#psql, ["-X", "-qtA", this.url(database)], {
       stdio: ["pipe", "pipe", "ignore"],
@@ -162,7 +162,7 @@ export class PostgresCluster {
     });
   }
 
-  /** `immediate`: as when the machine loses power. */
+  /** Stops the server; `immediate` stops it as if the machine lost power. */
   async stopServer(how: "fast" | "immediate" = "fast"): Promise<void> {
     const server = this.#server;
     this.#server = null;

@@ -1,61 +1,61 @@
 import { createServer, request as forward, type IncomingMessage, type ServerResponse } from "node:http";
 import { listen } from "./listen.ts";
 
-/** What happens to a request on its way to a service, or to its answer. */
+/** A fault of a request on its way to a service, or of its response. */
 export type Fault =
-  /** Answered without the service, or `after` it did its work. */
+  /** The proxy refuses the request without the service or, with `after`, once the service has done its work. */
   | { readonly type: "refuse"; readonly status: number; readonly code: string; readonly after?: true }
-  /** Cut before it reaches the service. */
+  /** The connection breaks before the request reaches the service. */
   | { readonly type: "cut" }
-  /** Half of its body reaches the service, then the connection breaks. */
+  /** Half of the request body reaches the service, then the connection breaks. */
   | { readonly type: "cut-body" }
-  /** The service did it, and the answer is lost. */
+  /** The service does its work, and the response is lost. */
   | { readonly type: "lose-answer" }
-  /** The beginning of the answer's body comes, then the connection breaks. */
+  /** The beginning of the response body arrives, then the connection breaks. */
   | { readonly type: "cut-answer" }
-  /** A byte of the answer's body is another one. */
+  /** A byte of the response body is changed. */
   | { readonly type: "corrupt" }
-  /** The answer names another entity tag than the service's. */
+  /** The response has a different entity tag. */
   | { readonly type: "wrong-tag" }
-  /** The answer never comes. */
+  /** The response never arrives. */
   | { readonly type: "stall" }
-  /** Says something else: changes the answer in place. */
+  /** Changes the response in place. */
   | { readonly type: "rewrite"; readonly rewrite: (answer: PassingAnswer) => void };
 
-/** An answer on its way back. */
+/** A response on its way to the client. */
 export interface PassingAnswer {
   readonly method: string;
-  /** Below the base URL: `/jobs/job_1`. */
+  /** Path below the base URL, such as `/jobs/job_1`. */
   readonly path: string;
   readonly status: number;
   readonly headers: Record<string, string | string[] | undefined>;
-  /** Parsed; undefined where it is no JSON. */
+  /** The parsed body; undefined if it is not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests change whatever a service may say.
   body: any;
 }
 
 export interface HttpProxy {
-  /** Of an S3 server. */
+  /** Address for clients of an S3 server. */
   readonly endpoint: string;
-  /** Of a v3 service. */
+  /** Address for clients of a v3 service. */
   readonly baseUrl: string;
   /** Every request, as `METHOD /path?query`. */
   readonly requests: readonly string[];
   readonly openSockets: number;
-  /** Decides on each request; null lets it pass. */
+  /** Chooses the fault of each request; null lets the request pass. */
   fault: (request: string) => Fault | null;
   close(): Promise<void>;
 }
 
 interface ProxyOptions {
   readonly fault?: HttpProxy["fault"];
-  /** An S3 server is asked under the proxy's `Host`, which is part of the signature, and refuses in XML. Default `v3`. */
+  /** Protocol. With `s3`, requests keep the proxy's `Host`, which is signed, and refusals are XML. Default `v3`. */
   readonly speaks?: "v3" | "s3";
-  /** In place of the client's. */
+  /** API key in place of the client's key. */
   readonly apiKey?: string;
 }
 
-/** Passes requests on to a service, and asks for each what becomes of it. */
+/** Starts a proxy that forwards requests to a service, with the faults that `fault` chooses. */
 export async function startProxy(target: string, options: ProxyOptions = {}): Promise<HttpProxy> {
   const { fault = () => null, speaks = "v3", apiKey } = options;
   const { origin, host } = new URL(target);
@@ -176,7 +176,7 @@ function refuse(
   outgoing.end(JSON.stringify({ error, trace_id: null }));
 }
 
-/** What may go wrong between a client and the service; `after` means that the service did its work. */
+/** Troubles between a client and the service; `after` means that the service did its work. */
 const TROUBLES = {
   none: null,
   "cut before": { type: "cut" },
@@ -190,7 +190,7 @@ const TROUBLES = {
 export type Trouble = keyof typeof TROUBLES;
 export const troubles = Object.keys(TROUBLES) as readonly Trouble[];
 
-/** A proxy that asks for a trouble by its name. */
+/** Starts a proxy with troubles that `next` chooses by name. */
 export function chaosProxy(target: string, next: (method: string, path: string) => Trouble): Promise<HttpProxy> {
   return startProxy(target, {
     fault: (request) => {

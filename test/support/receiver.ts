@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import { listen } from "./listen.ts";
 
-/** One POST that arrived. */
+/** A received POST request. */
 export interface Received {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
@@ -9,17 +9,17 @@ export interface Received {
 }
 
 export interface Receiver extends AsyncDisposable {
-  /** Without a slash at the end. */
+  /** URL without a trailing slash. */
   readonly url: string;
   readonly received: readonly Received[];
-  /** Resolves when so many have arrived. */
+  /** Resolves when this many requests have arrived. */
   arrived(count: number): Promise<readonly Received[]>;
 }
 
-/** Answers with a status, or by hand. The number of the POST counts from 0. */
+/** Returns the status of a response, or writes the response itself. `index`: number of the request, from 0. */
 export type Respond = (index: number, response: ServerResponse, post: Received) => number | undefined;
 
-/** A server on loopback that keeps what it is sent. */
+/** Starts a server on loopback that stores the requests it receives. */
 export async function startReceiver(respond: Respond = () => 204): Promise<Receiver> {
   const received: Received[] = [];
   const waiting: (() => void)[] = [];
@@ -45,7 +45,7 @@ export async function startReceiver(respond: Respond = () => 204): Promise<Recei
   };
 }
 
-/** The body of a post, parsed. */
+/** The parsed body of a received request. */
 export function jsonOf({ body }: Received): Readonly<Record<string, unknown>> {
   return JSON.parse(body.toString("utf8"));
 }

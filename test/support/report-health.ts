@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
-/** Says who is ready, and answers each message with how this process is. `reset` starts the measure of the loop anew. */
+/** Sends `ready`, then answers each message with the health of this process. `reset` restarts the event-loop measurement. */
 export function reportHealth(ready: Readonly<Record<string, string>>, defects: () => readonly string[]): void {
   const delay = monitorEventLoopDelay({ resolution: 5 });
   delay.enable();

@@ -1,4 +1,4 @@
-/** A server of Restate of a test's own: in a temporary folder, on free ports, gone with it. */
+/** A Restate server for a test: in a temporary folder, on free ports, removed with the test. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
@@ -46,7 +46,7 @@ export class RestateServer {
     };
   }
 
-  /** With further settings of the server, by their names in its environment. */
+  /** Starts a server. `settings`: further environment variables of the server. */
   static start(settings: NodeJS.ProcessEnv = {}): Promise<RestateServer> {
     return withSecondTry(() => RestateServer.#start(settings));
   }
@@ -79,7 +79,7 @@ export class RestateServer {
     });
   }
 
-  /** As when its machine loses power, or in good order. */
+  /** Stops the server: with SIGKILL as if the machine lost power, with SIGTERM in good order. */
   async stopServer(signal: "SIGKILL" | "SIGTERM" = "SIGKILL"): Promise<void> {
     const child = this.#server;
     this.#server = null;
@@ -89,7 +89,7 @@ export class RestateServer {
     await gone;
   }
 
-  /** Rows of Restate's own tables, such as `sys_invocation`. */
+  /** Queries Restate's own tables, such as `sys_invocation`. */
   async query<Row>(sql: string): Promise<readonly Row[]> {
     const answer = await fetch(`${this.admin}/query`, {
       method: "POST",
@@ -100,7 +100,7 @@ export class RestateServer {
     return ((await answer.json()) as { readonly rows: readonly Row[] }).rows;
   }
 
-  /** What the server wrote down. */
+  /** The server's log. */
   log(): string {
     return readFileSync(join(this.#folder, "server.log"), "utf8");
   }

@@ -13,7 +13,7 @@ import { freePort } from "./free-port.ts";
 const run = promisify(execFile);
 const PROGRAMS = ["radosgw", "ceph-mon", "ceph-osd", "ceph", "radosgw-admin", "monmaptool", "ceph-authtool"];
 
-/** A real S3 server: a RADOS gateway with a cluster of one in memory behind it. */
+/** A real S3 server: a RADOS gateway for a cluster with one node in memory. */
 export interface S3Server extends AsyncDisposable {
   readonly endpoint: string;
   readonly accessKeyId: string;
@@ -26,10 +26,10 @@ export function lacksS3Server(): Absence | null {
   return isHere ? null : { what: "a RADOS gateway", cure: "apt-get install radosgw ceph-mon ceph-osd" };
 }
 
-/** How long one may take to come up, ms: all steps together, on a machine that does much else. */
+/** Maximum duration of the start in milliseconds, for all steps together on a busy machine. */
 export const S3_START_MS = 420_000;
 
-/** Starts one; takes ten seconds and more. A cluster that lost one of its processes, or a port, is begun anew. */
+/** Starts a server, which takes at least ten seconds. If a process ends or a port is taken, starts again. */
 export async function startS3Server(deadline = Date.now() + S3_START_MS): Promise<S3Server> {
   const cluster = await Cluster.create();
   try {
@@ -64,7 +64,7 @@ class Cluster {
     return new Cluster(folder, { mon: await freePort(), gateway: await freePort() });
   }
 
-  /** Whether one of its processes has ended by itself: no wait helps then. */
+  /** True if a process of the cluster has ended by itself, so that waiting is useless. */
   get isBroken(): boolean {
     return [...this.#children.values()].some((child) => child.exitCode !== null || child.signalCode !== null);
   }
@@ -101,7 +101,7 @@ class Cluster {
     this.#serve("ceph-mon", "-i", "a");
   }
 
-  /** One that is there already was made by a try whose answer did not come. */
+  /** Creates a user. An existing user comes from an earlier attempt whose response was lost. */
   async #createUser(deadline: number, keys: Pick<S3Server, "accessKeyId" | "secretAccessKey">): Promise<void> {
     const { accessKeyId, secretAccessKey } = keys;
     const admin = ["-c", this.#config, "-n", "client.rgw", "user"];
@@ -122,7 +122,7 @@ class Cluster {
     return stdout;
   }
 
-  /** Asks again until there is an answer, here or `elsewhere`: on a busy machine a cluster answers late. */
+  /** Repeats a command until it, or `elsewhere`, succeeds: on a busy machine a cluster responds late. */
   async #until(
     deadline: number,
     program: string,
@@ -146,7 +146,7 @@ class Cluster {
     await setTimeout(200);
   }
 
-  /** What its processes wrote down last, and which have ended. */
+  /** The last log lines of the processes, and which processes have ended. */
   async lastLines(): Promise<string> {
     const ended = [...this.#children].flatMap(([program, { exitCode, signalCode }]) =>
       exitCode === null && signalCode === null ? [] : [`${program} ended: ${signalCode ?? exitCode}`],

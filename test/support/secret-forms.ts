@@ -1,4 +1,4 @@
-/** Keys as providers hand them out. */
+/** Keys in the formats of providers. */
 export const providerKeys = {
   "an id with a secret": "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0:9f86d081884c7d659a2feaa0c55ad015",
   "hexadecimal digits": "d41d8cd98f00b204e9800998ecf8427e",
@@ -7,7 +7,7 @@ export const providerKeys = {
   "letters of no form": "plainKeyOfAnyProvider42",
 } as const;
 
-/** How a service may write a secret, so that a test can place it and look for it. */
+/** Forms in which a service may write a secret, so that tests can insert it and search for it. */
 export const secretForms: Readonly<Record<string, (secret: string) => string>> = {
   plain: (secret) => secret,
   "in a header": (secret) => `Authorization: Bearer key_0001:${secret}`,
@@ -21,7 +21,7 @@ export const secretForms: Readonly<Record<string, (secret: string) => string>> =
   "as JSON within": (secret) => JSON.stringify({ said: secret }),
 };
 
-/** What of the secret stands in a text, by form; the edges of Base64 are shared with its neighbours. */
+/** Finds the parts of a secret in a text, by form. In Base64, the first and last characters also depend on adjacent text. */
 export function leaksIn(text: string, secret: string): readonly string[] {
   const bytes = Buffer.from(secret);
   const cores = [0, 1, 2].map((offset) => {

@@ -1,13 +1,13 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 
-/** What a server's process says of itself. */
+/** The health that a server process reports. */
 export interface Health {
   readonly defects: readonly string[];
   readonly rssBytes: number;
-  /** The most that it ever was. */
+  /** Peak memory of the process. */
   readonly peakBytes: number;
-  /** Of the event loop, since the last reset. */
+  /** Delay of the event loop since the last reset, 99th percentile. */
   readonly delayP99Ms: number;
   readonly cpuMs: number;
 }
@@ -17,10 +17,10 @@ export interface ServedProcess extends AsyncDisposable {
   health(ask?: "health" | "reset"): Promise<Health>;
 }
 
-/** V8 makes room for as much short-lived garbage as there are requests at once, and keeps it: not what is looked for here. */
+/** Limits V8's space for short-lived garbage, which otherwise grows with concurrent requests and would look like a leak. */
 const FLAGS: string[] = ["--expose-gc", "--max-semi-space-size=4"];
 
-/** Starts a module that answers messages as `reportHealth` does, in a process of its own. */
+/** Starts a module that calls `reportHealth` in a separate process. */
 export async function startServed(module: string): Promise<ServedProcess> {
   const child: ChildProcess = fork(module, {
     execArgv: FLAGS,

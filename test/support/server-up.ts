@@ -1,19 +1,19 @@
 import type { ChildProcess } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** How long a server of a test may take to come up, ms, on a machine that does much else. A hook has to wait longer. */
+/** Maximum time in ms for a test's server to start on a busy machine. Timeouts of hooks must be longer. */
 export const SERVER_UP_MS = 120_000;
 
 interface Server {
   readonly name: string;
   readonly child: ChildProcess;
-  /** Whether it answers; a throw is a no. */
+  /** True if the server responds; an exception means false. */
   readonly answers: () => boolean | Promise<boolean>;
-  /** What it wrote down. */
+  /** The server's log. */
   readonly log: () => string;
 }
 
-/** Waits until a server answers. @throws at once where its process has ended, and after {@link SERVER_UP_MS}; with its log */
+/** Waits until a server responds. @throws an error with its log once its process has ended, or after {@link SERVER_UP_MS} */
 export async function serverUp({ name, child, answers, log }: Server): Promise<void> {
   const deadline = Date.now() + SERVER_UP_MS;
   for (;;) {
@@ -30,7 +30,7 @@ export async function serverUp({ name, child, answers, log }: Server): Promise<v
   }
 }
 
-/** Starts something on free ports; a port that somebody else took meanwhile is mostly free the next time. */
+/** Starts a server on free ports, and tries again if another process took a port in the meantime. */
 export async function withSecondTry<T>(start: () => Promise<T>): Promise<T> {
   return start().catch(start);
 }

@@ -1,6 +1,6 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 
-/** A service's signing key, made anew. */
+/** Generates a service's signing key. */
 export function signingKey(): { readonly privateKey: KeyObject; readonly publicKey: string } {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   return {
@@ -12,16 +12,16 @@ export function signingKey(): { readonly privateKey: KeyObject; readonly publicK
 export interface SignedParts {
   readonly privateKey: KeyObject;
   readonly body: string;
-  /** Epoch milliseconds. */
+  /** Time of the signature in epoch milliseconds. */
   readonly signedAt: number;
   readonly id?: string;
   readonly event?: string;
-  /** Null leaves the header out. */
+  /** Value of the redelivery header; null omits it. */
   readonly redelivery?: "true" | "false" | null;
   readonly brand?: string;
 }
 
-/** Headers as the service signs them. */
+/** Webhook headers, signed in the same way as by the service. */
 export function signedHeaders(parts: SignedParts): Record<string, string> {
   const { id = "job_1", event = "job.completed", redelivery = "false", brand = "Studio" } = parts;
   const timestamp = String(Math.floor(parts.signedAt / 1000));

@@ -6,7 +6,7 @@ interface Pending {
   readonly fire: () => void;
 }
 
-/** Time held by hand: nothing fires until a test moves it. Timers fire in order of their instants. */
+/** A clock that only the test advances. Timers fire in the order of their times. */
 export class SimulatedClock implements Clock {
   #now: number;
   #order = 0;
@@ -26,17 +26,17 @@ export class SimulatedClock implements Clock {
     return { cancel: () => void this.#pending.delete(entry) };
   }
 
-  /** Timers set and neither fired nor cancelled. */
+  /** Number of timers that are still pending. */
   get pendingTimers(): number {
     return this.#pending.size;
   }
 
-  /** Instant of the next timer, or null. */
+  /** Time of the next timer, or null. */
   get nextAt(): number | null {
     return this.#first()?.at ?? null;
   }
 
-  /** Moves time on, firing what falls due, and lets promises settle between. */
+  /** Advances the time, fires due timers, and lets promises settle after each. */
   async advance(byMs: number): Promise<void> {
     const until = this.#now + byMs;
     await settle();
@@ -49,12 +49,12 @@ export class SimulatedClock implements Clock {
     this.#now = until;
   }
 
-  /** The machine sleeps: time passes, and what falls due meanwhile fires with the next move of the clock. */
+  /** Simulates a sleeping machine: time passes, and timers that became due fire when the clock next advances. */
   suspend(forMs: number): void {
     this.#now += forMs;
   }
 
-  /** Jumps to the next timer and fires it; false when there is none. */
+  /** Jumps to the next timer and fires it; returns false if there is no timer. */
   async step(): Promise<boolean> {
     await settle();
     const next = this.#first();
@@ -72,14 +72,14 @@ export class SimulatedClock implements Clock {
   }
 }
 
-/** Turns of the event loop in which nothing is read or written before everything counts as settled. */
+/** Number of turns of the event loop without file access after which everything is considered settled. */
 const QUIET_TURNS = 3;
-/** Turns after which others get the processor, too, and after which a file is waited for no longer. */
+/** Number of turns after which `settle` yields the processor, and after which it stops waiting for files. */
 const [EAGER_TURNS, MOST_TURNS] = [50, 30_000];
 
 /**
- * Lets every promise that can settle without time do so. Files take real time, and so do modules that are loaded when
- * they are first needed: both are waited for.
+ * Waits until all promises have settled that can settle without simulated time. Also waits for file access and for
+ * modules that are loaded on demand, both of which take real time.
  */
 export async function settle(): Promise<void> {
   for (let [turn, quiet] = [0, 0]; quiet < QUIET_TURNS && turn < MOST_TURNS; turn++) {
@@ -92,7 +92,7 @@ function usesFiles(): boolean {
   return process.getActiveResourcesInfo().some((name) => name.startsWith("FSReq") || name === "CloseReq");
 }
 
-/** What Vitest's runner knows of the modules of a test file, under the name that it has for it. */
+/** Vitest's module runner of a test file, with Vitest's names. */
 interface Runner {
   readonly resolvingModules: { readonly size: number };
   readonly evaluatedModules: {
@@ -102,7 +102,7 @@ interface Runner {
 
 let loaded = 0;
 
-/** Whether a module is on its way. False outside of Vitest, where nothing transforms modules. */
+/** True while a module is being loaded. Always false outside Vitest, which transforms modules. */
 function loadsModules(): boolean {
   const runner = (globalThis as { __vitest_worker__?: Runner }).__vitest_worker__;
   if (!runner) return false;
@@ -115,9 +115,9 @@ function loadsModules(): boolean {
 }
 
 /**
- * A clock on which every wait takes no real time: whenever something waits, time jumps to the earliest instant. For
- * tests over real sockets, where the order of network and timers must not matter. `breath`: milliseconds of real time
- * that a wait takes, so that upkeep which waits again and again leaves the machine to others; 0: none.
+ * A clock on which waits take no real time: the time jumps to the end of each wait. For tests with real sockets, where
+ * the order of network and timers must not matter. `breath`: real milliseconds that a wait takes, so that repeated
+ * upkeep does not occupy the machine; 0 for none.
  */
 export function skippingClock(startMs = Date.now(), breath = 0): Clock & { readonly waits: readonly number[] } {
   const waits: number[] = [];

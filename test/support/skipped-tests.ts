@@ -4,7 +4,7 @@ import type { Absence } from "./absence.ts";
 
 let vitest: Vitest;
 
-/** Says last which tests, and which whole files, were not run, and what would bring what they lack. */
+/** Prints at the end which tests and files were not run, and how to install what they lack. */
 export const skippedTests = (absent: ReadonlyMap<string, Absence>): Reporter => ({
   onInit(started: Vitest) {
     vitest = started;
@@ -29,7 +29,7 @@ export const skippedTests = (absent: ReadonlyMap<string, Absence>): Reporter => 
   },
 });
 
-/** Whether a file is among those that this run was asked for: of its projects, and by the words of its command. */
+/** True if a file belongs to this run, according to its projects and the file names in its command. */
 function isAsked(file: string): boolean {
   const [, tier = "quick-programs"] = /\.(long|full)\.test\.ts$/.exec(file) ?? [];
   const words = process.argv.slice(2).filter((word) => word.startsWith("test/"));
@@ -50,7 +50,7 @@ function reasonOf(one: TestCase): string {
   );
 }
 
-/** A failed `beforeAll` is an error of its suite, or of its file, and leaves the tests below it skipped. */
+/** True if a setup failed: a failed `beforeAll` is an error of its suite or file, and its tests are skipped. */
 function setupFailed(one: TestCase): boolean {
   for (let around: TestSuite | TestModule = one.parent; ; around = around.parent) {
     if (around.errors().length > 0) return true;

@@ -10,7 +10,7 @@ export const noSmallDisk: Absence = {
   isOptional: true,
 };
 
-/** A disk of this size, such as `4m`; null where none may be mounted. */
+/** Mounts a disk of this size, such as `4m`; null if mounting is not permitted. */
 export function smallDisk(size: string): { readonly path: string; unmount(): void } | null {
   const path = mkdtempSync(join(tmpdir(), "small-disk-"));
   try {
@@ -26,7 +26,7 @@ export function smallDisk(size: string): { readonly path: string; unmount(): voi
   return { path, unmount };
 }
 
-/** Fills it to the last byte; the answer makes room again. */
+/** Fills a disk completely. The returned function frees the space again. */
 export function fillDisk(path: string): () => void {
   const ballast = join(path, "ballast");
   for (const size of [65_536, 4_096, 512, 1]) {

@@ -1,14 +1,14 @@
 import type { ServerResponse } from "node:http";
 import { statusBody } from "./fake-service.ts";
 
-/** Writes one connection of a job's stream, frame by frame. */
+/** Writes the frames of one connection to a job's stream. */
 export interface SseWriter {
   status(id: string, status: string, extra?: Record<string, unknown>): void;
   log(id: number, event?: string): void;
   raw(text: string): void;
   done(): void;
   end(): void;
-  /** Breaks the connection without an end. */
+  /** Breaks the connection without ending the stream. */
   cut(): void;
 }
 

@@ -2,20 +2,20 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 /**
- * What happens to a piece of what a client sends: `cut`: it never arrives and the connection breaks; `answer lost`: it
- * arrives, and the connection breaks before the answer; `late`: the connection breaks, and it arrives some time after.
+ * What happens to data from a client. `cut`: it never arrives, and the connection breaks; `answer lost`: it arrives, and
+ * the connection breaks before the response; `late`: the connection breaks, and the data arrives some time later.
  */
 export type Fate = "pass" | "cut" | "answer lost" | "late";
 
 export interface TcpProxy {
   readonly port: number;
-  /** Breaks all connections, and lets no new ones through until `restore`. */
+  /** Breaks all connections, and allows no new connections until `restore`. */
   sever(): void;
   restore(): void;
   close(): Promise<void>;
 }
 
-/** Passes connections on to a port of this machine, and asks for each piece that a client sends what becomes of it. */
+/** Forwards connections to a local port. `fateOf` decides what happens to each piece of data from a client. */
 export async function tcpProxy(target: number, fateOf: (piece: Buffer) => Fate, lateMs = 60): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   let severed = false;

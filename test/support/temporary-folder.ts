@@ -6,8 +6,8 @@ const MEMORY = "/dev/shm";
 const ENOUGH_BYTES = 8 * 2 ** 30;
 
 /**
- * What tests leave among the system's temporary files, those of a killed process too, goes into a folder of this run's own, which is
- * removed when it ends. It is in memory where that has room and takes programs: thousands of journals wait for the disk otherwise.
+ * Creates a folder for the temporary files of this run, including those of killed processes, and removes it at the end. The folder
+ * is in memory if there is enough space and programs can run there, because thousands of journals would wait for a disk.
  */
 export function temporaryFolder(): { readonly TMPDIR: string } {
   const folder = mkdtempSync(join(takesTests(MEMORY) ? MEMORY : tmpdir(), "tests-"));

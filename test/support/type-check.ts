@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 
 const root = resolve(import.meta.dirname, "../..");
 
-/** What the type checker says about these files, where `showrunner` is the words of `define`; empty when nothing. */
+/** Type-checks files and returns the compiler's messages; empty if there are none. `showrunner`: the module of that name. */
 export async function typeCheck(
   files: Readonly<Record<string, string>>,
   showrunner = "src/core/define/index.ts",

@@ -10,7 +10,7 @@ export interface ChatJudge {
   readonly model: string;
   /** The requirement in words, such as `"The bottle is whole, and there are no letters."`. */
   readonly asks: string;
-  /** Maximum cost of one verdict, in US dollars as a decimal string. Required here or for the run. */
+  /** Maximum cost of one verdict, in US dollars as a decimal string. Required, unless the run sets a maximum cost. */
   readonly maxCost?: string | undefined;
 }
 

@@ -31,8 +31,8 @@ const MOST_OF_ONE_FRAME = 1 / 60;
 const MOST_APART = 0.5;
 
 /**
- * Opens a clip and scans it completely without decoding. @throws FilmError if it is incomplete, too long by its own
- * clock, or cannot be decoded by this ffmpeg
+ * Opens a clip and scans all of it without decoding. @throws FilmError if the clip is incomplete or too long, or if
+ * this ffmpeg cannot decode it
  */
 export async function openClip(path: string, name: string, signal?: AbortSignal): Promise<Clip> {
   const probed = await probe(path, { name, signal });

@@ -70,8 +70,8 @@ export function noteBatch(job: Job, count: number): void {
   const size = sizeOf(job.body);
   if (size === undefined) return;
   if (typeof size !== "number") {
-    const choices = ["one job", "write the jobs into the source"];
-    return job.decide(["batch_size"], "the flow fills it in, but the number of jobs must be known", choices);
+    const why = "the flow fills it in, but the number of jobs must be known when the source is written";
+    return job.decide(["batch_size"], why, ["one job", "write the jobs into the source"]);
   }
   const chance = hasSeed ? "" : `; ${job.view.id} has no seed field, so the results vary at random`;
   const why =

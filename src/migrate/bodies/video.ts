@@ -116,7 +116,7 @@ function shot(
   path: JsonPath,
   { text, ms, why }: { readonly text: string; readonly ms: Json; readonly why: string | null },
 ): Shot {
-  const words = isTemplate(text) ? job.context.template(job.body, text, "a shot that the flow fills in") : json(text);
+  const words = isTemplate(text) ? job.context.template(job.body, text, "filled in by the flow in a shot") : json(text);
   const field = `multi_prompt[${path.at(-1)}]`;
   return {
     entries: [["prompt", words], ...(ms === null ? [] : [["duration_ms", json(ms)] as const])],
@@ -129,7 +129,7 @@ function shot(
           text,
           "values that the flow fills in become inputs of the pipeline",
         );
-      if (ms === null) job.drop([...path, "duration_ms"], `${job.view.id} has no duration per shot`);
+      if (ms === null) job.drop([...path, "duration_ms"], `${job.view.id} accepts no duration per shot`);
       else job.carried([...path, "duration_ms"], "duration_ms", ms, why, `${field}.duration_ms`);
     },
   };

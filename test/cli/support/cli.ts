@@ -10,32 +10,32 @@ import { type FakeIoOptions, fakeIo } from "./fake-io.ts";
 
 export const root = resolve(import.meta.dirname, "../../..");
 
-/** Of the test's environment, what reaches every command; nothing else of it does. */
+/** The only variables of the test's environment that every command receives. */
 const { PATH, HOME, TMPDIR } = process.env;
 const surroundings = { PATH, HOME, TMPDIR, ...compileCache };
 
 export interface Place {
-  /** Default: a new empty folder. */
+  /** Working directory. Default: a new empty folder. */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface ProcessOptions extends Place {
   readonly nodeFlags?: readonly string[];
-  /** Default: {@link ownCommand}. */
+  /** Path of the command. Default: {@link ownCommand}. */
   readonly command?: string;
-  /** As whom the command runs; default as this process. */
+  /** User id of the command. Default: the user of this process. */
   readonly uid?: number;
 }
 
 export interface CliEnd {
-  /** Null when a signal ended it. */
+  /** Exit code; null if a signal ended the command. */
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** The command line in a process of its own: for kills, signals, and what only a process has. */
+/** Starts the command line in a separate process, for tests with kills, signals and other process features. */
 export function startCli(
   args: readonly string[],
   options: ProcessOptions = {},
@@ -59,7 +59,7 @@ export function startCli(
   return { child, end: promise };
 }
 
-/** Runs a command to its end, in this process. */
+/** Runs a command in this process until its end. */
 export async function cli(
   args: readonly string[],
   { cwd = emptyFolder(), env, ask, stdin, terminal }: Place & Pick<FakeIoOptions, "ask" | "stdin" | "terminal"> = {},
@@ -75,7 +75,7 @@ export async function cli(
   return { code, stdout: stdout(), stderr: stderr(), bytes: stdoutBytes() };
 }
 
-/** Starts a command that goes on until it is stopped, in this process; `printed` settles with the first that it prints. */
+/** Starts a command in this process that runs until it is stopped. `printed` settles with its first output. */
 export function beginCli(
   args: readonly string[],
   { cwd = emptyFolder(), env }: Place = {},
@@ -103,7 +103,7 @@ export function beginCli(
 
 let standing: { readonly place: string; readonly leave: () => void; commands: number } | null = null;
 
-/** This process is in the folder of its commands, and has their environment and program, until the last of them ended. */
+/** Gives this process the folder, environment and program of its commands until the last command has ended. */
 function standingAt({ cwd, env }: Required<Place>): Disposable {
   const place = JSON.stringify([cwd, env]);
   if (standing === null) {

@@ -15,11 +15,11 @@ export interface FakeIoOptions {
   readonly cwd?: string;
   readonly launcher?: string;
   readonly ask?: Io["ask"];
-  /** What another program passes on. Default: nothing. */
+  /** Standard input. Default: empty. */
   readonly stdin?: string;
 }
 
-/** A process that a test holds by hand. */
+/** A simulated process that the test controls. */
 export function fakeIo(options: FakeIoOptions = {}): FakeIo {
   const written: Record<"stdout" | "stderr", Buffer[]> = { stdout: [], stderr: [] };
   const textOf = (name: keyof typeof written) => Buffer.concat(written[name]).toString();

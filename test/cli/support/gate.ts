@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { emptyFolder } from "./cli.ts";
 
-/** A folder with the pipeline `gate.ts`, which waits for a person once its picture is there. */
+/** Creates a folder with the pipeline `gate.ts`, which waits for a person after it has made a picture. */
 export function gateFolder(): string {
   const cwd = emptyFolder();
   writeFileSync(

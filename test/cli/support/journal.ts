@@ -4,14 +4,14 @@ import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
 import type { JournalStore } from "../../../src/core/journal/store.ts";
 import type { CliEnd } from "./cli.ts";
 
-/** Looks into the journal that another process writes. */
+/** A view of a journal that another process writes. */
 export interface JournalView extends AsyncDisposable {
   readonly store: JournalStore;
-  /** Settles when the run's journal holds this event; rejects when `ended` comes first. */
+  /** Settles when the run's journal contains this event; rejects if `ended` settles first. */
   reached(runId: string, seq: number, ended: Promise<CliEnd>): Promise<void>;
 }
 
-/** Milliseconds between two looks: another process's commits announce themselves to nobody. */
+/** Interval in ms at which the journal is read, because commits of other processes are not announced. */
 const pollEveryMs = 2;
 
 export async function viewJournal(path: string, ended: Promise<unknown>): Promise<JournalView> {

@@ -9,7 +9,7 @@ import { root } from "./cli.ts";
 
 export interface Living {
   readonly child: ChildProcess;
-  /** Null when it was killed before it could say how it ended. */
+  /** The end of the life; null if the process was killed before it could report the end. */
   readonly ended: Promise<{
     readonly status: string;
     readonly message: string | null;
@@ -17,12 +17,12 @@ export interface Living {
   } | null>;
 }
 
-/** Processes that live one life of a run each. The next one loads its code while the one before it runs. */
+/** Processes that each drive a run once. The next process loads its code while the current process runs. */
 export class Nursery {
   readonly #script: string;
   #touch: ReturnType<typeof spawnSpare>;
 
-  /** `script` calls `liveOnce`; below the root of the repository. */
+  /** `script`: a file below the repository's root that calls `liveOnce`. */
   constructor(script = "test/cli/fixtures/every-kind-run.ts") {
     this.#script = script;
     this.#touch = spawnSpare(script);

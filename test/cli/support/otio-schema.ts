@@ -69,7 +69,7 @@ const endOf = ({ start_time, duration }: Range) => start_time.value + duration.v
 const isWithin = (inner: Range, outer: Range) =>
   inner.start_time.value >= outer.start_time.value && endOf(inner) <= endOf(outer);
 
-/** Every rate in it. */
+/** All rates in a value. */
 function ratesIn(value: unknown): readonly number[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => (key === "rate" ? [inner as number] : ratesIn(inner)));

@@ -5,13 +5,13 @@ import { compileCache } from "../../support/compile-cache.ts";
 import { ownCommand } from "../../support/own-command.ts";
 import type { CliEnd } from "./cli.ts";
 
-/** A shell in a folder where `showrunner` is on the PATH. */
+/** A shell in a folder, with `showrunner` on the PATH. */
 export interface Shell {
-  /** A line as a person pastes it. */
+  /** Runs a line that a person pastes. */
   paste(line: string, started?: (group: { kill(): void }) => void): Promise<CliEnd>;
 }
 
-/** `env` is looked at anew for every line; `SHOWRUNNER_TEST_NODE_FLAGS` in it are flags of the command's process. */
+/** Opens a shell. `env` is called for every line; its `SHOWRUNNER_TEST_NODE_FLAGS` are Node flags for the command's process. */
 export function openShell(cwd: string, env: () => Readonly<Record<string, string>>): Shell {
   mkdirSync(join(cwd, "bin"));
   const command = join(cwd, "bin/showrunner");
@@ -41,7 +41,7 @@ export function openShell(cwd: string, env: () => Readonly<Record<string, string
   };
 }
 
-/** Every command under `Next:`; remarks stand in brackets on lines of their own. */
+/** Finds the commands under `Next:`. Remarks are in brackets on separate lines. */
 export function suggestionsOf(stderr: string): readonly string[] {
   const found: string[] = [];
   let isNext = false;

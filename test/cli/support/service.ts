@@ -3,29 +3,29 @@ import { runCli } from "../../../src/cli/program.ts";
 import { emptyFolder } from "./cli.ts";
 import { fakeIo } from "./fake-io.ts";
 
-/** What the operator's side of the local service counts. */
+/** Statistics from the local service's operator API. */
 export interface ServiceStats {
   readonly jobs_created: number;
   readonly jobs_by_model: Readonly<Record<string, number>>;
   readonly replayed_submits: number;
   readonly charged_micros: number;
   readonly refunded_micros: number;
-  /** Route ("POST /models/{model}") → status → count. */
+  /** Number of requests by route, such as `POST /models/{model}`, and status. */
   readonly requests: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
 export interface Service extends AsyncDisposable {
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** Environment of a command that is to use this service. */
+  /** Environment for commands that use this service. */
   readonly env: Readonly<Record<string, string>>;
   stats(): Promise<ServiceStats>;
-  /** Sets up the wallet through the operator's side. */
+  /** Sets the balance through the operator API. */
   fund(usd: number): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** `showrunner serve` in this process, on a free port and a folder of its own, where jobs take no time to speak of. */
+/** Starts `showrunner serve` in this process, on a free port and with a new folder. Its jobs take almost no time. */
 export async function startService(flags: readonly string[] = []): Promise<Service> {
   const { io, stdout, stderr, interrupt } = fakeIo({ env: { SHOWRUNNER_SERVE_KEY: "test:secret" } });
   const listening = Promise.withResolvers<void>();

@@ -6,22 +6,22 @@ import { chaosProxy, type HttpProxy, type Trouble } from "../../support/proxy.ts
 import { type CliEnd, emptyFolder, root } from "./cli.ts";
 import { openShell, type Shell } from "./paste.ts";
 
-/** Longer ones are not read: a reason that repeats itself, a list without an end. */
+/** Maximum length of a line that a person would read; longer lines are repetitive reasons or endless lists. */
 const longestLine = 500;
 
-/** Somebody who knows the first command and else only what the screen says. */
+/** Simulates a person who knows only the first command, and then follows the screen. */
 export class Stranger implements AsyncDisposable {
   readonly cwd = emptyFolder();
   readonly service: LocalService;
-  /** Added to the environment of every command. */
+  /** Variables that are added to the environment of every command. */
   env: Readonly<Record<string, string>>;
-  /** What goes wrong with the next request. */
+  /** Chooses the trouble of the next request. */
   trouble: (method: string, path: string) => Trouble = () => "none";
   readonly #proxy: HttpProxy;
   readonly #shell: Shell;
   #last: CliEnd = { code: 0, stdout: "", stderr: "" };
 
-  /** In a folder with the three pipelines, a voice sample, and a service of their own. */
+  /** Creates a stranger in a folder with three pipelines, a voice sample and a new service. */
   static async arrives(options: LocalServiceOptions = {}): Promise<Stranger> {
     const rateLimit = { requests: 1e6, windowMs: 60_000 };
     const service = await startLocalService({ renderer: "stub", rateLimit, ...options });
@@ -40,12 +40,12 @@ export class Stranger implements AsyncDisposable {
     this.#shell = openShell(this.cwd, () => this.env);
   }
 
-  /** What the last command wrote for people. */
+  /** The text that the last command wrote for people. */
   get screen(): string {
     return this.#last.stderr;
   }
 
-  /** Types a command, which ends so. Whatever it is, nobody is shown the program's inside or left without a next step. */
+  /** Types a command and checks its exit code. Its output must not show internals, and must suggest a next step. */
   async types(line: string, code: number | null, started?: (shell: { kill(): void }) => void): Promise<string> {
     const end = await this.#shell.paste(line, started);
     const shown = `$ ${line}\n${end.stdout}${end.stderr}`;
@@ -57,14 +57,14 @@ export class Stranger implements AsyncDisposable {
     return end.stderr;
   }
 
-  /** Pastes a command that stands on the screen: the first, or the first that holds `wanted`. */
+  /** Pastes the first command on the screen that matches `wanted`. */
   pastes(wanted: RegExp, code: number): Promise<string> {
     const line = commandsOn(this.screen).find((one) => wanted.test(one));
     if (line === undefined) throw new Error(`no command to paste that holds ${wanted}:\n${this.screen}`);
     return this.types(line, code);
   }
 
-  /** What the screen names and a person copies from it. */
+  /** Returns the text that a person copies from the screen. */
   copies(pattern: RegExp): string {
     const found = pattern.exec(this.screen)?.[1];
     if (found === undefined) throw new Error(`the screen does not show ${pattern}:\n${this.screen}`);
@@ -77,7 +77,7 @@ export class Stranger implements AsyncDisposable {
   }
 }
 
-/** Every command on the screen that ends its line, alone or after what to do first: `add funds, then: showrunner …`. */
+/** Finds the commands at the end of lines on the screen, such as `add funds, then: showrunner …`. */
 function commandsOn(screen: string): readonly string[] {
   return [...screen.matchAll(/(?:^ *|: )(showrunner .*)$/gm)].map(([, command]) => command!);
 }

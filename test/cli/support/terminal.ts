@@ -5,13 +5,13 @@ import { compileCache } from "../../support/compile-cache.ts";
 import { ownCommand } from "../../support/own-command.ts";
 import { emptyFolder } from "./cli.ts";
 
-/** A real terminal, played by tmux. */
+/** A real terminal, provided by tmux. */
 export interface Terminal extends AsyncDisposable {
-  /** What stands on the screen, with escape sequences where asked. */
+  /** Returns the text on the screen, optionally with escape sequences. */
   screen(options?: { readonly colours?: boolean }): string;
-  /** Settles when the screen shows this. */
+  /** Settles when the screen shows this pattern. */
   shows(pattern: RegExp): Promise<string>;
-  /** Keys in tmux's words, e.g. `C-c`. */
+  /** Presses keys, in tmux's notation, such as `C-c`. */
   press(...keys: string[]): void;
   resize(columns: number, rows: number): void;
 }
@@ -21,7 +21,7 @@ export interface TerminalOptions {
   readonly columns: number;
   readonly rows: number;
   readonly env?: Readonly<Record<string, string>>;
-  /** Another program than the command line, such as a shell. */
+  /** Program to run instead of the command line, such as a shell. */
   readonly program?: readonly string[];
 }
 

@@ -6,7 +6,7 @@ const described = BUILT_IN_MODELS.find(({ entry }) => entry.id === "video-1")!.e
 const { multi_prompt, ...others } = described["properties"] as { readonly [name: string]: JsonSchema };
 const { max_total_duration_ms: _, ...shots } = multi_prompt!;
 
-/** The fields of the API's example model, without the rules that tie them together: those stand in words only. */
+/** The fields of the API's example model, without the rules between them, which are only described in words. */
 export const WORDS_ONLY: JsonSchema = {
   type: "object",
   additionalProperties: false,
@@ -16,13 +16,13 @@ export const WORDS_ONLY: JsonSchema = {
 
 export const film = { aspect_ratio: "16:9", duration_ms: 5000 };
 
-/** A model as `GET /models/{model}` answers. */
+/** A model in the form of a response to `GET /models/{model}`. */
 export const entryOf = (id: string, input_schema: JsonSchema = WORDS_ONLY, modality = "video") => ({
   ...{ id, modality, name: id, description: "pro needs resolution; end_image needs start_image" },
   ...{ price_description: "", logo_url: null, input_schema },
 });
 
-/** The same model as the planner sees it. */
+/** A catalog with these models, as the planner uses it. */
 export function catalogWith(
   entries: readonly ReturnType<typeof entryOf>[],
   families?: readonly FamilyInput[],

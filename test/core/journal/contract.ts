@@ -10,7 +10,7 @@ import { account, holder, nobodyIsDead, planned, started, submitted } from "./sa
 
 type Open = (options: { readonly now: () => number }) => Promise<JournalStore>;
 
-/** What every journal store does, whatever it is made of. */
+/** Tests that every journal store must pass. */
 export function journalContract(name: string, open: Open): void {
   describe(`The ${name} journal`, () => {
     let journal: JournalStore;
@@ -28,7 +28,7 @@ export function journalContract(name: string, open: Open): void {
       return outcome.lease;
     }
 
-    /** A run with a held lease: its events are `run.planned` and `lease.acquired`, so the next is number 3. */
+    /** Creates a run with a held lease. Its events are `run.planned` and `lease.acquired`, so the next event is number 3. */
     async function held(runId = "r1"): Promise<Lease> {
       await journal.createRun(runId, planned(), 10);
       return take(runId);

@@ -6,7 +6,7 @@ import { openAt } from "./open-at.ts";
 import { createReferenceJournal } from "./reference-journal.ts";
 import { holder, planned, submitted } from "./samples.ts";
 
-/** What one of the holders tries next. `behind` makes its view of the last event stale. */
+/** The next action of a holder. `behind` makes its view of the last event outdated. */
 type Move =
   | { readonly do: "take"; readonly who: number; readonly later: number; readonly othersAreDead: boolean }
   | {
@@ -40,7 +40,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   fc.record({ do: fc.constant("send" as const) }),
 );
 
-/** The two holders, each with the lease it believes in; both may believe at once. */
+/** Two holders, each with its supposed lease; both may suppose that they hold the lease at the same time. */
 class Holders {
   readonly #journals: readonly JournalStore[];
   readonly #leases: (Lease | null)[] = [null, null];
@@ -100,7 +100,7 @@ class Holders {
   }
 }
 
-/** No gap, no repeat, epochs that only rise, and every event under the epoch that was in force. */
+/** Checks that event numbers have no gaps or repeats, epochs only increase, and each event has the current epoch. */
 async function expectInOrder(journal: JournalStore): Promise<void> {
   let epoch = 0;
   const events = await journal.read("r1");
@@ -115,7 +115,7 @@ function stepOf(event: RunEvent): string {
   return "step" in event ? event.step : event.type;
 }
 
-/** What holds however the moves of several holders lie; `place` names a new journal each time. */
+/** Tests all interleavings of two holders. `place` returns the location of a new journal for each. */
 export function interleavingsContract(name: string, place: () => string, numRuns: number): void {
   test(`Whatever two holders try in whatever order, ${name} and the reference answer alike and keep the events in order [G34]`, async () => {
     await fc.assert(

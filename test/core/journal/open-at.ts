@@ -4,7 +4,7 @@ import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
 import type { JournalStore } from "../../../src/core/journal/store.ts";
 import { isPostgresUrl } from "../../../src/core/kit/journal-location.ts";
 
-/** Opens a journal for a test that holds the time by hand, in whatever it lies. */
+/** Opens a journal of any kind for a test that controls the time. */
 export function openAt(location: string): Promise<JournalStore> {
   if (isPostgresUrl(location)) return openPostgresJournal(location, { pollIntervalMs: 50 }, callersClock());
   return openSqliteJournal(location, { pollIntervalMs: 5 });

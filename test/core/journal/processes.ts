@@ -5,7 +5,7 @@ import { openAt } from "./open-at.ts";
 import { holder, nobodyIsDead, planned, started } from "./samples.ts";
 import { Worker } from "./worker.ts";
 
-/** What processes may rely on that share a journal; `place` names a new one each time. */
+/** Tests for processes that share a journal. `place` returns the location of a new journal for each test. */
 export function processesContract(name: string, place: () => string): void {
   describe(`A ${name} journal shared by processes`, () => {
     let path: string;

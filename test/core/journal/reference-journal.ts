@@ -64,14 +64,14 @@ interface MemoryRun {
   account: string;
   readonly order: number;
   row: Omit<RunRow, "lease" | "account" | "wakeAt">;
-  /** All its texts in lower case. */
+  /** All texts of the run in lower case, for search. */
   readonly found: string;
   records: EventRecord[];
   epoch: number;
   holder: LeaseHolder | null;
   leaseExpiresAt: number;
   snapshot: string | null;
-  /** Of a run that an engine drives, as JSON. */
+  /** The wake of a run that an engine drives, as JSON. */
   wake: string | null;
   inbox: InboxEntry[];
   readonly jobs: Map<string, KnownJob>;
@@ -81,7 +81,7 @@ interface MemoryRun {
   notices: Map<number, NoticeRow>;
 }
 
-/** The journal's contract written a second time, in plain maps: what random moves do to SQLite is compared with it. */
+/** A second implementation of the journal with plain maps, with which random operations on SQLite are compared. */
 export function createReferenceJournal(options: { readonly now?: () => number } = {}): JournalStore {
   return new ReferenceJournal(options.now ?? Date.now);
 }
@@ -99,7 +99,7 @@ class ReferenceJournal implements JournalStore {
     { readonly jobId: string; readonly account: string; readonly at: number; waiting: boolean }
   >();
   readonly #marks = new Map<string, number>();
-  /** Of runs that were removed, with the runs' account and tags. */
+  /** Ledgers of removed runs, with the runs' accounts and tags. */
   readonly #removed: Pick<MemoryRun, "account" | "ledger" | "row">[] = [];
   readonly #waiters = new Waiters();
   #lastInboxId = 0;
@@ -542,7 +542,7 @@ function holds(run: MemoryRun, lease: Lease): boolean {
   return run.holder !== null && run.epoch === lease.epoch;
 }
 
-/** Nobody else writes here, so whoever wrote an event is this program. */
+/** The origin of events: always this program, because no other program writes to this journal. */
 function originOf(runId: string): RecordOrigin {
   return { path: place, runId, signature: () => null };
 }
@@ -569,7 +569,7 @@ function changedEntries(
   return changed;
 }
 
-/** The entries of a run that count for a cap of this scope. */
+/** The ledger entries of a run that are included in a cap with this scope. */
 function counted({ row, ledger }: Pick<MemoryRun, "row" | "ledger">, scope: SpendingScope): readonly LedgerEntry[] {
   if (scope.tag !== null && !tagTexts(row.tags).includes(scope.tag)) return [];
   return [...ledger.values()].filter((entry) => isSince(scope, entry));
@@ -587,7 +587,7 @@ function totals(runs: readonly MemoryRun[]): LedgerTotals {
   return { heldMicros, settledMicros };
 }
 
-/** Its money and results count for another account from now on, whose balance shows what was charged until now. */
+/** Moves a run's money and results to another account, whose balance already contains the previous charges. */
 function moveAccount(run: MemoryRun, account: string): void {
   run.account = account;
   for (const [key, entry] of run.ledger) run.ledger.set(key, { ...entry, charged: entry.charged === null ? null : 0 });

@@ -2,7 +2,7 @@ import type { JournalStore } from "../../../src/core/journal/store.ts";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
 import { account, holder, nobodyIsDead, planned, started } from "./samples.ts";
 
-/** Does with a journal all that can be done with one, so that each of its statements is made. */
+/** Uses all methods of a journal, so that each of its SQL statements is executed. */
 export async function useAllOf(journal: JournalStore): Promise<void> {
   await journal.createRun("r", { ...planned(), tags: { a: "b" } }, 1);
   const taking = { at: 1, ttlMs: 1_000, isDead: nobodyIsDead };

@@ -10,10 +10,10 @@ type Answer = {
   readonly acknowledged?: number;
 };
 
-/** Another process with a journal of its own on the same file. */
+/** Another process that opens the same journal file. */
 export class Worker {
   readonly child: ChildProcess;
-  /** Highest sequence number that `commitForever` was told is committed. */
+  /** Highest sequence number that `commitForever` reported as committed. */
   acknowledged = 0;
   onAcknowledged: (seq: number) => void = () => {};
   readonly #waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: unknown) => void }>();
@@ -36,7 +36,7 @@ export class Worker {
     });
   }
 
-  /** Stops the process for good, as a crash would. */
+  /** Kills the process like a crash. */
   async kill(): Promise<void> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return;
     const gone = once(this.child, "exit");

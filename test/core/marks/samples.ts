@@ -8,7 +8,7 @@ const tone = ["-f", "lavfi", "-i", "sine=d=0.5"];
 const film = [...picture, ...tone, "-c:v", "mpeg4", "-c:a", "aac"];
 const one = ["-frames:v", "1"];
 
-/** How each kind of file is made, by its name. */
+/** The ffmpeg arguments for each kind of file, by file name. */
 const made = {
   "plain.png": [...picture, ...one],
   "plain.jpg": [...picture, ...one],

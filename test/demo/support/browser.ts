@@ -6,7 +6,7 @@ import { type Browser, chromium } from "playwright-core";
 import { chromium as executablePath } from "../../support/absent-programs.ts";
 import { SERVER_UP_MS, withSecondTry } from "../../support/server-up.ts";
 
-/** Debian's Chromium, without a sandbox (it may run as root) and without calling home. */
+/** Starts Debian's Chromium without a sandbox, because it may run as root, and without network access. */
 export function startBrowser(): Promise<Browser> {
   return withSecondTry(launch);
 }
@@ -38,7 +38,7 @@ export interface MediaServer extends AsyncDisposable {
   readonly origin: string;
 }
 
-/** An empty page at `/`, and exactly these files at `/0`, `/1` …, with ranges as players ask for them. */
+/** Serves an empty page at `/` and the files at `/0`, `/1` …, with ranges, which players request. */
 export async function serveMedia(files: readonly string[]): Promise<MediaServer> {
   const server = createServer((request, response) => {
     const file = files[Number(request.url?.slice(1) || Number.NaN)];

@@ -9,18 +9,18 @@ export interface Picture {
 
 export interface Sound {
   readonly durationMs: number;
-  /** Root mean square of the decoded samples; 0 is silence. */
+  /** Root mean square of the decoded samples; 0 for silence. */
   readonly loudness: number;
 }
 
 export interface Played extends Sound {
   readonly width: number;
   readonly height: number;
-  /** The picture in the middle differs from the first. */
+  /** True if the picture in the middle differs from the first picture. */
   readonly moves: boolean;
 }
 
-/** A browser page that can look at pictures, listen and play; it fails where the browser cannot decode. */
+/** A browser page that decodes pictures, sound and film; it fails if the browser cannot decode a file. */
 export interface Player {
   lookAt(url: string): Promise<Picture>;
   listenTo(url: string): Promise<Sound>;

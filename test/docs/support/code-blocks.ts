@@ -4,17 +4,17 @@ import { join, resolve } from "node:path";
 export const root = resolve(import.meta.dirname, "../../..");
 
 export interface CodeBlock {
-  /** Relative to the root. */
+  /** Path relative to the repository. */
   readonly document: string;
   /** Line of the opening fence, from 1. */
   readonly line: number;
   readonly language: string;
-  /** Words after the language: `run` (is also executed), `continues` (stands below the block before it). */
+  /** Words after the language: `run` (the block is executed), `continues` (the block continues the previous block). */
   readonly marks: readonly string[];
   readonly code: string;
 }
 
-/** Every fenced block of the README, the recipes, the skill and the docs. */
+/** All fenced blocks in the README, the recipes, the skill and the docs. */
 export function codeBlocks(): CodeBlock[] {
   const documents = [
     ...["README.md", "recipes/README.md", "recipes/distributed/README.md", "src/cli/skills/showrunner/SKILL.md"],
@@ -34,7 +34,7 @@ export function blocksOf(document: string, text: string): CodeBlock[] {
   return blocks.map((block, at) => (block.marks.includes("continues") ? joined(blocks, at) : block));
 }
 
-/** A continuing block with everything of its language above it, back to the block that starts afresh. */
+/** Joins a continuing block with the preceding blocks of its language, back to the block that does not continue another. */
 function joined(blocks: readonly CodeBlock[], at: number): CodeBlock {
   const block = blocks[at]!;
   const parts = [block.code];

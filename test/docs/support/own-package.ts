@@ -1,6 +1,6 @@
 import { registerHooks } from "node:module";
 
-/** Loaded with `--import`: lets examples import the package by its name, as its users do. */
+/** Lets examples import the package by its name, as users do. Loaded with `--import`. */
 const entries: Readonly<Record<string, string>> = {
   showrunner: "../../../src/index.ts",
   "showrunner/browser": "../../../src/studio/browser/index.ts",

@@ -2,12 +2,12 @@ import { codeBlocks } from "./code-blocks.ts";
 
 export interface ShellLine {
   readonly document: string;
-  /** Of the block, from 1. */
+  /** Line of the block, from 1. */
   readonly line: number;
   readonly text: string;
 }
 
-/** Every command line of the docs' shell blocks, without comments, with its continuations. */
+/** All command lines in the docs' shell blocks, without comments and with their continuations. */
 export function shellLines(): readonly ShellLine[] {
   return codeBlocks()
     .filter(({ language }) => /^(sh|bash|shell|console)$/.test(language))

@@ -1,24 +1,24 @@
 /**
- * What the pages with shell commands assume, and what their commands end in. Every command line of a page in WALKS is run by
- * test/package/docs-commands.full.test.ts, or readme.full.test.ts beside it, in its order and from one folder; the others are in NOT_HERE, each
- * with why.
+ * The assumptions of pages with shell commands, and how their commands end. test/package/docs-commands.full.test.ts, or readme.full.test.ts
+ * beside it, runs every command line of a page in WALKS, in order and from one folder. NOT_HERE lists the other lines, each with the
+ * reason.
  */
 export interface Walk {
-  /** True where the first line is typed in a clone, and the packages are installed on the way: test/package/readme.full.test.ts. */
+  /** True if the first line is typed in a clone, and the page installs the packages: test/package/readme.full.test.ts. */
   readonly isInClone?: boolean;
-  /** Files of the project, beside its `recipes`, `film.ts`, and the blocks of the page that are marked `file=NAME`. */
+  /** Files of the project, in addition to `recipes`, `film.ts`, and the page's blocks with the mark `file=NAME`. */
   readonly files?: Readonly<Record<string, string>>;
-  /** What was typed before the page's first command. */
+  /** Lines that are typed before the page's first command. */
   readonly before?: readonly string[];
-  /** What stands on the page for something of the reader's own, and what it is here; `{url}` and `{key}` are the service's. */
+  /** Placeholders on the page and their values in the test; `{url}` and `{key}` are the service's address and key. */
   readonly as?: readonly (readonly [onThePage: string, here: string])[];
-  /** Exit codes of lines that end in another than 0, by the line's end. */
+  /** Exit codes other than 0, by the end of the line. */
   readonly exits?: Readonly<Record<string, number>>;
-  /** Lines that go on until they are ended, by their end, with what they say when they are ready. */
+  /** Lines that run until they are stopped, by the end of the line, with the output that shows that they are ready. */
   readonly serves?: Readonly<Record<string, string>>;
 }
 
-/** With a profile, and steps and fields of the names that the pages use. */
+/** A pipeline with a profile, and with the names of steps and fields that the pages use. */
 export const FILM = `import { pipeline } from "showrunner";
 import { z } from "zod";
 
@@ -171,7 +171,7 @@ export const WALKS: Readonly<Record<string, Walk>> = {
   },
 };
 
-/** Lines by how they start, or `*` for a whole page. */
+/** Reasons for not running lines, by page and by the start of the line; `*` for a whole page. */
 export const NOT_HERE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "docs/tutorial.md": { "*": "test/package/tutorial.full.test.ts runs all of it, with media that are drawn" },
   "src/cli/skills/showrunner/SKILL.md": { "*": "test/cli/skills.full.test.ts runs all of it" },
@@ -205,13 +205,13 @@ export const NOT_HERE: Readonly<Record<string, Readonly<Record<string, string>>>
   },
 };
 
-/** Why a line is not run; null for one that is. */
+/** The reason for not running a line; null if the line is run. */
 export function reasonOf(document: string, text: string): string | null {
   const found = Object.entries(NOT_HERE[document] ?? {}).find(([start]) => start === "*" || text.startsWith(start));
   return found?.[1] ?? null;
 }
 
-/** What is said of a line by how it ends. */
+/** Finds the entry whose key is the end of a line. */
 export function endOf<T>(byEnd: Readonly<Record<string, T>> = {}, text: string): T | undefined {
   return Object.entries(byEnd).find(([end]) => text.endsWith(end))?.[1];
 }

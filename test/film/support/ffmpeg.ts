@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** ffmpeg by hand, for what tests start from and measure; answers what it said. */
+/** Runs ffmpeg for test inputs and measurements, and returns its messages. */
 export async function ffmpeg(...args: readonly string[]): Promise<string> {
   const all = ["-hide_banner", "-nostdin", "-y", ...args];
   const { stdout, stderr } = await run("ffmpeg", all, { maxBuffer: 64 * 1024 * 1024 });
@@ -14,7 +14,7 @@ export interface ClipSettings {
   readonly size?: string;
   readonly fps?: number | string;
   readonly seconds?: number;
-  /** Hz of its tone; null: it has no sound. */
+  /** Frequency of the clip's tone in Hz; null for a clip without sound. */
   readonly tone?: number | null;
   readonly codec?: readonly string[];
   readonly more?: readonly string[];

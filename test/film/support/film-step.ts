@@ -17,13 +17,13 @@ export function fileOf<K extends MediaKind>(kind: K, path: string): Media<K> {
 
 export interface Made {
   readonly value: never;
-  /** Path of a file that was written. */
+  /** Path of a written file. */
   file(name?: string): string;
 }
 
 let count = 0;
 
-/** Runs the one step that `add` adds, without an engine, and answers what it made. */
+/** Runs the single step that `add` adds, without an engine, and returns its result. */
 export async function make(folder: string, add: (task: Task) => unknown, signal?: AbortSignal): Promise<Made> {
   const added: Added[] = [];
   const task = ((_name: string, input: unknown, run: Added["run"], options: Added["options"]) => {

@@ -1,7 +1,7 @@
 import { probe } from "../../../src/film/ffmpeg/probe.ts";
 import { ffmpeg } from "./ffmpeg.ts";
 
-/** Loudness of a file by ffmpeg's own meter, LUFS and dBTP. */
+/** Measures the loudness of a file with ffmpeg's meter, in LUFS and dBTP. */
 export async function loudnessOf(path: string): Promise<{ readonly integrated: number; readonly truePeak: number }> {
   const said = await ffmpeg("-i", path, "-map", "0:a:0", "-af", "ebur128=peak=true", "-f", "null", "-");
   const summary = said.slice(said.lastIndexOf("Summary:"));
@@ -9,7 +9,7 @@ export async function loudnessOf(path: string): Promise<{ readonly integrated: n
   return { integrated: number(/I:\s+(\S+) LUFS/), truePeak: number(/Peak:\s+(\S+) dBFS/) };
 }
 
-/** Stretches of a file that are black, or silent, as `start-end`. */
+/** Finds the black or silent stretches of a file, as `start-end`. */
 export async function gapsOf(
   path: string,
 ): Promise<{ readonly black: readonly string[]; readonly silent: readonly string[] }> {
@@ -24,7 +24,7 @@ export async function gapsOf(
   };
 }
 
-/** How long the pictures of a file last by the number of its frames: a header may count a longer sound too. */
+/** Duration of a file's pictures according to the number of frames, because a header may include longer sound. */
 export async function pictureSeconds(path: string): Promise<number> {
   const { video } = await probe(path);
   const said = await ffmpeg("-i", path, "-map", "0:V:0", "-c", "copy", "-f", "null", "-");

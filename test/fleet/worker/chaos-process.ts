@@ -1,7 +1,7 @@
 /**
- * One worker of the chaos: `node chaos-process.ts <journal> <base url> <api key> <media> <lease ms> [EngineSpec as JSON]`, by default
- * on pg-boss in the journal's database; it answers when it takes work. Where what it is given is away just then, it exits with 75, and
- * whoever supervises it starts it again.
+ * A worker for chaos tests: `node chaos-process.ts <journal> <base url> <api key> <media> <lease ms> [EngineSpec as JSON]`, by default
+ * on pg-boss in the journal's database. It sends a message when it accepts work. If a server is unavailable at the start, it exits
+ * with 75, and its supervisor starts it again.
  */
 
 import { startWorker } from "../../../src/fleet/worker/index.ts";

@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Engine, EngineHandlers } from "../../../src/fleet/worker/index.ts";
 import type { LocalWork } from "../../../src/internal.ts";
 
-/** Two processes of one engine; of an engine that has only one, twice the same. */
+/** Opens two processes of an engine; for an engine with only one process, the same process twice. */
 type Open = () => Promise<readonly [Engine, Engine]>;
 
 interface ContractOptions {
-  /** Settles once the engine has handed so many slices, or functions, to a process, where it does so before there is a place. */
+  /** Settles once the engine has assigned this many slices or functions to a process, if it assigns them before there is capacity. */
   readonly handed?: (what: "runs" | "local", count: number) => Promise<void>;
 }
 
@@ -16,7 +16,7 @@ export function localWork(runId: string, of = "1.0"): LocalWork {
   return { runId, command: { type: "task", step: "cut", input: { by: 2 } }, of };
 }
 
-/** What every engine does, whatever it is made of. */
+/** Tests that every engine must pass. */
 export function engineContract(name: string, open: Open, { handed = async () => {} }: ContractOptions = {}): void {
   describe(`The engine ${name}`, { timeout: LONG }, () => {
     let engines: readonly [Engine, Engine];
@@ -27,7 +27,7 @@ export function engineContract(name: string, open: Open, { handed = async () => 
       for (const engine of new Set(engines)) await engine.close({ drainMs: 1_000 });
     }, LONG);
 
-    /** Handlers that note what they are called for; what they answer can be set. */
+    /** Handlers that record their calls and return configurable results. */
     function noting(more: Partial<EngineHandlers> = {}) {
       const slices: string[] = [];
       const works: LocalWork[] = [];

@@ -1,4 +1,4 @@
-/** A process of an engine whose slices and local work never end: `node engine-process.ts <EngineSpec as JSON>`. */
+/** An engine process whose slices and local work never end: `node engine-process.ts <EngineSpec as JSON>`. */
 import { type EngineSpec, openEngine } from "./engines.ts";
 
 const engine = await openEngine(JSON.parse(process.argv[2]!) as EngineSpec);

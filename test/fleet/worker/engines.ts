@@ -3,7 +3,7 @@ import { createPgBossEngine, type PgBossEngineOptions } from "../../../src/fleet
 import { createRestateEngine, type RestateEngineOptions } from "../../../src/fleet/restate/index.ts";
 import { createTimersEngine, type Engine } from "../../../src/fleet/worker/index.ts";
 
-/** An engine that several processes can open: plain JSON. */
+/** The specification of an engine that several processes can open, as plain JSON. */
 export type EngineSpec =
   | ({ readonly kind: "pg-boss" } & Omit<PgBossEngineOptions, "onError">)
   | ({ readonly kind: "restate" } & Omit<RestateEngineOptions, "onError">)
@@ -22,7 +22,7 @@ export async function openEngine(spec: EngineSpec, onError?: OnError): Promise<E
   }
 }
 
-/** Restate takes calls only for what a worker has registered before. */
+/** Registers a worker with Restate, which accepts calls only for registered workers. */
 export async function makeKnown(spec: EngineSpec): Promise<void> {
   if (spec.kind !== "restate") return;
   const earlier = await openEngine(spec);

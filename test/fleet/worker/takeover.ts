@@ -6,7 +6,7 @@ import { type EngineSpec, killed, openEngine } from "./engines.ts";
 
 const LONG = 240_000;
 
-/** What a process was at that dies or freezes goes to one that lives. Says how long that took. */
+/** Tests that the work of a process that dies or freezes moves to another process, and prints how long this took. */
 export function takeoverContract(open: () => Promise<EngineSpec>): void {
   test.concurrent.for([
     ["is killed", "SIGKILL"],

@@ -1,4 +1,4 @@
-/** The main job through a client that @hey-api/openapi-ts generated. */
+/** Runs the main scenario with a client that @hey-api/openapi-ts generated. */
 import { createClient, createConfig } from "./generated/hey-api/client/index.js";
 import * as sdk from "./generated/hey-api/sdk.gen.js";
 import type {

@@ -1,4 +1,4 @@
-/** The main job through openapi-typescript's types and openapi-fetch. */
+/** Runs the main scenario with openapi-typescript's types and openapi-fetch. */
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import createClient from "openapi-fetch";
 import type { components, paths, webhooks } from "./generated/openapi-typescript.js";
@@ -26,13 +26,13 @@ function refused({ error, response }: Answered<unknown>, more: (error: Schemas["
   return { status: response.status, code: error.error.code, more: more(error.error) };
 }
 
-/** The whole answer of a chat; openapi-fetch types one answer as any of its media types. */
+/** Narrows a chat response to the complete response, because openapi-fetch types it as any of its media types. */
 function completed(chat: Schemas["ChatCompletion"] | Schemas["ChatCompletionStreamData"]): Schemas["ChatCompletion"] {
   if (typeof chat === "object" && "object" in chat && chat.object === "chat.completion") return chat;
   throw new Error("the answer was streamed");
 }
 
-/** The frames of a job's stream, typed by the document. */
+/** Reads the frames of a job's stream, with types from the document. */
 async function framesOf(body: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<Schemas["JobStreamFrame"][]> {
   const frames: Schemas["JobStreamFrame"][] = [];
   for await (const { event, id, data } of body

@@ -1,4 +1,4 @@
-/** A picture through a client that orval generated. */
+/** Generates a picture with a client that orval generated. */
 import { AxiosError } from "axios";
 import { getJob, type Image1Input, searchModelVoices, submitImage1 } from "./generated/orval/api.js";
 import { FINISHED, type Made, type Setting } from "./scenario.js";

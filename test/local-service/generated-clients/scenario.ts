@@ -1,19 +1,19 @@
-/** What a client is given to go through the main job with. */
+/** The settings with which a client runs the main scenario. */
 export interface Setting {
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** Of a workspace without funds. */
+  /** Key of a workspace without funds. */
   readonly poorKey: string;
   readonly picture: Uint8Array<ArrayBuffer>;
-  /** Where webhooks and log drains may lead. */
+  /** Permitted target for webhooks and log drains. */
   readonly hookUrl: string;
-  /** The raw bodies of the next posts that arrive there. */
+  /** Returns the raw bodies of the next requests that arrive at `hookUrl`. */
   arrived(count: number): Promise<readonly string[]>;
-  /** Makes the next request to this route fail with the code. */
+  /** Makes the next request to a route fail with an error code. */
   refuseNext(route: string, code: string): void;
 }
 
-/** What it found on the way; the same for every client. */
+/** The results of the main scenario, which are the same for every client. */
 export interface Found {
   readonly models: readonly string[];
   readonly required: readonly string[];
@@ -32,14 +32,14 @@ export interface Found {
   readonly said: string;
 }
 
-/** An error, as its type lets it be read. */
+/** An error, with the fields that its type provides. */
 export interface Refused {
   readonly status: number;
   readonly code: string;
   readonly more: string | number | null | undefined;
 }
 
-/** What a client finds that makes one picture with what is required alone. */
+/** The result of a client that generates a picture from only the required input. */
 export interface Made {
   readonly status: string;
   readonly contentTypes: readonly (string | null)[];

@@ -1,4 +1,4 @@
-/** A picture through a client that swagger-typescript-api generated. */
+/** Generates a picture with a client that swagger-typescript-api generated. */
 import { Api, type Image1Input } from "./generated/swagger-typescript-api/api.js";
 import { FINISHED, type Made, type Setting } from "./scenario.js";
 

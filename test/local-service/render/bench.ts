@@ -10,7 +10,7 @@ import type {
 } from "../../../src/local-service/render/contract.ts";
 import { createRenderer } from "../../../src/local-service/render/index.ts";
 
-/** A renderer and a folder for one test file; both go when the file is done. */
+/** Creates a renderer and a folder for a test file, and removes both at its end. */
 export async function openBench(workers = 2) {
   const folder = await mkdtemp(join(tmpdir(), "render-"));
   const renderer = createRenderer({ workers });

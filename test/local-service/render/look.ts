@@ -18,7 +18,7 @@ export interface Region {
   readonly bottom: number;
 }
 
-/** The picture as it covers a frame of the given size. */
+/** Reads a picture, scaled to cover a frame of this size. */
 export async function readPicture(path: string, width: number, height: number): Promise<Picture> {
   const image = await loadImage(await readFile(path));
   const context = createCanvas(width, height).getContext("2d");
@@ -28,7 +28,7 @@ export async function readPicture(path: string, width: number, height: number): 
   return { width, height, rgba: context.getImageData(0, 0, width, height).data };
 }
 
-/** Decodes the frames of an MP4 whose positions are asked for (negative: from the end). */
+/** Decodes the frames of an MP4 at the given positions; negative positions count from the end. */
 export async function readFrames(path: string, positions: readonly number[]): Promise<Picture[]> {
   using input = new Input({ source: new BufferSource(await readFile(path)), formats: [MP4] });
   const track = await input.getPrimaryVideoTrack();
@@ -82,7 +82,7 @@ export async function readTracks(path: string): Promise<{ type: string; codec: s
   );
 }
 
-/** How near to white the whitest pixel of the region is, 0 to 255. */
+/** Whiteness of the whitest pixel in a region, from 0 to 255. */
 export function whitest({ width, height, rgba }: Picture, { left, top, right, bottom }: Region): number {
   let most = 0;
   for (let y = Math.floor(top * height); y < bottom * height; y++) {

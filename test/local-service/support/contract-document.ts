@@ -7,7 +7,7 @@ export type Schema = Record<string, unknown>;
 
 export interface Media {
   readonly schema: Schema;
-  /** Of one frame of an event stream; `schema` is that of its data. */
+  /** Schema of a frame of an event stream; `schema` describes the frame's data. */
   readonly "x-itemSchema"?: Schema;
 }
 
@@ -50,7 +50,7 @@ interface Route {
 
 const COMPONENTS = "components";
 
-/** Objects that name their fields have no others, and references lead into the one document of all components. */
+/** Closes schemas: objects with named fields have no other fields, and references point to the document of all components. */
 function closed(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(closed);
   if (typeof node !== "object" || node === null) return node;
@@ -73,7 +73,7 @@ function routesOf(document: Document): readonly Route[] {
   return routes.sort((a, b) => Number(a.name.includes("{")) - Number(b.name.includes("{")));
 }
 
-/** Schemas of models' inputs are their own; they say nothing of answers, and may be anything that a catalog brings. */
+/** True for the schema of a model's input. These schemas do not describe responses and may contain anything. */
 const isModelInput = (name: string) => /Input(_[0-9a-f]{6})?$/.test(name);
 
 function validators(document: Document) {

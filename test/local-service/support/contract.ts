@@ -5,10 +5,10 @@ import { component, type Described, type Media, type Read, readDocument, type Sc
  * document does not name is a violation, so that nothing goes undescribed.
  */
 
-/** One answer, as it came. */
+/** A received response. */
 export interface Seen {
   readonly method: string;
-  /** Below `/v3`; a query is ignored. */
+  /** Path below `/v3`; a query is ignored. */
   readonly path: string;
   readonly status: number;
   readonly headers: Headers;
@@ -22,19 +22,19 @@ export interface Sent {
 }
 
 export interface Contract {
-  /** @throws Error that says what of the answer is not as described */
+  /** @throws Error that names the parts of a response that do not match the contract */
   check(seen: Seen): void;
   /** Operations, statuses and webhooks seen so far, as `GET /jobs 200` and `webhook job.failed`. */
   readonly met: ReadonlySet<string>;
   /** All operations, as `GET /jobs`. */
   readonly operations: readonly string[];
-  /** All that may be met. */
+  /** All operations, statuses and webhooks in the contract. */
   readonly promised: readonly string[];
-  /** Holds what the service sent by itself against the webhook of that name. @throws Error */
+  /** Compares a request that the service sent with the webhook of this name. @throws Error */
   checkSent(webhook: string, sent: Sent): void;
 }
 
-/** The frames of an event stream, their data parsed where it is JSON. Lines of other kinds are not looked at. */
+/** The frames of an event stream, with parsed data if it is JSON. Other lines are ignored. */
 function framesOf(text: string): Readonly<Record<string, unknown>>[] {
   return text.split("\n\n").flatMap((part) => {
     const fields = part.split("\n").map((line) => line.split(/: ?(.*)/s).slice(0, 2));
@@ -176,7 +176,7 @@ export async function contractOf(baseUrl: string): Promise<Contract> {
 
 let usual: Promise<string> | undefined;
 
-/** The contract of a service without options that its document depends on: that of the first one, which is read once. */
+/** The contract of a service without options that change its document. It is read only from the first such service. */
 export async function usualContract(baseUrl: string): Promise<Contract> {
   usual ??= publishedBy(baseUrl);
   return contractFrom(readDocument(await usual));
@@ -188,7 +188,7 @@ async function publishedBy(baseUrl: string): Promise<string> {
   return published.replaceAll(new URL(baseUrl).origin, "http://127.0.0.1");
 }
 
-/** A fetch that holds every answer below a service's base URL against its contract; streams pass as they are. */
+/** A fetch that checks responses below a service's base URL against its contract; streams are not checked. */
 export function checkedFetch(baseUrl: string, contract: Contract): typeof fetch {
   return async (target, init) => {
     const response = await fetch(target, init);

@@ -1,17 +1,17 @@
 import type { LocalService } from "../../../src/local-service/index.ts";
 import { ask, get, key, submit } from "./service.ts";
 
-/** What each kind of credential stands for, when nothing else is wrong with it. */
+/** Credentials that must fail, by kind, and credentials for other places. */
 export interface Credentials {
-  /** Answered with 401, whatever they ask for. */
+  /** Credentials that are refused with 401 for all requests. */
   readonly dead: Readonly<Record<string, string | null>>;
-  /** Answered with 403, whatever they ask for. */
+  /** Credentials that are refused with 403 for all requests. */
   readonly barred: Readonly<Record<string, string>>;
-  /** Every scope, at another place. */
+  /** Credentials with all scopes for another workspace or owner. */
   readonly elsewhere: Readonly<Record<"workspace" | "owner", string>>;
 }
 
-/** The new secret and, for as long as its grace lasts, the old one. */
+/** Rotates a key. Returns the new secret, and the old secret, which is valid until its grace period ends. */
 export async function rotated(service: LocalService, place: object, graceSeconds: number) {
   const old = await key(service, place);
   const body = { grace_period_seconds: graceSeconds };
@@ -25,7 +25,7 @@ export async function tokenOf(service: LocalService, credential: string, body: o
   return (await ask(service, "POST", "/tokens", { credential, body })).body.token;
 }
 
-/** One of each kind that must not work. The clock is held by hand and moved an hour on. */
+/** Creates a credential of each kind that must fail. Sets the clock to manual and advances it by an hour. */
 export async function deadCredentials(service: LocalService): Promise<Credentials> {
   service.clock.manual();
   const soon = new Date(service.clock.now() + 1000).toISOString();
@@ -62,7 +62,7 @@ export async function deadCredentials(service: LocalService): Promise<Credential
   };
 }
 
-/** A finished job, a key and a drain of the first owner, to be named in paths. */
+/** Creates a finished job, a key and a drain of the first owner, for use in paths. */
 export async function plantThings(service: LocalService): Promise<Readonly<Record<string, string>>> {
   const job = await submit(service, "image-1", { prompt: "mine" });
   await get(service, `/jobs/${job.job_id}/stream`);

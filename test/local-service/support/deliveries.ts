@@ -4,7 +4,7 @@ import type { LocalService } from "../../../src/local-service/index.ts";
 import type { Received } from "../../support/receiver.ts";
 import { ask, type Body, get, submit, until } from "./service.ts";
 
-/** The delivery record of a job, as the first key sees it. */
+/** The delivery record of a job, requested with the first key. */
 export async function deliveryOf(service: LocalService, jobId: string): Promise<Body> {
   const { body } = await get(service, "/webhooks/deliveries?limit=100");
   return body.data.find((row: Body) => row.job_id === jobId);
@@ -21,7 +21,7 @@ export async function deliveryUntil(
   return rowOf(body);
 }
 
-/** Waits until so many attempts have ended. */
+/** Waits until this many attempts have ended. */
 export const ended = (service: LocalService, jobId: string, attempts: number): Promise<Body> =>
   deliveryUntil(service, jobId, (row) => row.attempts === attempts && row.status !== "DELIVERING");
 

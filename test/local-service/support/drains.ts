@@ -4,10 +4,10 @@ import type { Received } from "../../support/receiver.ts";
 import { ask, type Body, get, until } from "./service.ts";
 
 export const SECRET = "s".repeat(64);
-/** More than the time that events gather. */
+/** A time that is longer than the interval for which events are collected. */
 export const GATHERED_MS = 1_000;
 
-/** Makes a drain; fails the test when it is refused. */
+/** Creates a drain; fails the test if it is refused. */
 export async function drain(service: LocalService, settings: object): Promise<Body> {
   const reply = await ask(service, "POST", "/log-drains", { body: { name: "logs", secret: SECRET, ...settings } });
   if (reply.status !== 201) throw new Error(`refused: ${JSON.stringify(reply.body)}`);
@@ -23,7 +23,7 @@ export const drainUntil = (service: LocalService, id: string, isDone: (row: Body
 export const change = (service: LocalService, id: string, body: object) =>
   ask(service, "PATCH", `/log-drains/${id}`, { body });
 
-/** The events of an NDJSON post. */
+/** The events in an NDJSON request. */
 export function lines(post: Received | undefined): Body[] {
   return String(post?.body)
     .trimEnd()
@@ -31,7 +31,7 @@ export function lines(post: Received | undefined): Body[] {
     .map((line) => JSON.parse(line));
 }
 
-/** The public schema of log export, as far as it is used; an independent library decodes by it. */
+/** The used part of the public schema for log export, with which an independent library decodes requests. */
 const SCHEMA = `
 syntax = "proto3";
 message ExportLogsServiceRequest { repeated ResourceLogs resource_logs = 1; }
@@ -57,12 +57,12 @@ message KeyValueList { repeated KeyValue values = 1; }
 
 const requestType = protobuf.parse(SCHEMA, { keepCase: true }).root.lookupType("ExportLogsServiceRequest");
 
-/** An OTLP post as plain objects; 64-bit numbers are strings, and empty texts and lists may be absent. */
+/** Decodes an OTLP request to plain objects; 64-bit numbers are strings, and empty strings and lists may be absent. */
 export function decodeOtlp(body: Uint8Array): Body {
   return requestType.toObject(requestType.decode(body), { longs: String, enums: Number, arrays: true });
 }
 
-/** A decoded value as JSON has it. */
+/** Converts a decoded value to JSON. */
 export function jsonOf(value: Body): unknown {
   if (value?.array_value) return (value.array_value.values ?? []).map(jsonOf);
   if (value?.kvlist_value) return attributes(value.kvlist_value.values ?? []);

@@ -6,14 +6,14 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "../../..");
 
-/** Generators and scenarios; apart from the rest, because generators need an older TypeScript's compiler. */
+/** Folder of generators and scenarios, which is separate because the generators need an older TypeScript compiler. */
 export const folder = join(root, "test/local-service/generated-clients");
 
-/** Runs a program of the generators' own folder, under this very Node. */
+/** Runs a program from the generators' folder with the current Node. */
 const generate = (program: string, ...args: readonly string[]) =>
   run(process.execPath, [join(folder, "node_modules", program), ...args], { cwd: folder });
 
-/** Installs what a folder's lock file names where it is not; null, or why it could not be done. */
+/** Installs the packages in a folder's lock file if they are missing. Returns null, or why this failed. */
 export async function install(where = folder): Promise<string | null> {
   const lock = readFileSync(join(where, "package-lock.json"), "utf8");
   const installedLock = join(where, "node_modules/.lock-installed.json");
@@ -30,7 +30,7 @@ export async function install(where = folder): Promise<string | null> {
   return null;
 }
 
-/** The errors of a linter in a document, each with where it is. */
+/** Lints a document and returns the errors with their places. */
 export async function lintErrors(document: string): Promise<readonly string[]> {
   const input = join(folder, "generated/linted.json");
   writeFileSync(input, document);
@@ -45,7 +45,7 @@ export async function lintErrors(document: string): Promise<readonly string[]> {
     .map(({ message, location: [at] }) => `${at?.pointer}: ${message}`);
 }
 
-/** Generates a client with each generator as it is set by default. @throws when a generator does not take the document */
+/** Generates a client with each generator's default settings. @throws if a generator does not accept the document */
 export async function generateClients(document: string): Promise<void> {
   const input = join(folder, "generated/openapi.json");
   writeFileSync(input, document);
@@ -67,7 +67,7 @@ export async function generateClients(document: string): Promise<void> {
   await generate("orval/dist/bin/orval.js", "--input", input, "--output", join(folder, "generated/orval/api.ts"));
 }
 
-/** What the compiler says of the generated clients and of the code that uses them. */
+/** The compiler's messages about the generated clients and the code that uses them. */
 export async function typeProblems(): Promise<string> {
   const tsc = join(root, "node_modules/typescript/bin/tsc");
   const checked = run(process.execPath, [tsc, "-p", folder]);

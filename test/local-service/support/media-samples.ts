@@ -1,4 +1,4 @@
-/** A tiny genuine file of every format that uploads may have, made here or committed beside this folder. */
+/** Tiny valid files of every upload format, generated here or stored beside this folder. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { registerAacEncoder } from "@mediabunny/aac-encoder";
@@ -36,13 +36,13 @@ export interface MediaSample {
 
 const WIDTH = 96;
 const HEIGHT = 64;
-/** Of the buzz in every sound, hertz. */
+/** Pitch of the buzz in every sound, in Hz. */
 export const PITCH_HZ = 160;
 const RATE = 16_000;
 
 /**
- * One second of the same buzz at 16 kHz, written with libsndfile 1.2.2 (FLAC of 8-bit samples; Vorbis and Opus in Ogg, at
- * their lowest quality): nothing that is installed here encodes them.
+ * Reads a stored sample: one second of the same buzz at 16 kHz, written with libsndfile 1.2.2 (FLAC with 8-bit samples;
+ * Vorbis and Opus in Ogg at the lowest quality). No installed program can encode these formats.
  */
 const fixture = (name: string) => readFile(join(import.meta.dirname, "../fixtures", name));
 
@@ -79,7 +79,7 @@ const mov = () =>
     };
   });
 
-/** Five pictures in one second as VP8, which is what a lossy WebP holds, with the Opus sound beside them. */
+/** Five pictures in one second as VP8, taken from a lossy WebP, with the Opus sound. */
 const webm = () =>
   written(new WebMOutputFormat(), (output) => {
     const video = new EncodedVideoPacketSource("vp8");
@@ -112,7 +112,7 @@ export const soundOnlyWebm = () =>
     return () => addOpus(audio);
   });
 
-/** AAC, under the brand that players of music write. */
+/** AAC, with the brand that music players write. */
 async function m4a(): Promise<Buffer> {
   registerAacEncoder();
   const sound = buzz(PITCH_HZ, 1, 48_000);
@@ -157,7 +157,7 @@ const film = (type: string, bytes: Buffer, width: number, height: number): Media
   durationMs: 1000,
 });
 
-/** By the name of the format. */
+/** Returns the samples by format name. */
 export async function mediaSamples() {
   const canvas = picture();
   const wave = buzz(PITCH_HZ, 1, RATE);

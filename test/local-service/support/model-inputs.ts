@@ -3,7 +3,7 @@ import type { Body } from "./service.ts";
 
 const VOICE = "voice_1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01";
 
-/** What is given beside the required fields. */
+/** Additional fields besides the required fields. */
 const MORE: Readonly<Record<string, Body>> = {
   "grok-imagine": { aspect_ratio: "1:1" },
   "ltx-2-5": { duration_ms: 6000, aspect_ratio: "16:9", resolution: "720p" },
@@ -11,7 +11,7 @@ const MORE: Readonly<Record<string, Body>> = {
   "wan-3-0": { aspect_ratio: "16:9" },
 };
 
-/** A good input for each model of hosted services, with this media; the least that its schema and table ask for. */
+/** A minimal valid input for each model of hosted services, with the given media. */
 export function publishedInputs(media: { readonly [kind: string]: Body }): Readonly<Record<string, Body>> {
   const models = BUILT_IN_MODELS.filter(({ entry, state }) => state.is === "live" && !/-1$/.test(entry.id));
   return Object.fromEntries(

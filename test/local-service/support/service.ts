@@ -17,8 +17,8 @@ const DESCRIBED = [
 const contracts = new WeakMap<LocalService, Contract>();
 
 /**
- * A service with the stub renderer; it is closed after the test. Every answer that `ask` and `upload` get of it is held
- * against its own /openapi.json.
+ * Starts a service with the stub renderer, and closes it after the test. Every response that `ask` and `upload` receive is
+ * checked against its own /openapi.json.
  */
 export async function start(options: LocalServiceOptions = {}): Promise<LocalService> {
   const service = await startLocalService({
@@ -32,7 +32,7 @@ export async function start(options: LocalServiceOptions = {}): Promise<LocalSer
   return service;
 }
 
-/** What a service promises in its /openapi.json, and what of it was met so far. */
+/** The contract in a service's /openapi.json, with the parts that were used so far. */
 export function contractOfService(service: LocalService): Contract {
   const contract = contracts.get(service);
   if (!contract) throw new Error("only a service from start() has its contract read");
@@ -52,11 +52,11 @@ export interface Reply {
 export interface Ask {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** `<id>:<secret>` or a token; null for none. Default: the first key. */
+  /** `<id>:<secret>` or a token; null for no credential. Default: the first key. */
   readonly credential?: string | null;
 }
 
-/** One request below `/v3`, or below the origin when the path starts with `/_local`. */
+/** Sends a request below `/v3`, or below the origin if the path starts with `/_local`. */
 export async function ask(service: LocalService, method: string, path: string, options: Ask = {}): Promise<Reply> {
   const url = path.startsWith("/_local") ? new URL(path, service.baseUrl) : service.baseUrl + path;
   const credential = options.credential === undefined ? service.apiKey : options.credential;
@@ -84,7 +84,7 @@ function parse(text: string): Body {
 
 export const get = (service: LocalService, path: string, options?: Ask) => ask(service, "GET", path, options);
 
-/** Submits and returns the ack; fails the test when it is refused. */
+/** Submits a job and returns the acknowledgement; fails the test if the job is refused. */
 export async function submit(service: LocalService, model: string, input: unknown, more: object = {}): Promise<Body> {
   const reply = await ask(service, "POST", `/models/${model}`, { body: { input, ...more } });
   if (reply.status !== 202) throw new Error(`refused: ${JSON.stringify(reply.body)}`);
@@ -97,7 +97,7 @@ export interface Frame {
   readonly data: string;
 }
 
-/** All frames of a stream until its end. */
+/** Reads all frames of a stream until its end. */
 export async function frames(
   service: LocalService,
   jobId: string,
@@ -117,12 +117,12 @@ export async function finished(service: LocalService, jobId: string): Promise<Bo
   return (await get(service, `/jobs/${jobId}`)).body;
 }
 
-/** Submits, waits, and returns the result envelope. */
+/** Submits a job, waits for its end, and returns the result envelope. */
 export async function made(service: LocalService, model: string, input: unknown): Promise<Body> {
   return finished(service, (await submit(service, model, input)).job_id);
 }
 
-/** Uploads bytes as common clients do: a part `file` named `blob`. */
+/** Uploads bytes in the same way as common clients: in a part `file` with the name `blob`. */
 export async function upload(service: LocalService, bytes: Uint8Array, credential = service.apiKey): Promise<Reply> {
   const form = new FormData();
   form.append("file", new Blob([Uint8Array.from(bytes)]), "blob");
@@ -134,12 +134,12 @@ export async function upload(service: LocalService, bytes: Uint8Array, credentia
   return { status, headers: response.headers, body: parse(text) };
 }
 
-/** A media reference to fresh upload of these bytes. */
+/** Uploads bytes and returns a media reference. */
 export async function uploaded(service: LocalService, bytes: Uint8Array): Promise<{ source: "url"; url: string }> {
   return { source: "url", url: (await upload(service, bytes)).body.url };
 }
 
-/** A credential for another workspace or owner. */
+/** Creates a credential for another workspace or owner. */
 export async function key(service: LocalService, place: object): Promise<string> {
   return (await ask(service, "POST", "/_local/keys", { body: place })).body.credential;
 }

@@ -4,12 +4,12 @@ import { anyCharacter } from "../../support/any-character.ts";
 
 type Body = { readonly [key: string]: unknown };
 
-/** Ids that bodies reserve, return and use; few, so that they meet. */
+/** Ids that bodies reserve, return and use. They are few, so that bodies often share them. */
 const POOL = Array.from({ length: 26 }, (_, at) => `00000000-0000-4000-8000-${String(at).padStart(12, "0")}`);
 const id = fc.oneof({ weight: 2, arbitrary: fc.constantFrom(...POOL) }, { weight: 3, arbitrary: fc.uuid() });
 const ids = fc.array(id, { maxLength: 6 });
 
-/** Words as people and programs write them, with all that can hurt a literal, a comment or a table. */
+/** Words of people and programs, with characters that can break a literal, a comment or a table. */
 const words = fc.oneof(
   {
     weight: 4,
@@ -189,7 +189,7 @@ const required: Readonly<Record<V2Type, readonly string[]>> = {
   motion_control: ["video_id", "start_keyframe_id", "generated_video_inputs"],
 };
 
-/** Any body of a type that v2 takes, with null in place of some fields, and now and then a field that v2 does not know. */
+/** Any body of a type that v2 accepts, with null in place of some fields, and sometimes with an unknown field. */
 export function bodyOf(type: V2Type): fc.Arbitrary<Body> {
   const all: { readonly [name: string]: fc.Arbitrary<unknown> } = { ...common, ...fields[type] };
   const optional = Object.entries(all).map(([name, value]) => {
@@ -205,5 +205,5 @@ export function bodyOf(type: V2Type): fc.Arbitrary<Body> {
 /** Any body of any type. */
 export const anyBody: fc.Arbitrary<Body> = fc.constantFrom(...V2_TYPES).chain(bodyOf);
 
-/** A document of bodies whose ids meet: edges, shared files, circles and all. */
+/** A document of bodies with shared ids: references, shared files and cycles. */
 export const anyDocument: fc.Arbitrary<readonly Body[]> = fc.array(anyBody, { minLength: 1, maxLength: 6 });

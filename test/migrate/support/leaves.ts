@@ -1,4 +1,4 @@
-/** Every path of a value at which something stands that is no further divided: scalars, empty lists, empty objects. */
+/** The paths of all leaves of a value: scalars, empty lists and empty objects. */
 export function leavesOf(value: unknown, path = ""): readonly string[] {
   if (Array.isArray(value) && value.length > 0) {
     return value.flatMap((item, index) => leavesOf(item, `${path}[${index}]`));
@@ -14,7 +14,7 @@ function segment(key: string, isFirst: boolean): string {
   return isFirst ? key : `.${key}`;
 }
 
-/** How many of these fields stand at the path or around it. */
+/** Number of fields that are equal to the leaf's path or contain it. */
 export function coverage(leaf: string, fields: readonly string[]): number {
   return fields.filter((field) => leaf === field || leaf.startsWith(`${field}.`) || leaf.startsWith(`${field}[`))
     .length;

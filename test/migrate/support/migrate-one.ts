@@ -5,9 +5,9 @@ import { evaluate, planOf } from "./planned.ts";
 
 export interface Migrated {
   readonly migration: Migration;
-  /** Steps of the plan, by name: what each job is asked, with references as `<step>`. */
+  /** Inputs of the plan's jobs by step name, with references as `<step>`. */
   readonly steps: { readonly [name: string]: Json };
-  /** The entry of a field of the first body, or of the one with this number. */
+  /** The entry of a field in the body with this number. Default: the first body. */
   field(path: string, number?: number): FieldEntry | undefined;
 }
 

@@ -11,7 +11,7 @@ type Planned =
   | { readonly ok: true; readonly plan: Plan }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** The plan of a migrated pipeline, with files that need not exist. */
+/** Plans a migrated pipeline; its input files need not exist. */
 export function planOf(migration: Migration, pipeline: Pipeline, catalog: Catalog): Planned {
   const drafted = draft(pipeline, sampleOf(migration));
   if (drafted.draft === null) return { ok: false, problems: drafted.problems };
@@ -42,7 +42,7 @@ function sampleOf({ report: { inputs } }: Migration): unknown {
   return Object.fromEntries(inputs.map((input) => [input.name, value(input)]));
 }
 
-/** The pipeline that a source exports, run as a script of the words that it imports. */
+/** Evaluates a source as a script, with its imports as variables, and returns the exported pipeline. */
 export function evaluate(source: string, catalog: Catalog): Pipeline {
   const script = stripTypeScriptTypes(source)
     .replace(/^import \{([^}]*)\} from "showrunner";$/m, "const {$1} = showrunner;")
@@ -53,7 +53,7 @@ export function evaluate(source: string, catalog: Catalog): Pipeline {
   return new Function("showrunner", "zod", "models", script)(words, { z }, modelsOf(catalog)) as Pipeline;
 }
 
-/** What a generated models module would hold, for all that runs. */
+/** The contents of a generated models module, without types. */
 function modelsOf(catalog: Catalog): { readonly [name: string]: { readonly id: string } } {
   const models = catalog
     .models()

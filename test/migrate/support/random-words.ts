@@ -1,3 +1,3 @@
-/** What a migrated source imports from the package. */
+/** Exports everything that a migrated source imports from the package. */
 export * from "../../../src/core/define/index.ts";
 export { shiftSound } from "../../../src/migrate/index.ts";

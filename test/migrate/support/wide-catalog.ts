@@ -25,7 +25,7 @@ function model(
 
 const text = { type: "string", minLength: 1, maxLength: 1000 };
 
-/** The built-in models and one for every type of v2 body, with names, bounds and lists of their own. */
+/** The built-in models and a model for every type of v2 body, each with different names, bounds and lists. */
 export function wideCatalog(): Catalog {
   return catalogOf([
     ...ownCatalog().models(),

@@ -17,8 +17,8 @@ export function npm(cwd: string, ...args: readonly string[]): string {
 }
 
 /**
- * Both packages as they are published, built and packed once for all test files: those that run beside each other wait for
- * the first, and a change of the sources makes new ones.
+ * Builds and packs both packages in the published form, once for all test files. Parallel test files wait for the first,
+ * and changed sources are packed again.
  */
 export async function packages(): Promise<ReadonlyMap<PackageName, Packed>> {
   mkdirSync(join(root, ".showrunner"), { recursive: true });
@@ -37,7 +37,7 @@ export async function packages(): Promise<ReadonlyMap<PackageName, Packed>> {
   }
 }
 
-/** As a user does; what lies in npm's cache is not fetched again. */
+/** Installs packages in the same way as a user; packages in npm's cache are not downloaded again. */
 export function install(folder: string, ...what: readonly string[]): void {
   npm(folder, "install", "--prefer-offline", "--no-audit", "--no-fund", "--ignore-scripts", ...what);
 }
@@ -52,7 +52,7 @@ function read(
   }
 }
 
-/** A folder is made by one process only. One that is older than ten minutes was left behind by a process that was killed. */
+/** Tries to create the lock folder. A folder that is older than ten minutes was left by a killed process. */
 function locked(): boolean {
   try {
     mkdirSync(lock);

@@ -7,13 +7,13 @@ import { packages, root } from "./packed.ts";
 export interface Installed {
   /** `node_modules` of a project. */
   readonly modules: string;
-  /** Holds `npx`, which starts what it would start there. */
+  /** Folder of `npx`, which starts programs of the project. */
   readonly bin: string;
 }
 
 /**
- * Both packages as they are published. What they depend on is linked to this tree's own, which saves the install; test/package
- * installs.
+ * Installs both packages in the published form. Their dependencies are linked to this repository's, which saves time; test/package
+ * installs the dependencies too.
  */
 export async function installed(): Promise<Installed> {
   const base = mkdtempSync(join(tmpdir(), "showrunner-docs-"));
@@ -35,7 +35,7 @@ export async function installed(): Promise<Installed> {
   return { modules, bin };
 }
 
-/** A project's folder with the recipes. */
+/** Creates a project folder with the recipes. */
 export function makeProject({ modules }: Installed): string {
   const folder = mkdtempSync(join(dirname(modules), "project-"));
   symlinkSync(modules, join(folder, "node_modules"));

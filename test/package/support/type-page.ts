@@ -10,9 +10,9 @@ import { endOf, reasonOf, type Walk } from "../../docs/support/walks.ts";
 import { compileCache } from "../../support/compile-cache.ts";
 
 export interface Typing {
-  /** Where the first line is typed. */
+  /** Folder in which the first line is typed. */
   readonly folder: string;
-  /** Where `npx` is, before what the system has. */
+  /** Folder of `npx`, which is found before the system's `npx`. */
   readonly bin: string;
   readonly service: { readonly baseUrl: string; readonly apiKey: string };
   readonly env?: Readonly<Record<string, string>>;
@@ -21,7 +21,7 @@ export interface Typing {
 
 const lines = shellLines();
 
-/** Types the shell lines of a page one after the other into one shell; each ends as its walk says. */
+/** Types the shell lines of a page into a shell, in order; each must end as described in its walk. */
 export async function typePage(page: string, walk: Walk, typing: Typing): Promise<void> {
   const { folder, service } = typing;
   const here = lines.filter(({ document, text }) => document === page && reasonOf(document, text) === null);
@@ -54,7 +54,7 @@ export async function typePage(page: string, walk: Walk, typing: Typing): Promis
   }
 }
 
-/** Blocks of a page that are files. */
+/** The blocks of a page that contain files, by name. */
 export function filesOf(page: string): Readonly<Record<string, string>> {
   const files = codeBlocks().flatMap(({ document, marks, code }) => {
     const file = marks.find((mark) => mark.startsWith("file="))?.slice("file=".length);
@@ -63,7 +63,7 @@ export function filesOf(page: string): Readonly<Record<string, string>> {
   return Object.fromEntries(files);
 }
 
-/** A line as bash runs it, with its output and exit code kept; one that goes on is ended when it has said that it is ready. */
+/** A script for a line that saves its output and exit code. A line that keeps running is ended once it has reported that it is ready. */
 function scriptOf(typed: string, log: string, text: string, { serves }: Walk): string {
   const kept = `>${log}.out 2>${log}.err </dev/null`;
   const ready = endOf(serves, text);

@@ -1,6 +1,6 @@
 import { ALL_FORMATS, FilePathSource, Input } from "mediabunny";
 
-/** What a film's tracks say. */
+/** Reads facts about a film's tracks. */
 export async function trackFacts(path: string) {
   const input = new Input({ source: new FilePathSource(path), formats: ALL_FORMATS });
   const video = await input.getPrimaryVideoTrack();

@@ -1,19 +1,19 @@
 import type { Page } from "playwright-core";
 
-/** How a player of a page showed a film. */
+/** How a player on a page showed a film. */
 export interface Watched {
   readonly seconds: number;
   readonly width: number;
   readonly height: number;
-  /** Second that it had reached by itself when it was stopped. */
+  /** Second that the player had reached when it was stopped. */
   readonly reached: number;
-  /** Mean red, green and blue of the picture in its middle, as it was drawn. */
+  /** Mean red, green and blue of the drawn picture in the middle of the film. */
   readonly middle: readonly [number, number, number];
-  /** Bytes of sound that were decoded while it played. */
+  /** Number of decoded bytes of sound. */
   readonly soundBytes: number;
 }
 
-/** Plays what the page of a run shows as returned films, each in its own player; by the name of the result. */
+/** Plays the returned films on a run's page, each in its own player. Returns the results by name. */
 export async function watchReturned(page: Page): Promise<Readonly<Record<string, Watched>>> {
   await page.getByRole("tab", { name: "Results" }).click();
   await page.locator(`section[aria-label="Returned"] video`).first().waitFor();

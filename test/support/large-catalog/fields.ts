@@ -3,16 +3,16 @@ import { STOCK_VOICES } from "../../../src/local-service/catalog/builtin/index.t
 export type Schema = { readonly [keyword: string]: unknown };
 export type Value = string | number | boolean | null | readonly Value[] | { readonly [key: string]: Value };
 export type MediaKind = "image" | "video" | "audio";
-/** A reference to some media of a kind; audio lasts 6 s, pictures are 512 px a side. */
+/** Returns a reference to media of a kind: audio lasts 6 s, and pictures have sides of 512 px. */
 export type MediaOf = (kind: MediaKind) => Value;
 
-/** A field of an input: its schema, and a value that fits it. */
+/** A field of an input: its schema, and a valid value. */
 export interface Field {
   readonly schema: Schema;
   readonly sample: (media: MediaOf) => Value;
 }
 
-/** Draws from a seeded sequence. */
+/** Draws random values from a seeded sequence. */
 export interface Draw {
   readonly number: (from: number, to: number) => number;
   readonly one: <T>(list: readonly T[]) => T;
@@ -111,7 +111,7 @@ const MAKERS: Readonly<Record<string, (draw: Draw) => Field>> = {
     plain({ $ref: "#/$defs/Style", description: "How it looks." }, { name: "ink", colors: ["black"], weight: 0.4 }),
 };
 
-/** What models may name under `$defs`. */
+/** Schemas that models may reference under `$defs`. */
 export const DEFS: Schema = {
   MediaReference: MEDIA_REFERENCE,
   Style: {
@@ -126,7 +126,7 @@ export const DEFS: Schema = {
   },
 };
 
-/** A field as models of this kind have it, by its name. */
+/** Creates the field with this name, as models define it. */
 export function field(name: string, draw: Draw): Field {
   return MAKERS[name]!(draw);
 }

@@ -17,27 +17,27 @@ export type { MediaOf, Value } from "./fields.ts";
 export { breaking, fits, fulfilling, type Input, requiredOnly } from "./inputs.ts";
 export { type Row, tableText } from "./tables.ts";
 
-/** A live model of the catalog, with what its table says as data. */
+/** A live model of the catalog, with its table as data. */
 export interface LargeModel {
   readonly id: string;
   readonly fields: ReadonlyMap<string, Field>;
   readonly required: readonly string[];
-  /** Empty for a model without a table. */
+  /** Rows of the table; empty for a model without a table. */
   readonly rows: readonly Row[];
 }
 
-/** A catalog as large and odd as a real one. */
+/** A catalog that is as large and irregular as a real catalog. */
 export interface LargeCatalog {
-  /** For the option `catalog` of the local service, and its `--catalog`. */
+  /** Entries for the local service's option `catalog` and flag `--catalog`. */
   readonly entries: readonly { readonly id: string; readonly [name: string]: unknown }[];
   readonly models: readonly LargeModel[];
   /** Retired ids with their successors. */
   readonly retired: Readonly<Record<string, string>>;
-  /** Of these the service says that they are to come; it lists the first one. */
+  /** Ids that the service announces but does not support yet; it lists only the first. */
   readonly unsupported: readonly string[];
 }
 
-/** How many models of each kind publish a table: 37, with 95 rows. */
+/** Numbers of models that publish a table, by kind: 37 models with 95 rows in total. */
 const TABLES: readonly (readonly [count: number, make: (draw: Draw) => Mode])[] = [
   [2, levels],
   [4, pictureOrShape],
@@ -50,7 +50,7 @@ const TABLES: readonly (readonly [count: number, make: (draw: Draw) => Mode])[] 
 
 type Untabled = readonly [count: number, modality: Mode["modality"], required: string, optional: string];
 
-/** And how many do not: 39. */
+/** Numbers of models that publish no table: 39 in total. */
 const OTHERS: readonly Untabled[] = [
   [9, "image", "prompt", "images size_px style num_outputs seed aspect_ratio"],
   [6, "video", "prompt duration_ms", "resolution aspect_ratio generate_audio seed"],
@@ -83,7 +83,7 @@ const EDITIONS = ["", "-pro", "-fast", "-turbo", "-edit", "-lite"];
 /** Ids of families that have built-in rules. */
 const KNOWN = ["kling-26-lite", "kling-3", "kling-30-turbo"];
 
-/** Ids with versions in the ways that services write them, no two alike. */
+/** Generates unique ids, with versions written in the different ways of services. */
 function* ids(draw: Draw): Generator<string> {
   const used = new Set<string>();
   for (;;) {
@@ -121,7 +121,7 @@ function entryOf(model: LargeModel, { modality }: Mode, draw: Draw) {
   return { id: model.id, modality, ...words, input_schema, x_local: { price_usd: price } };
 }
 
-/** The same catalog for the same seed: 76 models that can be used, three that are retired and two to come. */
+/** Creates a catalog from a seed: 76 usable models, three retired models and two announced models. */
 export function largeCatalog(seed = 1): LargeCatalog {
   const draw = drawWith(seeded(seed));
   const fresh = ids(draw);

@@ -4,12 +4,12 @@ import type { Row } from "./tables.ts";
 
 export type Input = Readonly<Record<string, Value>>;
 
-/** An input of these fields, each with a value that its schema takes. */
+/** An input with these fields, each with a valid value. */
 export function inputOf({ fields }: LargeModel, names: readonly string[], media: MediaOf): Input {
   return Object.fromEntries([...new Set(names)].map((name) => [name, fields.get(name)!.sample(media)]));
 }
 
-/** What the schema requires, and nothing else. */
+/** An input with only the required fields. */
 export const requiredOnly = (model: LargeModel, media: MediaOf): Input => inputOf(model, model.required, media);
 
 /** An input that a row of the model's table accepts. */
@@ -18,7 +18,7 @@ export function fulfilling(model: LargeModel, row: Row, media: MediaOf): Input {
   return { ...inputOf(model, [...model.required, ...row.requires], media), ...Object.fromEntries(values) };
 }
 
-/** Whether an input holds what a row says; a default of the schema counts as given. */
+/** True if an input fits a row; defaults of the schema are treated as given. */
 export function fits({ fields }: LargeModel, { requires, omits, accepts }: Row, input: Input): boolean {
   const valueAt = (name: string) => input[name] ?? fields.get(name)?.schema["default"];
   return (
@@ -31,7 +31,7 @@ export function fits({ fields }: LargeModel, { requires, omits, accepts }: Row, 
   );
 }
 
-/** Inputs that the schema takes and no row of the table, each other than the rest. */
+/** Distinct inputs that the schema accepts but no row of the table does. */
 export function breaking(model: LargeModel, media: MediaOf): readonly Input[] {
   const found = new Map<string, Input>();
   for (const row of model.rows) {
@@ -43,7 +43,7 @@ export function breaking(model: LargeModel, media: MediaOf): readonly Input[] {
   return [...found.values()];
 }
 
-/** What a row accepts, changed in one or two places: a field left out or added, another value of a closed set. */
+/** Changes an accepted input in one or two places: omits or adds a field, or uses another enumerated value. */
 function* altered(model: LargeModel, row: Row, media: MediaOf): Generator<Input> {
   const right = fulfilling(model, row, media);
   const without = Object.keys(right).filter((name) => !model.required.includes(name));

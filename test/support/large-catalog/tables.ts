@@ -11,7 +11,7 @@ export interface Row {
 export interface Mode {
   readonly modality: "image" | "video" | "audio";
   readonly names: readonly string[];
-  /** Fields that differ from what their name stands for elsewhere. */
+  /** Fields that differ from fields of the same name in other models. */
   readonly own?: Readonly<Record<string, Field>>;
   readonly required: readonly string[];
   readonly rows: readonly Row[];
@@ -23,7 +23,7 @@ const row = (requires: readonly string[], omits: readonly string[] = [], accepts
   accepts,
 });
 
-/** The table as a service publishes it in the description of an input. */
+/** Formats the table in the form in which a service publishes it in the description of an input. */
 export function tableText(rows: readonly Row[]): string {
   const lines = rows.map(({ requires, omits, accepts }, index) => {
     const specs = Object.entries(accepts).map(([name, values]) => `${name}: ${values.join(" | ")}`);
@@ -37,7 +37,7 @@ export function tableText(rows: readonly Row[]): string {
   return ["Accepted field combinations (one per input mode):", ...lines].join("\n");
 }
 
-/** Two levels, each with a start picture, with a start and an end picture, or with neither. */
+/** A table with two levels, each with a start picture, with a start and an end picture, or without pictures. */
 export function levels(draw: Draw): Mode {
   const [low, high] = draw.one([
     ["standard", "pro"],
@@ -60,7 +60,7 @@ export function levels(draw: Draw): Mode {
   };
 }
 
-/** Pictures and no shape, or a shape and no pictures. */
+/** A table in which either pictures or an aspect ratio are given. */
 export function pictureOrShape(draw: Draw): Mode {
   const preset = draw.one([undefined, undefined, "1:1"]);
   return {
@@ -72,7 +72,7 @@ export function pictureOrShape(draw: Draw): Mode {
   };
 }
 
-/** A level that exists at one length only. */
+/** A table in which a level is available with only one duration. */
 export function lengthOfLevel(): Mode {
   const base = ["prompt", "duration_ms"];
   return {
@@ -87,7 +87,7 @@ export function lengthOfLevel(): Mode {
   };
 }
 
-/** A film or a picture. */
+/** A table in which the source is either a film or a picture. */
 export function eitherSource(): Mode {
   return {
     modality: "video",
@@ -97,7 +97,7 @@ export function eitherSource(): Mode {
   };
 }
 
-/** Words, or one of two kinds of media, in the forms that films are made from. */
+/** A table in which a film is made from a prompt or from one of two kinds of media. */
 export function threeWays(draw: Draw): Mode {
   const [first, second] = draw.one([
     ["start_image", "images"],
@@ -119,14 +119,14 @@ export function threeWays(draw: Draw): Mode {
   };
 }
 
-/** One way only, of which the schema requires a part. */
+/** A table with one row; the schema requires only a part of its fields. */
 export function oneWay(draw: Draw): Mode {
   const source = draw.one(["audio", "text"]);
   const requires = ["prompt", "start_image", source];
   return { modality: "video", names: [...requires, "resolution"], required: ["prompt"], rows: [row(requires)] };
 }
 
-/** Resolutions that exist at some lengths and shapes only. */
+/** A table in which some resolutions are available only with some durations and aspect ratios. */
 export function sizes(draw: Draw): Mode {
   const lengths = [4, 6, 8, draw.number(9, 12)].map((seconds) => seconds * 1000);
   const base = ["prompt", "duration_ms", "resolution"];

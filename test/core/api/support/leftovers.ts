@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { expect } from "vitest";
 import type { Clock } from "../../../../src/core/api/index.ts";
 
-/** A clock that knows which of its timers neither fired nor were taken back. */
+/** A clock that counts its pending timers. */
 export function countingClock<T extends Clock>(inner: T): Clock & { readonly pendingTimers: number } {
   const pending = new Set<object>();
   return {
@@ -32,7 +32,7 @@ export function countingClock<T extends Clock>(inner: T): Clock & { readonly pen
   };
 }
 
-/** Connections that servers of this process have open, by port, and rejections that nobody handled. */
+/** Watches the open connections of this process's servers, by port, and unhandled rejections. */
 export function watchLeftovers() {
   const sockets = new Set<Socket>();
   const unhandled: unknown[] = [];
@@ -52,7 +52,7 @@ export function watchLeftovers() {
       unsubscribe("net.server.socket", onSocket);
       process.off("unhandledRejection", onRejection);
     },
-    /** After `client.close()`: the last closings may still be on their way, so they get turns of the event loop. */
+    /** Expects nothing left after `client.close()`. Connections that are still closing get some turns of the event loop. */
     async expectNone(port: number, clock: { readonly pendingTimers: number }): Promise<void> {
       for (let turn = 0; turn < 5_000 && (open(port) > 0 || clock.pendingTimers > 0); turn++)
         await new Promise((resolve) => setImmediate(resolve));

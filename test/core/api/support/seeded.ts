@@ -1,7 +1,7 @@
-/** How many seeds a suite of faults tries; more in the full check. */
+/** Number of seeds for a suite of faults; higher in the full check. */
 export const seedCount = process.env["SHOWRUNNER_TEST_RUNS"] === undefined ? 20 : 1000;
 
-/** A number from 0 to below 1 that is the same for the same seed, every time. */
+/** Returns a generator of numbers from 0 to below 1, with the same sequence for the same seed. */
 export function seeded(seed: number): () => number {
   let state = seed * 2_654_435_761 + 1;
   return () => {

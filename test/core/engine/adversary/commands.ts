@@ -32,13 +32,13 @@ function command(text: string, run: (real: Real) => unknown): Command {
   } as Command;
 }
 
-/** Trouble for requests of a kind that are to come. */
+/** Trouble for coming requests of a kind. */
 export interface Arming {
   readonly on: RequestKind | "any";
   readonly trouble: Trouble;
-  /** Requests of the kind that pass unharmed first. Default 0. */
+  /** Number of requests of this kind that pass first. Default 0. */
   readonly skip?: number;
-  /** Default 1. */
+  /** Number of requests with trouble. Default 1. */
   readonly times?: number;
 }
 
@@ -55,9 +55,9 @@ const goesWrong = (one: Arming) => command(armingText(one), ({ world }) => world
 export interface Resume {
   readonly troubles?: readonly Arming[];
   readonly secret?: string;
-  /** Boundaries until the process dies; null: it does not. */
+  /** Number of boundaries until the process dies; null if it does not die. */
   readonly dieIn?: number | null;
-  /** Boundaries until others may act; null: when the run rests. */
+  /** Number of boundaries until other processes may act; null to wait until the run rests. */
   readonly pauseIn?: number | null;
   readonly budgetMicros?: number | null;
 }
@@ -80,7 +80,7 @@ const reruns = (step: number, request: number, dieIn: number | null) =>
     (real) => rerun(real, step, request, dieIn),
   );
 
-/** `step`: null where a job of the code gets another name. */
+/** Edits a step's prompt, or renames a job in the code if `step` is null. */
 export const changes = (how: Parameters<typeof change>[1]): Command =>
   command(
     how.step === null ? "resume with a job renamed" : `resume --edit #${how.step}:prompt="${how.words}"`,
@@ -135,7 +135,7 @@ export const clockIsSet = (minutes: number): Command =>
 const adopts = (isTrue: boolean) =>
   command(isTrue ? "adopt" : "adopt none", ({ world }) => adoptAll(world, { isTrue, isCalm: false }));
 
-/** Nothing of what nobody has taken in yet counts but the last word. */
+/** Adopts nothing, then the truth. If no process has read the first decision, only the last one is effective. */
 const adoptsInPairs = command("adopt none, then adopt", async (real) => {
   const { world } = real;
   const before = new Set(world.givenUp);
@@ -227,7 +227,7 @@ const fares = fc
   .record({ skip: fc.nat(1), fate: fc.constantFrom(...fates), times: fc.constantFrom(1, 1, 3) })
   .map(({ skip, fate, times }) => worksFare(skip, fate, times));
 
-/** Of a life: `elsewhere`, of a run that asks other providers too. */
+/** Commands of a life. `elsewhere`: for a run that also uses other providers. */
 function commandsOf(elsewhere: boolean): fc.Arbitrary<Command> {
   const arming = armingOf(elsewhere ? aimsElsewhere : aims);
   const some = fc.oneof({ weight: 10, arbitrary: seldom }, { weight: 2, arbitrary: arming.map(goesWrong) });

@@ -4,11 +4,11 @@ import type { RequestKind } from "./troubles.ts";
 type Body = Record<string, unknown>;
 interface Truth {
   readonly on: readonly RequestKind[];
-  /** `jobIds`: those that the run has in its journal. Answers that it does not apply to stay as they are. */
+  /** Changes a response; responses of other kinds stay unchanged. `jobIds`: the job ids in the run's journal. */
   alter(answer: SimAnswer, jobIds: readonly string[]): SimAnswer;
 }
 
-/** Changes the JSON of a success. */
+/** Changes the JSON of a successful response. */
 function json(on: readonly RequestKind[], change: (body: Body, jobIds: readonly string[]) => Body): Truth {
   return {
     on,
@@ -26,7 +26,7 @@ const bill = (cost: unknown, currency = "USD") =>
   json(["job"], (body) => ("cost" in body ? { ...body, cost, currency } : body));
 const estimate = (cost: number) => json(["estimate"], (body) => ({ ...body, cost: String(cost) }));
 
-/** A media answer whose bytes end early, cleanly. */
+/** A media response whose bytes end early without a connection error. */
 function cut(bytes: (body: string) => string, hasLength: boolean): Truth {
   return {
     on: ["media"],
@@ -39,7 +39,7 @@ function cut(bytes: (body: string) => string, hasLength: boolean): Truth {
   };
 }
 
-/** Successes that say less than they should, or contradict the request, an earlier answer or the file itself. */
+/** Successful responses that are incomplete, or contradict the request, an earlier response or the file. */
 const truths = {
   "completed without outputs": withOutputs(() => []),
   "one output is missing": withOutputs((outputs) => outputs.slice(1)),
@@ -79,12 +79,12 @@ const truths = {
 
 export type HalfTruth = keyof typeof truths;
 
-/** A bill that might be right. */
+/** True for a false bill that could be correct. */
 export function isOtherBill(name: HalfTruth): boolean {
   return name === "the bill is twice the charge";
 }
 
-/** That a job is none of this request: what is told so twice, a minute apart, is believed, as most jobs of an account are others'. */
+/** True for a denial that a job belongs to this request. Two denials a minute apart are believed. */
 export function isDenial(name: HalfTruth): boolean {
   return (
     name === "the job runs another model" ||

@@ -10,7 +10,7 @@ export async function expectKept(options: WorldOptions, commands: readonly Comma
   if (world.broken !== null) expect.fail(`${world.broken.message}\n${world.log.join("\n")}`);
 }
 
-/** Nothing is paid twice, lost or overspent in so many lives, and what the screen says brings each run to its end. */
+/** Expects that in all lives nothing is paid twice, lost or overspent, and that the instructions on screen end each run. */
 export async function expectAllKept(lives: fc.Parameters<[[WorldOptions, Command[]]]>): Promise<void> {
   const property = fc.asyncProperty(livesOf(await simPlans()), ([options, commands]) => expectKept(options, commands));
   await fc.assert(property, lives);

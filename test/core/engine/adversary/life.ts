@@ -7,11 +7,11 @@ import type { SimPlan } from "./plans.ts";
 import { checkEnd } from "./promises.ts";
 import { RUN, SimWorld, type WorldOptions } from "./sim-world.ts";
 
-/** Times that somebody does what the run says before it must be through. */
+/** Maximum number of times that a person follows the run's instructions before the run must end. */
 const MOST_ROUNDS = 25;
 const HOUR_MS = 3_600_000;
 
-/** A run's surroundings, and what happens in them. */
+/** Generates the world of a run, and the commands that are executed in it. */
 export function livesOf(plans: readonly SimPlan[]): fc.Arbitrary<[WorldOptions, Command[]]> {
   const elsewhere = plans.filter(({ pipeline }) => pipeline !== null);
   const here = plans.filter(({ pipeline }) => pipeline === null);
@@ -36,7 +36,7 @@ function livesIn(plans: readonly SimPlan[], commands: fc.Arbitrary<Command>): fc
   return fc.tuple(worlds, fc.array(commands, { minLength: 1, maxLength: 9, size: "max" }));
 }
 
-/** A run under commands in any order; then the troubles end, and a person does what the run says. */
+/** Executes commands on a run. Then the troubles end, and a person follows the run's instructions. */
 export async function live(options: WorldOptions, commands: Iterable<Command>): Promise<SimWorld> {
   const world = new SimWorld(options);
   await world.start();
@@ -105,22 +105,22 @@ async function windUp(real: Real): Promise<void> {
   }
 }
 
-/** Whether its job was under way when the run ended. */
+/** True if the step's job was in progress when the run ended. */
 function isLeft({ attempts }: RunReport["steps"][number]): boolean {
   return attempts.some(({ status }) => status === "inQueue" || status === "inProgress");
 }
 
-/** Whether anything happened but that a process took the run and gave it up. */
+/** True if the events contain progress, and not only a process that took the run and released it. */
 function isFurther(events: readonly StoredEvent[]): boolean {
   return events.some(({ event: { type } }) => !/^(?:lease\.|run\.(?:resumed|paused|reopened)$)/.test(type));
 }
 
-/** An amount that nobody allowed, or a step that is not to be made again: said before anything was done. */
+/** True for a refusal before any work: the amount is over budget, or the step cannot be rerun. */
 function isRefusal(error: unknown): boolean {
   return ["OVER_BUDGET", "INVALID_OPTION"].includes((error as { readonly code?: string }).code ?? "");
 }
 
-/** Types what the screen says. Returns what the next resume is given. */
+/** Executes the command that the screen suggests. Returns the options of the next resume. */
 async function follow(real: Real, line: string, reason: string | undefined): Promise<ResumeOptions> {
   const { world } = real;
   world.note(() => `the screen says: ${line}`);

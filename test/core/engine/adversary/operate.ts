@@ -8,33 +8,33 @@ import { SimProcess } from "./sim-process.ts";
 import { RUN, SECRET, type SimWorld } from "./sim-world.ts";
 import { checkViews } from "./views.ts";
 
-/** What the commands act on. The model remembers nothing: the world knows better. */
+/** The state on which commands act. The model of fast-check is empty, because the world contains everything. */
 export interface Real {
   readonly world: SimWorld;
   driver: SimProcess | null;
-  /** Processes that drove the run and stand still. */
+  /** Frozen processes that drove the run. */
   frozen: SimProcess[];
 }
 
 interface Drive {
   readonly secret?: string;
-  /** Boundaries until the process dies; null: it does not. */
+  /** Number of boundaries until the process dies; null if it does not die. */
   readonly dieIn?: number | null;
-  /** Boundaries until others may act again; null: when the run rests. */
+  /** Number of boundaries until other processes may act; null to wait until the run rests. */
   readonly pauseIn?: number | null;
-  /** Submits until the process dies with one that it has not sent. */
+  /** Number of submits that the process sends before it dies with an unsent submit. */
   readonly dieUnsent?: number;
   readonly options?: ResumeOptions;
 }
 
-/** A command of somebody who drives nothing, in a process of its own; what it threw, or null. */
+/** Executes a command in a separate process that does not drive the run. Returns the thrown error, or null. */
 export async function tell(world: SimWorld, work: (show: Showrunner) => Promise<unknown>): Promise<unknown> {
   const thrown = await new SimProcess(world).perform(work);
   checkThrown(world, thrown);
   return thrown;
 }
 
-/** Goes on with the process that drives the run, or begins one. */
+/** Continues with the process that drives the run, or starts such a process. */
 export async function drive(real: Real, how: Drive = {}): Promise<void> {
   const { world } = real;
   const { secret = SECRET, options = {}, dieIn = null, pauseIn = null } = how;
@@ -66,7 +66,7 @@ export function freeze(real: Real): void {
   real.driver = null;
 }
 
-/** Whoever stood still goes on with what it was at, whatever others did meanwhile. */
+/** Lets frozen processes continue, whatever other processes have done in the meantime. */
 export async function thaw(real: Real): Promise<void> {
   real.world.changing = null;
   for (const process of real.frozen.splice(0)) {
@@ -80,7 +80,7 @@ export function isDriven({ driver }: Real): boolean {
   return driver?.alive === true && driver.ended === null;
 }
 
-/** The command with which a finished step is wanted again; the same `request` is the same wish. */
+/** Requests a rerun of a step; the same `request` repeats the same request. */
 export async function rerun(real: Real, step: number, request: number, dieIn: number | null): Promise<void> {
   const { world } = real;
   const { paidSteps } = world.options.plan;
@@ -92,7 +92,7 @@ export async function rerun(real: Real, step: number, request: number, dieIn: nu
   await drive(real, { dieIn, options: { rerun: steps, requestId } });
 }
 
-/** A process dies with a request that it has not sent, and the prompt of that is edited. */
+/** Lets a process die with an unsent request, and then edits the prompt of this request. */
 export async function changeUnsent(real: Real, how: { readonly skip: number; readonly words: string }): Promise<void> {
   const { world } = real;
   const { prompted } = world.options.plan;
@@ -106,7 +106,7 @@ export async function changeUnsent(real: Real, how: { readonly skip: number; rea
   if (step !== -1) await change(real, { step, words: how.words, dieIn: null, pauseIn: null });
 }
 
-/** A step's prompt becomes another one, or a job gets another name: a change of the code that is accepted. */
+/** Changes a step's prompt, or renames a job in the code, and accepts the change. */
 export async function change(
   real: Real,
   how: {
@@ -139,7 +139,7 @@ export async function decideAll(real: Real, approves: boolean): Promise<void> {
   }
 }
 
-/** A word at any time, on what was decided, bought or is over too. */
+/** Decides all approvals, including those that were already decided or used for a purchase. */
 export async function decideAnew(real: Real, decision: Decision): Promise<void> {
   for (const step of real.world.options.plan.approvals) await say(real, step, decision);
 }
@@ -158,7 +158,7 @@ async function say(real: Real, step: string, decision: Decision): Promise<void> 
   else world.words.set(step, { approved, chosen });
 }
 
-/** The asset that a choice offers at a place. */
+/** The asset that an approval offers as the candidate `pick`; null if there is none. */
 async function candidate(world: SimWorld, step: string, pick: number): Promise<string | null> {
   const state = await world.state();
   const { decision } = traitsOf(planStep(state, step));
@@ -175,8 +175,8 @@ export function setClock({ world, driver }: Real, byMs: number): void {
 }
 
 /**
- * Says what became of the unresolved steps: the truth, or that nothing was made. `isCalm`: nothing may go wrong. Returns the keys of
- * the jobs that were named and taken.
+ * Resolves the unresolved steps: with the truth, or with the statement that nothing was made. `isCalm`: no command may fail. Returns
+ * the keys of the jobs that were adopted.
  */
 export async function adoptAll(
   world: SimWorld,
@@ -211,7 +211,7 @@ export async function adoptAll(
   return named;
 }
 
-/** What a person finds in the account at a provider: the file that was made, or nothing. */
+/** Adopts what a person finds in the account at a provider: the file, or nothing. */
 async function adoptWork(
   world: SimWorld,
   path: string,

@@ -4,10 +4,10 @@ import { BUILT_IN_MODELS } from "../../../../src/local-service/catalog/builtin/i
 import { type Flags, flaggedIn } from "./flags.ts";
 import { iso, json, refusal, type SimAnswer, usd } from "./sim-answer.ts";
 
-/** What a client sends. */
+/** A client's request. */
 export interface SimRequest {
   readonly method: string;
-  /** Below `/v3`, without the query. */
+  /** Path below `/v3`, without the query. */
   readonly path: string;
   readonly body: unknown;
   readonly authorization: string | null;
@@ -18,13 +18,13 @@ export interface PaidJob {
   readonly model: string;
   readonly key: string | null;
   readonly createdAt: number;
-  /** Infinity: of itself, never. */
+  /** Time at which the job ends; Infinity if it does not end by itself. */
   readonly doneAt: number;
   readonly costMicros: number;
-  /** What was charged above the quote. */
+  /** Amount charged above the quote. */
   readonly excessMicros: number;
   readonly outputs: number;
-  /** Refunded when it fails. */
+  /** Failure of the job, which is then refunded; null if it succeeds. */
   readonly failure: { readonly code: string; readonly retryable: boolean } | null;
 }
 
@@ -32,43 +32,43 @@ export interface ServiceOptions {
   readonly now: () => number;
   readonly secret: string;
   readonly balanceMicros: number;
-  /** How long after its end a job's bill comes, milliseconds. */
+  /** Delay in ms between the end of a job and its bill. */
   readonly billsLateMs: number;
   readonly says: string;
-  /** How long jobs take whose prompt is slow, milliseconds; Infinity: for ever, unless the service ends them. */
+  /** Duration of jobs with a slow prompt in ms; Infinity if only the service ends them. */
   readonly slowMs: number;
-  /** What moderation does with the prompts that it has something against. */
+  /** What moderation does with flagged prompts. */
   readonly flags: Flags;
 }
 
 export const PRICE_MICROS = 100_000;
 const PICTURE = greyPng(512);
 const RENDER_MS = 2_000;
-/** From the submit on its outputs can be inputs so long, and then only be downloaded. */
+/** How long after the submit outputs are accepted as inputs; later they can only be downloaded. */
 const OUTPUT_LIFE_MS = 24 * 3_600_000;
 const ERASED_AFTER_MS = 72 * 3_600_000;
 const HANDLE_LIFE_MS = 3_600_000;
 const KEY_LIFE_MS = 24 * 3_600_000;
 const FLAGGED = { code: "MODERATION_FAILED", retryable: false } as const;
-/** What the prompt of a job says that takes its time. */
+/** The prompt of a slow job. */
 export const SLOW = "slow";
 export const MEDIA_ORIGIN = "https://media.test";
 
-/** The service itself: honest, in memory, without sockets. What lies between it and a client is not its business. */
+/** An honest service in memory, without sockets. Troubles between it and its clients are simulated elsewhere. */
 export class PaidService {
   readonly jobs = new Map<string, PaidJob>();
   readonly jobsByKey = new Map<string, string[]>();
-  /** All that was ever paid in. */
+  /** Total of all deposits. */
   #fundsMicros: number;
-  /** What everything costs now, in proportion to the first prices. */
+  /** Current prices relative to the initial prices. */
   priceFactor = 1;
-  /** Jobs to come cost so many times their quote; all after those, the last. */
+  /** Costs of the next jobs as multiples of their quotes; the last value is also used for all later jobs. */
   nextCharges: number[] = [];
-  /** Jobs to come fail so. */
+  /** Failures of the next jobs; null for success. */
   nextFailures: (PaidJob["failure"] | null)[] = [];
-  /** When it ends what would take longer. */
+  /** Time at which the service ends all jobs that are still running. */
   endsAllAt = Number.POSITIVE_INFINITY;
-  /** Uploads by their handles, with when these lapse. */
+  /** Expiry times of uploads, by handle. */
   readonly #handles = new Map<string, number>();
   readonly #options: ServiceOptions;
 
@@ -185,7 +185,7 @@ export class PaidService {
     return json(200, { id: jobId, model, choices });
   }
 
-  /** Takes it in for an hour: what is rendered does not look at it. */
+  /** Accepts an upload for an hour. Its bytes are not needed for rendering. */
   #upload(): SimAnswer {
     const expiresAt = this.#options.now() + HANDLE_LIFE_MS;
     const url = `${MEDIA_ORIGIN}/uploads/${this.#handles.size + 1}?signature=s`;
@@ -193,7 +193,7 @@ export class PaidService {
     return json(201, { url, content_type: "image/png", expires_at: iso(expiresAt) });
   }
 
-  /** Refuses media that lapsed, each by its place in the input. */
+  /** Refuses expired media, with their places in the input. */
   #goneMedia(input: object): SimAnswer | null {
     const details = Object.entries(input).flatMap(([key, value]) => {
       const list: readonly unknown[] = Array.isArray(value) ? value : [value];
@@ -289,7 +289,7 @@ export class PaidService {
     return Number(jobId.slice("job_".length)) % 2 === 0;
   }
 
-  /** What it made is erased. */
+  /** True if the job's outputs are erased. */
   isGone(job: PaidJob): boolean {
     return this.#options.now() >= job.createdAt + OUTPUT_LIFE_MS + ERASED_AFTER_MS;
   }

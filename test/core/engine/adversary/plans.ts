@@ -61,7 +61,7 @@ const second = pipeline("second", {
   },
 });
 
-/** Slow jobs that are waited for ten minutes: one that all else needs, and two options. */
+/** Slow jobs with a time limit of ten minutes: one that all other steps need, and two options. */
 const patient = pipeline("patient", {
   input,
   build({ firstOf, job }) {
@@ -76,7 +76,7 @@ const patient = pipeline("patient", {
   },
 });
 
-/** The same before a person, whose word may come at any time. */
+/** The same jobs before an approval, which may be decided at any time. */
 const hurried = pipeline("hurried", {
   input,
   build({ firstOf, job, approve }) {
@@ -101,7 +101,7 @@ const told = pipeline("told", {
   },
 });
 
-/** Models as the pipelines' code has them; the processes of a life have others in their place. */
+/** Models in the pipelines' code; the processes of a life use other models in their place. */
 const asked = { specificationVersion: "v4", doGenerate: async () => Promise.reject(new Error("not here")) } as const;
 const painter = (modelId: string, provider = "once"): ImageModelV4 => {
   return { ...asked, provider: `${provider}.image`, modelId, maxImagesPerCall: 4 };
@@ -118,7 +118,7 @@ const filmer = (provider: string): VideoModelV4 => {
   };
 };
 
-/** One request that is answered once, by what may be sent again as well; and what is made of it here. */
+/** Requests to providers with a single response, one of them repeatable, and a job that uses a result. */
 const painted = pipeline("painted", {
   input,
   build({ generate, job }) {
@@ -134,7 +134,7 @@ const painted = pipeline("painted", {
   },
 });
 
-/** Operations that are asked for: found again, and under a key. */
+/** Operations that are polled, with and without an idempotency key. */
 const filmed = pipeline("filmed", {
   input,
   build({ generate, job }) {
@@ -146,7 +146,7 @@ const filmed = pipeline("filmed", {
   },
 });
 
-/** Second choices over several services. */
+/** Fallbacks between several services. */
 const either = pipeline("either", {
   input,
   build({ firstOf, approve }) {
@@ -173,7 +173,7 @@ const either = pipeline("either", {
 
 const milder = { onModerated: "rewrite", rewrite: { model: "chat-1", maxCost: "0.01" } } as const;
 
-/** Prompts that are rewritten once, in a run that the first failure stops. */
+/** Prompts that are rewritten once, in a run that stops at the first failure. */
 const rewritten = pipeline("rewritten", {
   input,
   onFailure: "failFast",
@@ -186,7 +186,7 @@ const rewritten = pipeline("rewritten", {
   },
 });
 
-/** The same of the service alone, and before another choice. */
+/** Rewritten prompts with the service only, followed by another fallback. */
 const reworded = pipeline("reworded", {
   input,
   onFailure: "failFast",
@@ -200,7 +200,7 @@ const reworded = pipeline("reworded", {
   },
 });
 
-/** Side by side. */
+/** Several variants in parallel. */
 const compared = pipeline("compared", {
   input,
   build({ compare, job }) {
@@ -227,7 +227,7 @@ const sent = pipeline("sent", {
   },
 });
 
-/** One of its jobs has another name; what is bought on a decision keeps its own. */
+/** Renames a job of a pipeline; jobs that depend on an approval keep their names. */
 function renamedJob(of: Pipeline): Pipeline {
   return {
     ...of,
@@ -247,27 +247,27 @@ export function promptOf(input: unknown): unknown {
   return (input as { readonly prompt?: unknown } | null)?.prompt;
 }
 
-/** What a run of `sent` uploads. */
+/** The file that a run of `sent` uploads. */
 export const SAMPLE = greyPng(512);
 
 export interface SimPlan {
   readonly plan: Plan;
-  /** Its code, where a process needs it. */
+  /** The pipeline's code if a process needs it; otherwise null. */
   readonly pipeline: Pipeline | null;
-  /** Its code, and the same with another name for one of its jobs. */
+  /** The pipeline's code; `renamed` is the same code with one job renamed. */
   readonly code: Pipeline;
   readonly renamed: Pipeline;
-  /** Steps whose requests say a text. */
+  /** Steps with a prompt. */
   readonly prompted: readonly string[];
   readonly paidSteps: readonly string[];
   readonly approvals: readonly string[];
-  /** Approvals, by the steps that are bought on them. */
+  /** Approvals, by the paid steps that depend on them. */
   readonly decides: Readonly<Record<string, string>>;
 }
 
 const decides = { film: "go", poster: "lead" };
 
-/** Small pipelines with every way in which money and people come into a run, planned once. */
+/** Plans of small pipelines that cover all ways in which runs involve money and people. */
 export async function simPlans(): Promise<readonly SimPlan[]> {
   const { show, outDir } = await openFakeShow();
   const sample = `${outDir}-sample`;

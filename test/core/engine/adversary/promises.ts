@@ -12,10 +12,10 @@ import { promptOf } from "./plans.ts";
 import { checkProviders } from "./provider-promises.ts";
 import { RUN, type SimWorld } from "./sim-world.ts";
 
-/** Codes of errors that say that the journal or the program is broken; every other error of ours is an answer. */
+/** Codes of errors that mean a broken journal or program; all other errors of the library are valid results. */
 const BROKEN = new Set(["JOURNAL_ILLEGAL_EVENT", "JOURNAL_DAMAGED"]);
 
-/** What a command threw must be an error of ours that says what to do. */
+/** Checks that a command threw only an error of the library that is a valid result. */
 export function checkThrown(world: SimWorld, error: unknown): void {
   if (error === null) return;
   const { code, message, stack } = error as {
@@ -27,7 +27,7 @@ export function checkThrown(world: SimWorld, error: unknown): void {
   if (typeof code !== "string" || BROKEN.has(code)) world.fail(`threw ${stack ?? String(error)}`);
 }
 
-/** What holds once the run has come to its end, with the troubles over. */
+/** Checks the promises at the end of the run, after the troubles. */
 export async function checkEnd(world: SimWorld): Promise<void> {
   const state = await world.state();
   if (!isRunFinal(state.status)) return world.fail(`the run is ${state.status}`);
@@ -52,7 +52,7 @@ export async function checkEnd(world: SimWorld): Promise<void> {
   checkRewriting(world, state);
 }
 
-/** A later option was sent only where nothing of what failed before it was made, as long as nobody asked for more. */
+/** Checks that a later option was sent only if no earlier option had produced anything, unless a rerun was requested. */
 function checkSecondChoices(world: SimWorld, state: RunState): void {
   if (world.reruns.size > 0) return;
   const jobsIn = (option: string) => {
@@ -78,7 +78,7 @@ function checkSecondChoices(world: SimWorld, state: RunState): void {
   }
 }
 
-/** A prompt is rewritten once, and only where moderation had something against it. */
+/** Checks that a prompt was rewritten at most once, and only if moderation flagged it. */
 function checkRewriting(world: SimWorld, state: RunState): void {
   for (const plan of state.planned.plan.steps) {
     if (plan.kind !== "pick" || plan.second?.rewrites !== true || world.reruns.size > 0) continue;
@@ -95,13 +95,13 @@ function checkRewriting(world: SimWorld, state: RunState): void {
   }
 }
 
-/** Whether its provider said that it made nothing, although it did. */
+/** True if the provider denied a work that it made. */
 function isDenied({ elsewhere }: SimWorld, key: string): boolean {
   const work = elsewhere.madeOf(key);
   return work !== null && elsewhere.denied.has(work.id);
 }
 
-/** Whether something that was paid for was made under a key. */
+/** True if a paid result was made under a key. */
 function isMade({ service, elsewhere }: SimWorld, key: string): boolean {
   const work = elsewhere.madeOf(key);
   if (work !== null) return true;
@@ -125,7 +125,7 @@ function checkCollected(world: SimWorld, step: StepState, attempt: AttemptState)
   }
 }
 
-/** The last word that was taken while nobody drove the run is the one that counts. */
+/** Checks that the last decision that was accepted while no process drove the run is effective. */
 function checkWords(world: SimWorld, state: RunState): void {
   for (const [path, { approved }] of world.words) {
     const said = state.steps[path]!.approval?.approved ?? approved;
@@ -133,7 +133,7 @@ function checkWords(world: SimWorld, state: RunState): void {
   }
 }
 
-/** What the journal takes for spent on jobs is what they cost. */
+/** Checks that the journal's spending covers the actual cost of its jobs. */
 function checkSpent(world: SimWorld, state: RunState): void {
   const known = new Set(
     Object.values(state.steps).flatMap(({ attempts, chats }) => [...attempts, ...chats].map(({ jobId }) => jobId)),
@@ -143,7 +143,7 @@ function checkSpent(world: SimWorld, state: RunState): void {
   if (micros > state.spentMicros) world.fail(`${micros} charged, and the journal says ${state.spentMicros}`);
 }
 
-/** A step fails for good only for what the service or a person said. */
+/** Checks that a step failed for good only because of the service or a person. */
 function checkFailure(world: SimWorld, state: RunState, step: StepState): void {
   const plan = state.planned.plan.steps.find(({ path }) => path === step.path);
   if (step.status !== "failed" || plan?.kind !== "job") return;
@@ -166,7 +166,7 @@ function checkFailure(world: SimWorld, state: RunState, step: StepState): void {
   }
 }
 
-/** What a step has is what its plan asks for, however often that was edited. */
+/** Checks that a step's result was made from the prompt in its plan, however often the prompt was edited. */
 function checkPrompt(world: SimWorld, state: RunState, plan: PlanStep): void {
   const step = state.steps[plan.path]!;
   const wanted = "input" in plan ? promptOf(plan.input) : undefined;
@@ -175,7 +175,7 @@ function checkPrompt(world: SimWorld, state: RunState, plan: PlanStep): void {
   world.fail(`${plan.path} has what "${sent}" made, and its plan says "${wanted}"`);
 }
 
-/** A step is paid for once, and once more for each time that somebody wanted it again or gave up what it made. */
+/** Checks that a step was paid for once, and once more for each requested rerun and each result that a person gave up. */
 function checkPaidOnce(world: SimWorld, state: RunState): void {
   for (const { path, attempts } of Object.values(state.steps)) {
     const plan = state.planned.plan.steps.find((one) => one.path === path);

@@ -1,6 +1,6 @@
 import type { RequestKind } from "./troubles.ts";
 
-/** What a provider answers, whichever request it is; the shapes are those of AI SDK's specification. */
+/** A provider's response to any request, in the shapes of AI SDK's specification. */
 export interface ProviderAnswer {
   readonly [field: string]: unknown;
 }
@@ -10,7 +10,7 @@ interface Lie {
   alter(answer: ProviderAnswer, media: { readonly empty: unknown; readonly other: unknown }): unknown;
 }
 
-/** The list, or the one, of media that an answer has. */
+/** Replaces the media in a response. */
 function withMedia(answer: ProviderAnswer, one: unknown): ProviderAnswer {
   if ("images" in answer) return { ...answer, images: (answer.images as readonly unknown[]).map(() => one) };
   if ("audio" in answer) return { ...answer, audio: one };
@@ -27,7 +27,7 @@ const cost = (said: unknown): Lie => ({
 const cyclic: { self?: unknown } = {};
 cyclic.self = cyclic;
 
-/** Answers that say less than they should, or what is not so. Those that deny what was made are named in {@link denials}. */
+/** Incomplete or false responses. {@link denials} names the responses that deny a work. */
 const lies = {
   "no answer at all": { on: both, alter: () => undefined },
   "no media": { on: ["generate"], alter: ({ images: _i, audio: _a, videos: _v, ...rest }) => rest },
@@ -71,9 +71,9 @@ const lies = {
 
 export type ProviderLie = keyof typeof lies;
 
-/** What is made and paid for is denied, or given away as something else: nobody can have it after that. */
+/** Lies that deny a paid work, so that nobody can obtain it. */
 const denials: ReadonlySet<ProviderLie> = new Set(["an error", "an error of moderation", "an error without words"]);
-/** Of an answer that comes once, every lie about its media is one. */
+/** Lies about media that are also denials if the response cannot be requested again. */
 const onceOnly: ReadonlySet<ProviderLie> = new Set(["empty media", "media of another kind"]);
 
 export function isDenial(name: ProviderLie, kind: RequestKind): boolean {

@@ -4,7 +4,7 @@ import { UNANSWERED } from "../../../../src/core/run/kinds/generate.ts";
 import { Providers, type Work } from "./providers.ts";
 import type { SimWorld } from "./sim-world.ts";
 
-/** What holds at the end of what providers were asked for. */
+/** Checks the promises about requests to providers at the end of the run. */
 export function checkProviders(world: SimWorld, state: RunState): void {
   const steps = new Map(Object.values(state.steps).map((step) => [step.path, step]));
   for (const work of world.providers.works.values()) {
@@ -24,7 +24,7 @@ interface Had {
   readonly work: Work;
 }
 
-/** What was paid for is here, or was denied, or its author wants lost answers to count as spent. */
+/** Checks that a paid work is stored, unless the provider denied it or the step treats lost responses as spent. */
 function checkHad(world: SimWorld, { step, attempt, work }: Had): void {
   const named = `${step.path}: ${work.id}`;
   const least = Math.min(work.costMicros, attempt.holdMicros);
@@ -41,7 +41,7 @@ function checkHad(world: SimWorld, { step, attempt, work }: Had): void {
   }
 }
 
-/** It was paid for no more often than somebody wanted, and failed only for what was said. */
+/** Checks that a step was paid for no more often than requested, and that it failed only for a valid reason. */
 function checkStep(world: SimWorld, plan: GenerateStep, step: StepState): void {
   const { path, attempts } = step;
   const made = attempts.filter(({ key }) => key !== null && world.elsewhere.madeOf(key) !== null);

@@ -20,21 +20,21 @@ const FLAGGED: Trouble = {
 
 let lastWorld = 0;
 
-/** The providers of a world, and what is known from outside of what they are asked for. */
+/** The providers of a world, and an outside view of the requests to them. */
 export class ProviderWorld implements Requests {
   readonly providers: Providers;
-  /** Works that their provider denied, or that it gave away as something else in the only answer. */
+  /** Works that their provider denied, or returned as something else in the only response. */
   readonly denied = new Set<string>();
-  /** Works whose provider said of them what is not so. */
+  /** Works about which their provider lied. */
   readonly deceived = new Set<string>();
-  /** Keys of intents whose request certainly did nothing. */
+  /** Keys of intents whose requests certainly had no effect. */
   readonly refused = new Set<string>();
   readonly #world: SimWorld;
   readonly #host = `w${++lastWorld}.provider.test`;
-  /** Intents that are durable, and requests that left, by key. */
+  /** Numbers of durable intents and of sent requests, by key. */
   readonly #intents = new Map<string, number>();
   readonly #requests = new Map<string, number>();
-  /** The key of the last intent, by step. */
+  /** Key of the last intent, by step. */
   readonly #keys = new Map<string, string>();
 
   constructor(world: SimWorld) {
@@ -107,7 +107,7 @@ export class ProviderWorld implements Requests {
     if (isDenial(says, kind)) this.denied.add(workId);
   }
 
-  /** What can be had of a key, and was paid for; null: nothing that a provider would give. */
+  /** The paid work that a provider can return for a key; null if there is none. */
   madeOf(key: string): Work | null {
     const work = this.providers.workOfKey(key);
     return work !== null && this.providers.isMade(work) ? work : null;
@@ -118,7 +118,7 @@ const folder = mkdtempSync(join(tmpdir(), "showrunner-given-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 const given = new Map<MediaKind, string>();
 
-/** A file as a person has it from an account at a provider. */
+/** Path of the file that a person downloads from an account at a provider. */
 export function givenFileOf(work: Work): string {
   const known = given.get(work.kind);
   if (known !== undefined) return known;

@@ -3,26 +3,26 @@ import { greyPng, plainWav } from "../../../../src/core/kit/placeholder-media.ts
 import type { GenerateStep, MediaKind } from "../../../../src/core/plan/plan.ts";
 import { TINY_MP4 } from "../../../support/tiny-media.ts";
 
-/** What becomes of a work that a provider took. */
+/** Possible outcomes of a work that a provider accepted. */
 export const fates = [
   ...(["made", "slow", "at an address", "never ends"] as const),
   ...(["fails", "fails after a day", "is flagged", "empty"] as const),
 ] as const;
 export type Fate = (typeof fates)[number];
 
-/** Something that a provider was asked for and took. */
+/** A work that a provider accepted. */
 export interface Work {
   readonly id: string;
   readonly step: string;
-  /** Of the intent in the journal, whether or not it was sent. */
+  /** Key of the intent in the journal, even if it was not sent. */
   readonly key: string;
   readonly kind: MediaKind;
   readonly outputs: number;
   readonly isStarted: boolean;
   readonly doneAt: number;
-  /** Charged; nothing where it fails. */
+  /** Charged amount; 0 if the work fails. */
   readonly costMicros: number;
-  /** What is charged above what the author said that it may cost. */
+  /** Amount charged above the maximum cost in the pipeline. */
   readonly excessMicros: number;
   readonly isCostTold: boolean;
   readonly fate: Fate;
@@ -31,15 +31,15 @@ export interface Work {
 const RENDER_MS = 2_000;
 const SLOW_MS = 130 * 60_000;
 const DAY_MS = 26 * 3_600_000;
-/** An operation that takes hours is asked rarely in this world: each of its answers takes so long. */
+/** Duration of each response about an operation that takes hours, so that the operation is polled rarely. */
 const LONG_ANSWER_MS = 2 * 3_600_000;
 const HEADS = { image: greyPng(64), audio: plainWav(500), video: TINY_MP4 } as const;
 
-/** Providers themselves: honest, in memory. What lies between them and a client is not their business. */
+/** Honest providers in memory. Troubles between them and their clients are simulated elsewhere. */
 export class Providers {
   readonly works = new Map<string, Work>();
   readonly worksByKey = new Map<string, string[]>();
-  /** Works to come fare so. */
+  /** Outcomes of the next works. */
   nextFates: Fate[] = [];
   readonly #now: () => number;
   readonly #pass: (ms: number) => void;
@@ -52,7 +52,7 @@ export class Providers {
     this.#host = options.host;
   }
 
-  /** What was sent with a key that is known makes nothing new. */
+  /** Accepts a request. A request with a known key starts no new work. */
   take(
     plan: GenerateStep,
     key: string,
@@ -75,7 +75,7 @@ export class Providers {
     return work;
   }
 
-  /** A request that is answered once it is done is no operation that lasts. */
+  /** The outcome of the next work. Only a started operation can last long. */
   #fate(isStarted: boolean): Fate {
     const fate = this.nextFates.shift() ?? "made";
     return isStarted || fate === "fails" || fate === "is flagged" || fate === "empty" ? fate : "made";
@@ -86,7 +86,7 @@ export class Providers {
     return id === undefined ? null : this.works.get(id)!;
   }
 
-  /** Whether there is something that was paid for. */
+  /** True if the work has a paid result. */
   isMade({ fate }: Work): boolean {
     return !isFailure(fate) && fate !== "never ends";
   }
@@ -118,7 +118,7 @@ export class Providers {
     return { status: "completed", ...this.answer(work) };
   }
 
-  /** What is at an address; null: nothing. */
+  /** The file at an address, or null. */
   file(url: string): Uint8Array | null {
     const [, id, index] = new URL(url).pathname.split("/");
     const work = this.works.get(id!);
@@ -129,7 +129,7 @@ export class Providers {
     return Buffer.concat([HEADS[work.kind], Buffer.from(`${work.id} for ${work.step}, output ${index}`)]);
   }
 
-  /** What a person takes from an account. */
+  /** The bytes that a person downloads from an account. */
   static givenBytes(kind: MediaKind): Uint8Array {
     return Buffer.concat([HEADS[kind], Buffer.from("taken from the account")]);
   }

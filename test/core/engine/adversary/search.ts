@@ -1,7 +1,7 @@
 /**
- * The long search: `npm run search -- --runs 200000 --seed 1 [--shard 0/2] [--tally]`. Each batch has a seed
- * of its own and does not stop the search when it fails; `--tally` counts what is broken instead of shrinking it, and
- * says by which seed and run `--replay SEED:RUN` lives such a life again.
+ * The long search: `npm run search -- --runs 200000 --seed 1 [--shard 0/2] [--tally]`. Each batch has its own seed, and
+ * a failed batch does not stop the search. `--tally` counts violations instead of shrinking them, and prints the seed
+ * and run with which `--replay SEED:RUN` repeats a life.
  */
 import { registerHooks } from "node:module";
 import { parseArgs } from "node:util";
@@ -10,7 +10,7 @@ import type { Command } from "./commands.ts";
 import type { SimWorld, WorldOptions } from "./sim-world.ts";
 
 const BATCH = 500;
-/** What writes, fetches and looks at files, by where it is. */
+/** Modules that write, fetch or inspect files, by path. */
 const inMemory = /\/src\/core\/(?:api\/files|engine\/media)\/(part-file|fetch-file|measure-media)\.ts$/;
 const stands = new Map(
   Object.entries({

@@ -4,7 +4,7 @@ import { bytesIn } from "./sim-media.ts";
 
 export { damageOf } from "./sim-media.ts";
 
-/** In place of what reads a file's facts in a thread; see files-in-memory.ts. */
+/** Replaces the measurement of files in a thread; see files-in-memory.ts. */
 export async function measureMedia(path: string, asked: FileKind | null): Promise<object> {
   const is = typeOf(path);
   const kind = asked ?? is?.split("/")[0];

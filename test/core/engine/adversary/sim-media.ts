@@ -7,12 +7,12 @@ import type { PartFile } from "../../../../src/core/api/files/part-file.ts";
 import type { MediaStore } from "../../../../src/core/engine/media/media-store.ts";
 import { missingEnd } from "../../../../src/core/engine/media/whole/missing-end.ts";
 
-/** Files in the making of every simulated machine, by path. */
+/** Unfinished files of all simulated machines, by path. */
 const files = new Map<string, Buffer>();
 let lastFile = 0;
 const ROOT = "/sim/";
 
-/** In place of the file that a download writes; see files-in-memory.ts. */
+/** Replaces the partial file of a download; see files-in-memory.ts. */
 export async function openPart(target: string): Promise<PartFile> {
   let chunks: Uint8Array[] = [];
   const part = {
@@ -41,18 +41,18 @@ function hashOf(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Media of one simulated machine, in memory. */
+/** The media store of a simulated machine, in memory. */
 export interface SimMedia extends MediaStore {
-  /** What lies at a path that the store gave. */
+  /** The bytes at a path that the store returned. */
   bytesAt(path: string): Uint8Array;
   close(): void;
 }
 
-/** Stores that are open, by the root of their paths. */
+/** Open stores, by the root of their paths. */
 const stores = new Map<string, Map<string, Buffer>>();
 let lastStore = 0;
 
-/** What lies at a path of a simulated machine; null where it is none. */
+/** The bytes at a path of a simulated machine; null for other paths. */
 export function bytesIn(path: string): Uint8Array | null {
   const [root, sha256] = [dirname(path), basename(path)];
   return stores.get(`${root}/`)?.get(sha256) ?? null;
@@ -110,7 +110,7 @@ export function createSimMedia(): SimMedia {
 const probe = join(mkdtempSync(join(tmpdir(), "showrunner-adversary-")), "probe");
 process.once("exit", () => rmSync(dirname(probe), { recursive: true, force: true }));
 
-/** In place of what looks at a downloaded file in a thread; see files-in-memory.ts. */
+/** Replaces the inspection of a downloaded file in a thread; see files-in-memory.ts. */
 export async function damageOf(path: string): Promise<string | null> {
   writeFileSync(probe, files.get(path)!);
   return missingEnd(probe, "image/png");

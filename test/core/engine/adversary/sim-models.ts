@@ -5,17 +5,17 @@ import { lied, type ProviderAnswer } from "./provider-lies.ts";
 import { Providers, type Work } from "./providers.ts";
 import { isProviderRefusal, type Trouble } from "./troubles.ts";
 
-/** What lies between one process and the providers. */
+/** The connection between a process and the providers. */
 export interface ProviderWire {
   boundary(point: string): Promise<void>;
   sleep(ms: number): Promise<void>;
-  /** A request leaves; what goes wrong with it, or null. */
+  /** Records a sent request, and returns its trouble, or null. */
   asks(plan: GenerateStep, kind: "generate" | "operation", key: string | null): Trouble | null;
-  /** The provider takes the request. */
+  /** Lets the provider accept the request. */
   takes(plan: GenerateStep, isStarted: boolean): Work;
   status(id: string): ProviderAnswer;
   answer(work: Work): ProviderAnswer;
-  /** A lie about a work was told. */
+  /** Records a lie about a work. */
   lies(says: Trouble & { readonly kind: "lie" }, workId: string, kind: "generate" | "operation"): void;
 }
 
@@ -25,10 +25,10 @@ interface CallOptions {
   readonly headers?: { readonly [name: string]: string };
 }
 
-/** What a model waits for, at the very most, before it gives up. */
+/** Time after which a model stops waiting for a response. */
 const SILENCE_MS = 10 * 60_000;
 
-/** The model of a step, in place of the one in the pipeline's code. */
+/** The model of a step, in place of the model in the pipeline's code. */
 export function simModel(wire: ProviderWire, { provider, modelId }: GenerateModel, plan: GenerateStep): GenerateModel {
   const base = { specificationVersion: "v4", provider, modelId } as const;
   const exchanged = (
@@ -64,7 +64,7 @@ export function simModel(wire: ProviderWire, { provider, modelId }: GenerateMode
   return started;
 }
 
-/** What a package asks by, and was answered with where it then said something else. */
+/** The fetch of a package: it returns the HTTP status that the package hides behind a lie, or fails. */
 async function answerBelow(url: URL): Promise<Response> {
   const status = Number(url.pathname.slice(1));
   if (Number.isNaN(status)) throw new TypeError("fetch failed");
@@ -122,7 +122,7 @@ async function exchange(
   }
 }
 
-/** A call that waits for its end throws what the provider says of a failure. */
+/** Converts a provider's response for a call that waits for the end: a failure becomes a thrown error. */
 function spoken(answer: ProviderAnswer): unknown {
   if (answer.failed === true) throw apiCallError(500, "the work failed", {});
   return answer;

@@ -1,23 +1,23 @@
 import type { RunEvent } from "../../../../src/core/journal/events.ts";
 import type { SimWorld } from "./sim-world.ts";
 
-/** What somebody charges. */
+/** A charge of the service or of a provider. */
 interface Charge {
   readonly key: string | null;
   readonly costMicros: number;
   readonly excessMicros: number;
   readonly netMicros: number;
-  /** Nobody tells what it cost, or not for a while. */
+  /** True if the cost is reported late or never. */
   readonly isBilledLate: boolean;
 }
 
 const UNKNOWN_COST: ReadonlySet<RunEvent["type"]> = new Set(["job.unresolved", "job.bill.impossible"]);
 const KNOWN_COST: ReadonlySet<RunEvent["type"]> = new Set(["job.submitted", "job.adopted", "job.found", "job.settled"]);
 
-/** What a world's service and providers charge, and what of it a run could know. */
+/** The charges of a world's service and providers, and which of them a run could know. */
 export class SimMoney {
   readonly holdOf = new Map<string, number>();
-  /** Keys of which nobody can tell what became of them, or what that costs. */
+  /** Keys whose outcome or cost is unknown. */
   readonly #unbilled = new Set<string>();
   readonly #world: SimWorld;
 
@@ -25,7 +25,7 @@ export class SimMoney {
     this.#world = world;
   }
 
-  /** `key`: of the attempt that the event is of. */
+  /** Records a committed event. `key`: the key of its attempt. */
   committed(event: RunEvent, key: string | null): void {
     if (event.type === "job.submit.intended") this.holdOf.set(event.key, event.holdMicros);
     if (key === null) return;
@@ -33,7 +33,7 @@ export class SimMoney {
     if (KNOWN_COST.has(event.type)) this.#unbilled.delete(key);
   }
 
-  /** Nothing is charged beyond budget, cap and floor but what nobody could know of. */
+  /** Checks that charges stay within budget, cap and floor, except for charges that a run could not know. */
   check(): void {
     const world = this.#world;
     const { floorMicros, billsLateMs, concurrency } = world.options;

@@ -5,24 +5,24 @@ import { MEDIA_ORIGIN, type SimRequest } from "./paid-service.ts";
 import type { SimAnswer } from "./sim-answer.ts";
 import { badAnswer, type Trouble } from "./troubles.ts";
 
-/** What lies between one process and the service. */
+/** The connection between a process and the service. */
 export interface Wire {
-  /** Passed before a request leaves, and once the service did its part; never settles in a process that died. */
+  /** Called before a request is sent and after the service has processed it; never settles in a dead process. */
   boundary(point: string): Promise<void>;
-  /** What goes wrong with this request; null: nothing. */
+  /** The trouble of this request, or null. */
   trouble(request: SimRequest): Trouble | null;
-  /** Has the service do its part, whatever is answered. */
+  /** Lets the service process the request, whatever the client receives. */
   perform(request: SimRequest): SimAnswer;
   sleep(ms: number): Promise<void>;
-  /** Jobs that the run has in its journal. */
+  /** Ids of the jobs in the run's journal. */
   jobIds(): readonly string[];
-  /** The service's clock. */
+  /** The date of the service's clock. */
   date(): string;
 }
 
 type Handler = Dispatcher.DispatchHandler;
 
-/** Sends nothing anywhere: the client's own requests, answered in memory. */
+/** Answers the client's requests in memory, without a network. */
 export class SimDispatcher extends Dispatcher {
   readonly #wire: Wire;
 

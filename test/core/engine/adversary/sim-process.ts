@@ -14,38 +14,38 @@ export type Ended =
   | { readonly kind: "result"; readonly result: RunResult }
   | { readonly kind: "error"; readonly error: unknown };
 
-/**
- * Longest life of a process, in timers: whoever needs more is going in circles. A run whose holder sleeps is looked at every
- * second; where its clock was set back meanwhile, for 95 minutes.
- */
-/** Wakes in a row of a run that is at rest. */
+/** Maximum number of consecutive wakes of a run that is at rest. */
 const MOST_AT_REST = 12;
+/**
+ * Maximum number of timers in the life of a process; more timers mean an endless loop. A run whose holder sleeps is checked
+ * every second, and for 95 minutes if the holder's clock was set back.
+ */
 const MOST_TIMERS = 8_000;
-/** Upkeep in a row after which real time is given to whatever is under way. */
+/** Number of consecutive upkeep timers after which real time passes for pending work. */
 const MOST_IDLE = 3;
-/** Looks in a row at a process without a timer after which it hangs. */
+/** Number of consecutive passes without a timer after which a process is considered to hang. */
 const HANGS_AFTER = 2_000;
 
-/** One process on the simulated machine. From its death on nothing that it asked for ever answers. */
+/** A process on a simulated machine. After its death, none of its pending requests ever settles. */
 export class SimProcess {
   readonly show: Showrunner;
   readonly client: Client;
   ended: Ended | null = null;
   isInSlices = false;
   alive = true;
-  /** Settles when a frozen process wakes. */
+  /** Settles when the frozen process wakes. */
   #woken: Promise<void> = Promise.resolve();
   #wake: () => void = () => {};
   #idle = 0;
   #boundaries = 0;
   #dieAt: number;
-  /** Submits that it sends before it dies with one that it does not. */
+  /** Number of submits that the process sends before it dies with an unsent submit. */
   #sendsLeft = Number.POSITIVE_INFINITY;
   readonly place: number;
   readonly #world: SimWorld;
-  /** As its machine shows it. */
+  /** The clock of the process's machine. */
   readonly #clock: Clock;
-  /** How far its own machine's clock is ahead, and how far behind the database's it took itself to be when it last asked. */
+  /** How far the machine's clock is ahead, and its offset to the database's clock when it was last measured. */
   #aheadMs: number;
   #measuredMs: number;
 
@@ -120,7 +120,7 @@ export class SimProcess {
     this.#world.time.stopAll(this);
   }
 
-  /** As a machine that sleeps: nothing goes on in it, and nothing is lost. */
+  /** Freezes the process like a sleeping machine: nothing continues, and nothing is lost. */
   freeze(): void {
     this.#world.time.frozen.add(this);
     this.#woken = new Promise((resolve) => {
@@ -133,7 +133,7 @@ export class SimProcess {
     this.#wake();
   }
 
-  /** Somebody sets the clock of its machine, and so of all where there is one only. */
+  /** Sets the clock of the process's machine, which may be the only machine. */
   setClock(byMs: number): void {
     if (this.#world.isOneMachine) this.#world.machineAheadMs += byMs;
     else this.#aheadMs += byMs;
@@ -147,7 +147,7 @@ export class SimProcess {
     this.#sendsLeft = skip;
   }
 
-  /** Drives the run, in the background. `inSlices`: as an engine does, which holds the run only while something is due. */
+  /** Drives the run in the background. `inSlices`: like a durable engine, which holds the run only while work is due. */
   resume(options: ResumeOptions, inSlices: boolean): void {
     const work = async () =>
       inSlices ? this.#slices(options) : (await this.show.resume(RUN, this.#withCode(options))).result();
@@ -168,7 +168,7 @@ export class SimProcess {
     return pipeline === null || options.pipeline !== undefined ? options : { ...options, pipeline, compare: false };
   }
 
-  /** Wakes come when they are due, too early, and for nothing; of a run that asks for nothing but late work, only some. */
+  /** Drives the run in slices. Some wakes come too early or without a reason; a run at rest is woken only a few times. */
   async #slices(options: ResumeOptions): Promise<RunResult> {
     const { pipeline } = this.#world.options.plan;
     const code = pipeline === null ? {} : { findPipeline: async () => pipeline };
@@ -193,7 +193,7 @@ export class SimProcess {
     return { ...report, report } as unknown as RunResult;
   }
 
-  /** Lets time pass until the run rests, the process dies, or so many boundaries are passed. */
+  /** Lets time pass until the run rests, the process dies, or it has passed this many boundaries. */
   async live(boundaries = Number.POSITIVE_INFINITY): Promise<void> {
     const until = this.#boundaries + boundaries;
     for (let timers = 0; this.alive && this.ended === null; timers++) {
@@ -204,7 +204,7 @@ export class SimProcess {
     }
   }
 
-  /** Somebody's short command; what it threw, or null. */
+  /** Executes a short command. Returns the thrown error, or null. */
   async perform(work: (show: Showrunner) => Promise<unknown>): Promise<unknown> {
     let over = false;
     let failure: unknown = null;
@@ -229,7 +229,7 @@ export class SimProcess {
     return failure;
   }
 
-  /** To the next timer. Where nothing but upkeep goes on for long, or nothing, the real machine's disk is what is waited for. */
+  /** Fires the next timer. If only upkeep or nothing happens for long, waits for the disk of the real machine. */
   async #pass(): Promise<boolean> {
     const fired = this.#world.time.fireNext();
     this.#idle = fired === "timer" ? 0 : this.#idle + 1;
@@ -237,7 +237,7 @@ export class SimProcess {
     return fired !== null || this.#idle < HANGS_AFTER;
   }
 
-  /** The journal as this process sees it: each commit is a boundary before and after. */
+  /** Wraps the journal for this process, with a boundary before and after each commit. */
   #store(inner: JournalStore): JournalStore {
     const world = this.#world;
     return new Proxy(inner, {
@@ -268,7 +268,7 @@ export class SimProcess {
     });
   }
 
-  /** Leases go by the clock that all who share the journal share. */
+  /** Time of the clock for leases, which all processes with the same journal share. */
   get #databaseNow(): number {
     return this.#world.isOneMachine ? this.#clock.now() : this.#world.time.now;
   }

@@ -1,9 +1,9 @@
 import type { Clock, Timer } from "../../../../src/core/api/index.ts";
 
-/** How long a frozen process of the simulated machine keeps a run. */
+/** How long a frozen process of the simulated machine holds a run. */
 export const LEASE_MS = 300_000;
 
-/** Between two timers; whoever reads the clock more often does the same thing for ever. */
+/** Maximum number of clock reads between two timers; more reads mean an endless loop. */
 const MOST_LOOKS = 100_000;
 
 interface Pending {
@@ -13,21 +13,21 @@ interface Pending {
   readonly fire: () => void;
 }
 
-/** How often a run's driver looks into its inbox and renews its lease, whether or not anything happened. */
+/** Intervals at which a run's driver reads its inbox and renews its lease. */
 const UPKEEP_MS: ReadonlySet<number> = new Set([1_000, LEASE_MS / 3]);
 
 /**
- * One time for all processes of a simulated machine. It stands still until somebody asks for the next timer. Upkeep
- * is let through only when no other timer is left or it is due anyway, so that a wait of hours
- * costs as little as one of seconds.
+ * The time of all processes on a simulated machine. It stands still until the next timer is fired. Upkeep timers
+ * fire only if no other timer is left or if they are already due, so that a wait of hours takes as little real time
+ * as a wait of seconds.
  */
 export class SimTime {
   readonly startedAt: number;
   now: number;
   #pending: Pending[] = [];
-  /** Reads of the clock since the last timer. */
+  /** Number of clock reads since the last timer. */
   #looks = 0;
-  /** Processes that stand still: their timers fire once they wake. */
+  /** Frozen processes, whose timers fire when they wake. */
   readonly frozen = new Set<object>();
 
   constructor(startMs = Date.UTC(2030, 0, 1)) {
@@ -35,7 +35,7 @@ export class SimTime {
     this.now = startMs;
   }
 
-  /** Timers of one process; gone with it. `aheadMs`: how far what it shows is from the true time. */
+  /** Creates the clock of a process, whose timers end with it. `aheadMs`: how far it is ahead of the true time. */
   clockOf(owner: object, aheadMs: () => number): Clock {
     return {
       now: () => {
@@ -55,7 +55,7 @@ export class SimTime {
     this.#pending = this.#pending.filter((entry) => entry.owner !== owner);
   }
 
-  /** Jumps to the next timer and fires it; null when there is none. */
+  /** Jumps to the next timer and fires it; returns null if there is no timer. */
   fireNext(): "upkeep" | "timer" | null {
     this.#looks = 0;
     let next: Pending | undefined;

@@ -7,14 +7,14 @@ interface Armed {
   readonly trouble: Trouble;
 }
 
-/** What is to go wrong, and what a client can tell of requests with which something did. */
+/** Coming troubles, and what a client can know about requests that had trouble. */
 export class SimTroubles {
   armed: Armed[] = [];
-  /** Keys that the service refused in its own words when it had made nothing of them. */
+  /** Keys that the service itself refused before it made a job for them. */
   readonly refusedKeys = new Set<string>();
-  /** Definite refusals of questions that are not about a key. */
+  /** Number of definite refusals of requests without a key. */
   refusals = 0;
-  /** Keys whose jobs may exist, for all that a client can tell. */
+  /** Keys whose jobs may exist, as far as a client can know. */
   readonly #open = new Set<string>();
 
   next(kind: RequestKind): Trouble | null {
@@ -24,7 +24,7 @@ export class SimTroubles {
     return found.trouble;
   }
 
-  /** Even an adversary keeps to this: the service does not refuse in its own words what it has just taken. */
+  /** The trouble of a request. Even an adversarial service does not refuse a request that it has just accepted. */
   with(kind: RequestKind, key: string | null): Trouble | null {
     const trouble = this.next(kind);
     if (trouble === null) return null;
@@ -42,7 +42,7 @@ export class SimTroubles {
     return { ...trouble, effect: false };
   }
 
-  /** The service answered by itself. */
+  /** Records a response of the service itself. */
   answered(key: string | null, status: number): void {
     if (key === null) this.refusals += status === MODERATED ? 1 : 0;
     else if (status >= 400) this.refusedKeys.add(key);

@@ -19,7 +19,7 @@ import { kindOf, type RequestKind, type Trouble, troubleText } from "./troubles.
 export const RUN = "x";
 export const SECRET = "right";
 
-/** What a promise of `docs/internal/guarantees.md` was broken by. */
+/** A violation of a promise in `docs/internal/guarantees.md`. */
 export class Violation extends Error {}
 
 export interface WorldOptions {
@@ -30,18 +30,18 @@ export interface WorldOptions {
   readonly floorMicros: number | null;
   readonly balanceMicros: number;
   readonly billsLateMs: number;
-  /** How long slow jobs take, milliseconds. */
+  /** Duration of slow jobs, in ms. */
   readonly slowMs: number;
-  /** How far the service's clock is ahead, milliseconds. */
+  /** How far the service's clock is ahead, in ms. */
   readonly skewMs: number;
-  /** How far the clocks of the machines are ahead, milliseconds, process after process; empty: all run on one. */
+  /** How far the machines' clocks are ahead, in ms, one for each process in turn; empty if all run on one machine. */
   readonly clocksMs: readonly number[];
-  /** Which processes drive the run as an engine does; `mixed`: every other one. */
+  /** Which processes drive the run in slices, like a durable engine; `mixed`: every second process. */
   readonly slices: "never" | "always" | "mixed";
   readonly flags: Flags;
 }
 
-/** What a person said; `chosen`: the asset that was picked, null where nothing is, or is known to be. */
+/** A person's decision. `chosen`: the picked asset; null if nothing was picked or the asset is unknown. */
 export interface Word {
   readonly approved: boolean;
   readonly chosen: string | null;
@@ -53,10 +53,10 @@ interface Intent {
   readonly by: SimProcess;
 }
 
-/** Longer than any quote is relied on that an earlier driver was given. */
+/** Longer than a driver uses a quote that an earlier driver received. */
 const QUOTE_LIFE_MS = 6 * 60_000;
 
-/** What outlives every process of a run, and what is known of it from outside. */
+/** Everything that outlives the processes of a run, and an outside view of the run. */
 export class SimWorld {
   readonly options: WorldOptions;
   readonly time = new SimTime();
@@ -64,40 +64,40 @@ export class SimWorld {
   readonly elsewhere: ProviderWorld;
   readonly journal: JournalStore;
   readonly media = createSimMedia();
-  /** Processes by the lease holder that they are. */
+  /** Processes by their lease-holder id. */
   readonly holders = new Map<string, SimProcess>();
   readonly troubles = new SimTroubles();
   readonly money = new SimMoney(this);
   readonly #log: (readonly [at: number, text: () => string])[] = [];
   broken: Violation | null = null;
-  /** Charges above their quotes are to be expected. */
+  /** Expected charges above their quotes. */
   readonly excess: number[] = [];
-  /** Keys whose jobs a person gave up, rightly or not. */
+  /** Keys whose jobs a person gave up, correctly or not. */
   readonly givenUp = new Set<string>();
   readonly #keyOf = new Map<string, string>();
-  /** Jobs that the journal has. */
+  /** Ids of the jobs in the journal. */
   readonly knownJobs = new Set<string>();
-  /** Paths of jobs that the service has denied once. */
+  /** Paths of jobs whose existence the service has denied once. */
   readonly #denied = new Set<string>();
-  /** Jobs whose bills were told as something else that they might be: nobody can know better. */
+  /** Jobs whose bills were reported with a false but plausible amount, which nobody can detect. */
   readonly misbilled = new Set<string>();
   #drivers = 0;
   #processes = 0;
-  /** How far the clock of the only machine was set ahead. */
+  /** How far the clock of the only machine was set ahead, in ms. */
   machineAheadMs = 0;
   isClockSet = false;
-  /** The last words on approvals that were taken while nobody drove the run. */
+  /** The last decisions on approvals that were accepted while no process drove the run. */
   readonly words = new Map<string, Word>();
-  /** When prices moved, by the true time, and how many processes had begun. */
+  /** Price changes: the true time, and the number of processes that had started. */
   readonly priceMoves: { readonly at: number; readonly processes: number }[] = [];
-  /** What an estimate said may have been wrong. */
+  /** True if an estimate may have been wrong. */
   isMisquoted = false;
   readonly #intents = new Map<string, Intent>();
   budgetMicros: number | null;
   capMicros: number | null;
-  /** The step whose change a process is asked for just now, with the first process that knows of it. */
+  /** The step whose change is requested now, with the first process that knows about the change. */
   changing: { readonly step: string; readonly from: number; isListTold: boolean } | null = null;
-  /** Requests for reruns by id. */
+  /** Requested reruns: steps by request id. */
   readonly reruns = new Map<string, readonly string[]>();
 
   constructor(options: WorldOptions) {
@@ -152,7 +152,7 @@ export class SimWorld {
     return this.options.clocksMs.length === 0;
   }
 
-  /** The place of a process that begins among all, and how far its machine's clock is ahead. */
+  /** The number of a new process, and how far its machine's clock is ahead. */
   nextProcess(): { readonly place: number; readonly aheadMs: number } {
     const { clocksMs } = this.options;
     const place = this.#processes++;
@@ -176,7 +176,7 @@ export class SimWorld {
     this.#log.push([this.time.now, text]);
   }
 
-  /** What happened, for whoever reads a counterexample. */
+  /** A log of the events, for readers of a counterexample. */
   get log(): readonly string[] {
     return this.#log.map(([at, text]) => `${((at - this.time.startedAt) / 1000).toFixed(1)} s  ${text()}`);
   }
@@ -191,7 +191,7 @@ export class SimWorld {
     this.broken ??= new Violation(why);
   }
 
-  /** What goes wrong with this request, by what was armed. */
+  /** The armed trouble of this request, or null. */
   trouble(request: SimRequest): Trouble | null {
     const kind = kindOf(request);
     const key = kind === "submit" ? keyOf(request) : null;
@@ -208,7 +208,7 @@ export class SimWorld {
     return trouble;
   }
 
-  /** What goes wrong with a request to a provider. */
+  /** The armed trouble of a request to a provider, or null. */
   armedTrouble(kind: RequestKind): Trouble | null {
     const trouble = this.troubles.next(kind);
     if (trouble !== null) this.note(() => `${kind}: ${troubleText(trouble)}`);
@@ -233,7 +233,7 @@ export class SimWorld {
     this.money.check();
   }
 
-  /** Nothing is bought on a word that was taken back, nor at a quote of another day. */
+  /** Checks that a purchase does not rely on a withdrawn decision or an outdated quote. */
   #checkWanted(key: string, { body }: SimRequest): void {
     const intent = this.#intents.get(key);
     if (intent === undefined) return this.fail(`a job was made under ${key}, which the journal does not know`);
@@ -253,7 +253,7 @@ export class SimWorld {
       this.fail(`${step} was bought at a price that had moved before its driver began`);
   }
 
-  /** Whether the request is that of an earlier process, its step changes now, and the service could have said that it made nothing of it. */
+  /** True if an earlier process sent the request, its step is being changed, and the service could have denied the job. */
   #isOutdated(key: string, { step, by }: Intent): boolean {
     const { changing, service, knownJobs } = this;
     if (changing?.step !== step || by.place >= changing.from || !changing.isListTold) return false;
@@ -263,7 +263,7 @@ export class SimWorld {
     );
   }
 
-  /** Looks at what a process has just made durable. */
+  /** Records and checks the events that a process has just committed. */
   committed(events: readonly RunEvent[], by: SimProcess): void {
     for (const event of events) {
       if (event.type === "job.submit.intended") {

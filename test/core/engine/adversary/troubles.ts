@@ -4,7 +4,7 @@ import type { SimRequest } from "./paid-service.ts";
 import { type ProviderLie, providerLiesOf } from "./provider-lies.ts";
 import type { SimAnswer } from "./sim-answer.ts";
 
-/** Kinds of requests that trouble is aimed at. */
+/** Kinds of requests that can have trouble. */
 export const requestKinds = [
   ...(["submit", "estimate", "job", "status", "chat", "upload", "list", "media"] as const),
   // To a provider: what asks for work, what asks for its status, and what fetches it.
@@ -12,10 +12,10 @@ export const requestKinds = [
 ] as const;
 export type RequestKind = (typeof requestKinds)[number];
 
-/** What may stand in an answer that is not the service's honest one. */
+/** Possible bodies of a false response. */
 export const bodies = ["envelope", "other json", "html", "empty"] as const;
 
-/** What goes wrong with one request. `effect`: the service had the request and did its part all the same. */
+/** The trouble of a request. `effect`: true if the service still receives and processes the request. */
 export type Trouble =
   | { readonly kind: "unreachable" }
   | { readonly kind: "reset" | "silence" | "half an answer"; readonly effect: boolean }
@@ -71,7 +71,7 @@ const answers = fc
     return { kind: "answer", ...rest, code: said };
   });
 
-/** What providers mostly refuse with, and mostly before any work. */
+/** Refusals by providers, usually before any work. */
 const refusals = fc
   .record({
     status: fc.constantFrom(429, 422, 410, 401, 402, 500, 503),
@@ -80,7 +80,7 @@ const refusals = fc
   })
   .map((said): Trouble => ({ kind: "answer", body: "other json", retryable: false, retryAfter: null, ...said }));
 
-/** Trouble with requests of a kind. */
+/** Generates troubles for requests of a kind. */
 export const troubleOf = (on: RequestKind | "any"): fc.Arbitrary<Trouble> => {
   if (on === "any") return anyTrouble;
   const untrue: readonly Trouble[] = [
@@ -110,12 +110,12 @@ export const anyTrouble: fc.Arbitrary<Trouble> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(500, 5_000, 90_000).map((ms): Trouble => ({ kind: "late", ms })) },
 );
 
-/** What the service's own word is believed for, on a first send: then it did nothing. */
+/** Statuses of the service that prove that the first send of a request had no effect. */
 const DEFINITE = new Set([400, 401, 402, 403, 404, 410, 422, 429]);
-/** What a provider's own word is believed for. */
+/** Statuses of a provider that prove that a request had no effect. */
 const DEFINITE_ELSEWHERE = new Set([...DEFINITE, 405, 413, 415]);
 
-/** Whether it proves that a provider did nothing: it had no part in the trouble, or said so of the first request. */
+/** True if a trouble proves that a provider did nothing: the request did not arrive, or the provider refused it. */
 export function isProviderRefusal(trouble: Trouble): boolean {
   if (trouble.kind === "unreachable") return true;
   return trouble.kind === "answer" && !trouble.effect && DEFINITE_ELSEWHERE.has(trouble.status);

@@ -5,7 +5,7 @@ import { PaidService } from "./paid-service.ts";
 import { SimProcess } from "./sim-process.ts";
 import { RUN, type SimWorld } from "./sim-world.ts";
 
-/** What `show` and the dashboard say of a run at rest is what the answer to `resume` said, and nothing is left out. */
+/** Checks that `show` and the dashboard report a run at rest in the same way as `resume`, with all its details. */
 export async function checkViews(world: SimWorld, answer: RunReport): Promise<void> {
   let shown: RunReport | null = null;
   const thrown = await new SimProcess(world).perform(async (show) => {
@@ -24,7 +24,7 @@ export async function checkViews(world: SimWorld, answer: RunReport): Promise<vo
   checkNamed(world, state, answer);
 }
 
-/** Whatever of this run is paid for on the service and not here is named, and so is whatever waits for a person. */
+/** Checks that the report names everything that is paid for but not stored, and everything that waits for a person. */
 function checkNamed(world: SimWorld, state: RunState, { missing }: RunReport): void {
   const named = new Set(missing.map(({ step }) => step));
   for (const step of Object.values(state.steps)) {

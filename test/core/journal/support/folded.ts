@@ -14,7 +14,7 @@ export const steps: readonly PlanStep[] = [
   expansion("grow", valueRef("talk")),
 ];
 
-/** A run after these events, ten milliseconds apart; the first one is at 100. */
+/** A run after some events, which are ten milliseconds apart; the first event is at 100. */
 export class Folded {
   readonly state: RunState;
 

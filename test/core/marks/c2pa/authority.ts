@@ -20,7 +20,7 @@ distinguished_name=name
 [name]
 `;
 
-/** Makes an authority and a signer of it in a folder: `ca.pem`, `chain.pem`, `signer.key`; and `other.pem`, an authority of nobody here. */
+/** Creates an authority and its signer in a folder: `ca.pem`, `chain.pem`, `signer.key`; and an unrelated authority, `other.pem`. */
 export async function makeAuthority(folder: string): Promise<void> {
   const openssl = (...args: readonly string[]) => run("openssl", args, { cwd: folder });
   await writeFile(join(folder, "x509.cnf"), EXTENSIONS);

@@ -30,7 +30,7 @@ export const known: Readonly<Record<string, StepFacts>> = {
 export const draft = (step: string, output: string | number = "single", at?: readonly (string | number)[]) =>
   ({ $ref: { step, output, ...(at !== undefined && { at }) } }) as { readonly $ref: never };
 
-/** A place for `field` of an input with this schema, and what was said of it. */
+/** The place of `field` in an input with this schema, and the problems that were reported for it. */
 export function place(schema: Json | null, name = "field") {
   const problems: string[] = [];
   const opened: number[] = [];

@@ -9,7 +9,7 @@ const facts = (contentType: string): FileFacts => ({
   ...{ path: "/somewhere", sha256: "a".repeat(64), sizeBytes: 9, contentType },
 });
 
-/** What plans of these tests are held against: the local service's models, and two files. */
+/** The context for plans in these tests: the local service's models, and two files. */
 export const context: PlanContext = {
   catalog,
   files: new Map([
@@ -20,16 +20,16 @@ export const context: PlanContext = {
 
 export interface Tried {
   readonly draft: Draft;
-  /** Null when there are problems. */
+  /** The plan; null if there are problems. */
   readonly plan: Plan | null;
   readonly problems: readonly Problem[];
-  /** `code step field` of each problem. */
+  /** Each problem as `code step field`. */
   readonly told: readonly string[];
-  /** A step of the plan, whole. */
+  /** Returns a step of the plan. */
   step(path: string): PlanStep;
 }
 
-/** Plans what `build` says. */
+/** Plans a pipeline with this `build` function. */
 export function planned(build: (b: Builder<unknown>) => unknown, definition: object = {}): Tried {
   const made = pipeline("p", { input: z.unknown(), build: build as () => Returns, ...definition });
   const { draft: drafted } = draft(made, {});
@@ -50,7 +50,7 @@ export function told(problems: readonly Problem[]): readonly string[] {
   return problems.map(({ code, step, field }) => `${code} ${step} ${field}`);
 }
 
-/** Plans what a value leads to. */
+/** Plans the expansion of a step for a value. */
 export function expanded(tried: Tried, path: string, value: Json) {
   const code = tried.draft.functions.get(path);
   if (code?.kind !== "expand") throw new Error(`${path} has no function`);

@@ -6,7 +6,7 @@ export const PACKAGES = join(import.meta.dirname, "../node_modules/@ai-sdk");
 export type Model = Parameters<StepMethods["generate"]>[1];
 type Create = (options: object) => { readonly [kind: string]: (id: string) => Model };
 
-/** The models of the real packages, each asking one server in place of its provider. */
+/** The models of the real packages; all of them send their requests to one server in place of the providers. */
 export async function realModels(server: { readonly origin: string }): Promise<{ readonly [name: string]: Model }> {
   const redirected: typeof fetch = (input, init) => {
     const { host, pathname, search } = new URL(input instanceof Request ? input.url : input);

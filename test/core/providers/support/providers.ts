@@ -13,7 +13,7 @@ export const lacksPackages = (): Absence | null =>
     ? null
     : { what: "packages of AI SDK", cure: "npm install --prefix test/core/providers --no-save --no-package-lock" };
 
-/** What becomes of a request: answered so without any work, or cut before or after its work was done. */
+/** The trouble of a request: a response without work, or a connection that breaks before or after the work. */
 export type Trouble =
   | "cut before"
   | "cut after"
@@ -22,15 +22,15 @@ export type Trouble =
 export interface Received {
   readonly provider: string;
   readonly method: string;
-  /** The host that was meant is its first part. */
+  /** Path of the request; its first part is the intended host. */
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
 }
 
-/** What was made, and is paid for. */
+/** A paid work. */
 export interface Work {
   readonly provider: string;
-  /** The prompt, or the text that is spoken. */
+  /** The prompt, or the text of speech. */
   readonly words: string;
 }
 
@@ -41,19 +41,19 @@ interface Answer {
   readonly body: object | Uint8Array;
 }
 
-/** Speaks the five APIs as their documentation says, on one socket. */
+/** A server for the documented APIs of five providers, on one socket. */
 export class Providers {
   readonly requests: Received[] = [];
   readonly works: Work[] = [];
-  /** Decides on each request that asks for work, or asks what became of it. */
+  /** Chooses the trouble of each request for work or for its status. */
   trouble: (request: Received, asks: "work" | "status") => Trouble | null = () => null;
-  /** In place of the media themselves: a status, or other bytes. */
+  /** A status or bytes to return in place of media. */
   media: number | Uint8Array | null = null;
-  /** What an operation ends with, in place of a film. */
+  /** The failure with which operations end. */
   failure: string | null = null;
-  /** Operations by id, and how often each was asked for. */
+  /** Number of status requests for each operation, by id. */
   readonly #operations: number[] = [];
-  /** Of the gateway, which makes a request under the same key once. */
+  /** Responses of the gateway by key; it executes a request with the same key only once. */
   readonly #keyed = new Map<string, Answer>();
   readonly #server = createServer((request, response) => void this.#receive(request, response));
   #listening: Listening | null = null;
@@ -76,7 +76,7 @@ export class Providers {
     Object.assign(this, { trouble: () => null, media: null, failure: null });
   }
 
-  /** Requests that ask for work. */
+  /** Requests for work. */
   get asked(): readonly Received[] {
     return this.requests.filter(asksForWork);
   }
@@ -188,7 +188,7 @@ function asksForWork({ method, path }: Received): boolean {
   return method === "POST" && !path.includes("video-model/status");
 }
 
-/** By the host that was meant. */
+/** The provider for the intended host of a request. */
 function providerAt(path: string): string {
   const host = path.split("/")[1]!;
   return ["fal", "replicate", "openai", "elevenlabs"].find((name) => host.includes(name)) ?? "gateway";
@@ -200,7 +200,7 @@ function wordsOf(body: Readonly<Record<string, unknown>>): string {
   return String(prompt ?? spoken ?? input);
 }
 
-/** All five find their message in it. */
+/** A refusal in which the packages of all five providers find their message. */
 function refusal({ status, headers, body }: Exclude<Trouble, string>): Answer {
   const message = "it cannot be done";
   const usual = { detail: message, message, error: { message, type: "invalid_request_error" } };

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { VideoModel } from "../../../../src/core/plan/generate-model.ts";
 import { PACKAGES } from "./models.ts";
 
-/** How a status request may end, as far as packages treat the answers differently. */
+/** Possible responses to a status request that packages treat differently. */
 export const STATUS_ANSWERS = [
   "503",
   "401",
@@ -22,7 +22,7 @@ type StatusOutcome = "throws" | "pending" | "error" | "completed";
 const throwing = ["throws", "throws", "throws", "throws", "throws"] as const;
 const erring = ["error", "error", "error", "error", "error"] as const;
 
-/** What `doStatus` of each package does with these answers, in their order: it throws, or names a status. */
+/** The outcome of each package's `doStatus` for these responses, in order: an exception or a status. */
 export const OUTCOMES: { readonly [provider: string]: readonly StatusOutcome[] } = {
   fal: [...erring, "error", "throws", "error", "throws", "error", "completed"],
   replicate: [...throwing, "throws", "throws", "throws", "throws", "error", "completed"],
@@ -34,12 +34,12 @@ export const OUTCOMES: { readonly [provider: string]: readonly StatusOutcome[] }
 
 export type StatusAnswer = (typeof STATUS_ANSWERS)[number];
 
-/** Bodies in which a provider speaks of its work, after what it answers a start with. */
+/** Bodies of a provider's responses about a work: first the response to the start, then the statuses. */
 interface Bodies {
   readonly started: object;
   readonly pending: object;
   readonly "an unknown status": object;
-  /** It ended well, and what it made is not named. */
+  /** The work succeeded, but its result is missing. */
   readonly "missing fields": object;
   readonly failed: object;
   readonly succeeded: (film: string) => object;
@@ -48,7 +48,7 @@ interface Bodies {
 interface Package {
   readonly create: string;
   readonly bodies: Bodies;
-  /** HTTP status of answers whose body alone does not say what they are. */
+  /** HTTP statuses of responses whose body is not sufficient. */
   readonly http?: Partial<Record<keyof Bodies, number>>;
 }
 
@@ -66,7 +66,7 @@ const google = (madeOf: (uri: string) => object): Bodies => ({
   succeeded: (film) => ({ name: "operations/o1", done: true, response: madeOf(film) }),
 });
 
-/** As their documentation says, and their schemas allow. */
+/** The packages, with responses that their documentation describes and their schemas allow. */
 export const PACKAGES_ASKED: Readonly<Record<string, Package>> = {
   fal: {
     create: "createFal",
@@ -134,15 +134,15 @@ export const PACKAGES_ASKED: Readonly<Record<string, Package>> = {
   },
 };
 
-/** A video model of the real package, whose requests are answered here. */
+/** A video model of a real package, whose requests are answered here. */
 export class AskedPackage {
   readonly #package: Package;
   readonly #name: string;
-  /** Where the film is. */
+  /** URL of the film. */
   readonly #film: string;
   /** Requests that ask for work. */
   starts = 0;
-  /** What each status request is answered with. */
+  /** Returns the response to a status request. */
   answer: () => StatusAnswer | "pending" = () => "pending";
 
   constructor(name: string, film: string) {

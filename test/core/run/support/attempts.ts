@@ -1,12 +1,12 @@
 const copy = { sha256: "c", sizeBytes: 1, contentType: "image/png" };
 
-/** An output that was made and copied, changed as given. */
+/** A finished and copied output, with changes. */
 export const output = (index: number, more: object = {}) => ({
   ...{ index, assetId: `x${index}`, status: "COMPLETED", phase: "downloaded", voiceId: null, copy, error: null },
   ...{ contentType: "image/png", width: 2, height: 3, durationMs: 4, fps: 5, ...more },
 });
 
-/** The nth attempt of a job, made and paid, changed as given. */
+/** The nth attempt of a job, finished and paid, with changes. */
 export const attempt = (n: number, more: object = {}) => ({
   ...{
     n,

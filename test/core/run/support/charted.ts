@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import type { RunState } from "../../../../src/core/journal/state.ts";
 import { tables } from "../../../../src/core/lifecycle/index.ts";
 
-/** Every part of the run is in a state that its chart has. */
+/** Expects that every part of the run is in a state of its chart. */
 export function expectCharted(state: RunState): void {
   expect(tables.run.states.has(state.status)).toBe(true);
   for (const step of Object.values(state.steps)) {

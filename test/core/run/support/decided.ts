@@ -9,10 +9,10 @@ import { planned } from "../../journal/samples.ts";
 import { planOf } from "./plans.ts";
 
 export const HOUR_MS = 3_600_000;
-/** The instant of every decision. */
+/** The time of every decision. */
 export const NOW = 100 * HOUR_MS;
 
-/** A running run, each of its steps changed as given. */
+/** A running run with these steps, each with changes. */
 export function runningState(
   steps: readonly (readonly [PlanStep, object?])[],
   more: Partial<RunState> = {},
@@ -34,7 +34,7 @@ export interface Decided {
   readonly wakeAt: number | null;
 }
 
-/** What is decided of a state at {@link NOW}. */
+/** Returns the decision for a state at {@link NOW}. */
 export function decidedOf(state: RunState, context: Partial<DecideContext> = {}): Decided {
   const { events, commands, wakeAt } = decide(state, {
     now: NOW,

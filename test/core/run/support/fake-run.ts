@@ -17,44 +17,44 @@ import { offered } from "../../../../src/core/run/kinds/approve.ts";
 import { runOutcome } from "../../../../src/core/run/outcome.ts";
 import { decide, Scheduler } from "../../../../src/core/run/scheduler.ts";
 
-/** What becomes of a step's attempts, the last one for all that follow. */
+/** Outcome of a step's attempt; the last outcome is used for all further attempts. */
 export type Fate = "made" | "partly" | "failed" | "failed-free" | "moderated" | "refused" | "unanswered" | "late-bill";
 
 export interface World {
   readonly plan: Plan;
-  /** By path; `made` where nothing is said. */
+  /** Outcomes by path. Default: `made`. */
   readonly fates?: { readonly [path: string]: readonly Fate[] };
-  /** Of tasks and chats, by path. */
+  /** Values of tasks and chats, by path. */
   readonly values?: { readonly [path: string]: Json };
-  /** What expansions plan, by path. */
+  /** Plans of expansions, by path. */
   readonly expansions?: {
     readonly [path: string]: { readonly steps: readonly PlanStep[]; readonly returns: readonly Reference[] };
   };
-  /** Steps whose model refuses the media of another one, once these exist. */
+  /** Steps whose model refuses the media of another step once these exist. */
   readonly refusedMedia?: { readonly [path: string]: string };
   /** Positions that people pick, by path; null rejects. */
   readonly decisions?: { readonly [path: string]: number | null } | "first";
   readonly budgetMicros?: number;
   readonly total?: number;
-  /** Each decision is compared with one by a look at all steps. */
+  /** True to compare each decision with a decision from all steps. */
   readonly isDecidedTwice?: boolean;
 }
 
 export const PRICE = 100_000;
 const START = Date.UTC(2030, 0, 1);
 
-/** A run without an engine: decisions are taken, answers are made up, time goes by when nothing else does. */
+/** A run without an engine. It makes decisions and invents responses, and time passes only if nothing else happens. */
 export class FakeRun {
   world: World;
   readonly state: RunState;
   readonly events: StoredEvent[] = [];
   readonly active = new Map<string, Command>();
-  /** Submits of which nothing left the machine so far. */
+  /** Submits that were not sent yet. */
   readonly unsent = new Set<string>();
   readonly #scheduler: Scheduler;
-  /** Commands that may be issued again only after an instant. */
+  /** Times before which commands must not be repeated. */
   readonly notBefore = new Map<string, number>();
-  /** What else decisions are made from. */
+  /** Further context for decisions. */
   context: Partial<DecideContext> = {};
   #wakeAt: number | null = null;
   #assets = 0;
@@ -91,7 +91,7 @@ export class FakeRun {
     }
   }
 
-  /** Decides until nothing more follows without an answer. */
+  /** Decides until no further decision is possible without a response. */
   decide(): void {
     for (let rounds = 0; rounds < 1000; rounds++) {
       const decision = this.#decideTwice({
@@ -114,7 +114,7 @@ export class FakeRun {
     throw new Error("It decides for ever.");
   }
 
-  /** A scheduler that was told of every event decides what a look at all steps decides. */
+  /** Checks that a scheduler with all events makes the same decision as a decision from all steps. */
   #decideTwice(context: DecideContext): Decision {
     const { events, commands, wakeAt } = this.#scheduler.decide(context);
     const decision = { events, commands, wakeAt };
@@ -124,7 +124,7 @@ export class FakeRun {
     return decision;
   }
 
-  /** Answers one command under way: the one at a position, counted around. */
+  /** Answers the active command at a position, modulo the number of commands. */
   answer(position: number): void {
     const ids = [...this.active.keys()];
     const id = ids[position % ids.length]!;
@@ -137,7 +137,7 @@ export class FakeRun {
     if ("step" in command) this.#scheduler.ended(command.step);
   }
 
-  /** Ends the command at a position without an answer; it is tried again after so long. */
+  /** Ends the command at a position without a response; it may be repeated after a delay. */
   fail(position: number, againInMs: number): void {
     const ids = [...this.active.keys()];
     const id = ids[position % ids.length]!;
@@ -147,7 +147,7 @@ export class FakeRun {
     if ("step" in command) this.#scheduler.ended(command.step);
   }
 
-  /** To its end or pause; `next` picks what is answered first. False when it can neither end nor pause. */
+  /** Runs until the end or a pause; `next` chooses the next command to answer. Returns false if the run is stuck. */
   run(next: () => number = () => 0): boolean {
     for (let rounds = 0; rounds < 10_000; rounds++) {
       this.decide();
@@ -161,7 +161,7 @@ export class FakeRun {
     return false;
   }
 
-  /** The same run up to an event, in a world that may be another: what was under way is begun again. */
+  /** The same run after some events, possibly in another world; active commands are started again. */
   static after(world: World, events: readonly StoredEvent[]): FakeRun {
     const run = new FakeRun(world);
     run.now = events.at(-1)!.at;
@@ -169,7 +169,7 @@ export class FakeRun {
     return run;
   }
 
-  /** Kinds of events with their steps, `step.finished` with its status. */
+  /** The types of events with their steps; `step.finished` also with its status. */
   log(): readonly string[] {
     return this.events.map(({ event }) => {
       const what = event.type === "step.finished" || event.type === "run.finished" ? event.status : event.type;
@@ -182,7 +182,7 @@ export class FakeRun {
     return fates[Math.min(attempt, fates.length) - 1]!;
   }
 
-  /** Conditions of what does not exist yet stay. */
+  /** The events of a quote. Conditions about values that do not exist yet are kept. */
   #quoted({ step, attempt, input }: Extract<Command, { type: "quote" }>): readonly RunEvent[] {
     const { steps } = this.state;
     const isOver = (path: string | undefined) => path !== undefined && isStepFinal(steps[path]!.status);
@@ -288,7 +288,7 @@ export class FakeRun {
     return { index, status: "COMPLETED", assetId: `asset-${++this.#assets}`, ...facts, error: null };
   }
 
-  /** What people decide; false when they leave it. */
+  /** Applies the decisions of people; returns false if there are none. */
   #decideAll(): boolean {
     const { decisions } = this.world;
     if (decisions === undefined) return false;

@@ -3,7 +3,7 @@ import type { StoredEvent } from "../../../../src/core/journal/events.ts";
 import type { RunView } from "../../../../src/core/run/view/run-view.ts";
 import { FoldedRun, type RunHistory } from "../../../../src/core/run/view/run-view.ts";
 
-/** All that a view says, and a history beside it. */
+/** The complete contents of a view and a history. */
 function picture(view: RunView, history: RunHistory) {
   const { state, steps, removed } = view;
   const { spans } = history;
@@ -12,7 +12,7 @@ function picture(view: RunView, history: RunHistory) {
   return structuredClone({ state, steps, removed, leftOver, spans, incidents });
 }
 
-/** A view that was looked at and patched with each event says the same as one made from all of them at once. */
+/** Expects that a view that is patched with each event has the same contents as a view made from all events. */
 export function expectPatchedView(events: readonly StoredEvent[]): void {
   const { view, history } = FoldedRun.of(events.slice(0, 1));
   const patched = view!;

@@ -26,7 +26,7 @@ export interface JobOptions extends Partial<StepPolicy> {
   readonly when?: PlanStep["when"];
 }
 
-/** A job made by hand; everything it refers to is an edge. */
+/** Creates a job; all its references become edges. */
 export function job(path: string, input: Json = {}, options: JobOptions = {}): JobStep {
   const { outputs = 1, after = [], when, ...own } = options;
   const asked = { prompt: path, ...(input as object) } as Json;

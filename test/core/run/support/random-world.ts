@@ -53,7 +53,7 @@ const sketch: fc.Arbitrary<Sketch> = fc.record({
 
 const file = { path: "/f", sha256: "0".repeat(64), sizeBytes: 1, contentType: "image/png" };
 
-/** One step of a sketch; it uses earlier steps that make media. */
+/** Creates a step from a sketch; it uses earlier steps that make media. */
 function stepOf(path: string, sketch: Sketch, media: readonly string[]): PlanStep {
   const uses = [...new Set(sketch.uses.flatMap((at) => (media.length === 0 ? [] : [media[at % media.length]!])))];
   const refs = uses.map((used): Reference => ref(used, sketch.inList ? "all" : 0));
@@ -106,7 +106,7 @@ function stepOf(path: string, sketch: Sketch, media: readonly string[]): PlanSte
   }
 }
 
-/** A pipeline of any shape, with failures of any kind, and orders to answer in. */
+/** A pipeline of any shape with failures of any kind, and the order of the responses. */
 export const randomWorld: fc.Arbitrary<{ readonly world: World; readonly order: readonly number[] }> = fc
   .record({
     sketches: fc.array(sketch, { minLength: 1, maxLength: 10 }),
@@ -160,7 +160,7 @@ function taskStep(path: string): PlanStep {
   };
 }
 
-/** The same order of answers over and over. */
+/** Repeats an order of responses endlessly. */
 export function cycling(order: readonly number[]): () => number {
   let at = 0;
   return () => order[at++ % order.length]!;

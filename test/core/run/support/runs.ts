@@ -1,7 +1,7 @@
 /**
- * How a property is looked at: the usual check takes the same examples each time, so that it says of a change what the
- * change did; a full check takes ten times as many, new ones every time. Mutation tests take a few.
- * `quick`: how many the usual check takes, by default a fifth.
+ * Settings for checking a property. The usual check always uses the same examples, so that a failure is caused by a
+ * change. A full check uses ten times as many new examples, and mutation tests use only a few.
+ * `quick`: number of examples in the usual check, by default a fifth.
  */
 export function runs(
   numRuns: number,

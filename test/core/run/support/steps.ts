@@ -12,7 +12,7 @@ import type {
 } from "../../../../src/core/plan/plan.ts";
 import { needsOf, policy } from "./plans.ts";
 
-/** Steps of every kind but a job, made by hand; all that they refer to is an edge. */
+/** Creates steps of every kind except jobs; all their references become edges. */
 
 const base = (path: string, input: Json = {}) => ({ path, needs: needsOf(input), fingerprint: `f1_${path}` });
 

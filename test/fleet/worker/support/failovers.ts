@@ -1,6 +1,6 @@
 import type { StoredEvent } from "../../../../src/index.ts";
 
-/** Runs that a worker held at an instant when it was killed, frozen or cut off. */
+/** Runs that a worker held when it was killed, frozen or disconnected. */
 export interface Lost {
   readonly how: string;
   readonly pid: number;
@@ -8,7 +8,7 @@ export interface Lost {
   readonly runs: readonly string[];
 }
 
-/** Milliseconds until each of these runs was another process's. Of runs that were parked in that very moment nothing is said. */
+/** Milliseconds until another process held each of these runs. Runs that were parked at that time are left out. */
 export function failoverMs({ pid, at, runs }: Lost, eventsOf: (run: string) => readonly StoredEvent[]): number[] {
   return runs.flatMap((run) => {
     const taken = eventsOf(run).find(({ at: when, event }) => when >= at && event.type === "lease.acquired");

@@ -4,27 +4,27 @@ import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** How each worker is started: its arguments by its place, see `chaos-process.ts`. */
+/** How workers are started, with arguments by place; see `chaos-process.ts`. */
 export interface FleetOptions {
   readonly file: string;
   readonly size: number;
   readonly args: (place: number) => readonly string[];
   readonly env?: NodeJS.ProcessEnv;
   readonly execArgv?: readonly string[];
-  /** Of its log. Default `workers`. */
+  /** Name of the log. Default `workers`. */
   readonly name?: string;
-  /** Where workers write what they say. */
+  /** Folder for the workers' output. */
   readonly folder: string;
 }
 
-/** Worker processes under a supervisor that starts again what died, as systemd or Kubernetes would. */
+/** Worker processes with a supervisor that restarts dead workers, like systemd or Kubernetes. */
 export class Fleet {
   readonly #options: FleetOptions;
   readonly #workers: ChildProcess[] = [];
   readonly #log: string;
-  /** Workers that ended without being told to. */
+  /** Workers that ended unexpectedly. */
   readonly crashed: string[] = [];
-  /** Starts that failed because something was away. */
+  /** Number of starts that failed because a server was unavailable. */
   failedStarts = 0;
 
   constructor(options: FleetOptions) {
@@ -44,13 +44,13 @@ export class Fleet {
     this.#workers[place]!.kill(signal);
   }
 
-  /** kill -9, and a new one in its place. */
+  /** Kills a worker with SIGKILL, and starts a new worker in its place. */
   async replace(place: number): Promise<void> {
     await this.#end(place, "SIGKILL");
     await this.#start(place);
   }
 
-  /** As at the end of a deployment; what each exited with. */
+  /** Stops all workers, as at the end of a deployment. Returns their exit codes. */
   stop(): Promise<readonly (number | null)[]> {
     return Promise.all(this.#workers.map((_, place) => this.#end(place, "SIGTERM")));
   }

@@ -1,6 +1,6 @@
 /**
- * `node --import newer-build.ts …` is a later build of the same program: it takes the steps of a run in the opposite order. With
- * NEWER=events it also writes events of a version that the build beside it does not know.
+ * Simulates a later build of the same program with `node --import newer-build.ts …`: it processes the steps of a run in the opposite
+ * order. With NEWER=events it also writes events of a version that the other build does not support.
  */
 import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";

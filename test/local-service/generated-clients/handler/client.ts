@@ -1,4 +1,4 @@
-/** Pipelines of a handler through openapi-typescript's types and openapi-fetch. */
+/** Runs a handler's pipelines with openapi-typescript's types and openapi-fetch. */
 import createClient from "openapi-fetch";
 import type { components, paths } from "../generated/handler-api.js";
 
@@ -15,7 +15,7 @@ export interface Found {
   readonly refused: readonly [number, string | undefined];
 }
 
-/** `settled`: once the run waits or is over. */
+/** Uses a handler's pipelines. `settled` waits until a run is paused or has ended. */
 export async function run(
   fetch: (request: Request) => Promise<Response>,
   settled: (id: string) => Promise<void>,

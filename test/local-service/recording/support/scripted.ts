@@ -7,7 +7,7 @@ import { fastFolder } from "../../../../src/testing/surroundings.ts";
 
 export type Script = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 
-/** What came of one request; `isCut` when the connection broke before its end. */
+/** The response to a request. `isCut`: true if the connection broke before its end. */
 export interface Got {
   readonly status: number;
   readonly headers: Headers;
@@ -17,7 +17,7 @@ export interface Got {
 
 export type Ask = (path: string, body?: unknown) => Promise<Got>;
 
-/** Recorders, replays and services that answer as a test says, until `end`. */
+/** Starts recorders, replays and scripted services, which run until `end`. */
 export class Bench {
   readonly #ends: (() => unknown)[] = [];
 
@@ -35,7 +35,7 @@ export class Bench {
     return folder;
   }
 
-  /** A service that answers by a script; its v3 address. */
+  /** Starts a service that responds according to a script, and returns its v3 address. */
   async service(script: Script): Promise<string> {
     const server = createServer((incoming, outgoing) => {
       incoming.resume().once("end", () => script(incoming, outgoing));
@@ -48,7 +48,7 @@ export class Bench {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v3`;
   }
 
-  /** Records what is asked of a service. */
+  /** Records the requests to a service. */
   async record(folder: string, baseUrl: string, use: (ask: Ask, baseUrl: string) => Promise<unknown>): Promise<void> {
     const recorder = await startRecorder({ folder, baseUrl, port: 0, keepMedia: false, say: () => {} });
     try {
@@ -81,7 +81,7 @@ export function asker(baseUrl: string, key: string): Ask {
   };
 }
 
-/** Answers with JSON. */
+/** Sends a JSON response. */
 export function answer(outgoing: ServerResponse, status: number, body: unknown, headers: object = {}): void {
   outgoing.writeHead(status, { "content-type": "application/json", ...headers });
   outgoing.end(JSON.stringify(body));

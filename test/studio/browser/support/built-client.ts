@@ -3,7 +3,7 @@ import { build, type Rollup } from "vite";
 
 const root = join(import.meta.dirname, "../../../..");
 
-/** What a bundler makes of the client, and of what a page adds to it. */
+/** Bundles the browser client, or another entry of a page. */
 export async function builtClient(
   entry = join(root, "src/studio/browser/index.ts"),
   alias: Readonly<Record<string, string>> = {},

@@ -6,7 +6,7 @@ import type { Served } from "./serve.ts";
 export interface Visit extends AsyncDisposable {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** What the page complained about: errors thrown, and everything that its security policy stopped. */
+  /** The page's errors, and everything that its security policy blocked. */
   readonly complaints: readonly string[];
   go(path: string): Promise<void>;
 }
@@ -17,7 +17,7 @@ export interface VisitOptions {
   readonly height?: number;
 }
 
-/** A browser of its own that opened the dashboard's printed address. */
+/** Opens the dashboard's printed address in a new browser context. */
 export async function visit(browser: Browser, served: Served, options: VisitOptions = {}): Promise<Visit> {
   const { theme = "light", width = 1280, height = 800 } = options;
   const context = await browser.newContext({
@@ -46,7 +46,7 @@ export async function visit(browser: Browser, served: Served, options: VisitOpti
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** What axe has to say about the page as it stands, one line a violation. */
+/** Checks the current page with axe, and returns a line for each violation. */
 export async function violations(page: Page): Promise<readonly string[]> {
   // The page's own policy forbids added script tags; the debugger may still evaluate.
   await page.evaluate(axeSource);

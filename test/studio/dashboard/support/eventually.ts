@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 
-/** Looks again until what follows holds; patient, since other tests may keep the machine busy. */
+/** Repeats a query until the following expectation holds. The timeout is long, because other tests may use the machine. */
 export function eventually<T>(look: () => T | Promise<T>) {
   return expect.poll(look, { timeout: 40_000, interval: 150 });
 }

@@ -1,7 +1,7 @@
 import { type PlantedStep, plantRun } from "./planted.ts";
 import type { Served } from "./serve.ts";
 
-/** Runs in every state that the screens tell apart. */
+/** Adds runs in every state that the screens distinguish. */
 export async function plantHarbour(served: Served): Promise<void> {
   const [dusk, noon, fog] = await Promise.all([20, 150, 260].map((hue) => served.picture(hue)));
   const tall = await served.picture(40, { width: 180, height: 320 });
@@ -52,7 +52,7 @@ export async function plantHarbour(served: Served): Promise<void> {
   await gardener.add({ type: "job.completed", step: "a", attempt: 7, outputs: [] });
 }
 
-/** A fan-out of so many steps, half stills and half clips made of them. */
+/** Adds a run with this many steps: half of them stills, and half clips made from these stills. */
 export async function plantMany(served: Served, count: number): Promise<void> {
   const still = await served.picture(90);
   const half = count / 2;

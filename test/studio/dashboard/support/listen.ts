@@ -7,9 +7,9 @@ export interface Heard {
   readonly data: unknown;
 }
 
-/** An open stream of the dashboard, read as a browser would. */
+/** An open event stream of the dashboard, read like in a browser. */
 export interface Listener extends AsyncDisposable {
-  /** The next event of this name; what else comes is passed over. Rejects when the stream ends before. */
+  /** Returns the next event with this name and skips others. Rejects if the stream ends first. */
   next(event: string): Promise<Heard>;
 }
 

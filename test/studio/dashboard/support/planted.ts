@@ -4,7 +4,7 @@ import type { Tags } from "../../../../src/core/journal/tags.ts";
 import { ownText } from "../../../../src/core/kit/clean-text.ts";
 import type { JournalStore, PlanStep, RunEvent } from "../../../../src/index.ts";
 
-/** A step as a test wants it to stand in the journal. */
+/** A step that a test adds to the journal. */
 export interface PlantedStep {
   readonly path: string;
   readonly kind?: "job" | "approve";
@@ -13,7 +13,7 @@ export interface PlantedStep {
   readonly needs?: readonly string[];
   readonly prompt?: string;
   readonly state?: "waiting" | "queued" | "rendering" | "done" | "failed" | "asked";
-  /** Content of each output, by its hash in the media store. */
+  /** The file of each output, with its hash in the media store. */
   readonly outputs?: readonly { readonly sha256: string; readonly contentType: string; readonly sizeBytes?: number }[];
   readonly costMicros?: number;
 }
@@ -27,20 +27,20 @@ export interface PlantedRun {
   readonly budgetTag?: string;
   readonly pause?: { readonly reason: "funds" | "approval" | "stopped"; readonly message: string };
   readonly end?: "succeeded" | "failed" | "partial";
-  /** Who drives a run that is under way. Default: this process. */
+  /** The process that drives an active run. Default: this process. */
   readonly driver?: LeaseHolder;
-  /** Milliseconds between two events. Default 400. */
+  /** Milliseconds between events. Default 400. */
   readonly tempoMs?: number;
 }
 
-/** The writer of a planted run, for what happens to it afterwards. */
+/** Adds further events to a planted run. */
 export interface Gardener {
   add(...events: readonly RunEvent[]): Promise<void>;
 }
 
 const PRICE = 40_000;
 
-/** Writes a run into a journal as an engine would have: every event in order, under a lease. */
+/** Writes a run to a journal like an engine: all events in order, with a lease. */
 export async function plantRun(journal: JournalStore, run: PlantedRun, from = Date.now() - 60_000): Promise<Gardener> {
   const { id, pipeline = "planted", budgetMicros = 5_000_000 } = run;
   const holder = run.driver ?? thisHolder("test");

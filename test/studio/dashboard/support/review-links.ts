@@ -19,7 +19,7 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** A request with nothing made right on its way, by the public name unless another one is given. */
+/** Sends an unmodified request, by default with the public host name. */
 export function send(served: Served, { method = "GET", path, headers = {}, body }: Sent): Promise<Answer> {
   const { hostname, port } = new URL(served.dashboard.origin);
   return new Promise((done, failed) => {
@@ -36,7 +36,7 @@ export function send(served: Served, { method = "GET", path, headers = {}, body 
   });
 }
 
-/** Who holds a link, as its page asks. */
+/** The body of requests that a review link's page sends. */
 interface Body {
   readonly ref: string;
   readonly name?: string;
@@ -94,7 +94,7 @@ export async function linkTo(
   return { id: made.id, token };
 }
 
-/** A run that asks which of two pictures is the better one. */
+/** Adds a run that asks which of two pictures is better. */
 export async function plantQuestion(
   served: Served,
   id: string,

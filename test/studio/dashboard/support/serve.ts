@@ -24,7 +24,7 @@ export interface Served extends AsyncDisposable {
   readonly media: MediaStore;
   readonly paidService: FakePaidService;
   readonly defects: readonly unknown[];
-  /** A picture in the media store, as an output of a planted step. */
+  /** Stores a picture and returns it as an output of a planted step. */
   picture(
     hue: number,
     size?: { readonly width: number; readonly height: number },
@@ -34,7 +34,7 @@ export interface Served extends AsyncDisposable {
   stopServing(): Promise<void>;
 }
 
-/** The dashboard over a journal of its own, with the service on paper unless another one is given. */
+/** Serves the dashboard with a new journal, and by default with the fake paid service. */
 export async function serveDashboard(
   options: Partial<DashboardOptions> & {
     readonly open?: Partial<OpenOptions>;

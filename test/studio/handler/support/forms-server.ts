@@ -8,7 +8,7 @@ import { fastFolder } from "../../../../src/testing/surroundings.ts";
 import { reportHealth } from "../../../support/report-health.ts";
 import { byHeader } from "./served.ts";
 
-/** Makes a picture of a picture that was sent. */
+/** A pipeline that makes a picture from an uploaded picture. */
 const sent = pipeline("sent", {
   input: z.object({ photo: file("image") }),
   build: ({ upload, job, input }) => {

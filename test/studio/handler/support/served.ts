@@ -19,7 +19,7 @@ export const still = pipeline("still", {
   },
 });
 
-/** Two takes of which a person picks one. */
+/** A pipeline with two takes, from which a person picks one. */
 export const picked = pipeline("picked", {
   input: z.object({ prompt: z.string().default("grey") }),
   build: ({ takes, input }) => ({
@@ -27,7 +27,7 @@ export const picked = pipeline("picked", {
   }),
 });
 
-/** A caller of this name, said by a header; none without it. */
+/** Authorizes the caller whose name is in a header; refuses requests without the header. */
 export function byHeader(more: Partial<Caller> = {}): HandlerOptions["authorize"] {
   return (request) => {
     const customer = request.headers.get("Authorization")?.replace("Bearer ", "");
@@ -41,7 +41,7 @@ export interface Served {
   send(path: string, init?: RequestInit & { readonly as?: string | null }): Promise<Response>;
   post(path: string, body: unknown, init?: RequestInit & { readonly as?: string | null }): Promise<Response>;
   start(key: string, input?: unknown, init?: { readonly as?: string; readonly at?: string }): Promise<RunView>;
-  /** Once its status is one of these, or any end. */
+  /** Waits until a run's status is one of these, or any final status. */
   until(id: string, ...statuses: readonly string[]): Promise<RunView>;
 }
 
@@ -89,7 +89,7 @@ export function serve(show: Showrunner, filesDir: string, more: Partial<HandlerO
   };
 }
 
-/** Text of a stream up to where it holds this. */
+/** Reads a stream until its text satisfies the condition. */
 export async function textUntil(response: Response, found: (text: string) => boolean): Promise<string> {
   const reader = response
     .body!.pipeThrough(new TextDecoderStream() as never)

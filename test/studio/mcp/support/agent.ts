@@ -16,7 +16,7 @@ export type TransportName = "stdio" | "http";
 
 export interface Answer {
   readonly isError: boolean;
-  /** Its texts, joined. */
+  /** The joined texts of the response. */
   readonly text: string;
   /** The first text as JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: a test reads what it expects
@@ -29,7 +29,7 @@ export interface Agent extends AsyncDisposable {
   readonly client: Client;
   readonly cwd: string;
   call(tool: string, input?: Record<string, unknown>): Promise<Answer>;
-  /** Hangs up, and settles with the exit code once the server's process has ended (stdio). */
+  /** Disconnects, and settles with the exit code once the server's process has ended (stdio). */
   hangUp(): Promise<void>;
   readonly stderr: () => string;
 }
@@ -39,7 +39,7 @@ export interface AgentOptions {
   readonly flags?: readonly string[];
   readonly cwd?: string;
   readonly folder?: string;
-  /** What the person at the agent's side answers when they are asked; default: its program cannot ask. */
+  /** The answer of the agent's user to questions. Default: the agent's program cannot ask. */
   readonly person?: (message: string) => ElicitResult;
 }
 
@@ -126,12 +126,12 @@ function agent(
   };
 }
 
-/** As agents do: a run is priced first, and started with the quote. */
+/** Calls a tool like an agent: a run is first priced, and then started with the quote. */
 export async function callAgreed(client: Client, tool: string, input: Record<string, unknown> = {}): Promise<Answer> {
   return call(client, tool, tool === "run_pipeline" ? await agreed(client, input) : input);
 }
 
-/** What `run_pipeline` is given, with the quote of it where it has a price. */
+/** Adds a quote to the input of `run_pipeline` if the run has a price. */
 export async function agreed(client: Client, input: Record<string, unknown>): Promise<Record<string, unknown>> {
   if ("quote" in input) return input;
   const priced = await call(client, "quote_pipeline", { pipeline: input["pipeline"], input: input["input"] ?? {} });

@@ -17,7 +17,7 @@ import type { McpOptions } from "../../../../src/studio/mcp/options.ts";
 import { createServer } from "../../../../src/studio/mcp/server.ts";
 import { fastFolder } from "../../../../src/testing/surroundings.ts";
 
-/** A picture, a person's yes, and another picture that is bought for it: 0.02 dollars each. */
+/** A pipeline with a picture, an approval, and another picture after it; the pictures cost 0.02 dollars each. */
 export const film = pipeline("film", {
   input: z.object({ name: z.string().default("x") }),
   build: ({ input, job, approve }) => {
@@ -38,14 +38,14 @@ export interface SessionWorld extends AsyncDisposable {
   readonly show: Showrunner;
   readonly journal: JournalStore;
   readonly session: AgentSession;
-  /** Another session on the same runs, as after a restart with other limits. */
+  /** Opens another session with the same runs, as after a restart with other limits. */
   sessionWith(more: Partial<McpOptions>): AgentSession;
-  /** Starts a film, and settles once it waits for its decision; one picture is paid for. */
+  /** Starts a film, and settles once it waits for the approval; one picture is paid for. */
   waitingFilm(name: string): Promise<string>;
   decisions(runId: string): Promise<number>;
 }
 
-/** A session of agents on a local service, in this process. */
+/** Opens an agent session with a local service in this process. */
 export async function sessionWorld(budgetMicros: number, more: Partial<McpOptions> = {}): Promise<SessionWorld> {
   const service = await startLocalService({ renderer: "stub", speed: 200, balance: 100 });
   const [journal, folder] = [createMemoryJournal(), await fastFolder("mcp-session-")];
@@ -89,7 +89,7 @@ export async function sessionWorld(budgetMicros: number, more: Partial<McpOption
 
 export type Answers = (message: string) => ElicitResult | Promise<ElicitResult>;
 
-/** The official client of such a session; without answers its program cannot ask. */
+/** Connects the official client to a session. Without `answers`, the client's program cannot ask its user. */
 export async function clientOf(session: AgentSession, answers?: Answers): Promise<Client> {
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
   await createServer(session).connect(ours);
@@ -113,10 +113,10 @@ interface RawMessage {
   readonly error?: { readonly code: number; readonly message: string };
 }
 
-/** A program that speaks the protocol by hand, with a person at its side who can be asked. */
+/** A client that sends protocol messages directly, and whose user can be asked. */
 export interface RawClient {
   send(message: unknown): void;
-  /** The first message that fits, whether it came or comes. */
+  /** Returns the first past or future message that satisfies the condition. */
   until(fits: (message: RawMessage) => boolean): Promise<RawMessage>;
   close(): Promise<void>;
 }

@@ -8,11 +8,11 @@ import type { SampleRun } from "./sample-run.ts";
 export interface ReadReport {
   readonly document: string;
   readonly run: InlinedRun;
-  /** Data of media in the page, by the names that stand in their place. */
+  /** Data of media in the page, by the names that replace them. */
   readonly media: Readonly<Record<string, string>>;
 }
 
-/** A report of a run, with what a browser finds in it. */
+/** Creates a report of a run and reads it like a browser. */
 export async function reportOf(run: SampleRun): Promise<ReadReport> {
   return readReport(await reportFile(run));
 }

@@ -38,7 +38,7 @@ export function uploadStep(path: string): UploadStep {
   };
 }
 
-/** A run whose events a test writes one after the other; `at` rises by itself. */
+/** A run whose events a test adds one by one; `at` increases automatically. */
 export class SampleRun {
   readonly id: string;
   readonly events: StoredEvent[] = [];
@@ -108,7 +108,7 @@ export class SampleRun {
     });
   }
 
-  /** A further attempt, at the price of the one before. */
+  /** Adds a further attempt at the same price. */
   submitAgain(step: string, attempt = 2): this {
     return this.add({ type: "job.quoted", step, attempt, costMicros: 50_000, basis: "quoted" }).submit(step, attempt);
   }
@@ -175,7 +175,7 @@ export class SampleRun {
     return runReport(state);
   }
 
-  /** What `writeReport` asks of a Showrunner. */
+  /** The part of a Showrunner that `writeReport` uses. */
   show() {
     const events = this.events;
     return {
@@ -187,7 +187,7 @@ export class SampleRun {
   }
 }
 
-/** A thousand steps: pictures, a shot of each, eight at a time; some tried twice, with a night in between. */
+/** A run with a thousand steps: pictures and a shot of each, eight in parallel. Some are tried twice, with a night between. */
 export function bigRun(pairs = 500): SampleRun {
   const pictures = Array.from({ length: pairs }, (_, at) => jobStep(`picture-${at}`));
   const shots = pictures.map(({ path }, at) => jobStep(`shot-${at}`, [path]));
