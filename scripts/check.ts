@@ -32,7 +32,7 @@ const basics: readonly Step[] = [
   { name: "types and type tests", command: bin("tsc"), args: ["--noEmit"] },
 ];
 
-/** Checks that no test makes: the dashboard page's types, unused code, the build and the packages. */
+/** Steps for what no test covers: the types of the dashboard's page, unused code, the build and the packages. */
 const packages: readonly Step[] = [
   { name: "types of the dashboard's page", command: bin("tsc"), args: ["-p", "src/studio/dashboard/page"] },
   { name: "unused files, exports and dependencies", command: bin("knip"), args: [] },

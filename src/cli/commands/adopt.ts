@@ -197,7 +197,7 @@ async function decide(
   await show.adopt(runId, step, adopted);
   if (flags.json) output.printJson({ id: runId, step, job_id: adopted });
   const what = adopted === null ? "no job" : visible(adopted);
-  output.say(`Recorded for ${visible(step)}: ${what}. This takes effect on resume.`);
+  output.say(`Recorded for ${visible(step)}: ${what}. This takes effect when the run is resumed.`);
   output.next(`showrunner resume ${visible(runId)}`);
   return ExitCode.done;
 }

@@ -148,7 +148,7 @@ async function decided(
     output.printJson({ id: runId, step, approved, pick, note: flags.note ?? null, status });
   }
   if (isParked) {
-    output.say("No process is driving the run, so this takes effect on resume.");
+    output.say("No process is driving the run, so this takes effect when the run is resumed.");
     output.next(`showrunner resume ${visible(runId)}`);
   } else {
     output.say("The process that drives the run applies it immediately.");
@@ -194,7 +194,7 @@ async function list(show: Showrunner, context: Context, runId: string, flags: Fl
     if (!flags.json) for (const one of refused) output.print(refusedText(one));
     if (decided !== null)
       output.say(
-        `Decided: ${visible(decisionText(decided))}. The decision takes effect on resume and can be changed until then.`,
+        `Decided: ${visible(decisionText(decided))}. The decision takes effect when the run is resumed, and can be changed until then.`,
       );
     const at = `${runId} ${shellWord(step)}`;
     const some = choose && shows.length > 1 ? `   (or another number up to ${shows.length})` : "";

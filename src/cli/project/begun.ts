@@ -68,7 +68,7 @@ export async function refuseLinks(folder: string, paths: Iterable<string>): Prom
       const part = join(folder, parts.slice(0, count).join(sep));
       if ((await lstat(part).catch(() => null))?.isSymbolicLink() !== true) continue;
       throw usageError(
-        `${visible(part)} is a link; refusing to write through it`,
+        `${visible(part)} is a link, so nothing was written`,
         "remove the link, or run the command in another folder",
       );
     }
