@@ -44,7 +44,7 @@ export interface Client extends JobsApi, CatalogApi, AccountApi {
   /** Follows a job to its end by stream, webhook or polls. */
   follow(jobId: string, options?: FollowOptions): AsyncIterable<FollowEvent>;
   /**
-   * Polls a job once on the schedule that `follow` uses, and returns when the next poll is due. For callers that run no
+   * Polls a job once on the schedule that `follow` uses, and returns the time of the next poll. For callers that run no
    * process between two polls.
    */
   poll(jobId: string, options: PollOptions): Promise<Polled>;

@@ -121,11 +121,11 @@ function addressHint({ href }: BaseUrl): Hint | null {
 
 /** Maximum size of a download per kind of media, in bytes. */
 export interface DownloadLimits {
-  /** Default 512 MiB. */
+  /** Maximum for images. Default 512 MiB. */
   readonly image?: number | undefined;
-  /** Default 2 GiB. */
+  /** Maximum for audio. Default 2 GiB. */
   readonly audio?: number | undefined;
-  /** Default 8 GiB. */
+  /** Maximum for video. Default 8 GiB. */
   readonly video?: number | undefined;
   /** Maximum for all other content types; some stores use a single type for all files. Default 8 GiB. */
   readonly other?: number | undefined;

@@ -64,7 +64,7 @@ type ImageEnding = "png" | "jpg" | "jpeg" | "webp" | "gif" | "avif";
 type VideoEnding = "mp4" | "mov" | "webm" | "mkv";
 type AudioEnding = "mp3" | "wav" | "m4a" | "aac" | "flac" | "ogg" | "opus";
 
-/** {@link kindOfPath} for a literal path; otherwise `unknown`. */
+/** The result of {@link kindOfPath} for a literal path; otherwise `unknown`. */
 export type KindOfPath<P extends string> = string extends P
   ? "unknown"
   : Lowercase<P> extends `${string}.${ImageEnding}`

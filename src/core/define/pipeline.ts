@@ -12,7 +12,7 @@ import { type Recorder, startRecording } from "./recorder.ts";
 import type { Returns } from "./result.ts";
 import { FAILURE_POLICIES, failurePolicy } from "./steps/options.ts";
 
-/** Shared by all copies of this module in a process. */
+/** Marks pipelines. All copies of this module in a process share it. */
 const PIPELINE = Symbol.for("showrunner.pipeline");
 
 /** A pipeline: a name, the schema of its input, and the function that adds its steps. */
@@ -21,7 +21,7 @@ export interface Pipeline<S extends z.ZodType = z.ZodType, R extends Returns = R
   readonly input: S;
   /** How a failed step affects other steps, unless the step has its own policy. Null: the default, `continue`. */
   readonly onFailure: FailurePolicy | null;
-  /** False: steps run even if no requested result can use them any more, unless a step has its own setting. */
+  /** Whether steps are skipped once no requested result can use them, unless a step has its own setting. */
   readonly prune: boolean;
   readonly profiles: Profiles;
   /** The consent of the people whose voices are cloned; null if none is stated. */

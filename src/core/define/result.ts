@@ -25,14 +25,14 @@ interface MediaResult {
 
 /** An image from a finished run. */
 export interface ImageResult extends MediaResult {
-  /** In pixels. */
+  /** Width in pixels. */
   readonly width: number;
   readonly height: number;
 }
 
 /** A video from a finished run. */
 export interface VideoResult extends MediaResult {
-  /** In pixels. */
+  /** Width in pixels. */
   readonly width: number;
   readonly height: number;
   readonly durationMs: number;

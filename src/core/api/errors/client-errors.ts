@@ -27,7 +27,7 @@ export class UnknownOutcomeError extends ShowrunnerError {
     readonly model: string;
     readonly idempotencyKey: string | null;
     readonly cause: unknown;
-    /** Default true. */
+    /** Whether an earlier attempt may have created the job. Default true. */
     readonly earlierSend?: boolean | undefined;
   }) {
     const how = options.idempotencyKey

@@ -87,7 +87,7 @@ export async function send(context: HttpContext, request: ApiRequest, options: S
   };
 }
 
-/** The result of one attempt: the call's value, or its error and whether to retry. */
+/** The result of one attempt: the call's value, or its error and whether the attempt may be repeated. */
 export type Attempt<T> =
   | { readonly value: T }
   | { readonly error: Error; readonly mayRepeat: boolean; readonly note?: Readonly<Record<string, unknown>> };

@@ -89,7 +89,7 @@ const topOffFailure = wire({
   createdAt: text,
 });
 
-/** Why the wallet's automatic top-up failed. Amounts in micro-dollars. */
+/** Why the wallet's automatic top-up failed. Amounts are in micro-dollars. */
 export type TopOffFailure = z.output<typeof topOffFailure>;
 
 /** An event about the account, not about a job. It is sent only to the default webhook. */

@@ -73,7 +73,7 @@ const pattern = Object.assign(
 );
 
 export interface CompileOptions {
-  /** Whether a check fills the schema's defaults into the input. Default: false. */
+  /** Whether a check adds the schema's defaults to the input. Default: false. */
   readonly useDefaults?: boolean;
   /** Time limit of one check in milliseconds, for schemas whose structure does not limit it. Default 1000. */
   readonly maxCheckMs?: number;
