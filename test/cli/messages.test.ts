@@ -6,7 +6,7 @@ import { changeWindow, fieldLines } from "../../src/cli/report/comparison.ts";
 import { nextLines } from "../../src/cli/text/next-line.ts";
 import { counted } from "../../src/cli/text/table.ts";
 import { PipelineDefinitionError } from "../../src/core/define/index.ts";
-import { inputMistake } from "../../src/core/define/input-mistake.ts";
+import { checkInput, inputMistake } from "../../src/core/define/input-mistake.ts";
 import { COMMANDS, withLauncher } from "../../src/core/kit/launcher.ts";
 import { pipeline } from "../../src/index.ts";
 import { type CliEnd, cli, emptyFolder } from "./support/cli.ts";
@@ -124,9 +124,13 @@ describe("parts of messages", () => {
   test("a wrong field of the input is said with what was expected and given, and a message of the schema's own stays", () => {
     const schema = z.object({ rows: z.array(z.object({ look: z.string(), size: z.number({ error: "how large?" }) })) });
     const input = { rows: [{}] };
-    expect(schema.safeParse(input).error?.issues.map((issue) => inputMistake(issue, input))).toEqual([
+    expect(checkInput(schema, input).error?.issues.map(inputMistake)).toEqual([
       { field: "input.rows[0].look", message: "is missing; give text" },
       { field: "input.rows[0].size", message: "how large?" },
+    ]);
+    const shapes = [z.object({ as: z.literal("a") }), z.object({ as: z.literal("b") })] as const;
+    expect(checkInput(z.discriminatedUnion("as", shapes), { as: "c" }).error?.issues.map(inputMistake)).toEqual([
+      { field: "input.as", message: '"c" is not one of a, b' },
     ]);
   });
 
@@ -141,20 +145,21 @@ describe("parts of messages", () => {
     [z.literal("wide"), null, "must be wide, not null"],
     [z.string().min(3), "ab", "has 2 characters; at least 3 are needed"],
     [z.array(z.string()).max(1), ["a", "b"], "has 2 items; at most 1 are allowed"],
-    [z.string().length(2), "a", "has 1 characters; exactly 2 are needed"],
+    [z.string().length(2), "a", "has 1 character; exactly 2 are needed"],
     [z.number().min(2), 1, "must be at least 2, not 1"],
     [z.number().lt(2), 2, "must be less than 2, not 2"],
     [z.number().multipleOf(5), 7, "must be a multiple of 5, not 7"],
     [z.string().startsWith("a"), "b", 'must start with "a", not "b"'],
+    [z.string().includes("a"), "b", 'must contain "a", unlike "b"'],
+    [z.string().regex(/a/), "b", 'must match the pattern /a/, not "b"'],
     [z.url(), "b", '"b" is not a valid URL'],
     [z.strictObject({}), { a: 1, b: 2 }, 'does not accept the fields "a", "b"'],
     [z.union([z.string(), z.number()]), true, "true is not a valid value"],
     [z.union([z.string(), z.number()]), undefined, "is missing"],
+    [z.custom(() => false), 3, "3 is not a valid value"],
     [z.string().refine(() => false, "Invalid input: write more"), "b", "Invalid input: write more"],
   ])("an input of the schema %# is refused in plain words: %o", (schema, input, message) => {
-    expect(schema.safeParse(input).error?.issues.map((issue) => inputMistake(issue, input))).toEqual([
-      { field: "input", message },
-    ]);
+    expect(checkInput(schema, input).error?.issues.map(inputMistake)).toEqual([{ field: "input", message }]);
   });
 
   test("a definition that is none names the line of whoever wrote it", () => {

@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import { own } from "../kit/own.ts";
 import { kindOfValue, shown, typeWords } from "../kit/value-words.ts";
 import { didYouMean } from "../plan/suggest.ts";
@@ -10,55 +11,54 @@ export function fieldPath(root: string, keys: readonly PropertyKey[]): string {
   );
 }
 
-/** The parts of an issue of zod that are read here; `values` and `options` list what the schema accepts. */
-interface Issue {
-  readonly path: readonly PropertyKey[];
-  readonly message: string;
-  readonly values?: readonly unknown[];
-  readonly options?: readonly unknown[];
+/** Checks an input. Zod's default messages are replaced; a schema's custom messages stay unchanged. */
+export function checkInput<S extends z.ZodType>(schema: S, input: unknown): z.ZodSafeParseResult<z.output<S>> {
+  return schema.safeParse(input, { error: messageOf });
 }
 
-/**
- * Describes what is wrong with an input, with the field as it is written in code. Zod's default messages are reworded;
- * a schema's custom messages stay unchanged.
- */
-export function inputMistake(issue: Issue, input: unknown): { readonly field: string; readonly message: string } {
-  const value = issue.path.reduce((at: unknown, key) => (at as Record<PropertyKey, unknown> | undefined)?.[key], input);
-  return { field: fieldPath("input", issue.path), message: reworded(issue, value) };
+/** What is wrong with an input, with the field as it is written in code. */
+export function inputMistake({ path, message }: Pick<z.core.$ZodIssue, "path" | "message">) {
+  return { field: fieldPath("input", path), message };
 }
 
 const JSON_TYPES: Readonly<Record<string, string>> = { int: "integer", record: "object", tuple: "array" };
-const BOUNDS: Readonly<Record<string, string>> = {
-  ">=": "at least",
-  "<=": "at most",
-  ">": "more than",
-  "<": "less than",
-};
+const FORMATS: Readonly<Record<string, string>> = { url: "URL", email: "email address", uuid: "UUID" };
 
-function reworded({ message, values, options }: Issue, value: unknown): string {
+/** The message for an issue of zod; undefined for zod's own message. */
+function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
+  const { input: value } = issue;
   const given = typeof value === "object" ? kindOfValue(value) : shown(value);
-  const [, type] = /^Invalid input: expected (\w+), received \w+$/.exec(message) ?? [];
-  if (type !== undefined && value === undefined) return `is missing; give ${typeText(type)}`;
-  if (type !== undefined)
-    return `must be ${typeText(type)}, not ${typeof value === "number" ? given : kindOfValue(value)}`;
-  const accepted = values ?? options;
-  if (accepted !== undefined && /^Invalid (?:input: expected|option: expected|discriminator value\.)/.test(message))
-    return notAccepted(accepted.map(String), value, given);
-  const [, verb, sign = "", limit, unit] =
-    /^Too (?:small|big): expected \w+ to (be|have) (>=|<=|>|<|exactly )(\S+)(?: (\w+))?$/.exec(message) ?? [];
-  if (verb === "be") return `must be ${own(BOUNDS, sign) ?? "exactly"} ${limit}, not ${given}`;
-  if (verb === "have") {
-    const { length, size = length } = value as { readonly length?: number; readonly size?: number };
-    return `has ${size} ${unit}; ${own(BOUNDS, sign) ?? "exactly"} ${limit} are ${sign === "<=" ? "allowed" : "needed"}`;
+  switch (issue.code) {
+    case "invalid_type":
+      if (value === undefined) return `is missing; give ${typeText(issue.expected)}`;
+      return `must be ${typeText(issue.expected)}, not ${typeof value === "number" ? given : kindOfValue(value)}`;
+    case "invalid_value":
+      return notAccepted(issue.values, value);
+    case "too_small":
+      return outOfBounds(issue.inclusive === false ? "more than" : "at least", issue.minimum, issue);
+    case "too_big":
+      return outOfBounds(issue.inclusive === false ? "less than" : "at most", issue.maximum, issue);
+    case "not_multiple_of":
+      return `must be a multiple of ${issue.divisor}, not ${given}`;
+    case "invalid_format":
+      if (issue.format === "starts_with") return `must start with ${shown(issue.prefix)}, not ${given}`;
+      if (issue.format === "ends_with") return `must end with ${shown(issue.suffix)}, not ${given}`;
+      if (issue.format === "includes") return `must contain ${shown(issue.includes)}, unlike ${given}`;
+      if (issue.format === "regex") return `must match the pattern ${issue.pattern}, not ${given}`;
+      return own(FORMATS, issue.format) && `${given} is not a valid ${FORMATS[issue.format]}`;
+    case "unrecognized_keys":
+      return `does not accept the field${issue.keys.length === 1 ? "" : "s"} ${issue.keys.map((key) => `"${key}"`).join(", ")}`;
+    case "invalid_union": {
+      const { options, discriminator } = issue;
+      if (Array.isArray(options))
+        return notAccepted(options, (value as Record<string, unknown>)[String(discriminator)]);
+      return value === undefined ? "is missing" : `${given} is not a valid value`;
+    }
+    case "custom":
+      return `${given} is not a valid value`;
+    default:
+      return undefined;
   }
-  const [, rule] = /^Invalid (?:string|number): (must .+)$/.exec(message) ?? [];
-  if (rule !== undefined) return `${rule.replace("match pattern", "match the pattern")}, not ${given}`;
-  const [, format] = /^Invalid (email address|URL|UUID(?:v\d)?|ISO \w+|IPv[46] \w+)$/.exec(message) ?? [];
-  if (format !== undefined) return `${given} is not a valid ${format}`;
-  const [, plural, keys] = /^Unrecognized key(s?): (.+)$/.exec(message) ?? [];
-  if (keys !== undefined) return `does not accept the field${plural} ${keys}`;
-  if (message !== "Invalid input") return message;
-  return value === undefined ? "is missing" : `${given} is not a valid value`;
 }
 
 function typeText(type: string): string {
@@ -67,10 +67,25 @@ function typeText(type: string): string {
   return words === name ? `a value of type ${name}` : words;
 }
 
-function notAccepted(accepted: readonly string[], value: unknown, given: string): string {
+function notAccepted(values: readonly unknown[], value: unknown): string {
+  const accepted = values.map(String);
   const list = accepted.length === 1 ? accepted[0] : `one of ${accepted.join(", ")}`;
   if (value === undefined) return `is missing; use ${list}`;
-  if (accepted.length === 1) return `must be ${list}, not ${given}`;
+  if (accepted.length === 1) return `must be ${list}, not ${shown(value)}`;
   const hint = typeof value === "string" ? didYouMean(value, accepted) : null;
-  return `${given} is not ${list}${hint === null ? "" : `; ${hint}`}`;
+  return `${shown(value)} is not ${list}${hint === null ? "" : `; ${hint}`}`;
+}
+
+const UNITS: Readonly<Record<string, string>> = { string: "character", array: "item", set: "item", map: "entry" };
+
+function outOfBounds(
+  relation: string,
+  limit: number | bigint,
+  { input, origin, exact }: { readonly input?: unknown; readonly origin: string; readonly exact?: boolean | undefined },
+): string {
+  const bound = `${exact ? "exactly" : relation} ${limit}`;
+  const unit = own(UNITS, origin);
+  if (unit === undefined) return `must be ${bound}, not ${shown(input)}`;
+  const { length, size = length } = input as { readonly length?: number; readonly size?: number };
+  return `has ${size} ${unit}${size === 1 ? "" : "s"}; ${bound} are ${relation === "at most" ? "allowed" : "needed"}`;
 }

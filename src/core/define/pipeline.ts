@@ -6,7 +6,7 @@ import { didYouMean } from "../plan/suggest.ts";
 import { type Builder, stepMethods } from "./builder.ts";
 import { callSite, errorText, isStepName, PipelineDefinitionError, thrownProblem } from "./errors.ts";
 import { pointerOf } from "./handle.ts";
-import { fieldPath, inputMistake } from "./input-mistake.ts";
+import { checkInput, fieldPath, inputMistake } from "./input-mistake.ts";
 import type { Profiles } from "./profile.ts";
 import { type Recorder, startRecording } from "./recorder.ts";
 import type { Returns } from "./result.ts";
@@ -284,10 +284,10 @@ type Parsed =
 
 function parse(pipeline: Pipeline, input: unknown): Parsed {
   try {
-    const parsed = pipeline.input.safeParse(input);
+    const parsed = checkInput(pipeline.input, input);
     if (parsed.success) return { value: parsed.data };
     const { issues } = parsed.error;
-    const problems = issues.map((issue): Problem => ({ code: "input", step: null, ...inputMistake(issue, input) }));
+    const problems = issues.map((issue): Problem => ({ code: "input", step: null, ...inputMistake(issue) }));
     return { problems, paths: issues.map(({ path }) => path) };
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);

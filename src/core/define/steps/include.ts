@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { FailurePolicy } from "../../plan/plan.ts";
 import { IncludeError } from "../errors.ts";
 import { recoveryHandle } from "../handle.ts";
-import { inputMistake } from "../input-mistake.ts";
+import { checkInput, inputMistake } from "../input-mistake.ts";
 import type { Recorder } from "../recorder.ts";
 import type { Returns } from "../result.ts";
 import { OptionReader } from "./options.ts";
@@ -54,9 +54,9 @@ export function includeMethod<M>(recorder: Recorder, stepMethods: (recorder: Rec
     read.only("an included pipeline", ["maxCost"], []);
     const maxCostMicros = read.usd("maxCost");
     if (maxCostMicros !== null) recorder.group(path, maxCostMicros);
-    const parsed = pipeline.input.safeParse(input);
+    const parsed = checkInput(pipeline.input, input);
     for (const issue of parsed.error?.issues ?? []) {
-      recorder.report({ code: "input", step: path, ...inputMistake(issue, input) });
+      recorder.report({ code: "input", step: path, ...inputMistake(issue) });
     }
     if (!parsed.success) return recoveryHandle(path, recorder.build) as R;
     return pipeline.build({ input: parsed.data, ...stepMethods(part) });
