@@ -18,7 +18,9 @@ export interface Weight {
 /** Current number of lines in each folder, and in the files directly in `src` and `test`. */
 export function weights(): readonly Weight[] {
   const foldersOf = (kind: string) =>
-    readdirSync(join(root, kind), { withFileTypes: true }).flatMap((one) => (one.isDirectory() ? [one.name] : []));
+    readdirSync(join(root, kind), { withFileTypes: true }).flatMap((one) =>
+      one.isDirectory() && !one.name.startsWith(".") ? [one.name] : [],
+    );
   const folders = [...new Set([...foldersOf("src"), ...foldersOf("test")])].toSorted();
   const weighed = folders.map((folder) => ({
     folder,
