@@ -231,7 +231,7 @@ export class AgentSession {
     const limits = `only ${formatUsd(left)} dollars are left of this server's budget${runBudgetMicros === null ? "" : `, and one run can cost ${formatUsd(runBudgetMicros)}`}`;
     throw new ToolError(
       `This run is expected to cost ${formatUsd(expectedMicros)} dollars; ${limits}`,
-      "ask for less, or ask the person who started this server for a larger --budget; it cannot be raised from here",
+      `ask for less, or ask the person who started this server for a larger ${expectedMicros > left ? "--budget" : "--run-budget"}; it cannot be raised from here`,
     );
   }
 
