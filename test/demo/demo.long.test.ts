@@ -54,7 +54,7 @@ describe("the demo", () => {
   test("ends with exit 0 and every check passed", () => {
     expect(exitCode, output).toBe(0);
     expect(output).not.toContain("FAIL");
-    expect(output).toMatch(/ {6}\d+ requests while 6 jobs ran: \d+\.\d a job/);
+    expect(output).toMatch(/ {6}\d+ requests while 6 jobs ran: \d+\.\d per job/);
   });
 
   test("shows plans with prices and a table of step, job, cost, time and file", () => {

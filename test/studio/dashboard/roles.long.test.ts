@@ -128,7 +128,7 @@ test("the locked page takes the token, and no wrong one", async () => {
   expect(await violations(page)).toEqual([]);
   await page.getByLabel("Token").fill(TOKEN);
   await page.getByRole("button", { name: "Open" }).click();
-  await page.getByRole("heading", { name: "Runs" }).waitFor();
+  await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
   await page.context().close();
 });
 
