@@ -12,7 +12,7 @@ interface KeyStorage {
 export interface ConnectOptions {
   /** Headers such as `{ Authorization: "Bearer …" }`, or a function called for each request. Default: only cookies. */
   readonly headers?: Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>);
-  /** Stores which run belongs to each key. Default: `sessionStorage`, cleared with the tab; null stores nothing. */
+  /** Where the client stores which run belongs to each key; null stores nothing. Default: `sessionStorage`. */
   readonly storage?: KeyStorage | null;
 }
 
@@ -21,8 +21,8 @@ export interface StartOptions {
   /** The pipeline's input. Any `File` or `Blob` in it is uploaded with the request. */
   readonly input: unknown;
   /**
-   * Id of the quote that was agreed to. Without an id, or if that quote no longer matches the run, the start is
-   * refused; {@link RequestError.quote} then contains the quote to agree to.
+   * Id of the quote that the user agreed to. The start is refused without an id, or if that quote no longer matches the
+   * run; {@link RequestError.quote} then contains the quote to agree to.
    */
   readonly quote?: string;
   /** New maximum cost of an existing run, as decimal US dollars. Also accepts the prices that paused the run. */
@@ -41,7 +41,7 @@ export interface Runs {
   quote(pipeline: string, input: unknown): Promise<QuoteView>;
   /** Starts a run and stores its key. @throws RequestError */
   start(pipeline: string, options: StartOptions): Promise<FollowedRun>;
-  /** Returns the run that was started with this key in this tab, even before a reload; null if there is none. */
+  /** Returns the run whose key is stored, for example after the page was reloaded; null if there is none. */
   kept(key: string): Promise<FollowedRun | null>;
   /** Removes the stored key; the run itself continues. */
   forget(key: string): void;
@@ -51,7 +51,7 @@ export interface Runs {
   list(query?: { readonly pipeline?: string; readonly limit?: number }): Promise<readonly RunLine[]>;
 }
 
-/** Stored for each start: the run's id or, until the id is known, the request, so that it can be sent again. */
+/** What is stored under a key: the run's id or, until the id is known, the request, so that it can be sent again. */
 type Kept = { readonly id: string } | { readonly pipeline: string; readonly body: string };
 
 /** Returns a client for the handler at an address such as `/api/films`. */

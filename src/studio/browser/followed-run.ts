@@ -13,10 +13,10 @@ export class RequestError extends Error {
   readonly code: string;
   /** The invalid field, if there is one. */
   readonly field: string | null;
-  /** Identifies the entry in the server's log; null if there is none. */
+  /** Reference to the entry in the server's log; null if nothing was logged. */
   readonly reference: string | null;
 
-  /** The quote to agree to, if the start was refused because it needs agreement. */
+  /** The quote to agree to; null unless the start was refused because agreement is missing. */
   readonly quote: QuoteView | null;
 
   constructor(
@@ -41,12 +41,12 @@ export class RequestError extends Error {
 
 /** The state of a run for a page; each change creates a new object. */
 export interface RunSnapshot {
-  /** Null until the server has answered. */
+  /** Null until the server's first response. */
   readonly run: RunView | null;
   readonly progress: readonly ProgressView[];
-  /** `lost`: disconnected, and reconnecting. `over`: no further changes will arrive. */
+  /** `lost`: the connection broke, and the client is reconnecting. `over`: no further changes will arrive. */
   readonly connection: "connecting" | "open" | "lost" | "over";
-  /** Why the run cannot be followed. */
+  /** Why the run cannot be followed; null if there was no error. */
   readonly error: RequestError | null;
 }
 
@@ -54,7 +54,7 @@ export interface RunSnapshot {
 export interface Decision {
   readonly step: string;
   readonly approve: boolean;
-  /** Position of the chosen output among the media shown, from 0. */
+  /** Position of the chosen output among the media shown; the first is 0. */
   readonly pick?: number;
   /** Replacement for the value shown. */
   readonly value?: unknown;
@@ -65,18 +65,21 @@ export interface Decision {
 export interface FollowedRun {
   readonly id: string;
   readonly snapshot: () => RunSnapshot;
-  /** Follows the run while there are subscribers; returns a function that unsubscribes. Calls `event` for each event. */
+  /**
+   * Follows the run as long as there are subscribers. `changed` is called after each change, and `event` for each event
+   * of the run. Returns a function that ends the subscription.
+   */
   readonly subscribe: (changed: () => void, event?: (event: EventView) => void) => () => void;
   /** Returns the run once it ends or, with `orPaused`, pauses. @throws RequestError if the run cannot be followed */
   done(options?: { readonly orPaused?: boolean }): Promise<RunView>;
-  /** @throws RequestError */
+  /** Sends a decision on a waiting step. @throws RequestError */
   decide(decision: Decision): Promise<void>;
-  /** Submits no more jobs; jobs already submitted are still collected. @throws RequestError */
+  /** Stops the run: submits no more jobs, but still collects the results of submitted jobs. @throws RequestError */
   stop(): Promise<void>;
 }
 
 const FINAL: readonly string[] = ["succeeded", "partial", "failed", "cancelled"];
-/** A connection is treated as dead after this many milliseconds without data. The server sends data every 15 s. */
+/** Milliseconds without data after which a connection is treated as dead. The server sends data every 15 seconds. */
 const SILENT_MS = 40_000;
 const MOST_WAIT_MS = 15_000;
 
@@ -102,7 +105,7 @@ export function followedRun(link: Link, id: string): FollowedRun {
     if (type === "event") for (const event of [...listeners.values()]) event?.(said);
   };
 
-  /** Reads one connection to its end; returns true if nothing more will come. */
+  /** Opens a connection and reads it until it ends. Returns true if the run has no further changes. */
   const listen = async (signal: AbortSignal): Promise<boolean> => {
     const silent = new AbortController();
     const either = AbortSignal.any([signal, silent.signal]);
@@ -195,7 +198,7 @@ export function followedRun(link: Link, id: string): FollowedRun {
   };
 }
 
-/** Makes file addresses absolute, because the server may be on another origin. */
+/** Returns a copy of a response with absolute file URLs, because the server may be on another origin than the page. */
 export function placed<T = RunView>(base: string, value: unknown): T {
   if (Array.isArray(value)) return value.map((one) => placed<unknown>(base, one)) as T;
   if (typeof value !== "object" || value === null) return value as T;
@@ -206,10 +209,10 @@ export function placed<T = RunView>(base: string, value: unknown): T {
   return Object.fromEntries(entries) as T;
 }
 
-/** The page's global object, to listen for its events. Outside a browser, these methods do not exist. */
+/** The global object, which sends the page's events in browsers. Elsewhere, it may lack these methods. */
 const page = globalThis as Partial<Pick<EventTarget, "addEventListener" | "removeEventListener">>;
 
-/** Waits for `ms` milliseconds, or until the network is back. */
+/** Waits for `ms` milliseconds, but at most until the browser is online again. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((done) => {
     const timer = setTimeout(end, ms);
@@ -229,7 +232,7 @@ interface SentEvent {
   readonly id: string | null;
 }
 
-/** Splits a stream's text into events as it arrives. */
+/** Returns a function that takes the next piece of a stream's text, and returns the events that are now complete. */
 function eventReader(): (text: string) => readonly SentEvent[] {
   let rest = "";
   return (text) => {

@@ -2,7 +2,7 @@
 
 /** An output file of a run. */
 export interface MediaView {
-  /** A path on the server, valid for at least an hour. */
+  /** Path on the server. It can be used for at least an hour. */
   readonly url: string;
   readonly kind: "image" | "video" | "audio" | "other";
   readonly contentType: string;
@@ -13,13 +13,13 @@ export interface MediaView {
   readonly durationMs: number | null;
 }
 
-/** A step in a run, as callers may see it. */
+/** A step of a run, without details that only the operator may see. */
 export interface StepView {
   readonly path: string;
   readonly kind: string;
   /** The current phase: `queued`, `rendering`, `approval`, `succeeded` and so on. */
   readonly phase: string;
-  /** Why the step failed or was skipped: a fixed sentence, or the message of a `CallerError`. */
+  /** Why the step failed or was skipped: one of a few fixed sentences, or the message of a `CallerError`. */
   readonly reason: string | null;
   readonly media: readonly MediaView[];
 }
@@ -28,7 +28,7 @@ export interface StepView {
 export interface WaitingView {
   readonly step: string;
   readonly message: string | null;
-  /** The media to decide on, in the order of `pick`. */
+  /** The media to decide on. `pick` is a position in this list. */
   readonly media: readonly MediaView[];
   readonly values: readonly unknown[];
   /** Whether the decision is to pick one of the media. */
@@ -42,9 +42,9 @@ export interface RunView {
   readonly seq: number;
   readonly pipeline: string;
   readonly title: string;
-  /** `running`, `paused`, `succeeded`, `partial`, `failed`, `cancelled`, or `interrupted`: no process drives the run. */
+  /** `running`, `paused`, `succeeded`, `partial`, `failed`, `cancelled`, or `interrupted` (no process drives it). */
   readonly status: string;
-  /** Why the run is paused, or how it failed. */
+  /** Why the run is paused, or why it failed. */
   readonly message: string | null;
   /** Kind of pause: `approval`, `budget`, `funds` and so on. */
   readonly pause: string | null;
@@ -52,14 +52,14 @@ export interface RunView {
   readonly createdAt: number;
   readonly finishedAt: number | null;
   readonly stepCount: number;
-  /** The first 500 steps. */
+  /** At most the first 500 steps. */
   readonly steps: readonly StepView[];
   readonly waiting: readonly WaitingView[];
-  /** The pipeline's results so far: files as {@link MediaView}, parts that do not exist yet as null. */
+  /** The pipeline's results so far. Files are given as {@link MediaView}; parts that do not exist yet are null. */
   readonly outputs: { readonly [name: string]: unknown };
 }
 
-/** An event as callers see it, without details about this machine and the service. */
+/** An event of a run, without details that only the operator may see. */
 export interface EventView {
   readonly seq: number;
   /** Epoch milliseconds. */
@@ -82,26 +82,26 @@ export interface ProgressView {
   readonly step: string;
   /** From 0 to 1; null if unknown. */
   readonly fraction: number | null;
-  /** Expected end in epoch milliseconds. */
+  /** When the service expects the step to end, in epoch milliseconds; null if unknown. */
   readonly endsAt: number | null;
 }
 
 /** What a run would cost, in US dollars as decimal strings. */
 export interface QuoteView {
-  /** Pass it to `start` as `quote`, once. */
+  /** Id to pass to `start` as `quote`. Each quote can be used only once. */
   readonly id: string;
   /** Maximum cost of a run started with this quote, not counting `openSteps`. */
   readonly maximumUsd: string;
   /** Epoch milliseconds. */
   readonly expiresAt: number;
-  /** Steps that have no price yet: the run pauses before each of them, and asks for agreement to the price. */
+  /** Steps without a known price. The run pauses before each of these steps, and asks for agreement to its price. */
   readonly openSteps: readonly string[];
   readonly usd: {
     readonly min: string /** Null if there is no upper limit. */;
     readonly max: string | null;
     readonly expected: string;
   };
-  /** The caller's remaining budget; null if the budget is per run. */
+  /** What is left of the caller's budget; null if the caller has no overall budget. */
   readonly leftUsd: string | null;
   readonly expectedMs: number | null;
   readonly stepCount: number;

@@ -7,7 +7,6 @@ import type { WatchParts } from "./live/run-watch.ts";
 export class PortInUseError extends ShowrunnerError {
   readonly code = "DASHBOARD_PORT_IN_USE";
   readonly port: number;
-  /** A command to run next. */
   readonly next = "showrunner dashboard --port 0   (picks a free port)";
 
   constructor(port: number, cause: unknown) {
@@ -21,18 +20,18 @@ export interface OfferedPipeline {
   /** Name shown on the page, such as `recipes/talking-avatar.ts#default`; must be unique. */
   readonly name: string;
   readonly pipeline: Pipeline;
-  /** Where the code is. Stored with the run, so that `resume` finds it; null if the pipeline is not from a file. */
+  /** File and export of the code, stored with the run for `resume`; null if the pipeline is not from a file. */
   readonly source: { readonly file: string; readonly exportName: string } | null;
 }
 
 type ShownMedia = Pick<MediaStore, "sizeOf" | "read" | "link" | "linkOrigin">;
 
 export interface DashboardOptions {
-  /** Drives the runs that the page starts or resumes. Stays open when the dashboard closes. */
+  /** Starts and resumes runs from the page. It stays open when the dashboard closes. */
   readonly show: Showrunner;
   /**
-   * Called when the local service of `show` has ended, for example with the command that embedded it. Opens a
-   * replacement and closes `lost`. Default: no replacement.
+   * Called when the local service that `show` uses has ended, for example with the command that started it. Returns a
+   * replacement, and closes `lost`. Default: `show` is not replaced.
    */
   readonly reopen?: ((lost: Showrunner) => Promise<Showrunner>) | undefined;
   /** The journal that `show` uses; other processes may write to it. */
@@ -46,8 +45,8 @@ export interface DashboardOptions {
   /** Further names or addresses, without ports, under which browsers reach the dashboard. Default none. */
   readonly allowHosts?: readonly string[] | undefined;
   /**
-   * Public origin of review links, such as `https://review.example.com`, where a proxy forwards requests with their
-   * `Host` header. Under that name, only review links are answered. Default: links lead to this machine.
+   * Public origin of review links, such as `https://review.example.com`. A proxy there must forward requests with their
+   * `Host` header. Under this name, the server serves only review links. Default: links point to this machine.
    */
   readonly publicUrl?: string | undefined;
   /** Token that opens the dashboard; at least 16 characters. Default: a new random token at each start. */
@@ -62,11 +61,11 @@ export interface DashboardOptions {
   readonly loadPipeline?:
     | ((source: { readonly file: string; readonly exportName: string }) => Promise<Pipeline | null>)
     | undefined;
-  /** First part of the commands shown on the page. Default `showrunner`. */
+  /** How commands on the page begin, such as `npx showrunner`. Default `showrunner`. */
   readonly launcher?: string | undefined;
   /**
-   * Called with unexpected errors. If a person with a review link was shown a reference for the error, `reference`
-   * is set. Default: errors are written to stderr.
+   * Called with unexpected errors. `reference` is set if a reviewer was shown it with the error message. Default:
+   * errors are written to stderr.
    */
   readonly onDefect?: ((error: unknown, reference?: string) => void) | undefined;
 }
@@ -80,7 +79,7 @@ export interface Dashboard {
   readonly origin: string;
   /** Returns the address of a run's page, including the token. */
   runUrl(runId: string): string;
-  /** Ends streams and stops listening. Runs started from the page continue in `show`. */
+  /** Disconnects all clients and stops the server. Runs that were started from the page continue in `show`. */
   close(): Promise<void>;
 }
 

@@ -60,7 +60,7 @@ function cut(value: string): string {
   return characters.length <= MAX_CHARACTERS ? value : `${characters.slice(0, MAX_CHARACTERS - 1).join("")}…`;
 }
 
-/** Escapes markup, and replaces control characters, which XML cannot contain, with spaces. */
+/** Escapes text for XML. Control characters, which XML cannot contain, become spaces. */
 function text(value: string): string {
   return value.replace(/\p{Cc}/gu, " ").replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
 }

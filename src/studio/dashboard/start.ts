@@ -29,7 +29,7 @@ import { reviewRoutes } from "./routes/review-routes.ts";
 import { Drivers } from "./runs/driven-runs.ts";
 import { RunCache } from "./runs/run-cache.ts";
 
-/** Serves the dashboard until it is closed. @throws PortInUseError */
+/** Starts the dashboard's server. @throws PortInUseError */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const context = contextOf(options);
   const { launcher = "showrunner" } = options;
@@ -182,7 +182,7 @@ function readOnly(): Refusal {
   return new Refusal(403, "READ_ONLY", "This login is read-only; ask someone with full access.");
 }
 
-/** Returns the URL that all path checks use; null if the request's target is not a path. Slashes stay encoded. */
+/** Returns the request's URL; null if it is not a path. The path is not decoded, so encoded slashes stay. */
 function urlOf({ url: target = "/" }: IncomingMessage): URL | null {
   return target.startsWith("/") && URL.canParse(`http://dashboard${target}`)
     ? new URL(`http://dashboard${target}`)
@@ -198,7 +198,6 @@ async function fail({ incoming, response }: Request, folder: string, refusal: Re
   else sendRefusal(response, refusal);
 }
 
-/** Starts listening and returns the port. @throws PortInUseError */
 export function listen(server: Server, port: number, host: string): Promise<number> {
   return new Promise((done, failed) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
@@ -208,7 +207,6 @@ export function listen(server: Server, port: number, host: string): Promise<numb
   });
 }
 
-/** Stops listening and terminates open connections. */
 export async function shut(server: Server): Promise<void> {
   const closed = new Promise((done) => server.close(done));
   server.closeAllConnections();

@@ -7,7 +7,7 @@ import type { Call, Caller, Context } from "./options.ts";
 export const ENDPOINT = "endpoint";
 export const ENDPOINT_NAME = /^[A-Za-z0-9][\w.-]{0,59}$/;
 
-/** Checks the caller from `authorize`, because a caller without tags would own every run. @throws InvalidOptionError */
+/** Checks what `authorize` returned. A caller without tags would own every run. @throws InvalidOptionError */
 export function checkedCaller({ tags, budget, ...rest }: Caller): Caller {
   const checked = checkTags(tags, "tags");
   const keys = Object.keys(checked);
@@ -22,7 +22,7 @@ export function checkedCaller({ tags, budget, ...rest }: Caller): Caller {
   return { ...rest, tags, ...(budget !== undefined && { budget }) };
 }
 
-/** Returns the tag of the runs that share the caller's budget, as `key=value`. */
+/** Returns the caller's first tag as `key=value`. Runs with this tag share the caller's budget. */
 export function budgetTag({ tags }: Caller): string {
   const [[key, value]] = Object.entries(tags) as [[string, string]];
   return `${key}=${value}`;
@@ -39,7 +39,7 @@ export function overBudget(expectedMicros: number, left: number): Refusal {
   return new Refusal(402, "OVER_BUDGET", message);
 }
 
-/** Derives a run's id from its caller and key: the same id in every process, and a different id for each caller. */
+/** Returns the id for a run. It depends only on the caller and the key, so every process computes the same id. */
 export function runIdOf(caller: Caller, key: string): string {
   return `run-${hash("sha256", JSON.stringify([ownerTags(caller), key])).slice(0, 32)}`;
 }
@@ -53,7 +53,7 @@ function ownerTags({ tags }: Caller) {
   return Object.entries(tags).toSorted(([one], [other]) => (one < other ? -1 : 1));
 }
 
-/** Returns the row of a caller's run. Refuses other callers' runs as if they did not exist. @throws Refusal 404 */
+/** Returns the requested run's row. Refuses other callers' runs as if they did not exist. @throws Refusal 404 */
 export async function ownRun({ context, caller, params }: Call): Promise<RunRow> {
   const row = await context.show.journal.run(params.run!);
   const isOwn =

@@ -30,14 +30,14 @@ const MOST_MESSAGE = 1_000;
 const MOST_FIELD = 300;
 const DEFAULT_MOST_BYTES = 64 * 1024 * 1024;
 const MOST_KEPT = { caller: 1024 ** 3, all: 16 * 1024 ** 3 };
-/** Maximum total bytes of the bodies of unanswered requests. */
+/** Maximum total bytes of request bodies in memory. */
 const MOST_IN_MEMORY = 128 * 1024 * 1024;
 /** Memory counted for a request in addition to its body. */
 const REQUEST_BYTES = 64 * 1024;
 
 /**
- * Serves pipelines as endpoints of your server: callers price, start, list, follow, decide and stop their own runs, and
- * get their files. Closing `show` remains your task. @throws InvalidOptionError
+ * Creates a handler that serves pipelines as endpoints of your server. Callers can price, start, list, follow, decide
+ * on and stop their own runs, and get their files. You have to close `show` yourself. @throws InvalidOptionError
  */
 export function createHandler(show: Showrunner, options: HandlerOptions): Handler {
   const context = contextOf(show, options);
@@ -132,7 +132,7 @@ async function answer(context: Context, routes: readonly Route[], request: Reque
   return answered instanceof Response ? answered : Response.json(answered);
 }
 
-/** Reserves memory and disk space for a request, and frees them once it is answered. @throws BusyRefusal */
+/** Reserves memory and disk space for a request until the response is sent. @throws BusyRefusal */
 async function withShare<T>(
   { memory, sent, report }: Context,
   caller: Caller,
@@ -175,7 +175,7 @@ class AuthorizeError extends Error {
   }
 }
 
-/** Continues runs that an earlier process left unfinished, or that were decided on while no process drove them. */
+/** Continues runs that an earlier process left unfinished, and runs with new decisions that no process drives. */
 async function resumeDue(context: Context): Promise<readonly string[]> {
   const due = (await context.show.due()).filter(({ tags }) => context.endpoints.has(tags[ENDPOINT] ?? ""));
   for (const { runId } of due) await continueRun(context, runId);
@@ -200,7 +200,6 @@ function withHeaders(response: Response): Response {
   return response;
 }
 
-/** Sends the bytes for a signed address, or the requested range of them. @throws Refusal 404 */
 async function sendMedia(
   context: Context,
   request: Request,

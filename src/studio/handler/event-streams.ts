@@ -10,7 +10,7 @@ interface Followed {
   readers: number;
 }
 
-/** The open streams. A run is read only once, however many clients follow it. */
+/** All open event streams. Each run is read only once, even if several clients follow it. */
 export class EventStreams {
   readonly #context: Context;
   readonly #followed = new Map<string, Followed>();
@@ -27,7 +27,7 @@ export class EventStreams {
     this.#followed.clear();
   }
 
-  /** Streams a run's events after `Last-Event-ID`, snapshots after changes, and progress. @throws Refusal 429, 503 */
+  /** Streams a run's events after `Last-Event-ID`, its new states, and its progress. @throws Refusal 429, 503 */
   open({ request, caller }: Call, row: RunRow): Response {
     const afterSeq = seenBefore(request, row);
     const isFinal = isRunFinal(row.status as RunState["status"]);
@@ -68,7 +68,7 @@ export class EventStreams {
     return new Response(body, { headers: { ...STREAM_HEADERS, "Cache-Control": "no-store" } });
   }
 
-  /** Yields text until the run, the feed or the reader ends. */
+  /** Yields the text of the stream until the run ends, the feed is closed, or the client disconnects. */
   async *#frames(feed: RunFeed, after: number, signal: AbortSignal): AsyncGenerator<string, void, undefined> {
     yield STREAM_START;
     await feed.ready;
@@ -112,14 +112,14 @@ export class EventStreams {
   }
 }
 
-/** Returns the number of the last event that the reader received; 0 if there is none, or the run has not reached it. */
+/** Returns the number of the last event that the client received; 0 if it received none, or the number is invalid. */
 function seenBefore(request: Request, { lastSeq }: RunRow): number {
   const text = request.headers.get("Last-Event-ID") ?? new URL(request.url).searchParams.get("after") ?? "";
   const seq = /^\d{1,15}$/.test(text) ? Number(text) : 0;
   return seq > lastSeq ? 0 : seq;
 }
 
-/** Resolves to true if nothing changes within one heartbeat interval. */
+/** Waits for a change, but at most one heartbeat interval. Returns true if there was no change. */
 async function beatOr(moved: Promise<void>, signal: AbortSignal): Promise<boolean> {
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);

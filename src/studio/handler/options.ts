@@ -8,8 +8,8 @@ export interface Endpoint {
   /** Where the code is. Stored with the run, so that a worker finds it. Default: this process supplies the code. */
   readonly source?: { readonly file: string; readonly exportName: string } | undefined;
   /**
-   * Files and folders from which the pipeline's own code may upload, such as `["assets/"]`, relative to the working
-   * folder. Links are resolved. Default: none. A run can always read the files that its caller sent.
+   * Files and folders that the pipeline's own code may upload, such as `["assets/"]`, relative to the working folder.
+   * Symbolic links are resolved. Default: none. A run can always use the files that its caller sent.
    */
   readonly files?: readonly string[] | undefined;
   /** Maximum cost of one job without a quote, in US dollars as a decimal string. Default: such jobs are refused. */
@@ -19,13 +19,13 @@ export interface Endpoint {
 /** The caller of a request. */
 export interface Caller {
   /**
-   * Labels for the caller's runs, such as `{ customer: "acme" }`. The caller sees and controls only runs that have all
-   * of these labels. One to seven labels are required.
+   * Labels for the caller's runs, such as `{ customer: "acme" }`; at least one and at most seven. The caller can see
+   * and control only runs that have all these labels.
    */
   readonly tags: { readonly [key: string]: string };
   /**
-   * Maximum total cost of all runs with the first of `tags`, over all time, in US dollars as a decimal string. It is
-   * enforced by the transaction that reserves the money for each job. Default: each start sets its own budget.
+   * Maximum total cost of all runs with the first of `tags`, without a time limit, in US dollars as a decimal string.
+   * It is checked in the transaction that reserves money for a job. Default: each start sets a budget of its own.
    */
   readonly budget?: string | undefined;
   /** Whether the caller can make decisions in runs. Default true. */
@@ -43,21 +43,21 @@ export interface HandlerOptions {
   /** Path where the handler is mounted, such as `/api/films`. Default: the root. */
   readonly prefix?: string | undefined;
   /**
-   * Key that signs media URLs: at least 16 characters, and the same in every process. Default: a random key at start,
-   * so that URLs expire when the process ends.
+   * Key that signs media URLs, with at least 16 characters. All processes must use the same key. Default: a random key,
+   * so that URLs no longer work after a restart.
    */
   readonly secret?: string | undefined;
   /**
-   * Folder for files that callers send as input. A run's files are kept as long as the run, so that it can be resumed;
-   * a quote's files are kept until the quote expires. Default `.showrunner/sent`.
+   * Folder for files that callers send. The files of a run are kept as long as the run, so that it can be resumed. The
+   * files of a quote are kept until the quote expires. Default `.showrunner/sent`.
    */
   readonly filesDir?: string | undefined;
   /**
-   * Maximum bytes in `filesDir` that belong to no run, per caller and in total. A request above the first limit is
-   * answered with 429, above the second with 503. Default 1 GiB and 16 GiB.
+   * Maximum bytes of files in `filesDir` that belong to no run, per caller (default 1 GiB) and in total (default 16
+   * GiB). Requests above the first limit get status 429; requests above the second get 503.
    */
   readonly mostKept?: { readonly caller?: number | undefined; readonly all?: number | undefined } | undefined;
-  /** Origins in your own network from which inputs can load files, like `inside` of `openShowrunner`. Default none. */
+  /** Origins on your own network from which inputs can load files, like `inside` of `openShowrunner`. Default: none. */
   readonly inside?: readonly string[] | undefined;
   /** Maximum size of an input with its files, in bytes. Default 64 MiB; an input without files is limited to 1 MiB. */
   readonly mostBytes?: number | undefined;
@@ -66,14 +66,14 @@ export interface HandlerOptions {
   /** Engine that drives the runs, such as the pg-boss engine. Default: this process drives them. */
   readonly engine?: { wake(runId: string): Promise<void> } | undefined;
   /**
-   * Called with errors that callers do not see: errors of the service, of this machine and of your code, except
-   * `CallerError`. Callers can quote `reference`. Default: errors are written to stderr. A run's failures are not
-   * reported here; the journal contains them, under the run's id.
+   * Called with errors that callers cannot see: those of the service, of this machine, and of your code, other than
+   * `CallerError`. Callers can quote `reference`. A run's own failures are only in the journal, under the run's id.
+   * Default: errors are written to stderr.
    */
   readonly onDefect?: ((error: unknown, reference: string) => void) | undefined;
 }
 
-/** Answers every request below its prefix. Works with Hono, Next, Bun, Deno, or any server that uses `Request`. */
+/** Handles every request below its prefix, in any server that uses `Request`, such as Hono, Next, Bun or Deno. */
 export interface Handler {
   (request: Request): Promise<Response>;
   /** Continues runs that an earlier process left unfinished, and returns their ids. Call it once at startup. */
@@ -91,11 +91,11 @@ export interface Context {
   readonly sent: SentFiles;
   /** Limits the bytes that unanswered requests keep in memory. */
   readonly memory: Shares;
-  /** Limits the quotes issued within a day. */
+  /** Limits the number of quotes per caller and day. */
   readonly quotes: Shares;
   readonly mostBytes: number;
   readonly report: Report;
-  /** Maps each invalid option that `authorize` returned to the reference under which the mistake was logged. */
+  /** Mistakes in what `authorize` returned that were already logged: the log's reference for each invalid option. */
   readonly mistakes: Map<string, string>;
 }
 
@@ -104,9 +104,8 @@ export interface Call {
   readonly request: Request;
   readonly caller: Caller;
   readonly files: RequestFiles;
-  /** Counts bytes that stay in memory until the request is answered. @throws BusyRefusal */
+  /** Counts bytes that stay in memory until the response is sent. @throws BusyRefusal */
   hold(sizeBytes: number): void;
-  /** Values of the pattern's named segments, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
 }

@@ -12,7 +12,6 @@ export const MOST_JSON_BYTES = 1024 * 1024;
 const MOST_PARTS = 120;
 const SLICE_BYTES = 64 * 1024;
 
-/** Reads the request's JSON object. @throws Refusal 408 if too slow, 413 if too large, 415 if not JSON, 400 if malformed */
 export function jsonBody({ request, hold }: Pick<Call, "request" | "hold">): Promise<Body> {
   return readJson(bodyOfRequest(request), { ...boundsOf(MOST_JSON_BYTES), onPiece: hold });
 }
@@ -28,7 +27,7 @@ interface FormReader {
   onFile(part: string, file: Readable, name: string): Promise<void>;
 }
 
-/** Reads a form as it arrives; files are never kept in memory. @throws Refusal 408, 413, 400, and the errors of `onField` and `onFile` */
+/** Reads a form, and passes on its files as they arrive. @throws Refusal 408, 413, 400, and errors of the callbacks */
 export async function readForm(
   { request, hold }: Pick<Call, "request" | "hold">,
   { mostBytes, onPiece, onField, onFile }: FormReader,
@@ -67,7 +66,7 @@ export async function readForm(
   if (outcome !== undefined) throw badRequest("The form is malformed or incomplete.");
 }
 
-/** Splits pieces into slices, so that a refusal in the middle of a piece takes effect after the current slice. */
+/** Splits large pieces, so that a refusal within a piece takes effect before the rest of that piece is parsed. */
 async function* inSlices(pieces: AsyncIterable<Uint8Array>) {
   for await (const piece of pieces) {
     for (let at = 0; at < piece.length; at += SLICE_BYTES) yield piece.subarray(at, at + SLICE_BYTES);

@@ -17,7 +17,7 @@ const FETCH_MS = 60_000;
 const MOST_FILES = 100;
 const MOST_LEVELS = 40;
 
-/** A file from a form, saved on this machine. The name of its form part is the field it belongs to. */
+/** A form file that was saved on this machine. */
 class SentFile {
   readonly path: string;
   constructor(path: string) {
@@ -26,8 +26,8 @@ class SentFile {
 }
 
 /**
- * Reads the body of a request for a quote or start. Saves files from the form and from URLs on this machine, and puts
- * their paths into the input. Refuses other paths, because callers must not name files here. @throws Refusal
+ * Reads the body of a request for a quote or a start. Files in the form and at URLs are saved on this machine, and the
+ * input then contains their paths. Any other path is refused, because callers must not read files here. @throws Refusal
  */
 export async function readInput(call: Call, { pipeline }: Endpoint): Promise<ReadInput> {
   const isForm = isOfType(bodyOfRequest(call.request), "multipart/form-data");
@@ -45,7 +45,7 @@ export async function readInput(call: Call, { pipeline }: Endpoint): Promise<Rea
   return { input: given, body };
 }
 
-/** Reads `input` as JSON, and one part for each file, named after its field: `photo`, `shots.0.image`. */
+/** Reads a form with `input` as JSON, and one part per file, named after its field: `photo`, `shots.0.image`. */
 async function formFields(call: Call, left: { bytes: number }): Promise<Body> {
   const { mostBytes } = call.context;
   const body: Record<string, unknown> = {};
@@ -89,7 +89,7 @@ function place(input: Record<string, unknown>, name: string, file: SentFile): vo
   (at as Record<string, unknown>)[last] = file;
 }
 
-/** Fetches the file at the URL that a field names. `left`: bytes that the form and all its files may still use. */
+/** Saves the file at a URL, and returns its path. `left` is how many more bytes the whole request may use. */
 async function fetched(call: Call, value: unknown, field: string, left: { bytes: number }): Promise<string> {
   const { mostBytes, options } = call.context;
   const url = webAddress(typeof value === "object" && value !== null ? (value as { path?: unknown }).path : value);

@@ -4,24 +4,24 @@ import { endText, streamFrame } from "../served/index.ts";
 import type { Context } from "./options.ts";
 import { runView } from "./run-view.ts";
 
-/** Maximum events kept as text. Readers that are further behind read the journal. */
+/** Maximum number of events kept as text. Clients that need older events get them from the journal. */
 const MOST_FRAMES = 500;
 const READ_AT_ONCE = 500;
-/** Interval in milliseconds for checking progress and the driving process, whose changes are not events. */
+/** Milliseconds between checks of the progress and of the driving process, for which the journal has no events. */
 const LOOK_MS = 1_000;
-/** Minimum time between two snapshots of a run: milliseconds per step, and an absolute minimum. */
+/** Minimum time between two states that are sent: these milliseconds per step, but at least `LEAST_VIEW_MS`. */
 const VIEW_MS_PER_STEP = 5;
 const LEAST_VIEW_MS = 250;
 
-/** A frame for the event stream. Readers need only its newest version. */
+/** The newest version of a message for the event stream. Older versions need not be sent. */
 interface Latest {
   readonly frame: string;
   readonly version: number;
 }
 
 /**
- * Reads a run once for all its followers. Readers pull, and a slow reader falls back to the journal, so nothing is
- * buffered per reader.
+ * Reads a run once for all clients that follow the run. Nothing is buffered per client: each client takes events when
+ * it is ready, and gets events that it missed from the journal.
  */
 export class RunFeed {
   readonly #context: Context;
@@ -70,7 +70,7 @@ export class RunFeed {
     return this.#progress;
   }
 
-  /** True once the run has ended and the last snapshot includes its end. */
+  /** True if the run has ended, and the newest state to send includes its end. */
   get isShownToEnd(): boolean {
     const { state } = this.#folded!;
     return isRunFinal(state.status) && this.#shownSeq === state.seq;
@@ -84,7 +84,7 @@ export class RunFeed {
     return this.#moved.promise;
   }
 
-  /** Returns the next events after `afterSeq` as text; null if there are none yet. */
+  /** Returns the events after `afterSeq` as text, perhaps not yet all of them; null if there are none. */
   async after(afterSeq: number): Promise<{ readonly text: string; readonly seq: number } | null> {
     if (afterSeq >= this.lastSeq) return null;
     const [first] = this.#frames;
@@ -130,7 +130,7 @@ export class RunFeed {
     return events.length;
   }
 
-  /** Takes a snapshot soon, but not for every event: events in quick succession share one. */
+  /** Prepares to send a new state of the run. Events that follow each other quickly share one state. */
   #showInTime(): void {
     const now = Date.now();
     const everyMs = Math.max(LEAST_VIEW_MS, VIEW_MS_PER_STEP * this.#folded!.state.planned.plan.steps.length);

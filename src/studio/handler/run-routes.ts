@@ -19,10 +19,10 @@ import { runLine, runView } from "./run-view.ts";
 
 const MOST_LISTED = 200;
 
-/** A route. Its result is sent as JSON, or unchanged if it is a `Response`. */
+/** A route. If its result is a `Response`, it is sent unchanged; any other result is sent as JSON. */
 export interface Route {
   readonly method: "GET" | "POST";
-  /** Path below the prefix, with `:name` for the parts that vary. */
+  /** Path pattern below the prefix, such as `/runs/:run`, where `:run` matches any segment. */
   readonly path: string;
   handle(call: Call): Promise<unknown>;
 }
@@ -57,7 +57,6 @@ async function list({ context, caller, query }: Call) {
   return { runs: runs.map(runLine) };
 }
 
-/** Records the decision, and continues the run if no process drives it. */
 async function decideOn(call: Call): Promise<RunView> {
   const { context, caller } = call;
   const row = await ownRun(call);
@@ -75,7 +74,7 @@ async function decideOn(call: Call): Promise<RunView> {
   return viewOf(context, row);
 }
 
-/** Returns the caller's current budget if the run shares that budget, but was started with another amount. */
+/** Returns the caller's budget if the run uses it and it has changed since the start; otherwise undefined. */
 async function budgetNow({ context, caller }: Call, { runId }: RunRow): Promise<string | undefined> {
   const { planned } = await loadRun(context.show.journal, runId);
   // A caller who makes a decision in a run with someone else's budget does not change that budget.
@@ -90,7 +89,7 @@ async function stop(call: Call): Promise<RunView> {
   return viewOf(call.context, row);
 }
 
-/** Ensures that a process drives the run. */
+/** Ensures that the run is driven: by the engine's workers or, without an engine, by this process. */
 export async function continueRun(context: Context, runId: string, budget?: string): Promise<void> {
   const { show, options } = context;
   if (options.engine !== undefined) return options.engine.wake(runId);
@@ -104,7 +103,7 @@ export async function continueRun(context: Context, runId: string, budget?: stri
   }
 }
 
-/** Drives the run in the background. Reports any error, except that another process is driving the run. */
+/** Drives a run in the background. Errors are reported, unless another process already drives the run. */
 export function drive({ report }: Context, handle: { result(): Promise<unknown> }): void {
   handle.result().catch((error: unknown) => {
     if ((error as { readonly code?: unknown }).code !== "RUN_BUSY") reported(error, report);

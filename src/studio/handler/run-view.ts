@@ -24,7 +24,6 @@ import type { Context } from "./options.ts";
 
 const MOST_STEPS = 500;
 
-/** Maximum length of a question, in characters. */
 const MOST_QUESTION = 500;
 
 export function runView(context: Context, { state, steps }: Folded, isInterrupted: boolean): RunView {

@@ -6,16 +6,16 @@ import { HOUR_MS } from "../../core/kit/duration.ts";
 import { discardUnnamed, isRunId, type Showrunner } from "../../internal.ts";
 import { keepFile, type Refusal, Shares } from "../served/index.ts";
 
-/** Interval between searches for expired files, and the age at which a killed process's leftovers are removed. */
+/** Milliseconds between searches for expired files, and the minimum age of a killed process's leftovers. */
 const SWEEP_MS = HOUR_MS;
-/** How long after a request the media store may still get copies of the request's files; `gc` spares young files. */
+/** Milliseconds to wait before a removed file's copies are removed too, because late copies can still appear. */
 const COPIES_MS = 2 * HOUR_MS;
 const RETRY_AFTER_S = 3600;
-/** Disk space counted per file in addition to its bytes: for its folder, its last block and its marks. */
+/** Bytes counted for each file in addition to its content, because folders and small files also take disk space. */
 const FILE_BYTES = 12 * 1024;
 
 interface Parts {
-  /** Contains each file as `OWNER/SHA256/NAME`. Marks, which are empty files beside it, record what uses the file. */
+  /** Folder with each file as `OWNER/SHA256/NAME`. Empty files beside it, called marks, record what still needs it. */
   readonly folder: string;
   readonly show: Pick<Showrunner, "journal" | "media">;
   /** Limits on the bytes that belong to no run, per caller and in total. */
@@ -30,10 +30,10 @@ export interface SentBytes {
   tooLarge(): Refusal;
 }
 
-/** Why a file is kept: for a request, for a quote until it expires (in epoch milliseconds), or for a run. */
+/** What needs a file: a request, a quote (`until` is its expiry in epoch milliseconds), or a run. */
 type Use = { readonly request: string } | { readonly until: number } | { readonly run: string };
 
-/** Marks a file during removal, so that senders of the same file wait. Marks older than `REMOVAL_MS` are obsolete. */
+/** Prefix of the mark on a file that is being removed. Whoever sends the file again waits for the removal. */
 const REMOVING = ".removing-";
 const REMOVAL_MS = 60_000;
 const REMOVAL_POLL_MS = 20;
@@ -42,21 +42,21 @@ interface Kept {
   readonly isUsed: boolean;
   readonly isCopied: boolean;
   readonly runs: readonly string[];
-  /** When the file was removed, in epoch milliseconds. The media store may still have a copy. */
+  /** When the file was removed, in epoch milliseconds, if the media store may still have a copy; otherwise null. */
   readonly endedAt: number | null;
   readonly sizeBytes: number;
 }
 
 /**
- * Keeps files from callers while their quote or run exists. Files of other requests are removed once the request is
- * answered. Copies in the media store are removed later. Bytes that belong to no run are limited per caller and in
- * total. Processes can share the folder. A process that uses a file marks it, and then checks for a removal. A process
- * that removes a file marks the removal, and then checks for users.
+ * Keeps the files that callers send as long as a request, quote or run needs them, and then removes them. Copies in the
+ * media store are removed later. The bytes that belong to no run are limited per caller and in total. Several processes
+ * can share the folder: to use a file, a process marks it, and then checks whether it is being removed. To remove a
+ * file, a process marks the removal, and then checks whether the file is in use.
  */
 export class SentFiles {
   readonly #parts: Parts;
   readonly #shares: Shares;
-  /** The bytes that this process has counted, by owner and hash. */
+  /** Bytes that count towards the limits, by owner and hash. */
   readonly #sizes = new Map<string, Map<string, number>>();
   #counts: Promise<void> = Promise.resolve();
   #counted: Promise<void> | null = null;
@@ -67,7 +67,7 @@ export class SentFiles {
     this.#shares = new Shares({ ...parts.most, what: "files", retryAfterS: RETRY_AFTER_S });
   }
 
-  /** Collects the files that one request sends. `owner` identifies the caller and is safe as a folder name. */
+  /** Returns a store for one request's files. `owner` identifies the caller, and is safe as a folder name. */
   request(owner: string): RequestFiles {
     return new RequestFiles(this, owner);
   }
@@ -76,7 +76,7 @@ export class SentFiles {
     clearInterval(this.#timer);
   }
 
-  /** Stores bytes by content, so that sending a file again gives the same path and the same input. @throws Refusal 400, 413, 429, 503 */
+  /** Stores a file by its hash, so that sending it again gives the same path. @throws Refusal 400, 413, 429, 503 */
   async receive({ owner, id }: RequestFiles, { bytes, ...how }: SentBytes): Promise<string> {
     this.#counted ??= this.#begin();
     await this.#counted;
@@ -114,7 +114,7 @@ export class SentFiles {
     await this.#count(owner, sha256);
   }
 
-  /** Ends the request's claim on its files; removes files without any other claim. */
+  /** Ends a request's use of its files. Files that nothing else needs are removed. */
   async release({ owner, id, mayBeCopied }: RequestFiles, hashes: readonly string[]): Promise<void> {
     for (const sha256 of hashes) {
       const folder = this.#folderOf(owner, sha256);
@@ -124,7 +124,7 @@ export class SentFiles {
     }
   }
 
-  /** Removes files of expired quotes and removed runs, the copies of these files, and leftovers of killed processes. */
+  /** Removes files that are no longer needed, copies of them in the media store, and leftovers of killed processes. */
   async sweep(): Promise<void> {
     const { show, now } = this.#parts;
     const gone: { readonly owner: string; readonly sha256: string }[] = [];
@@ -149,7 +149,7 @@ export class SentFiles {
     });
   }
 
-  /** Removes a file and its marks, or leaves a single mark in their place. `decide` returns null to keep the file. */
+  /** Removes a file and its marks, but adds the mark from `decide`. Keeps the file if `decide` returns null. */
   async #remove(
     owner: string,
     sha256: string,
@@ -174,7 +174,7 @@ export class SentFiles {
     await this.#count(owner, sha256);
   }
 
-  /** Counts the bytes that are already in the folder, then sweeps regularly. */
+  /** Counts the files that are already in the folder, and starts regular sweeps. */
   async #begin(): Promise<void> {
     for await (const { owner, sha256 } of this.#all()) await this.#count(owner, sha256);
     this.#timer = setInterval(() => void this.sweep().catch(() => {}), SWEEP_MS).unref();
@@ -214,7 +214,7 @@ export class SentFiles {
     return { isUsed, isCopied, runs, endedAt: isGone ? endedAt : null, sizeBytes: isGone ? endedBytes : sizeBytes };
   }
 
-  /** Counts a file's bytes again. Only one count runs at a time, so that the last includes every earlier change. */
+  /** Updates the counted bytes of a file. Counts run one at a time, so that the last one includes all changes. */
   #count(owner: string, sha256: string): Promise<void> {
     const counted = this.#counts.then(() => this.#countNow(owner, sha256));
     this.#counts = counted.catch(() => {});
@@ -242,7 +242,7 @@ export class SentFiles {
 export class RequestFiles {
   readonly owner: string;
   readonly id = randomUUID();
-  /** Set once the media store may have copies. */
+  /** True once the media store may have copies of the files. */
   mayBeCopied = false;
   readonly #files: SentFiles;
   readonly #paths = new Set<string>();
@@ -257,7 +257,6 @@ export class RequestFiles {
     return this.#paths;
   }
 
-  /** Returns the path. @throws Refusal */
   async keep(sent: SentBytes): Promise<string> {
     try {
       const path = await this.#files.receive(this, sent);
@@ -273,7 +272,7 @@ export class RequestFiles {
     for (const path of this.#paths) await this.#files.mark(this.owner, shaOf(path), use);
   }
 
-  /** Keeps files for a run if their paths are in `named`; stops keeping this request's other files for the run. */
+  /** Keeps the files in `named` for a run. The request's other files are no longer kept for it. */
   async keepOnly(run: string, named: ReadonlySet<string>): Promise<void> {
     for (const path of this.#paths) {
       if (named.has(path)) await this.#files.mark(this.owner, shaOf(path), { run });
@@ -287,7 +286,7 @@ export class RequestFiles {
   }
 }
 
-/** Marks a file as used by a request, before the file exists. */
+/** Marks a file as used by a request. This happens before the file exists, so that nobody removes its folder. */
 async function use(folder: string, request: string): Promise<void> {
   for (;;) {
     await mkdir(folder, { recursive: true, mode: 0o700 }).catch(unlessMissing);
@@ -300,7 +299,7 @@ async function use(folder: string, request: string): Promise<void> {
   }
 }
 
-/** True if the process that was removing the file has died. */
+/** True if a removal has taken so long that its process must have died. */
 async function isLeft(removal: string): Promise<boolean> {
   const found = await stat(removal).catch(() => null);
   return found !== null && Date.now() - found.mtimeMs > REMOVAL_MS;

@@ -92,7 +92,7 @@ async function start(call: Call): Promise<Response> {
   return Response.json(view, { status: isThere ? 200 : 201, headers: { Location: `${context.prefix}/runs/${id}` } });
 }
 
-/** Keeps only the files in the run's stored input, because this start may have failed, or had another input. */
+/** Keeps only the files that the run's stored input names; if the start failed, keeps none of them for the run. */
 async function keepNamed({ context, files }: Call, run: string): Promise<void> {
   if (files.paths.size === 0) return;
   const { journal } = context.show;
@@ -101,13 +101,13 @@ async function keepNamed({ context, files }: Call, run: string): Promise<void> {
   await files.keepOnly(run, new Set(named));
 }
 
-/** Refuses a start that exceeds the budget. Parallel starts may all pass; the reservation of money then refuses. */
+/** Refuses a start above the caller's budget. Parallel starts may all pass; reserving the money then fails. */
 async function refuseOverBudget({ context, caller }: Call, { expectedMicros }: Quote): Promise<void> {
   const left = await leftMicros(context, caller);
   if (left !== null && expectedMicros > left) throw overBudget(expectedMicros, left);
 }
 
-/** Returns the caller's budget or, without one, the budget in the request or the agreed quote. @throws Refusal 400 */
+/** Returns the budget options of a run; none are needed if a quote was agreed to. @throws Refusal 400 */
 function budgetOf({ caller }: Call, body: Readonly<Record<string, unknown>>, agreed: string | undefined) {
   const budget = optionalText(body, "budget", 20);
   if (caller.budget !== undefined) {
@@ -126,7 +126,7 @@ function* textsIn(value: unknown): Generator<string> {
   else if (typeof value === "object" && value !== null) for (const inner of Object.values(value)) yield* textsIn(inner);
 }
 
-/** Thrown if the caller has to agree to this quote first. */
+/** Refuses a start until the caller agrees to this quote. */
 export class QuoteFirst extends Refusal {
   readonly quote: QuoteView;
 

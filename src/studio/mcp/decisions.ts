@@ -6,7 +6,7 @@ import type { AgentSession } from "./session.ts";
 
 const LONGEST_QUESTION = 500;
 
-/** Asks the person for a decision. The question shows the agent's proposal, which the person need not follow. */
+/** Asks a person for a decision. The agent's proposal is shown, but the person is free to decide otherwise. */
 export async function askedOf(
   person: Person,
   { runId, step, message: question, takes }: OpenDecision & { readonly runId: string },

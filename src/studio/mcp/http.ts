@@ -22,7 +22,7 @@ export interface McpHttp {
   close(): Promise<void>;
 }
 
-/** Serves agents on this machine that send the token. @throws PortInUseError */
+/** Starts an MCP server for agents on this machine. Each request must contain the token. @throws PortInUseError */
 export async function startHttp(
   session: AgentSession,
   options: { readonly port: number; readonly token: string },
@@ -48,7 +48,7 @@ interface HttpRefusal {
   readonly message: string;
 }
 
-/** Returns why a request is refused, such as a wrong token or another site's page; null if it is accepted. */
+/** Returns why a request is refused, for example because its token is invalid; null if it is accepted. */
 function refusalOf(
   { method = "", headers, url }: IncomingMessage,
   hosts: readonly string[],

@@ -3,7 +3,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ErrorCode, type JSONRPCErrorResponse, JSONRPCMessageSchema } from "@modelcontextprotocol/sdk/types.js";
 import { isRecord } from "../served/index.ts";
 
-/** A server that also answers invalid messages. The SDK alone would drop them, and their senders would keep waiting. */
+/** An MCP server that also responds to invalid messages. The SDK ignores them, and their senders would wait. */
 export class AnsweringServer extends Server {
   override connect(transport: Transport): Promise<void> {
     // The protocol calls a handler that was set before its own first, with every message.
@@ -15,7 +15,7 @@ export class AnsweringServer extends Server {
   }
 }
 
-/** Returns the response to a malformed request; null for valid messages and for notifications. */
+/** Returns the error response to an invalid request; null for valid messages and for notifications. */
 function malformed(given: unknown): JSONRPCErrorResponse | null {
   if (JSONRPCMessageSchema.safeParse(given).success) return null;
   const id = idOf(given);
@@ -37,7 +37,7 @@ function errorOf(code: ErrorCode, message: string, id: string | number | undefin
   return { jsonrpc: "2.0", ...(id !== undefined && { id }), error: { code, message } };
 }
 
-/** Returns a request's id; undefined for a response, whose id is that of our own request. */
+/** Returns the id of a request; undefined for a response, whose id belongs to a request of this server. */
 function idOf(given: unknown): string | number | undefined {
   if (!isRecord(given) || "result" in given || "error" in given) return undefined;
   const { id } = given;

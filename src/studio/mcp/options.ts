@@ -7,7 +7,7 @@ export interface AgentPipeline {
   readonly source: { readonly file: string; readonly exportName: string };
 }
 
-/** A verdict on a waiting step. `value` replaces the value shown. */
+/** A decision on a waiting step. `value` replaces the value shown. */
 export interface Decision {
   readonly decision: "approve" | "reject";
   /** Number of the chosen result, from 1. */
@@ -25,8 +25,8 @@ export interface McpOptions {
   /** The only folder from which inputs may use files. */
   readonly filesDir: string;
   /**
-   * Shared budget of the runs that agents start during the life of this server, in micro-dollars; if null, agents
-   * cannot start runs. `show` enforces the budget, increased by `beforeMicros`, as a cap on the tag of these runs.
+   * Total budget of all runs that agents start while this server runs, in micro-dollars; if null, agents cannot start
+   * runs. `show` enforces it, with `beforeMicros` added, as a cap on the tag of these runs.
    */
   readonly budgetMicros: number | null;
   /** Cost of all agent runs before this server started, in micro-dollars. Default 0. */

@@ -9,7 +9,7 @@ import { cleanText } from "../../core/kit/clean-text.ts";
 import { CallerError } from "../../core/kit/errors.ts";
 import { ToolError } from "./tool-error.ts";
 
-/** The user of the agent's program. The program asks the user in our words, and the model cannot answer instead. */
+/** The user of the agent's program, which shows them our questions. The model cannot answer instead. */
 export interface Person {
   /** Returns what the user filled in; throws {@link ToolError} if they decline or do not answer. */
   ask(message: string, fields: Fields): Promise<Readonly<Record<string, unknown>>>;
@@ -20,7 +20,6 @@ type Fields = ElicitRequestFormParams["requestedSchema"]["properties"];
 const TIMEOUT_MS = 10 * 60_000;
 const LONGEST_MESSAGE = 2_000;
 
-/** Returns metadata that links a message to a task. */
 export function ofTask(taskId: string) {
   return { [RELATED_TASK_META_KEY]: { taskId } };
 }

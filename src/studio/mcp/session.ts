@@ -19,7 +19,7 @@ import { decide, leftOfBudget } from "../served/index.ts";
 import type { AgentPipeline, Decision, McpOptions } from "./options.ts";
 import { ToolError } from "./tool-error.ts";
 
-/** Prefix of all agent runs: tools neither show nor change any other run. */
+/** Prefix of the ids of all runs that agents start. Tools ignore all other runs. */
 const PREFIX = "agent-";
 const POLL_MS = 250;
 const MOST_LISTED = 100;
@@ -29,7 +29,7 @@ const FINAL: ReadonlySet<string> = new Set(["succeeded", "partial", "failed", "c
 export const AGENT_TAG = "started-by=agent";
 const tags = { "started-by": "agent" };
 
-/** The agent runs of one server process, across all connections. */
+/** Runs that agents started through this server. All connections to the server share one session. */
 export class AgentSession {
   readonly options: McpOptions;
   readonly #driven = new Map<string, Promise<unknown>>();
@@ -41,7 +41,7 @@ export class AgentSession {
     this.options = options;
   }
 
-  /** @throws ToolError */
+  /** Returns the pipeline with this name. @throws ToolError if there is none */
   pipeline(name: string): AgentPipeline {
     const found = this.options.pipelines.find((one) => one.name === name);
     if (found !== undefined && isPipeline(found.pipeline)) return found;
@@ -49,7 +49,7 @@ export class AgentSession {
     throw new ToolError(`Pipeline ${JSON.stringify(name)} does not exist`, `choose one of: ${names}`);
   }
 
-  /** Prices a pipeline. @throws ToolError for an input with files outside the folder */
+  /** Returns what a pipeline would cost. @throws ToolError if the input uses files outside the folder */
   async quote(name: string, input: unknown, { keep = false } = {}) {
     const { show, maxUnquoted, filesDir } = this.options;
     const found = this.pipeline(name);
@@ -62,9 +62,9 @@ export class AgentSession {
   }
 
   /**
-   * Starts a run, or continues the run with the same name and input, and returns its id without waiting for its end.
-   * `allowedMicros`: a limit that a person allowed instead of the limit per run. `agreed`: the quote that a person
-   * agreed to.
+   * Starts a run or, if one with the same name and input exists, continues it. Returns its id without waiting for its
+   * end. `allowedMicros` is what a person allowed instead of the limit per run. `agreed` is the id of the quote that a
+   * person agreed to.
    */
   start(
     name: string,
@@ -131,7 +131,7 @@ export class AgentSession {
     });
   }
 
-  /** Refuses a decision whose costs would exceed the limits for a start. @throws ToolError */
+  /** Refuses a decision if the run would then exceed a limit that also applies to starts. @throws ToolError */
   async refuseBeyondLimits(runId: string, decision: Decision["decision"] = "approve"): Promise<void> {
     this.#refuseWithoutBudget();
     const { projected, cost, held } = await this.report(runId);
@@ -154,7 +154,6 @@ export class AgentSession {
     return foresee(state, await journal.inbox(runId));
   }
 
-  /** Reports on a run. @throws ToolError for a run that no agent started */
   async report(runId: string): Promise<RunReport> {
     // The tag decides, not the name, because a person may have given a run a name like an agent's.
     await this.state(runId);
@@ -166,7 +165,7 @@ export class AgentSession {
     return rows.filter(({ runId }) => runId.startsWith(PREFIX));
   }
 
-  /** Settles when the run is idle or ends, when the time limit is reached, or when the signal aborts. */
+  /** Waits until the run pauses or ends, the time is up, or the signal aborts. Returns a report on the run. */
   async wait(
     runId: string,
     timeoutMs: number,
@@ -200,7 +199,7 @@ export class AgentSession {
     return [...this.#driven.keys()];
   }
 
-  /** Settles once every run driven here is idle or has ended. */
+  /** Resolves once no run is being driven by this server. */
   async idle(): Promise<void> {
     while (this.#driven.size > 0) await Promise.allSettled(this.#driven.values());
   }
@@ -212,7 +211,7 @@ export class AgentSession {
     this.#driven.set(runId, over);
   }
 
-  /** Starts an existing run again. Showrunner refuses if the pipeline or input differs from the run's own. */
+  /** Continues an existing run. Throws if the pipeline or the input is not the run's own. */
   async #again(id: string, pipeline: AgentPipeline["pipeline"], input: unknown): Promise<string> {
     const { status } = await this.state(id);
     if (!this.#driven.has(id) && !FINAL.has(status)) await this.#refuseToGoOn(id);
@@ -290,11 +289,11 @@ const MOST_LEVELS = 100;
 const MOST_TEXTS = 20_000;
 
 /**
- * Refuses an input with text that names a file outside the folder. The pipeline's code could read that file, and an
- * agent that follows foreign instructions could send any file on this machine to the service. An absolute path, or a
- * path with `..`, that leads outside the folder is refused even if no such file exists, so that nobody learns which
- * files exist. Other text may be plain words: it is refused only if it names an existing file outside the folder.
- * Uploads need no check, because Showrunner itself opens only files in the folder.
+ * Refuses an input that names a file outside the folder. Otherwise, an agent that follows someone else's instructions
+ * could make a pipeline send any file on this machine to the service. An absolute path, or a path with `..`, is refused
+ * if it leads outside the folder, even to a file that does not exist, so that agents cannot find out which files exist.
+ * Other text is refused only if such a file exists, because it may not be a path at all. Uploads are not checked here:
+ * Showrunner itself opens only files in the folder.
  * @throws ToolError
  */
 export async function checkFiles(input: unknown, folder: string): Promise<void> {

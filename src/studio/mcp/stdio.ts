@@ -32,7 +32,7 @@ export async function serveStdio(session: AgentSession, signal: AbortSignal): Pr
   await server.close();
 }
 
-/** Passes on whole lines. Drops lines that are too long or not valid messages, which would end the transport. */
+/** Passes on complete lines. Drops lines that are too long or invalid, because they would end the transport. */
 export function boundedLines(
   mostBytes: number,
   refuse: (message: string) => void,

@@ -17,7 +17,7 @@ import { summary } from "./tools/runs.ts";
 import { json } from "./tools/tool.ts";
 
 const POLL_MS = 1_000;
-/** Maximum time that a request waits for a result, in milliseconds; after that, the client has to ask again. */
+/** Milliseconds that a request for a result can wait. After that, the client has to ask again. */
 const LONGEST_WAIT_MS = 10 * 60_000;
 
 /** Returns a run as an MCP task. The task has the run's id, so it outlives connections, servers and crashes. */
@@ -74,7 +74,6 @@ async function resultOf(
   }
 }
 
-/** Serves `tasks/*` for agents' runs. */
 export function addTasks(server: Server, session: AgentSession): void {
   const known = async <T>(work: () => Promise<T>): Promise<T> => {
     try {

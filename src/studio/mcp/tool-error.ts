@@ -36,7 +36,7 @@ export function errorText(error: unknown, options: Pick<McpOptions, "log">): str
   return JSON.stringify({ error: cleanText(text, MOST_CHARACTERS), next });
 }
 
-/** Returns options for `refusalFor`: errors are worded for agents, and other details are written to the log. */
+/** Returns options that make `refusalFor` word errors for agents, and log details that agents may not see. */
 export function reportTo({ log }: Pick<McpOptions, "log">) {
   const report = (error: unknown, reference: string) => log(`${reference}: ${String(error)}`);
   return { audience: "agent", report } as const;

@@ -6,7 +6,7 @@ export const LONGEST_BODY_MS = 5 * 60_000;
 
 export interface SentBody {
   readonly contentType: string;
-  /** Size from `Content-Length`; 0 if there is none. */
+  /** Size in the `Content-Length` header; 0 if there is none. */
   readonly declaredBytes: number;
   readonly bytes: ReadableStream<Uint8Array> | null;
 }
@@ -19,7 +19,7 @@ export function bodyOfRequest({ headers, body }: Request): SentBody {
   };
 }
 
-/** Returns a message's body. A reader that stops early only pauses the message: a response can still be sent. */
+/** Returns the body of a message. After a reader stops early, a response can still be sent. */
 export function bodyOfMessage(incoming: IncomingMessage): SentBody {
   const pieces = incoming.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array>;
   const bytes = new ReadableStream<Uint8Array>(
@@ -41,11 +41,11 @@ export function bodyOfMessage(incoming: IncomingMessage): SentBody {
   };
 }
 
-/** Limits for reading a body. `instead` tells the sender what to do if the body is too large. */
+/** Limits on a body. `instead` says what to do if the body is too large. */
 export interface BodyBounds {
   readonly mostBytes: number;
   readonly instead: string;
-  /** Called with the size of each piece before the piece is kept; an error thrown by it stops the reading. */
+  /** Called with the size of each piece before it is kept. If it throws, the rest of the body is not read. */
   readonly onPiece?: ((sizeBytes: number) => void) | undefined;
 }
 
@@ -88,7 +88,7 @@ export async function* passBytes(body: SentBody, bounds: BodyBounds): AsyncGener
   }
 }
 
-/** Refuses an empty body if bytes were announced: a start without its input would run with defaults. @throws Refusal 400 */
+/** Refuses an empty body if bytes were announced: the run would start without its input. @throws Refusal 400 */
 function checkCame(size: number, { declaredBytes }: SentBody): void {
   if (size > 0 || !(declaredBytes > 0)) return;
   throw badRequest(

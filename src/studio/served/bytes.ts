@@ -14,11 +14,11 @@ interface Bytes {
 interface Answer {
   /** Default 200, or 206 for a range. */
   readonly status?: number | undefined;
-  /** Headers of the response. An `ETag` is compared with the request's `If-None-Match` and `If-Range`. */
+  /** Response headers. A request with `If-None-Match` or `If-Range` is compared with the `ETag` among them. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Answers with the bytes, or with the requested range of them. */
+/** Returns a response with the bytes, or with the range of bytes that was requested. */
 export async function bytesResponse(
   { method, headers: asked }: Asked,
   { sizeBytes: size, read }: Bytes,
@@ -41,7 +41,7 @@ export async function bytesResponse(
   return new Response(body, { status: range === "whole" ? status : 206, headers: all });
 }
 
-/** Answers with bytes from the media store, or redirects to the store's own address. @throws Refusal 404 */
+/** Returns a response with a stored file, or a redirect to the store's own URL for it. @throws Refusal 404 */
 export async function mediaResponse(
   asked: Asked,
   media: Pick<MediaStore, "sizeOf" | "read" | "link">,

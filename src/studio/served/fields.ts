@@ -2,7 +2,6 @@ import { badRequest } from "./refusal.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Reads a required text field. @throws Refusal 400 */
 export function textField(body: Body, name: string): string {
   const value = optionalText(body, name);
   if (value === undefined) throw badRequest(`${name} is missing.`, name);
@@ -18,7 +17,7 @@ export function optionalText(body: Body, name: string, most = 10_000): string | 
   return value;
 }
 
-/** @throws Refusal 400 */
+/** Returns an optional position, which is a whole number from 0. @throws Refusal 400 */
 export function optionalPosition(body: Body, name: string): number | undefined {
   const value = body[name];
   if (value === undefined || value === null) return undefined;
@@ -35,7 +34,7 @@ export function wholeNumber(query: URLSearchParams, name: string): number | unde
   return Number(text);
 }
 
-/** @throws Refusal 400 */
+/** Returns a list of texts; empty if the field is absent. @throws Refusal 400 */
 export function textList(body: Body, name: string): readonly string[] {
   const value = body[name] ?? [];
   if (!Array.isArray(value) || value.length > 10_000 || !value.every((item) => typeof item === "string")) {

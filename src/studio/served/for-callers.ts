@@ -18,8 +18,8 @@ import {
 import { Refusal } from "./refusal.ts";
 
 /**
- * Callers see an error or failure as a code and a sentence from this file, or as the message of a `CallerError`.
- * Messages from the service, the machine and other code are written to the operator's log. No other file turns errors
+ * Who an error message is for. Each error becomes a fixed sentence in this file, or the message of a `CallerError`.
+ * Other details, such as messages from the service, are only written to the operator's log. Only this file turns errors
  * into responses.
  */
 export type Audience = "customer" | "agent" | "reviewer";
@@ -27,7 +27,7 @@ export type Audience = "customer" | "agent" | "reviewer";
 /** Writes an error to the operator's log, under a reference that callers can quote. */
 export type Report = (error: unknown, reference: string) => void;
 
-/** Returns the default `Report`: it writes a line to stderr, without secrets, line breaks or terminal controls. */
+/** Returns a function that writes an error to stderr as one line, without secrets or terminal control characters. */
 export function stderrReport(server: string): (error: unknown, reference?: string) => void {
   return (error, reference) => {
     const said = cleanText(String(error), MOST_LOGGED).replaceAll(/[\n\t]+/g, " ");
@@ -45,7 +45,7 @@ const MOST_MESSAGE = 1_000;
 const PERSON = "the person who started this server";
 const OPERATOR: Sentences = { customer: "the operator of this server", agent: PERSON };
 
-/** The response to each of Showrunner's own errors, by code. `isReported` if the operator has to act. */
+/** The response to each of Showrunner's errors, by code. `isReported` is set if the operator has to do something. */
 const REFUSALS: Readonly<
   Record<string, { readonly status: number; readonly is: Sentences; readonly isReported?: true }>
 > = {
@@ -75,7 +75,7 @@ const REFUSALS: Readonly<
   PLAN_PROBLEMS: { status: 422, is: both("The pipeline cannot run with this input.") },
 };
 
-/** Sentences for an invalid option that a caller set. */
+/** Messages about invalid options that the caller has set. */
 const OPTIONS: Readonly<Record<string, string>> = {
   step: "This step is not waiting for a decision.",
   pick: "Choose one of the items shown, by its number.",
@@ -121,7 +121,7 @@ function problemsIn(error: unknown): readonly Problem[] | null {
   return error.problems as readonly Problem[];
 }
 
-/** Returns the changes to the caller's own input since the quote. Changes to the plan and the service stay private. */
+/** Returns how the caller's own input has changed since the quote; null if it has not. Other changes are not shown. */
 export function inputChanges({ changes }: { readonly changes: readonly string[] }): string | null {
   const own = changes.filter((line) => line.startsWith("input."));
   return own.length === 0 ? null : cleanText(own.join("; "), MOST_MESSAGE);
@@ -143,7 +143,6 @@ export interface CallerProblem {
 const MOST_PROBLEMS = 50;
 const MOST_FIELD = 300;
 
-/** Refuses an input that cannot be planned, and lists its problems. */
 export class Unplannable extends Refusal {
   readonly problems: readonly CallerProblem[];
 
@@ -202,7 +201,6 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   enum: "A value is not one of the allowed values.",
 };
 
-/** Returns a problem or warning as callers may see it. */
 export function problemFor(problem: Pick<Problem, "code" | "step" | "message"> & Partial<Problem>): CallerProblem {
   const { code, step, field = null, message } = problem;
   if (!isForCallers(problem)) return { step, field: null, message: own(PROBLEMS, code) ?? UNPLANNED };
@@ -250,7 +248,7 @@ const PAUSES: Readonly<Record<string, Sentences>> = {
   },
 };
 
-/** `hasEngine`: whether an engine's workers continue due runs. */
+/** `hasEngine` is true if an engine's workers continue runs when they are due. */
 interface RunTextOptions {
   readonly audience: Audience;
   readonly hasEngine?: boolean;
@@ -258,14 +256,14 @@ interface RunTextOptions {
 
 type Pause = Pick<NonNullable<RunState["pause"]>, "reason" | "flag" | "asks" | "requiredMicros" | "resumeAt">;
 
-/** Returns the end of a pause's text: whether a worker or the operator continues the run. */
+/** Returns how a pause's message ends: whether the run continues by itself, or the operator has to continue it. */
 function whoContinues(reason: string, { resumeAt }: Pick<Pause, "resumeAt">, hasEngine: boolean): string {
   if (hasEngine && reason === "late") return "; the run continues once it is done.";
   if (hasEngine && resumeAt !== null) return "; the run continues later.";
   return "; the operator of this server can continue the run.";
 }
 
-/** Explains why a run is paused. `flag` is set if a cap across callers is used up, not the caller's own budget. */
+/** Returns why a run is paused. `flag` is set if the operator's cap is used up, rather than the caller's own budget. */
 function pauseText(pause: Pause, { audience, hasEngine = false }: RunTextOptions): string {
   const { reason, flag, asks, requiredMicros } = pause;
   if (asks !== undefined && requiredMicros !== null)
@@ -283,7 +281,7 @@ const INTERRUPTED: Sentences = {
 };
 const PARTIAL = "Some of the results could not be generated.";
 
-/** Describes a run beyond its status; null if there is nothing to add. */
+/** Returns what there is to say about a run apart from its status; null if there is nothing. */
 export function runText(state: RunState, isInterrupted: boolean, how: RunTextOptions): string | null {
   const { audience } = how;
   if (isInterrupted) return said(INTERRUPTED, audience);
@@ -303,7 +301,7 @@ export function runText(state: RunState, isInterrupted: boolean, how: RunTextOpt
   }
 }
 
-/** True if a run paused only for decisions that have since been made, so that it will continue. */
+/** True if the run was paused for decisions, and all of them have been made, so that the run will continue. */
 export function isDecided(state: RunState): boolean {
   return state.pause?.reason === "approval" && openDecisions(state).length === 0;
 }
@@ -316,7 +314,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   away: "The model is unavailable right now. Try again later.",
 };
 
-/** Explains why a step ended; null if its status needs no explanation. */
+/** Returns why a step ended; null if the status alone is enough. */
 export function stepText(state: RunState, step: StepState): string | null {
   if (step.status !== "failed") return endText({ status: step.status });
   if (step.approval?.approved === false) return "The step was rejected.";
@@ -326,7 +324,7 @@ export function stepText(state: RunState, step: StepState): string | null {
 
 type Ended = Pick<Extract<RunEvent, { readonly type: "step.finished" }>, "forCallers"> & { readonly status: string };
 
-/** Like {@link stepText}, for callers that have only the event that ended the step. */
+/** Like {@link stepText}, but needs only the event that ended the step. */
 export function endText({ status, forCallers }: Ended): string | null {
   switch (status) {
     case "failed":

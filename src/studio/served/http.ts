@@ -10,7 +10,7 @@ interface Routed {
   readonly path: string;
 }
 
-/** Finds the route for a request, with its path parameters. HEAD is routed like GET. @throws Refusal 404 */
+/** Returns the route for a request, and its path parameters. HEAD uses the route of GET. @throws Refusal 404 */
 export function routeOf<R extends Routed>(routes: readonly R[], { method, path }: Routed) {
   for (const route of routes) {
     const params = route.method === (method === "HEAD" ? "GET" : method) ? matchPath(route.path, path) : null;
@@ -37,7 +37,6 @@ export function matchPath(pattern: string, path: string): Readonly<Record<string
   return params;
 }
 
-/** Decodes a segment; null for malformed percent-encoding. */
 export function decoded(segment: string): string | null {
   try {
     return decodeURIComponent(segment);
@@ -54,9 +53,9 @@ export function isSame(given: string, expected: string): boolean {
 // Server-sent events, as text.
 
 export const STREAM_HEADERS = { "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" };
-/** Sent first, so that browsers reconnect one second after the connection ends. */
+/** The first text of each stream. It makes browsers reconnect one second after the connection ends. */
 export const STREAM_START = "retry: 1000\n\n";
-/** Sent when nothing happens, so that no proxy closes a silent connection. */
+/** Sent while there is nothing else to send, because proxies may close silent connections. */
 export const STREAM_BEAT = ": beat\n\n";
 export const STREAM_BEAT_MS = 15_000;
 
@@ -64,7 +63,6 @@ export function streamFrame(event: string, data: unknown, id?: number): string {
   return `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** Returns a request's method and headers in the form of the Fetch API. */
 export function headOf({ method = "GET", headers: given }: IncomingMessage): Pick<Request, "method" | "headers"> {
   const headers = new Headers();
   for (const [name, value] of Object.entries(given))

@@ -8,16 +8,16 @@ import { badRequest, type Refusal } from "./refusal.ts";
 
 interface Kept {
   readonly folder: string;
-  /** The sender's name for the file; only the last part of a path is used. */
+  /** The sender's name for the file. If it is a path, only the last part is used. */
   readonly name: string;
   readonly mostBytes: number;
   tooLarge(): Refusal;
-  /** Creates the file's folder before the file is moved there. */
+  /** Creates the folder in which the file will be placed. */
   makeOwn?(own: string): Promise<unknown>;
 }
 
 /**
- * Stores sent bytes by their content, so that sending a file again gives the same path and the same input.
+ * Stores a file under the hash of its content, so that sending it again gives the same path, and so the same input.
  * @throws Refusal 400, or the refusal that `tooLarge` returns
  */
 export async function keepFile(
@@ -51,7 +51,7 @@ export async function keepFile(
 
 const makeFolder = (path: string) => mkdir(path, { recursive: true, mode: 0o700 });
 
-/** Converts the sender's name to a single safe part of a path. @throws Refusal 400 */
+/** Returns a safe file name that is similar to the sender's name. @throws Refusal 400 */
 function safeName(given: string): string {
   const name = basename(given.replaceAll("\\", "/"))
     .replace(/[^\p{L}\p{N}._ -]/gu, "_")

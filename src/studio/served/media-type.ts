@@ -1,4 +1,4 @@
-/** Types that a browser may display, because they cannot contain scripts. Other types are offered as downloads. */
+/** Types that browsers may display, because such files cannot contain scripts. Files of other types are downloaded. */
 const SHOWN: ReadonlySet<string> = new Set([
   "image/png",
   "image/jpeg",

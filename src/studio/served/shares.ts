@@ -1,25 +1,25 @@
 import { BusyRefusal } from "./refusal.ts";
 
 interface Limits {
-  /** Fixed maximum for one owner. Default: no fixed maximum. */
+  /** Maximum for one owner. Default: only the limit that depends on the others. */
   readonly each?: number;
   readonly all: number;
-  /** Seconds after which a retry makes sense. */
+  /** Seconds after which the refused caller should try again. */
   readonly retryAfterS: number;
-  /** Name of the amount in refusals, such as `open streams`. */
+  /** What is limited, as worded in messages, such as `open streams`. */
   readonly what: string;
-  /** Amounts taken by `lend` are returned after this many milliseconds. */
+  /** Milliseconds after which an amount taken with `lend` is free again. */
   readonly lentMs?: number;
 }
 
 /**
- * Divides an amount among owners. An owner may take no more than it leaves for the others: a single owner gets at most
- * half, two owners get at most a third each, and there is always room for another.
+ * Divides a limited amount among owners. An owner can take only as much as then remains for others: alone, at most
+ * half; if two take as much as they can, each gets at most a third. So there is always room for another owner.
  */
 export class Shares {
   readonly #limits: Limits;
   readonly #held = new Map<string, number>();
-  /** Lent amounts, in the order in which they expire. */
+  /** Amounts that were lent, by when they become free again; the earliest is first. */
   readonly #lent = new Set<{ readonly owner: string; readonly until: number }>();
   #sum = 0;
 
@@ -41,7 +41,7 @@ export class Shares {
     this.add(owner, amount);
   }
 
-  /** Takes an amount of 1 for `lentMs`. Frees expired loans first; nothing else does. @throws Refusal as `take` */
+  /** Takes an amount of 1 for `lentMs`, and frees expired loans, which happens only here. @throws Refusal as `take` */
   lend(owner: string, now: number): void {
     for (const loan of this.#lent) {
       if (loan.until > now) break;

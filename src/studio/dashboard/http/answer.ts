@@ -8,7 +8,7 @@ const wrong = "<p role=alert>Wrong token. The token is the part of the address a
 const bodyWith = (said: string) =>
   `${head}<main><h1>${title}</h1>${said}<p>Open the address that <code>showrunner dashboard</code> printed in the terminal. It contains your token. Or enter the token here:</p><form method="post" action="/login"><label>Token <input name="token" type="password" required autocomplete="current-password"></label> <button>Open</button></form></main></html>`;
 
-/** The page for a missing or wrong token. It has no styles or scripts, because loading them needs the token too. */
+/** Sends the page for a missing or invalid token. It has no styles or scripts: loading them needs the token too. */
 export function sendLockedPage(response: ServerResponse, { isWrong }: { readonly isWrong: boolean }): void {
   // Without this policy, a form would not send its origin.
   response.setHeader("Referrer-Policy", "same-origin");
@@ -78,13 +78,13 @@ export function sendRefusal(response: ServerResponse, { status, code, message }:
 }
 
 export interface EventStream {
-  /** Aborts when the reader disconnects or the server closes. */
+  /** Aborts when the client disconnects or the server closes. */
   readonly signal: AbortSignal;
   send(event: string, data: unknown, id?: number): void;
   end(): void;
 }
 
-/** A reader with this many unsent bytes is disconnected; it reconnects with the last event that it received. */
+/** Above this many unsent bytes, a client is disconnected. It reconnects, and continues after its last event. */
 const MOST_UNSENT_BYTES = 32 * 1024 * 1024;
 
 export function sendStreamHead(response: ServerResponse): void {

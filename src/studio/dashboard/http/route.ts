@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type BodyBounds, bodyOfMessage, isOfType, Refusal, readBytes, readJson } from "../../served/index.ts";
 
-/** The visitor's role. A viewer sees everything, but cannot change anything. */
+/** Who sent the request. A viewer can see everything, but cannot change anything. */
 export interface VisitorView {
   readonly role: "operator" | "viewer";
 }
@@ -9,7 +9,6 @@ export interface VisitorView {
 export interface Call {
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
-  /** Values of the pattern's named segments, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly visitor: VisitorView;
@@ -18,7 +17,7 @@ export interface Call {
 
 export interface Route {
   readonly method: "GET" | "POST";
-  /** `:name` matches any segment, e.g. `/api/runs/:run`. */
+  /** Path pattern, such as `/api/runs/:run`, where `:run` matches any segment. */
   readonly path: string;
   /** Handles a call. Returns a value to send as JSON, a `Response`, or undefined if it has already responded. */
   handle(call: Call): Promise<unknown>;
@@ -28,7 +27,6 @@ export const LARGEST_REQUEST_BYTES = 1024 * 1024;
 
 const BOUNDS: BodyBounds = { mostBytes: LARGEST_REQUEST_BYTES, instead: "pass long input on the command line" };
 
-/** Reads the request's JSON object. @throws Refusal 408 if too slow, 413 if too large, 415 if not JSON, 400 if malformed */
 export function jsonOf(
   incoming: IncomingMessage,
   mostBytes = LARGEST_REQUEST_BYTES,
@@ -36,7 +34,6 @@ export function jsonOf(
   return readJson(bodyOfMessage(incoming), { ...BOUNDS, mostBytes });
 }
 
-/** Reads the fields of a form without files. @throws Refusal 408, 413, 415, 400 */
 export async function readForm(incoming: IncomingMessage): Promise<URLSearchParams> {
   const body = bodyOfMessage(incoming);
   if (!isOfType(body, "application/x-www-form-urlencoded")) {

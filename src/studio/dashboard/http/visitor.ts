@@ -27,8 +27,8 @@ export function checkedTokens({ token, viewerToken }: Pick<DashboardOptions, "to
 }
 
 /**
- * Checks the tokens in addresses that open the dashboard, and the cookies that replace those tokens. A cookie contains
- * a digest, from which the token cannot be recovered. Cookies ignore ports, so the cookie's name includes the port.
+ * Checks tokens in addresses, and the cookies that replace them after the first visit. A cookie contains only a digest
+ * of the token. Its name includes the port, because browsers send a host's cookies to all of its ports.
  */
 export function createSession(secrets: Tokens, port: number) {
   const name = `showrunner_${port}`;
@@ -36,9 +36,7 @@ export function createSession(secrets: Tokens, port: number) {
   const known = roles.filter((role) => secrets[role] !== undefined);
   return {
     token: secrets.operator,
-    /** The role of a token; null if the token is wrong. */
     roleOfToken: (text: string): Role | null => known.find((role) => isSame(text, secrets[role]!)) ?? null,
-    /** The role of the cookie in a `Cookie` header; null if there is no valid one. */
     roleOfCookies: (cookies: string | undefined): Role | null => {
       const given = cookieValues(cookies, name);
       return known.find((role) => given.some((value) => isSame(value, cookieValue(role)))) ?? null;
@@ -56,9 +54,9 @@ function cookieValues(header: string | undefined, name: string): readonly string
 }
 
 /**
- * Returns the visitor that the cookie identifies. For a valid token in the address or the locked page's form, responds
- * with the cookie and a page that refreshes, and returns null. Browsers would omit a strict cookie after a redirect
- * that began on another site.
+ * Returns the visitor that the cookie identifies. If the address or the login form contains a valid token, sends the
+ * cookie with a page that then opens the dashboard, and returns null. A redirect would not work: if the visit began on
+ * another site, browsers would not send the strict cookie with it.
  * @throws Refusal 401
  */
 export async function visitorOf(
@@ -90,7 +88,7 @@ function letIn(response: ServerResponse, session: Session, token: string, path: 
   return null;
 }
 
-/** Makes sure that a path stays on this server: `//elsewhere` would lead to another server. */
+/** Returns a path that cannot lead to another server, as `//elsewhere` would. */
 function safePath(path: string): string {
   return `/${path.replace(/^[/\\]+/, "")}`;
 }
@@ -112,7 +110,7 @@ const EVERYWHERE = ["0.0.0.0", "[::]"];
 
 const bracketed = (name: string) => (name.includes(":") && !name.startsWith("[") ? `[${name}]` : name).toLowerCase();
 
-/** Returns the `Host` values to accept, beginning with the value to print. Any other value is a foreign name. */
+/** Returns the accepted values of the `Host` header. The first one is for the printed address. */
 export function allowedHosts({ host, port, allowed = [], own: machine = [] }: ServerAddress): readonly string[] {
   const bare = bracketed(host);
   const bound = EVERYWHERE.includes(bare)
@@ -130,7 +128,6 @@ export function proxiedHosts(allowed: readonly string[] = []): readonly string[]
   return allowed.map(bracketed).flatMap((name) => [name, `${name}:443`]);
 }
 
-/** Returns this machine's name and its network addresses. */
 export function ownNames(): readonly string[] {
   const name = hostname();
   const addresses = Object.values(networkInterfaces()).flatMap((ones = []) => ones.map(({ address }) => address));
@@ -138,7 +135,7 @@ export function ownNames(): readonly string[] {
 }
 
 /**
- * Accepts only requests that a page of this server or a person's navigation can send.
+ * Accepts only requests from this server's pages, and from a person who opens an address or follows a link.
  * @throws Refusal 403 `HOST` for a foreign name, `ORIGIN` for another site's request
  */
 export function checkSender(
@@ -157,7 +154,7 @@ export function checkSender(
   }
 }
 
-/** Checks the Sec-Fetch headers: another site may link here, but not load anything from here. */
+/** Checks the `Sec-Fetch` headers: other sites may link to this server, but may not load anything from it. */
 function isOwnSite(site: unknown, mode: unknown, isSafe: boolean): boolean {
   if (site === undefined || site === "same-origin") return true;
   if (site === "none") return isSafe;

@@ -30,7 +30,7 @@ export interface SharedPage {
 export interface LinkParts {
   readonly context: DashboardContext;
   readonly folder: string;
-  /** True if a request came through a proxy under the public name. */
+  /** True if the request came through a proxy, under the host name of the public URL. */
   isPublic(incoming: IncomingMessage): boolean;
   readonly onDefect: (error: unknown) => void;
 }
@@ -42,14 +42,14 @@ const MOST_SHOWN = 200;
 type SharedCall = Omit<Call, "visitor" | "json">;
 type SharedRoute = Omit<Route, "handle"> & { handle(call: SharedCall): Promise<unknown> };
 
-/** Routes for people with a review link. They ignore cookies. No other routes accept a link's token. */
+/** Returns the routes for people with a review link. They ignore cookies, and only they accept a link's token. */
 export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): readonly SharedRoute[] {
   const { journal, media } = context;
   const decisions = new SharedDecisions(context);
   const tries = new Tries();
   const turns = new Map<string, Promise<unknown>>();
 
-  /** Returns the review link that a request uses, if it is valid. @throws Refusal 404, 410, 429 */
+  /** Returns the review link that belongs to a request. @throws Refusal 404, 410 or 429 if the link is not valid */
   const admitted = async (
     incoming: IncomingMessage,
     now: number,
@@ -118,7 +118,7 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
     });
   };
 
-  /** Continues the run, unless the operator has stopped it or has to pay first. */
+  /** Resumes the run, unless it is paused for a reason other than decisions. */
   const continued = async (runId: string) => {
     const { state } = (await context.cache.get(runId)).view;
     if (state.pause === null || state.pause.reason === "approval")
@@ -201,7 +201,7 @@ function nameOf(body: Readonly<Record<string, unknown>>): string {
   throw new Refusal(400, "NAME", "Enter your name: it is stored with the decision.");
 }
 
-/** Returns the sender's address, to count attempts; behind a proxy, the address that it added to `X-Forwarded-For`. */
+/** Returns the sender's address; behind the proxy, the last one in `X-Forwarded-For`, which the proxy added. */
 function addressOf({ headers, socket }: IncomingMessage, isPublic: boolean): string {
   const forwarded = isPublic
     ? String(headers["x-forwarded-for"] ?? "")
@@ -217,15 +217,14 @@ const MOST_OF_ONE = 20;
 const MOST_OF_ALL = 1000;
 
 /**
- * Counts wrong tokens per sender and in total. Above either limit, wrong tokens are answered with 429 until the window
- * ends. A correct token is never counted, so guessing locks nobody out.
+ * Counts invalid tokens per sender and in total. Above either limit, further invalid tokens get status 429 until the
+ * period ends. Valid tokens always work, so nobody can be locked out by someone else's guesses.
  */
 export class Tries {
   readonly #wrong = new Map<string, number>();
   #total = 0;
   #endsAt = 0;
 
-  /** Counts a wrong token. @throws Refusal 429 */
   wrong(address: string, now: number): void {
     if (now >= this.#endsAt) {
       this.#wrong.clear();
@@ -242,7 +241,7 @@ export class Tries {
   }
 }
 
-/** Identifies a sender: for IPv6 by the first 64 bits, because one sender owns that whole network. */
+/** Returns what identifies a sender. For IPv6, it is the first 64 bits, because one sender owns that network. */
 export function senderOf(address: string): string {
   const [bare = ""] = address.split("%", 1);
   if (isIP(bare) !== 6) return address;

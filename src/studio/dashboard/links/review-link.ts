@@ -19,7 +19,7 @@ const MOST_USES = 10_000;
 
 export interface NewReviewLink {
   readonly scope: ReviewScope;
-  /** Time until the link expires: from one minute to 90 days. Default: seven days. */
+  /** Milliseconds until the link expires: from one minute to 90 days. Default: seven days. */
   readonly expiresMs?: number | undefined;
   /** Maximum number of decisions and comments that the link accepts. Default 500. */
   readonly maxUses?: number | undefined;
@@ -72,10 +72,10 @@ function checkNumber(option: string, value: number, least: number, most: number,
   throw new InvalidOptionError(option, `must be ${range}.`);
 }
 
-/** Compared if a link does not exist, so that an unknown id takes as long to check as a wrong secret. */
+/** Compared instead of a link's hash if the link does not exist, so that response times do not reveal which ids exist. */
 const NO_HASH = hash("sha256", randomBytes(24));
 
-/** Returns the link of a token, even if the link has expired or was revoked; null for a wrong token. */
+/** Returns the review link for a token, even if it has expired or was revoked; null if the token is invalid. */
 export async function linkOfToken(journal: JournalStore, token: string): Promise<ReviewLinkRow | null> {
   const [, id, secret] = /^([\w-]{22})\.([\w-]{32})$/.exec(token) ?? [];
   if (id === undefined || secret === undefined) return null;
@@ -89,7 +89,7 @@ export function statusOf({ revokedAt, expiresAt }: ReviewLinkRow, now: number): 
   return expiresAt <= now ? "expired" : "active";
 }
 
-/** Makes an opaque name that is valid only for this link. */
+/** Returns an identifier that is valid only within this link, and that reveals neither the run nor the step. */
 export function refOf(link: ReviewLinkRow, kind: "decision" | "media", ...parts: readonly (string | number)[]): string {
   return signed(link, [kind, ...parts]).slice(0, 22);
 }
@@ -102,10 +102,10 @@ function signed({ id, secretHash }: SigningLink, parts: readonly (string | numbe
     .digest("base64url");
 }
 
-/** Minimum lifetime of a file's address. Addresses change rarely, because a change restarts players. */
+/** Minimum lifetime of a file's URL, in milliseconds. URLs rarely change, because a new URL would restart a player. */
 export const FILE_MS = HOUR_MS;
 
-/** Returns a file's address, which contains no token. */
+/** Returns a file's URL and its expiry. The URL does not contain the link's token. */
 export function fileUrl(
   link: ReviewLinkRow,
   ref: string,
@@ -121,7 +121,7 @@ function fileMark(link: SigningLink, ref: string, urlEndsAt: number): string {
 
 type FileAddress = Readonly<Record<"id" | "ref" | "ends" | "mark", string>>;
 
-/** Returns the link of a file's address, even if expired; null if this server did not make the address. */
+/** Returns the review link that a file URL was made for, even if expired; null if this server did not make the URL. */
 export async function linkOfFile(
   journal: JournalStore,
   { id, ref, ends, mark }: FileAddress,
@@ -132,7 +132,6 @@ export async function linkOfFile(
   return isSame(mark, expected) ? link : null;
 }
 
-/** A review link without its secret, which is shown only when the link is made. */
 export type ReviewLinkView = ReturnType<typeof reviewLinkView>;
 
 export function reviewLinkView(link: ReviewLinkRow, now: number) {

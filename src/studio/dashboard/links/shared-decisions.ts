@@ -23,11 +23,11 @@ import { FILE_MS, fileUrl, refOf } from "./review-link.ts";
 
 // Types of all data that the page behind a review link gets. Times are epoch milliseconds.
 
-/** An item to decide on. A pick is the position of an item in `takes`. */
+/** A file or text that a decision is about. A pick is a position in `takes`. */
 export type SharedTake =
   | {
       readonly kind: "image" | "video" | "audio" | "other";
-      /** Address of the bytes until `urlEndsAt`; null if there is no copy. */
+      /** URL of the file, usable until `urlEndsAt`; null if no copy of the file is left. */
       readonly url: string | null;
       readonly urlEndsAt: number;
       readonly width: number | null;
@@ -44,7 +44,7 @@ export interface SharedDecision {
   readonly takes: readonly SharedTake[];
   readonly status: "waiting" | "approved" | "rejected";
   readonly pick: number | null;
-  /** The note and name that were entered; null unless the decision was made through this link. */
+  /** The reviewer's note and name; null unless the decision was made through this link. */
   readonly note: string | null;
   readonly name: string | null;
   readonly decidedAt: number | null;
@@ -56,7 +56,7 @@ export interface SharedFile {
   readonly copy: NonNullable<StepState["upload"]>;
 }
 
-/** A decision as shown through a link, with further data that stays on the server. */
+/** A decision that a review link shows, and the data about it that only the server uses. */
 export interface Shared {
   readonly runId: string;
   readonly step: string;
@@ -79,7 +79,7 @@ export class SharedDecisions {
     this.#cache = cache;
   }
 
-  /** Returns the decisions for a link, newest run first: open decisions, and those made since its creation. */
+  /** Returns the decisions of a link, newest run first: the open ones, and those made since the link was created. */
   async of(link: ReviewLinkRow, now: number): Promise<readonly Shared[]> {
     const found: Shared[] = [];
     for (const row of await runsOf(this.#journal, link.scope)) {
@@ -103,7 +103,7 @@ export class SharedDecisions {
     return null;
   }
 
-  /** Returns a run's decisions, cached until file addresses change. An unreadable run does not hide the others. */
+  /** Returns a run's decisions; none if the run cannot be read. The result is cached until file URLs change. */
   #ofRun(row: RunRow, link: ReviewLinkRow, now: number): Promise<readonly Shared[]> {
     const find = () =>
       this.#cache.upTo(row).then(
@@ -121,7 +121,7 @@ async function runsOf(journal: JournalStore, { tags, runId }: ReviewScope): Prom
   return isOurs ? [row] : [];
 }
 
-/** `inbox`: messages that no process has read yet; `state` already includes their effects. */
+/** Returns the decisions that a link shows in a run. `state` must already include the effects of `inbox`. */
 function decisionsOf(
   state: RunState,
   link: ReviewLinkRow,
@@ -179,7 +179,7 @@ interface Take {
   readonly file: SharedFile | null;
 }
 
-/** Returns the takes for the reference at a position in `decision.shows`, in the order that a pick refers to. */
+/** Returns the files or text of one entry of `decision.shows`. A pick is a position in the takes of all entries. */
 function takesOf(state: RunState, decision: Decision, position: number, { link, now }: Viewing): readonly Take[] {
   const show = decision.shows[position]!;
   const { $ref } = show;

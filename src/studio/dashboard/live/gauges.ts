@@ -2,7 +2,7 @@ import { MINUTE_MS } from "../../../core/kit/duration.ts";
 import type { Showrunner } from "../../../internal.ts";
 import { cut } from "../views/truncate.ts";
 
-/** How long a balance is reused, in milliseconds. Each read counts towards the request limit that jobs need. */
+/** Milliseconds for which a balance is reused. Each request for it counts towards the rate limit that jobs share. */
 const BALANCE_MS = 15_000;
 
 interface Balance {
@@ -10,13 +10,13 @@ interface Balance {
   readonly balanceError: string | null;
 }
 
-/** Reads the request pace and the wallet. Reads the wallet at most once per `BALANCE_MS`, however many pages ask. */
+/** Reads the request rate and the wallet balance for all open pages. The balance is reused for `BALANCE_MS`. */
 export class GaugeReader {
   readonly #show: () => Pick<Showrunner, "balance" | "client">;
   readonly #onLost: () => void;
   readonly #now: () => number;
   #balance: { readonly at: number; readonly answer: Promise<Balance> } | null = null;
-  /** Request totals that were read within the last minute. */
+  /** Total request counts that were read within the last minute. */
   #sent: { readonly at: number; readonly total: number }[] = [];
 
   /** `onLost` is called whenever the service does not return a balance. */
@@ -30,7 +30,6 @@ export class GaugeReader {
     return { ...(await this.#readBalance()), pace: this.#pace() };
   }
 
-  /** Makes the next read fetch the balance again. */
   forgetBalance(): void {
     this.#balance = null;
   }

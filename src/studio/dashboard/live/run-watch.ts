@@ -28,12 +28,12 @@ export interface WatchParts {
 
 const GATHER_MS = 120;
 const PROGRESS_MS = 1000;
-/** Interval between checks that the driving process is alive. */
+/** Milliseconds between checks of whether a process drives the run. */
 const LIVENESS_MS = 1000;
 const MOST_LINES = 200;
 const MOST_READS = 20;
 
-/** Returns all data of a run, or only what has changed since the last event that the reader received. */
+/** Returns the changes to a run since event `afterSeq`; the whole run if the reader has no earlier data. */
 export async function runPatch(parts: WatchParts, runId: string, afterSeq: number) {
   const { journal, cache, drivers } = parts;
   const { row, view, groups } = await cache.get(runId);
@@ -52,7 +52,7 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
       drivenHere: drivers.isDriving(runId),
       counts: groups?.counts(),
     }),
-    /** Groups of steps if the run is too large for a page and `steps` has only samples; null if `steps` is complete. */
+    /** Groups of steps, if the run is too large to send every step; otherwise null, and `steps` is complete. */
     groups: groups?.views() ?? null,
     steps: steps.map((step) => stepView(state, step)),
     events: since.slice(-MOST_LINES).map(eventLine),
@@ -60,7 +60,7 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
   };
 }
 
-/** Selects changed steps, and all decisions, whose choices may have changed. For a new reader, selects all steps. */
+/** Returns changed steps, and all decisions, whose choices may have changed. A new reader gets all steps. */
 function stepsToSend(
   view: RunView,
   touched: ReadonlySet<string> | "all",
@@ -75,7 +75,7 @@ function stepsToSend(
   return view.steps.filter((step) => touched.has(step.path) || isDecision(step));
 }
 
-/** Reads events after `from`, up to the last event in `state`, which other readers may update in the meantime. */
+/** Reads the events after `from`, up to the last event in `state`. */
 async function eventsUpTo(journal: JournalStore, state: RunState, from: number): Promise<readonly StoredEvent[]> {
   for (let read = 0; read < MOST_READS; read += 1) {
     const since = await journal.read(state.runId, { afterSeq: from });
@@ -85,7 +85,7 @@ async function eventsUpTo(journal: JournalStore, state: RunState, from: number):
   throw notFound("This run");
 }
 
-/** Sends changes to a run, whichever process makes them, until the reader disconnects. */
+/** Sends a run's changes until the client disconnects, even if another process makes the changes. */
 export async function watchRun(parts: WatchParts, runId: string, afterSeq: number, stream: EventStream): Promise<void> {
   const { journal, drivers } = parts;
   let seq = afterSeq;
@@ -109,7 +109,7 @@ export async function watchRun(parts: WatchParts, runId: string, afterSeq: numbe
   }
 }
 
-/** Resolves when a process stops or starts driving the run; the journal has no event for either. */
+/** Resolves once a process has started or stopped driving the run. The journal has no event for that. */
 async function drivenAgainOrNoMore(journal: JournalStore, runId: string, before: string, signal: AbortSignal) {
   while (!signal.aborted) {
     await pause(LIVENESS_MS, signal);
@@ -119,7 +119,6 @@ async function drivenAgainOrNoMore(journal: JournalStore, runId: string, before:
   }
 }
 
-/** Settles with the first of several waits, and aborts the others. */
 async function firstOf(signal: AbortSignal, waits: readonly ((signal: AbortSignal) => Promise<void>)[]): Promise<void> {
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);
@@ -152,7 +151,7 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 
 const RUN_POLL_MS = 1000;
 
-/** Notifies a page of changes to any run, whichever process makes them, and of changes to the gauges. */
+/** Tells a page whenever any run changes, even in another process, and sends it the gauges when they change. */
 export async function watchList(journal: JournalStore, gauges: GaugeReader, stream: EventStream): Promise<void> {
   // Polled separately: a service that does not answer must not delay the runs.
   await Promise.all([
@@ -169,7 +168,6 @@ export async function watchList(journal: JournalStore, gauges: GaugeReader, stre
   ]);
 }
 
-/** Polls until the reader disconnects, and reports each change. */
 async function whenChanged<T>(stream: EventStream, read: () => Promise<T>, tell: (seen: T) => void): Promise<void> {
   let before = "";
   while (!stream.signal.aborted) {

@@ -29,15 +29,15 @@ const INLINE_BYTES = 4_000_000;
 
 export interface WriteReportOptions {
   readonly file: string;
-  /** Maximum total bytes of media embedded in the page; others are stored next to it. Default 4 000 000. */
+  /** Maximum total bytes of embedded media. Other files are stored beside the page. Default 4 000 000. */
   readonly inlineBytes?: number;
-  /** Where the page's media come from, like the `openShowrunner` options with these names. */
+  /** Options of `openShowrunner` with the same names: where to find the media. */
   readonly media?: string | undefined;
   readonly mediaDir: string;
   readonly env?: MediaOptions["env"];
-  /** Set for a client's report, with only the returned files and, if `hasPrice`, the cost. Default: the whole run. */
+  /** Set for a client's report: only the returned files and, if `hasPrice`, the cost. Default: the whole run. */
   readonly forClient?: { readonly hasPrice: boolean } | undefined;
-  /** Time shown on the page, in epoch milliseconds. */
+  /** When the report was written, in epoch milliseconds. The page shows this time. */
   readonly writtenAt: number;
   readonly version: string;
 }
@@ -51,8 +51,8 @@ export interface WrittenReport {
 }
 
 /**
- * Writes the dashboard's page of a run into one file, with all data that the page would request from the server. Throws
- * the errors of `show` and `events`, and Node's file system errors.
+ * Writes the dashboard's page of a run to one file that needs no server. Throws the errors of `show` and `events`, and
+ * Node's file system errors.
  */
 export async function writeReport(
   show: Pick<Showrunner, "show" | "events">,
@@ -99,7 +99,7 @@ interface Content {
   readonly data: object;
 }
 
-/** The dashboard's page as a document that makes no requests and runs only its own script. */
+/** Returns the page as HTML. Its content policy allows no requests and no other scripts. */
 async function reportPage({ id, title, version, data }: Content, { places, inline }: PlacedMedia): Promise<string> {
   const { script, style } = await builtParts();
   const isBeside = [...places.values()].some(({ url }) => url !== null && !Object.hasOwn(inline, url));
@@ -136,7 +136,6 @@ async function reportPage({ id, title, version, data }: Content, { places, inlin
 `;
 }
 
-/** Returns the script and style of the built page; the style includes the fonts. */
 async function builtParts(): Promise<{ readonly script: string; readonly style: string }> {
   const folder = await pageFolder();
   const index = await readFile(join(folder, "index.html"), "utf8");
@@ -160,7 +159,7 @@ function escaped(text: string): string {
   return shown(text).replace(/[&<>"']/g, (found) => `&#${found.codePointAt(0)};`);
 }
 
-/** Returns JSON that cannot close its HTML element. Media addresses become places in the report, or are removed. */
+/** Returns JSON that cannot close its HTML element. Media URLs are replaced as in `places`, or removed. */
 function json(value: unknown, places?: PlacedMedia["places"]): string {
   const placed = (_name: string, part: unknown) => {
     if (typeof part === "string") return shown(part);
@@ -176,7 +175,7 @@ function isMedia(part: unknown): part is { readonly url: string } {
   return "url" in part && "sha256" in part && typeof part.url === "string" && part.url.startsWith("/media/");
 }
 
-/** Returns a client's view of a run: only the returned files, by the names under which the pipeline returns them. */
+/** Returns what a client sees of a run: only the returned files, under the names that the pipeline gives them. */
 export function clientReport(
   { view }: FoldedRun,
   { writtenAt, hasPrice }: { readonly writtenAt: number; readonly hasPrice: boolean },
@@ -187,7 +186,7 @@ export function clientReport(
     title: state.planned.title ?? state.runId,
     writtenAt,
     isComplete: state.status === "succeeded",
-    /** Dollars with two decimals; null if the price is not shown. */
+    /** US dollars with two decimals; null if the report shows no price. */
     price: hasPrice ? formatCents(invoiced([state.spentMicros], 0n).total) : null,
     media: returned.map(forClient),
   };
@@ -206,18 +205,18 @@ const MOST_ROWS = 1000;
 /** Maximum characters of one text, and of all steps' texts together. */
 const LONGEST_TEXT = 4_000;
 const ALL_TEXT = 600_000;
-/** After this long without events, a run is shown as killed: its open steps end soon after its last event. */
+/** A running run without events for this long was probably killed. Its open steps are then shown as ended. */
 const LONGEST_SILENCE_MS = 10 * 60_000;
 
 interface Written {
   readonly writtenAt: number;
   readonly version: string;
-  /** Whether no process drives the run, although it has not ended. */
+  /** True if no process drives the run, although it has not ended. */
   readonly isInterrupted: boolean;
   readonly lines: readonly EventLine[];
 }
 
-/** A run in a report: all data that the page would request from a server, as of one time. */
+/** All data that the page of a run would request from a server, at the time of the report. */
 export type InlinedRun = ReturnType<typeof inlinedRun>;
 
 function inlinedRun(run: FoldedRun, { writtenAt, version, isInterrupted, lines }: Written) {
@@ -247,14 +246,14 @@ function inlinedRun(run: FoldedRun, { writtenAt, version, isInterrupted, lines }
       events: lines.slice(-MOST_LINES),
       progress: [],
     },
-    /** The server's responses, by the part of the request's address after the run's name. */
+    /** The server's responses. The keys are the parts of the requests' addresses after the run's id. */
     answers,
   };
 }
 
 const settled: ReadonlySet<string> = new Set(["succeeded", "skipped", "waiting"]);
 
-/** Selects failed and running steps, then steps that made the files, then requested steps, then other steps. */
+/** If there are too many steps, prefers failed and active steps, then makers of files, then requested steps. */
 function shownSteps(view: RunView, requested: ReadonlySet<string>): readonly StepView[] {
   const steps = [...view.steps, ...view.removed];
   if (steps.length <= MOST_STEPS) return steps;
@@ -282,7 +281,7 @@ function details(
   return Object.fromEntries(each);
 }
 
-/** The methods that find copies by content hash. Folders and file names from a journal are never read. */
+/** The store's methods that find files by hash. Paths in a journal are not trusted, so they are never opened. */
 type Store = Pick<MediaStore, "sizeOf" | "hold">;
 
 type PlacedMedia = Awaited<ReturnType<typeof placeMedia>>;
@@ -292,23 +291,23 @@ interface Shown extends MediaView {
   readonly sha256: string;
 }
 
-/** Intermediate results are embedded only if they are small. */
+/** Maximum bytes of an embedded intermediate result. */
 const SMALL_BYTES = 700_000;
 const MOST_FILES = 500;
 const MOST_OTHERS = 1000;
 
 /**
- * Decides where the media of the page at `pagePath` go. The smallest returned files go into the page, as many as fit
- * into `inlineBytes`. The others are linked if they are below the page's folder, or copied to a folder beside it.
- * Intermediate results go into the page as far as they fit.
+ * Decides where each file goes. The smallest returned files are embedded, as many as fit into `inlineBytes`. Other
+ * returned files are linked if they are below the page's folder, or copied to a folder beside the page. Small
+ * intermediate results are embedded if there is room left.
  */
 async function placeMedia(
   media: readonly MediaView[],
   { pagePath, inlineBytes, outDir, store }: { pagePath: string; inlineBytes: number; outDir: string; store: Store },
 ) {
-  /** The replacement for each dashboard address. */
+  /** What to replace each dashboard URL with. */
   const places = new Map<string, Pick<MediaView, "url" | "error">>();
-  /** Data URLs embedded in the page, by their names in `places`. */
+  /** Data URLs to embed in the page, by the names that `places` refers to. */
   const inline: Record<string, string> = {};
   const counts = { inline: 0, beside: 0, missing: 0 };
   let bytesLeft = inlineBytes;
@@ -357,7 +356,7 @@ async function sizeOf({ sha256 }: Shown, store: Store): Promise<number | null> {
   return /^[0-9a-f]{64}$/.test(sha256) ? store.sizeOf(sha256) : null;
 }
 
-/** True if a file has this hash. A store that came with a foreign journal could contain any file under any hash. */
+/** True if a file has this hash. A store from elsewhere could contain any file under any hash. */
 async function holds(path: string, sha256: string): Promise<boolean> {
   const hash = createHash("sha256");
   const read = finished(createReadStream(path).on("data", (piece) => hash.update(piece)));

@@ -16,7 +16,7 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
     return {};
   };
 
-  /** Records the decision, and resumes the run if requested and no process drives it. */
+  /** Records the decision. If requested, also resumes the run when no process drives it. */
   const decideOn = async ({ params, json }: Call, approved: boolean) => {
     const body = await json();
     await decide(context.show, params.run!, textField(body, "step"), verdictIn(body, approved));
@@ -124,7 +124,7 @@ export function planView(quote: Quote) {
       };
     }),
     minMicros: quote.totalMicros.min,
-    /** Null if one of `openSteps` is open-ended. */
+    /** Null if the price of a step in `openSteps` has no upper limit. */
     maxMicros: quote.totalMicros.max,
     expectedMicros: quote.expectedMicros,
     openSteps: openSteps(quote.prices).slice(0, MOST_LISTED),

@@ -5,10 +5,10 @@ import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 import { runCosts } from "../views/run-costs.ts";
 
-/** Maximum runs to sum by pipeline, newest first. */
+/** Maximum number of runs whose costs are summed; newer runs are preferred. */
 const MOST_RUNS = 1000;
 const MOST_TAGS = 200;
-/** How long the service's figures are reused. Each read counts towards the request limit that jobs need. */
+/** Milliseconds for which the service's figures are reused, because each read counts towards the request limit. */
 const USAGE_MS = 60_000;
 
 interface Share {
@@ -16,21 +16,21 @@ interface Share {
   readonly costMicros: number;
 }
 
-/** Costs since `from`, which is the start of a day (UTC). */
+/** Costs since `from`, the start of a day in UTC. */
 export interface AllCosts {
   readonly from: number;
-  /** Micro-dollars by day: what was charged for the jobs whose money was reserved on that day. */
+  /** One entry per day, in micro-dollars: the charges for the jobs whose money was reserved on that day. */
   readonly days: readonly number[];
-  /** The total costs of the runs that changed since `from`, including their costs before `from`. */
+  /** Costs of the runs that have changed since `from`. They include what these runs cost before `from`. */
   readonly pipelines: readonly Share[];
   readonly tags: readonly Share[];
-  /** The service's own figures, which include jobs outside runs; empty if the service reports no figures. */
+  /** The service's own figures, which also include jobs outside runs; empty if the service has none. */
   readonly models: readonly Share[];
   /** Number of older runs that `pipelines` leaves out. */
   readonly runsLeftOut: number;
 }
 
-/** Routes for the costs of a period. They read the sums by day and tag that the ledger also keeps for caps. */
+/** Returns the routes for costs by day, pipeline and tag. */
 export function costRoutes(context: Pick<DashboardContext, "journal" | "cache" | "show">): readonly Route[] {
   const { journal, cache } = context;
 

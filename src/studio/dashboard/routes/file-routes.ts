@@ -11,7 +11,7 @@ import { badRequest, bytesResponse, headOf, keepFile, mediaResponse, notFound, R
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 
-/** Addresses at which the page is served; the page itself decides what to show there. */
+/** Addresses at which the server sends the page. The page then decides what to show. */
 const SCREENS = ["/", "/review", "/plan", "/costs", "/runs/:run", "/runs/:run/:tab"];
 
 export function pageRoutes(folder: string): readonly Route[] {
@@ -24,7 +24,7 @@ export function pageRoutes(folder: string): readonly Route[] {
   ];
 }
 
-/** Serves outputs and uploads that the journal lists. No part of the request's address becomes part of a path. */
+/** Returns the routes for media. They serve only files that the journal lists; addresses never become paths. */
 export function mediaRoutes({ cache, media }: DashboardContext): readonly Route[] {
   const send = async ({ params, query, incoming }: Call) => {
     const {
@@ -59,7 +59,7 @@ export async function pageFolder(): Promise<string> {
   return builtPage();
 }
 
-/** Sends a file of the page, found by its bare name. @throws Refusal 404 */
+/** Sends a file of the page by its name. @throws Refusal 404 */
 export async function pageFile(
   incoming: IncomingMessage,
   folder: string,
@@ -86,7 +86,7 @@ interface Entry {
   readonly sha256: string;
 }
 
-/** Sends all results of a run as an archive: returned files under their names, the others in a separate folder. */
+/** Returns the route for an archive of a run's results. Intermediate results are in a folder of their own. */
 export function downloadRoutes({ cache, media }: Pick<DashboardContext, "cache" | "media">): readonly Route[] {
   const send = async ({ params, incoming, response }: Call): Promise<void> => {
     const { view } = await cache.get(params.run!);
@@ -137,7 +137,7 @@ function entriesOf({ state, steps }: RunView): readonly Entry[] {
   );
 }
 
-/** Turns any name into a safe relative path. */
+/** Returns a safe relative path with a similar name. */
 function safePath(path: string): string {
   const parts = path.split(/[/\\]/).map((part) => part.replace(/[^\p{L}\p{N}._ -]/gu, "_"));
   return parts.filter((part) => !/^\.*$/.test(part)).join("/");
@@ -153,7 +153,7 @@ function unused(name: string, taken: Set<string>): string {
 /** Maximum size of a file that can be picked, in bytes; for a larger one, people enter its path. */
 const MOST_BYTES = 2 ** 31;
 
-/** Stores files that are picked in the browser, and returns their paths for the input. */
+/** Returns the route that stores files picked in the browser. Its response contains the path to use in the input. */
 export function pickRoutes({ pickedDir }: Pick<DashboardContext, "pickedDir">): readonly Route[] {
   if (pickedDir === null) return [];
   const pick = async ({ incoming, query }: Call) => {

@@ -54,7 +54,7 @@ export class RunList {
     return { rows, matching: requested.length, byStatus };
   }
 
-  /** Reads a run. An unreadable run is listed with what its row contains, so that it does not hide the others. */
+  /** Summarises a run. If it cannot be read, only its row is used, so that one bad run does not hide the others. */
   async #read(row: RunRow): Promise<RunSummary> {
     try {
       const { view, groups } = await this.#cache.upTo(row);
@@ -65,7 +65,7 @@ export class RunList {
   }
 }
 
-/** Returns a page of steps, filtered by path, group, phase or property (`returned`, `intermediate`, `attempts`). */
+/** Returns a page of steps that match the query: `path`, `group`, `phase`, or `with` (the name of a property). */
 export function stepsPage({ view, groups }: KnownRun, query: URLSearchParams, limit: number) {
   const [path, group, phase, having] = ["path", "group", "phase", "with"].map((name) => query.get(name));
   const returned = new Set(view.state.files.map(({ step }) => step));
@@ -86,7 +86,7 @@ export function stepsPage({ view, groups }: KnownRun, query: URLSearchParams, li
 
 const MOST_INCIDENTS = 300;
 
-/** Returns the earliest rows of the timeline, one per step. `from` and `to` span all rows. */
+/** Returns the timeline's first `rows` steps. `from` and `to` refer to the timeline of all steps. */
 export function timelineView({ view, history }: FoldedRun, rows: number) {
   const { spans } = history;
   const steps = new Set(spans.map(({ step }) => step));

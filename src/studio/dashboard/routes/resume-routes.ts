@@ -15,7 +15,7 @@ import type { DashboardContext } from "../options.ts";
 import { stepForm } from "../views/input-form.ts";
 import { cut } from "../views/truncate.ts";
 
-/** Resumes runs: as planned, with changed code, with steps to rerun, or with edited inputs. Returns the price first. */
+/** Returns the routes for resuming a run, and for showing what that would change and cost. */
 export function resumeRoutes(context: DashboardContext): readonly Route[] {
   const { cache } = context;
 
@@ -70,7 +70,7 @@ interface Remade extends Pick<ResumeOptions, "edit"> {
   readonly rerun: readonly string[];
 }
 
-/** Returns the steps to rerun and inputs to edit: as requested, or as a note on a step requires. @throws Refusal 400 */
+/** Returns the steps to rerun and inputs to edit, as requested or as a note requires. @throws Refusal 400 */
 async function remadeOf(
   context: DashboardContext,
   runId: string,
@@ -85,7 +85,7 @@ async function remadeOf(
   return { rerun, edit };
 }
 
-/** Reads the edited fields of step inputs; `null` removes a field. @throws Refusal 400 */
+/** Reads the edited input fields of each step. The value null removes a field. @throws Refusal 400 */
 function editOf({ edit }: Readonly<Record<string, unknown>>): ResumeOptions["edit"] {
   if (edit === undefined || edit === null) return undefined;
   const wrong = () => badRequest("edit must map each step to an object with its changed fields.");
@@ -98,13 +98,12 @@ function editOf({ edit }: Readonly<Record<string, unknown>>): ResumeOptions["edi
   return steps.length === 0 ? undefined : Object.fromEntries(steps);
 }
 
-/** @throws Refusal 400 */
 function everywhereOf({ everywhere }: Readonly<Record<string, unknown>>): boolean | undefined {
   if (everywhere === undefined || typeof everywhere === "boolean") return everywhere;
   throw badRequest("everywhere must be true or false.");
 }
 
-/** Returns a form for the plain fields of a step's input and for further fields in the model's schema. */
+/** Returns a form for the step's input fields without references, and for other fields that the model accepts. */
 async function stepInputView(context: DashboardContext, state: RunState, path: string) {
   const plan = state.planned.plan.steps.find((step) => step.path === path);
   if (plan === undefined) throw notFound("This step");
@@ -145,14 +144,14 @@ export async function goOnWhereParked(context: DashboardContext, runId: string):
 
 type Code = Awaited<ReturnType<DashboardContext["loadPipeline"]>>;
 
-/** Returns the code of a run whose local functions are needed to continue; null for any other run. */
+/** Returns the run's code if the run calls local functions; otherwise null, because the plan is enough to continue. */
 async function neededCode(context: DashboardContext, state: RunState): Promise<Code> {
   const { plan } = state.planned;
   const isNeeded = plan.steps.some((step) => traitsOf(step).needsCode);
   return isNeeded ? codeOf(context, state) : null;
 }
 
-/** Continues a run as planned, even if its code has changed. */
+/** Returns options that make a run continue as planned, even if its code has changed. */
 async function asPlanned(
   context: DashboardContext,
   state: RunState,
@@ -161,23 +160,21 @@ async function asPlanned(
   return pipeline === null ? {} : { pipeline, compare: false };
 }
 
-/** Returns a run's current code; null if it is not found. */
 export async function codeOf({ loadPipeline }: DashboardContext, state: RunState): Promise<Code> {
   const { source } = state.planned;
   return source === null ? null : loadPipeline(source);
 }
 
-/** The effect of resuming. `drift` and `rerunScope` are null if the run only continues. */
+/** What resuming would do. `drift` and `rerunScope` are null if the run simply continues. */
 export interface ResumePreview {
   readonly drift: ReturnType<typeof driftView> | null;
   readonly rerunScope: ReturnType<typeof rerunView> | null;
-  /** The edited fields, with their new values. */
   readonly edited: readonly { readonly step: string; readonly field: string; readonly value: string }[];
-  /** Other steps that contain the replaced text; they keep it unless it is replaced everywhere. */
+  /** Other fields that contain a replaced text. They stay unchanged, unless the text is replaced everywhere. */
   readonly sameText: readonly { readonly step: string; readonly field: string }[];
 }
 
-/** Returns what resuming would change, run again and cost. Spends nothing. */
+/** Returns what would change if the run were resumed, which steps would run again, and what that would cost. */
 export async function resumePreview(
   context: DashboardContext,
   state: RunState,
@@ -204,11 +201,11 @@ export async function resumePreview(
 
 const MOST_LISTED = 100;
 
-/** Returns the steps to run again and their price. Contains only the first entries of each list. */
+/** Returns the steps that would run again and their price. Long lists are shortened. */
 function rerunView(rerunScope: RerunScope & Pick<Quote, "id">) {
   const { id, runId, problems, totalMicros, expectedMicros, committedMicros, budgetMicros, ...lists } = rerunScope;
   return {
-    /** The quote to agree to; null if there is nothing to agree to. */
+    /** Id of the quote to agree to; null if nothing needs agreement. */
     quote: id,
     runId,
     totalMicros,

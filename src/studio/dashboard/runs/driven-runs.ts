@@ -1,7 +1,7 @@
 import { EventEmitter, once } from "node:events";
 import type { RunHandle } from "../../../internal.ts";
 
-/** Runs that this dashboard drives, and errors of runs that it drove. */
+/** Keeps track of the runs that this dashboard drives, and of errors in runs that it drove. */
 export class Drivers {
   readonly #driven = new Set<string>();
   readonly #errors = new Map<string, string>();
@@ -21,8 +21,8 @@ export class Drivers {
   }
 
   /**
-   * Resolves once the run has started, which `begins` detects; rejects if it could not start, for example because of
-   * another process's lease.
+   * Drives a run, and resolves once `begins` resolves. Rejects if the run could not start, for example because another
+   * process holds its lease.
    */
   async follow(handle: RunHandle, begins: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { id } = handle;
@@ -46,5 +46,5 @@ export class Drivers {
   }
 }
 
-/** Prefixes the id, because a run may be called `error`, which is a special event name. */
+/** Returns the event name for a run. The prefix is needed because a run's id may be `error`, a special name. */
 const nameOf = (runId: string) => `run ${runId}`;

@@ -11,7 +11,7 @@ import {
 import { inTurn, notFound } from "../../served/index.ts";
 import { MOST_WHOLE, RunGroups } from "../views/run-groups.ts";
 
-/** A run's view up to its newest event; for a large run, also its steps by group. */
+/** A run up to its newest event. `groups` is set only for a large run. */
 interface KnownView {
   readonly view: RunView;
   groups: RunGroups | null;
@@ -21,7 +21,7 @@ export interface KnownRun extends KnownView {
   readonly row: RunRow;
 }
 
-/** Caches values computed from a run until the run changes. Beyond `most` entries, drops the oldest. */
+/** Caches a value for each run until the run changes. With more than `most` values, the oldest is removed. */
 export class RunMemo<T> {
   readonly #most: number;
   readonly #known = new Map<string, { readonly mark: string; readonly found: T }>();
@@ -30,7 +30,7 @@ export class RunMemo<T> {
     this.#most = most;
   }
 
-  /** `of` distinguishes several values of a run. `more` is anything besides the events that affects the value. */
+  /** `of` tells apart several values of one run. `more` is anything besides the run's events that affects the value. */
   async get(
     { runId, createdAt, lastSeq }: RunRow,
     find: () => Promise<T>,
@@ -48,7 +48,6 @@ export class RunMemo<T> {
     return found;
   }
 
-  /** Drops the results for all other runs. */
   keepOnly(rows: readonly RunRow[]): void {
     const kept = new Set(rows.map(({ runId }) => ` ${runId}`));
     for (const key of this.#known.keys()) if (!kept.has(key)) this.#known.delete(key);
@@ -62,14 +61,13 @@ export class RunCache {
   readonly #journal: JournalStore;
   readonly #views = new Map<string, KnownView>();
   readonly #histories = new Map<string, { readonly createdAt: number; seq: number; readonly run: FoldedRun }>();
-  /** Requests for one run wait for each other; otherwise both would add the same events to one state. */
+  /** Loads of the same run wait for each other. Otherwise, both would add the same events to one state. */
   readonly #loading = new Map<string, Promise<unknown>>();
 
   constructor(journal: JournalStore) {
     this.#journal = journal;
   }
 
-  /** @throws Refusal 404 */
   async get(runId: string): Promise<KnownRun> {
     const row = await this.#journal.run(runId);
     if (row === null) throw notFound("This run");
@@ -92,7 +90,7 @@ export class RunCache {
     return current;
   }
 
-  /** Returns the run with its history; reads only new events. */
+  /** Returns a run with its history. If it was the last run requested, only its new events are read. */
   async history({ runId, createdAt }: RunRow): Promise<FoldedRun> {
     let known = this.#histories.get(runId);
     if (known?.createdAt !== createdAt) known = { createdAt, seq: 0, run: new FoldedRun() };

@@ -15,7 +15,7 @@ export interface QueueQuery {
   readonly search: string;
   readonly run: string | null;
   readonly pipeline: string | null;
-  /** Filters by tag, as `key=value`. */
+  /** Only decisions of runs with this tag, given as `key=value`. */
   readonly tag: string | null;
 }
 
@@ -24,14 +24,14 @@ const MOST_ITEMS = 1000;
 /** Finds the decisions that wait for a person in a journal's runs. A run is read again only after it has changed. */
 export class WaitingDecisions {
   readonly #journal: JournalStore;
-  /** Unbounded: a limit below the number of waiting runs would make each request read all of them again. */
+  /** Unlimited: with a limit below the number of waiting runs, each request would read all of them again. */
   readonly #known = new RunMemo<readonly OpenDecision[]>(Number.POSITIVE_INFINITY);
 
   constructor(journal: JournalStore) {
     this.#journal = journal;
   }
 
-  /** Lists decisions, longest wait first. The available filters come from all decisions that the search finds. */
+  /** Lists the waiting decisions, oldest first. `pipelines` and `tags` list the filters that can be chosen. */
   async find(query: QueueQuery) {
     const listed = query.run === null ? await this.#journal.runs({ search: query.search }) : await this.#one(query.run);
     const rows = listed.filter((row) => !isRunFinal(row.status as never));
@@ -65,7 +65,7 @@ export class WaitingDecisions {
     return row === null ? [] : [row];
   }
 
-  /** Returns the steps with a decision that no process has read yet. */
+  /** Returns the steps for which a decision was made that no process has read yet. */
   async #decided(runId: string): Promise<ReadonlySet<string>> {
     const inbox = await this.#journal.inbox(runId);
     return new Set(

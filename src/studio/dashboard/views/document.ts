@@ -30,7 +30,7 @@ export type { EventLine } from "./step-detail.ts";
 export type { CommentView, StepView } from "./step-view.ts";
 
 export type RunHead = ReturnType<typeof runHead>;
-/** A change to a run, sent as it happens. The first change that a page receives contains the whole run. */
+/** Changes to a run. The first patch that a page receives contains the whole run. */
 export type RunPatch = Awaited<ReturnType<typeof runPatch>>;
 /** A step's progress, from 0 to 1, and when the service expects the step to end. */
 export type ProgressView = RunPatch["progress"][number];
@@ -41,14 +41,12 @@ export type RefusedView = StepView["refused"][number];
 /** A result from a superseded attempt. */
 export type EarlierView = ReturnType<typeof earlierOf>[number];
 export type StepDetail = ReturnType<typeof stepDetail>;
-/** A page of a large run's steps. */
 export type StepsPage = ReturnType<typeof stepsPage>;
 export type TimelineView = ReturnType<typeof timelineView>;
 export type GivenView = ReturnType<typeof givenView>;
 export type RunCosts = ReturnType<typeof runCosts>;
 export type RunsPage = Awaited<ReturnType<RunList["find"]>>;
 export type ReviewQueue = Awaited<ReturnType<WaitingDecisions["find"]>>;
-/** A waiting decision in the review queue. */
 export type WaitingView = ReviewQueue["items"][number];
 /** A run's results as a client sees them: without steps, prompts or incidents, and without cost unless requested. */
 export type ClientReport = ReturnType<typeof clientReport>;
@@ -62,7 +60,7 @@ export type RerunView = NonNullable<ResumePreview["rerunScope"]>;
 export type Gauges = Awaited<ReturnType<GaugeReader["read"]>>;
 /** A file that was picked in the browser and is now on the server's disk. */
 export type PickedView = Awaited<ReturnType<typeof keepFile>>;
-/** The response to the page's first request: the visitor's role, and the first part of commands. */
+/** The response to the page's first request: who the visitor is, and how commands begin. */
 export type WelcomeView = VisitorView & { readonly launcher: string };
 export interface ErrorBody {
   readonly error: { readonly code: string; readonly message: string };

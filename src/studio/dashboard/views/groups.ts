@@ -8,7 +8,7 @@ export interface Groupable {
 }
 
 export interface Group<T> {
-  /** The path, with `*` where the members' paths differ. */
+  /** The path that the members share. It has `*` where their paths differ. */
   readonly key: string;
   readonly members: readonly T[];
   /** Keys of the groups that this group needs. */
@@ -20,7 +20,7 @@ export const MOST_SINGLE = 60;
 const MOST_GROUPS = 150;
 export const LEAST_MEMBERS = 3;
 
-/** Groups similar steps if `isGrouped`; otherwise each step is a group of its own. */
+/** Returns groups of similar steps or, unless `isGrouped`, a group for each step. */
 export function groupsOf<T extends Groupable>(
   steps: readonly T[],
   isGrouped: boolean,
@@ -63,9 +63,8 @@ export interface GroupView {
   readonly key: string;
   readonly count: number;
   readonly phases: { readonly [P in StepPhase]?: number };
-  /** Steps of this group that were sent as samples. */
+  /** Paths of the steps in this group that were sent to the page as samples. */
   readonly shown: readonly string[];
-  /** Keys of the groups that this group needs. */
   readonly needs: readonly string[];
 }
 
@@ -78,7 +77,7 @@ interface Steps {
   readonly groups?: readonly GroupView[] | null;
 }
 
-/** Returns the bundles of steps that the graph draws. For a large run, they are the groups that the server sent. */
+/** Returns the groups of steps that the graph draws. For a large run, the server has already grouped the steps. */
 export function bundlesOf({ steps, groups = null }: Steps, isGrouped: boolean): readonly Bundle[] {
   if (groups !== null) {
     return groups.map((group) => ({ ...group, members: group.shown.flatMap((path) => steps.get(path) ?? []) }));

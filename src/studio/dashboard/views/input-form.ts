@@ -11,7 +11,7 @@ export interface FieldView {
   readonly control: Control;
 }
 
-/** The control for entering a value. `json`: a text field, if no other control fits the schema. */
+/** How a value is entered. `json` is a text field for JSON, used if no other control fits the schema. */
 export type Control =
   | {
       readonly type: "text";
@@ -47,7 +47,7 @@ interface Schema {
   readonly maxLength?: number;
   readonly minimum?: number;
   readonly maximum?: number;
-  /** Media kind, for an input that is a file path. */
+  /** Media kind; set if the value is a file path. */
   readonly showrunnerFile?: string;
 }
 
@@ -66,8 +66,8 @@ export function inputForm(input: z.ZodType): { readonly sample: string; readonly
 }
 
 /**
- * Returns a form for the plain fields of a step's input, and for further fields of its model. Further free text fields
- * are omitted, because their values could be ids of assets that other steps supply.
+ * Returns a form for the fields in `plain`, and for other fields of the model. Other fields with free text are left
+ * out, because their values could be ids of assets that other steps supply.
  */
 export function stepForm(
   schema: { readonly properties?: unknown },
@@ -96,7 +96,7 @@ function fieldOf(name: string, about: string | undefined, required: boolean, con
 
 const SMALL: ReadonlySet<Control["type"]> = new Set(["number", "switch", "choice"]);
 
-/** Returns a value that waits for a decision, and a control for its schema or, without a schema, for its type. */
+/** Returns a value to decide on, and how to edit it: as its schema says or, without a schema, as its type suggests. */
 export function shownValueOf(value: Json, schema: Json | null) {
   return { value, control: controlOf(schema === null ? schemaOf(value) : (schema as Schema), MOST_LEVELS) };
 }

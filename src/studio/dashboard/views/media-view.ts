@@ -7,10 +7,9 @@ export interface MediaView
   readonly index: number | "upload";
   readonly kind: "image" | "video" | "audio" | "other";
   readonly contentType: string | null;
-  /** Address of the copy; null if there is no copy. */
+  /** URL of the stored copy; null if there is no copy. */
   readonly url: string | null;
   readonly sizeBytes: number | null;
-  /** Hash of the copy; null if there is no copy. */
   readonly sha256: string | null;
   readonly state: string;
   readonly error: string | null;

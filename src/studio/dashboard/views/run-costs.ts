@@ -2,7 +2,6 @@ import type { AttemptView, RunView, StepView } from "../../../internal.ts";
 
 const MOST_POINTS = 200;
 
-/** Returns a run's costs, including steps that are no longer in its plan. */
 export function runCosts({ steps, removed }: RunView) {
   const all = [...steps, ...removed];
   return { models: modelCosts(all), spent: spentOverTime(all) };
@@ -15,7 +14,7 @@ export function isBilled({ kind }: Pick<AttemptView, "kind">): boolean {
 
 interface Billed {
   readonly costMicros: number;
-  /** When the cost was charged, as precisely as the journal records the time. */
+  /** When the journal says that the cost was charged. */
   readonly at: number;
 }
 
@@ -30,7 +29,6 @@ function billed(steps: readonly StepView[]): readonly Billed[] {
   );
 }
 
-/** Costs by model, most expensive first. */
 function modelCosts(steps: readonly StepView[]) {
   const rows = Map.groupBy(
     steps.filter(({ model }) => model !== null),
@@ -49,7 +47,7 @@ function modelCosts(steps: readonly StepView[]) {
   return models.sort((a, b) => b.cost - a.cost || b.held - a.held);
 }
 
-/** Returns the total after each charge, thinned out for a chart but always including the last one. */
+/** Returns the total cost after each charge. If there are many charges, some are left out, but never the last one. */
 function spentOverTime(steps: readonly StepView[]) {
   const charges = [...billed(steps)].filter(({ costMicros }) => costMicros !== 0).sort((a, b) => a.at - b.at);
   const every = Math.max(1, Math.ceil(charges.length / MOST_POINTS));

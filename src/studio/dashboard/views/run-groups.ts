@@ -2,7 +2,7 @@ import type { RunView, StepPhase, StepView } from "../../../internal.ts";
 import { kindOfType } from "../../served/index.ts";
 import { type GroupView, groupsOf, LEAST_MEMBERS, type StepCounts } from "./groups.ts";
 
-/** Maximum steps of a run that is shown whole. A larger run is shown by its groups, and steps load on demand. */
+/** Maximum number of steps for which a page receives the whole run. For a larger run, it receives groups of steps. */
 export const MOST_WHOLE = 2000;
 const MOST_NOTABLE = 300;
 const MOST_PICTURES = 4;
@@ -17,7 +17,7 @@ interface Tally {
 }
 
 const ended: ReadonlySet<StepPhase> = new Set(["succeeded", "partial", "skipped", "cancelled", "waiting"]);
-/** The state under which each phase or status is counted; all others are counted as active. */
+/** The state under which each phase or status is counted. Any other phase or status is counted as active. */
 const countedAs: Partial<Readonly<Record<StepPhase | "running", keyof StepCounts>>> = {
   succeeded: "done",
   partial: "done",
@@ -27,7 +27,6 @@ const countedAs: Partial<Readonly<Record<StepPhase | "running", keyof StepCounts
   waiting: "waiting",
 };
 
-/** Counts steps by state, given their number in each phase. */
 export function countSteps(phases: Iterable<readonly [StepPhase | "running", number]>): StepCounts {
   const counts = { total: 0, done: 0, active: 0, waiting: 0, failed: 0, skipped: 0 };
   for (const [phase, number] of phases) {
@@ -37,7 +36,7 @@ export function countSteps(phases: Iterable<readonly [StepPhase | "running", num
   return counts;
 }
 
-/** Counts a large run's steps by group and phase; after each event, updates the counts for its step. */
+/** Counts the steps of a large run by group and phase, and updates the counts as steps change. */
 export class RunGroups {
   readonly #groups = new Map<string, Tally>();
   readonly #groupOf = new Map<string, Tally>();
@@ -61,7 +60,6 @@ export class RunGroups {
     }
   }
 
-  /** Updates the counts after an event of the step. */
   update(step: StepView): void {
     const { path, phase } = step;
     const tally = this.#groupOf.get(path);
@@ -90,7 +88,7 @@ export class RunGroups {
     });
   }
 
-  /** Returns the steps that a page receives initially: active steps, steps that need someone, and samples of each group. */
+  /** Returns the paths of the steps to send to a new page: unfinished steps, and samples of each group. */
   shown(): ReadonlySet<string> {
     const notable: string[] = [];
     for (const [path, phase] of this.#phases) {

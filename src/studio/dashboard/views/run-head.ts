@@ -35,7 +35,7 @@ export function summaryView(
     pause:
       pause === null ? null : { ...pause, message: cut(pause.message, 500), fundingUrl: safeUrl(pause.fundingUrl) },
     message: message === null ? null : cut(message, 500),
-    /** Number of open decisions and their first steps; 0 unless the run is paused for decisions. */
+    /** How many decisions are open, and the first of their steps; none unless the run is paused for decisions. */
     decisions: { count: open.length, first: open.slice(0, MOST_NAMED).map(({ step }) => step) },
     counts,
     tookMs: state.activeTime.ms,
@@ -47,7 +47,7 @@ function isResting({ status }: RunState): boolean {
   return status !== "running" && status !== "planned";
 }
 
-/** Summarises a run from its row, if nothing else can be read. */
+/** Returns the summary of a run of which only the row can be read. */
 export function unreadable(
   { runId, pipeline, title, tags, status, createdAt, updatedAt }: RunRow,
   why: string,
@@ -79,7 +79,7 @@ export function unreadable(
 
 export interface HeadFacts {
   readonly row: Pick<RunRow, "updatedAt" | "status">;
-  /** Why this dashboard stopped driving the run. */
+  /** The error that made this dashboard stop driving the run. */
   readonly driveError: string | null;
   readonly drivenHere: boolean;
   readonly counts?: StepCounts | undefined;
@@ -91,7 +91,7 @@ export function runHead(state: RunState, { row, driveError, drivenHere, counts }
   return {
     ...summary,
     tags: tagTexts(planned.tags),
-    /** Items that the run is missing, worded as in every other view. */
+    /** What the run still needs in order to finish, in the same words as in other views. */
     missing: missing(state, { isInterrupted: summary.status === "interrupted" }).slice(0, MOST_MISSING),
     seq: state.seq,
     startedAt: state.startedAt,
@@ -107,7 +107,7 @@ export function runHead(state: RunState, { row, driveError, drivenHere, counts }
   };
 }
 
-/** Pictures and films that represent a run: first those that it returns, then the newest. */
+/** Returns pictures and films to represent a run: first those that the pipeline returns, then the newest others. */
 function coversOf(state: RunState): readonly MediaView[] {
   const covers = new Map<string, readonly MediaView[]>();
   let count = 0;

@@ -16,7 +16,7 @@ const MOST_READ = 10_000;
 const MOST_NEIGHBOURS = 200;
 const MOST_USED = 24;
 
-/** Returns details of a step that lists do not show. `mostText`: maximum characters kept of each string. */
+/** Returns the details of a step that are not part of lists. `mostText`: maximum characters of each string. */
 export function stepDetail(
   { state }: RunView,
   { path, plan, value }: StepView,
@@ -41,7 +41,7 @@ export function stepDetail(
 
 const ownFields = new Set(["path", "kind", "needs", "fingerprint", "yields", "policy", "when", "outputs", "model"]);
 
-/** Returns a step's input or, if it has none, the plan's fields that are specific to its kind. */
+/** Returns a step's input or, if it has none, the fields of its plan that only steps of this kind have. */
 function requested(plan: PlanStep): unknown {
   if ("input" in plan && plan.input !== null) return plan.input;
   // The page already shows the items to decide on above.

@@ -35,7 +35,7 @@ const MOST_COMMENTS = 100;
 
 export type CommentView = NonNullable<ReturnType<typeof decisionOf>>["comments"][number];
 
-/** Returns what a person (or a rule) can choose from in a step, and the choice; null for steps without a decision. */
+/** Returns what a step lets a person or a rule choose, and what was chosen; null if the step has nothing to decide. */
 export function decisionOf(state: RunState, plan: PlanStep, step: StepState) {
   const { standsFor: refs, isChoice, subject, decision } = traitsOf(plan);
   if (refs.length === 0) return null;
@@ -52,7 +52,7 @@ export function decisionOf(state: RunState, plan: PlanStep, step: StepState) {
     approved: approval?.approved ?? null,
     note: approval?.note == null ? null : cut(approval.note, 2000),
     pick: pick < 0 ? null : pick,
-    /** The models that made `shows`, if several models are compared. */
+    /** The models that made the outputs in `shows`; null unless several models are compared. */
     compared: compared?.map((part) => ({ ...part, missing: part.missing && cut(part.missing, 300) })) ?? null,
     comments: (step.comments ?? []).slice(-MOST_COMMENTS).map(({ text, take, timeMs, at, by }) => {
       const position = offered.findIndex((one) => one.step === take?.step && one.index === take.index);
@@ -63,7 +63,7 @@ export function decisionOf(state: RunState, plan: PlanStep, step: StepState) {
   };
 }
 
-/** Returns a step's decision. @throws Refusal 404 if the step has no decision */
+/** Returns the decision of the step at a path. @throws Refusal 404 if it has none */
 export function decisionAt({ planned }: RunState, path: string | null) {
   const plan = planned.plan.steps.find((step) => step.path === path);
   const decision = plan === undefined ? null : traitsOf(plan).decision;
@@ -71,13 +71,13 @@ export function decisionAt({ planned }: RunState, path: string | null) {
   return decision;
 }
 
-/** Returns a value that a decision is about, with long strings cut. */
+/** Returns a shortened value to decide on, in a list. The list is empty if the value does not exist yet. */
 function valueView(state: RunState, ref: Reference["$ref"]) {
   const value = referencedValue(state, ref);
   return value === undefined ? [] : [{ step: ref.step, value: cutJson(value, 8000).value }];
 }
 
-/** Returns the available outputs, in the order that a pick refers to; if the step chose an output, only that output. */
+/** Returns the outputs that a pick can refer to, in order; if the step has chosen one, only that one. */
 function outputsAt(state: RunState, ref: Ref): readonly OutputRef[] {
   const step = state.steps[ref.step];
   if (step === undefined) return [];
@@ -107,11 +107,10 @@ export function stepView(state: RunState | null, step: Step) {
   const isVisual = plan.yields === "image" || plan.yields === "video";
   return {
     ...same,
-    /** Price of the current attempt; without an attempt, the planned price. */
+    /** Price of the current attempt; before the first attempt, the planned price. */
     quote: price,
     noun,
     icon,
-    /** True for a step that has pictures or films of its own. */
     hasPicture: isVisual && decision === null && expansion === null,
     yields: plan.yields,
     needs: state === null ? plan.needs : linksOf(state, plan),
@@ -121,16 +120,16 @@ export function stepView(state: RunState | null, step: Step) {
     media: state === null || own === undefined ? [] : mediaOf(state, own),
     voiceId: outputs.find(({ voiceId }) => voiceId !== null)?.voiceId ?? null,
     decision: state === null || own === undefined ? null : decisionOf(state, plan, own),
-    /** The results that checks refused: the step's own, or those that it passes on. */
+    /** Results that a check refused. A step that passes on results also has those of the steps that made them. */
     refused: state === null || own === undefined ? [] : refusedOf(state, plan),
-    /** Whether the plan no longer contains the step; its media and cost stay listed. */
+    /** True if the plan no longer contains the step. Its media and cost are still listed. */
     isRemoved: state?.removedSteps.includes(plan) ?? false,
   };
 }
 
 /**
- * Returns the steps from which arrows lead to a step. The steps of an expansion follow the expansion; steps that use
- * its result follow the steps that it returned.
+ * Returns the steps from which the graph draws arrows to this step. Steps that an expansion added are linked to it.
+ * Steps that use its result are linked to the steps that it returned.
  */
 function linksOf(state: RunState, plan: PlanStep): readonly string[] {
   const needs = plan.needs.flatMap((need) => returnedBy(state, need));
@@ -166,7 +165,7 @@ function reasonOf({ reason, status, error }: Step): string | null {
   return said === null ? null : cut(said, 500);
 }
 
-/** Returns a step's question or, without one, the prompt, text or name in its input; null if it has none of them. */
+/** Returns the text to show for a step: its question, or the prompt, text or name in its input; null if it has none. */
 function askOf(plan: PlanStep): string | null {
   const { subject } = traitsOf(plan);
   if (subject !== null) return cut(subject, 200);
@@ -206,7 +205,7 @@ export function earlierOf(view: RunView, { path, plan }: Step) {
   return found.toSorted((a, b) => b.attempt - a.attempt).slice(0, MOST_EARLIER);
 }
 
-/** Returns the steps that made the results that a step passes on, or the step itself if it passes on none. */
+/** If a step only passes on results, returns the steps that made them; otherwise returns the step itself. */
 function madeBy(state: RunState, path: string): readonly string[] {
   const plan = state.planned.plan.steps.find((step) => step.path === path);
   const passed = state.steps[path]?.expanded ?? (plan === undefined ? [] : traitsOf(plan).standsFor);
@@ -247,7 +246,7 @@ export function outputView(state: RunState, { path }: StepState, output: OutputS
 
 type Copy = NonNullable<OutputState["copy"]>;
 
-/** Returns the address of a stored file. The hash in it only distinguishes versions; the server looks the file up. */
+/** Returns a file's type, size and URL. The hash in the URL only prevents a browser from showing an older version. */
 function stored(
   { runId }: RunState,
   step: string,

@@ -11,7 +11,7 @@ export interface Cut {
   readonly isCut: boolean;
 }
 
-/** Returns JSON with long strings shortened and, if it has too many parts, without the last ones. */
+/** Shortens the strings in a JSON value. If the value has too many parts, some of them are left out. */
 export function cutJson(value: unknown, mostText = 4000, mostParts = 500): Cut {
   let parts = 0;
   let isCut = false;

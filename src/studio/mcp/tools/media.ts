@@ -7,7 +7,7 @@ import { ToolError } from "../tool-error.ts";
 import { mediaList } from "./output.ts";
 import { json, type Outcome, runId, tool } from "./tool.ts";
 
-/** Maximum bytes of a picture that is sent as an image. Models refuse larger images. */
+/** Maximum bytes of a picture that is sent as an image. Larger ones are sent as links, because models refuse them. */
 export const MOST_IMAGE_BYTES = 3 * 1024 * 1024;
 const MOST_BYTES_AT_ONCE = 2 * MOST_IMAGE_BYTES;
 const MOST_LINKS = 50;

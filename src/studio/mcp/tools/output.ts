@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** A list that may be cut. A string at its end then says how many items were left out. */
+/** Schema of a list that may be shortened. A shortened list ends with a string that says how many items are missing. */
 const list = <T extends z.ZodType>(item: T) => z.array(z.union([item, z.string()]));
 const usd = z.string().nullable().describe("US dollars, as a decimal");
 
@@ -17,7 +17,7 @@ export const runSummary = z.looseObject({
   steps: list(z.looseObject({ path: z.string(), kind: z.string(), status: z.string() })),
 });
 
-/** Returned by the tool that starts a run, and later by the run's task. */
+/** Schema of the result of `run_pipeline` and, later, of its task. */
 export const startedRun = runSummary.extend({ left_usd: usd.optional() });
 
 export const stopRequested = z.looseObject({ run: z.string(), stop: z.literal("requested") });

@@ -13,7 +13,7 @@ export interface Call {
   readonly person: Person | null;
 }
 
-/** A tool's result: text and pictures for models, and data that fits the tool's schema for programs. */
+/** A tool's result. Models get the text and pictures; programs get data that fits the tool's schema. */
 export type Outcome = Pick<CallToolResult, "content" | "structuredContent">;
 
 export interface Tool {
@@ -23,12 +23,12 @@ export interface Tool {
   readonly input: z.ZodObject;
   readonly output: z.ZodObject;
   readonly isReadOnly: boolean;
-  /** Whether the tool starts a run, so that it can be called as a task. */
+  /** Set if the tool starts a run. It can then also be called as a task. */
   readonly takesTask?: true;
   run(input: unknown, call: Call): Promise<Outcome>;
 }
 
-/** Defines a tool. Its input is checked against its schema before `run` receives it. */
+/** Defines a tool. `run` gets only input that fits the schema. */
 export function tool<S extends z.ZodRawShape>(
   given: Omit<Tool, "input" | "run"> & {
     readonly input: S;
@@ -46,10 +46,10 @@ export const runId = z.string().min(1).max(120).describe("Run id, as returned by
 const MOST_ITEMS = [200, 100, 50, 20, 10, 5, 2, 1];
 const MOST_CHARACTERS = 60_000;
 const LONGEST_TEXT = 2_000;
-/** Smallest limit on the fields kept in an object. Showrunner's own results have fewer fields. */
+/** An object keeps at least this many of its fields. Showrunner's own results have fewer. */
 const LEAST_FIELDS = 20;
 
-/** Makes a result from JSON: cleans foreign text, cuts long lists and limits the total length. */
+/** Returns a tool's result. Text from elsewhere is cleaned, and long lists are shortened to limit the total length. */
 export function json(
   value: Readonly<Record<string, unknown>>,
 ): Outcome & { readonly content: [{ type: "text"; text: string }] } {

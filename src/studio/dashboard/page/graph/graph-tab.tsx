@@ -20,12 +20,12 @@ interface Props {
 
 const SMALLEST = 0.2;
 const LARGEST = 1.6;
-/** Smallest zoom that is chosen to fit a graph into the view. Names are unreadable below it, so the view scrolls. */
+/** Minimum zoom for fitting a graph into the view. Below it, names are unreadable, so the view scrolls instead. */
 const LEAST_FIT = 0.7;
-/** On a wide screen, a graph of at most this many nodes is shown whole, even if its names become unreadable. */
+/** Maximum number of nodes for which a wide screen always shows the whole graph, even with unreadable names. */
 const MOST_WHOLE = 30;
 const WIDE = 720;
-/** Distance from the view, in pixels, within which nodes are already drawn. */
+/** Nodes up to this many pixels outside the view are drawn in advance. */
 const AHEAD = 300;
 
 export function GraphTab({
@@ -183,7 +183,7 @@ function useZoomWheel(box: BoxRef, zoom: number, setScale: (scale: number) => vo
   }, []);
 }
 
-/** Drags the sheet with the mouse; touch scrolls natively. */
+/** Lets the mouse drag the graph. Touch screens need no code, because the browser scrolls. */
 function useDrag(box: BoxRef): void {
   useEffect(() => {
     const element = box.current;

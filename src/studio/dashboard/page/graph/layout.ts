@@ -108,7 +108,7 @@ function careful({ nodes, arrows, direction }: Sketch): Drawing {
   return { nodes: placed, arrows: drawn, ...extent(placed) };
 }
 
-/** True if most nodes of a rank are in reverse plan order, with the last shot first. */
+/** True if most nodes that share a rank are drawn in the reverse of their order in the plan. */
 function isReversed(nodes: Sketch["nodes"], graph: Graph, direction: Sketch["direction"]): boolean {
   const [main, cross] = direction === "LR" ? (["x", "y"] as const) : (["y", "x"] as const);
   const last = new Map<number, number>();
@@ -137,8 +137,8 @@ function mirror(graph: Graph, direction: Sketch["direction"]): void {
 }
 
 /**
- * Puts nodes of a rank into plan order if they have the same neighbours, and so are interchangeable. A node whose
- * arrows go around something stays where it is.
+ * Puts nodes into plan order if they share a rank and have the same neighbours. Nodes in `fixed` stay where they are,
+ * because their arrows bend around other nodes.
  */
 function putInOrder(
   placed: Map<string, Placed>,
@@ -164,7 +164,7 @@ function putInOrder(
   }
 }
 
-/** Lays out nodes in columns by depth, in plan order. */
+/** Lays out nodes by their depth in the graph. Nodes of equal depth keep the order of the plan. */
 function quick({ nodes, arrows, direction }: Sketch): Drawing {
   const needs = new Map<string, string[]>();
   for (const [from, to] of arrows) needs.set(to, [...(needs.get(to) ?? []), from]);

@@ -10,7 +10,7 @@ export const NODE_WIDTH = 196;
 const THUMB_HEIGHT = 104;
 const TEXT_HEIGHT = 58;
 
-/** Returns a node's height. Reserves room for a picture if the step makes pictures, so that nothing moves later. */
+/** Returns the height of a node, with room for a picture if its steps make pictures, so that no node moves later. */
 export function nodeHeight({ members, count }: Bundle): number {
   const [first] = members;
   if (count > 1) return TEXT_HEIGHT + 52;
@@ -50,7 +50,7 @@ export function GraphNode({ bundle, box, isChosen, progress, onOpen, onKey }: Pr
   );
 }
 
-/** Phases whose progress is known. */
+/** Phases in which a step's progress is shown. */
 export const measured: ReadonlySet<string> = new Set(["uploading", "rendering", "downloading"]);
 
 const icons = { file: "upload", decision: "approve", group: "group", value: "value" } as const;
@@ -142,7 +142,6 @@ function tonesOf({ phases }: Bundle): ReadonlyMap<Tone, number> {
   return tones;
 }
 
-/** Returns the tone of the most urgent state in a group. */
 function groupTone(bundle: Bundle): Tone {
   const tones = tonesOf(bundle);
   return (

@@ -27,7 +27,7 @@ export function usePlayersTogether(stage: RefObject<HTMLElement | null>): void {
   }, []);
 }
 
-/** Copies a player's state to another player. Sets only what differs, so that the events do not repeat endlessly. */
+/** Copies the state of `one` to `other`. Sets only what differs, because each change triggers further events. */
 function follow(one: HTMLVideoElement, other: HTMLVideoElement, what: string): void {
   other.playbackRate = one.playbackRate;
   if (what === "play" && other.paused && !other.ended) {

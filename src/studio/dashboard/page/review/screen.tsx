@@ -11,7 +11,6 @@ import { useKeys, useLoaded, useNow, useThrottled } from "../ui/hooks.ts";
 import { Dialog } from "../ui/panel.tsx";
 import { Stage } from "./stage.tsx";
 
-/** Shows all decisions that wait for a person, one at a time. */
 export function ReviewScreen({ route }: { readonly route: ReviewRoute }) {
   const { search, run, pipeline, tag } = route;
   const version = useThrottled(useStore(listVersion), 400);
@@ -168,7 +167,7 @@ function stepOf(at: string, signal?: AbortSignal): Promise<StepView> {
   return get<StepView>(`/api/review/step?${new URLSearchParams({ run, step: path.join("/") })}`, signal);
 }
 
-/** Steps whose data is requested before they are shown. */
+/** Requests for the data of the next decisions, by `run/step`. */
 const ahead = new Map<string, Promise<StepView>>();
 
 function Shown({ at, item, next, version, onMove, onDecided }: ShownProps) {

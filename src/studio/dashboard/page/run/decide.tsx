@@ -17,7 +17,7 @@ interface Props {
   readonly runId: string;
   readonly step: StepView;
   readonly decision: DecisionView;
-  /** True if no process drives the run, so that a decision has no effect until the run is resumed. */
+  /** True if the run is paused or interrupted. A decision then takes effect only once the run is resumed. */
   readonly isParked: boolean;
   readonly onOpen: (step: string) => void;
 }
@@ -107,7 +107,7 @@ const matches: Readonly<Record<CandidateView["match"], string>> = {
   unlike: "Different prompt or key:",
 };
 
-/** Lets a person resolve an unanswered request. The step's reason, shown above, says what is known. */
+/** Lets a person say what became of a request without a response. The step's reason is already shown above. */
 export function Resolve({ runId, step }: { readonly runId: string; readonly step: StepView }) {
   const isOfProvider = step.kind === "generate";
   const query = `${runPath(runId)}/candidates?step=${encodeURIComponent(step.path)}`;

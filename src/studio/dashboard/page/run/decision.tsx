@@ -9,16 +9,16 @@ const UNDO_MS = 5000;
 
 export interface Verdict {
   readonly said: string;
-  /** Why the server refused the decision, which stays open. */
+  /** Why the server refused the decision; null if it did not. After a refusal, the decision is still open. */
   readonly error: string | null;
   /** Undoes the decision; null once it was sent. */
   readonly undo: (() => void) | null;
 }
 
-/** The verdicts made on this page, by their `decisionKey`; newest last. */
+/** Decisions made on this page, by their `decisionKey`; the newest is last. */
 export const verdicts = createStore<ReadonlyMap<string, Verdict>>(new Map());
 
-/** Identifies a decision. Includes the start time, because a rerun of the step asks for a new decision. */
+/** Returns the key of a decision. It includes the start time, because a rerun of the step needs a new decision. */
 export function decisionKey(runId: string, step: string, since: number | null): string {
   return `${runId}/${step}@${since}`;
 }
@@ -39,7 +39,7 @@ interface Draft {
   readonly value?: unknown;
 }
 
-/** Keeps the choice and the text until the tab closes. */
+/** Returns a draft that is kept until the tab is closed, and a function that changes it. */
 function useDraft(key: string, initial: Draft): readonly [Draft, (change: Partial<Draft>) => void] {
   const name = `showrunner.draft.${key}`;
   const [, draw] = useState({});
@@ -53,7 +53,7 @@ function useDraft(key: string, initial: Draft): readonly [Draft, (change: Partia
 
 export type Deciding = ReturnType<typeof useDecision>;
 
-/** Manages a person's decision on a step. Once made, it is sent after `UNDO_MS`, even if the component is unmounted. */
+/** Manages a decision on a step. The decision is sent after `UNDO_MS`, even if another screen is open by then. */
 export function useDecision(
   runId: string,
   { path, decision, phase, startedAt }: StepView,
@@ -79,15 +79,14 @@ export function useDecision(
   };
   const isOpen = phase === "approval" && (verdict === null || verdict.error !== null);
   return {
-    /** Position of the chosen take; null if none is chosen. */
     chosen,
     choose: (index: number | null) => change({ chosen: index }),
     note,
     setNote: (text: string) => change({ note: text }),
-    /** The value to approve instead of the value shown; undefined if the value shown is approved unchanged. */
+    /** The edited value to approve; undefined if the value shown was not edited. */
     changed: value,
     change: (to: unknown) => change({ value: to }),
-    /** The outcome; null until the decision is sent. */
+    /** What was decided; null before a decision, and after the server has refused it. */
     sent: verdict?.error === null ? verdict.said : null,
     error: verdict?.error ?? null,
     canApprove: isOpen && (!isChoice || chosen !== null),
@@ -98,13 +97,13 @@ export function useDecision(
     /** True while the price of a redo with the note is shown. */
     isRedoOpen,
     openRedo,
-    /** `goOn`: whether the server resumes the run if no process drives it when the decision arrives. */
+    /** `goOn`: also resume the run, if no process drives it when the decision arrives. */
     approve: (goOn: boolean) =>
       isChoice && chosen !== null
         ? post("approve", `Take ${chosen + 1} approved.`, { goOn, pick: chosen })
         : post("approve", value === undefined ? "Approved." : "Approved with changes.", { goOn, value }),
     reject: (goOn: boolean) => post("reject", "Rejected.", { goOn }),
-    /** Undoes the decision; null if no decision was made, or if it was already sent. */
+    /** Undoes the decision; null if there is none, or if it was already sent. */
     undo: verdict?.undo ?? null,
   };
 }

@@ -36,7 +36,7 @@ interface ResumeProps {
   readonly rerun?: readonly string[];
   /** True if the input of the single step to rerun can be edited. */
   readonly isEditable?: boolean;
-  /** A request to redo the results that a step shows, with a note about what to change. */
+  /** Asks for new versions of a step's results. The note says what to change. */
   readonly redo?: { readonly step: string; readonly note: string };
   readonly onResumed?: () => void;
   readonly onClose: () => void;
@@ -63,7 +63,7 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
         ? { edit: { [first!]: fields }, ...choice }
         : { rerun, requestId };
   const asked = useThrottled(JSON.stringify(wanted), 500);
-  /** Incremented after a refusal or lost answer, to load and show the costs again. */
+  /** Incremented after a refusal or a lost response, so that the costs are loaded again. */
   const [turn, setTurn] = useState(0);
   const preview = useLoaded(
     async (signal) => ({
@@ -183,7 +183,7 @@ interface DriftedProps {
   readonly onChange: (takesUp: boolean) => void;
 }
 
-/** True if the code changes anything besides the edited steps. */
+/** True if the current code changes more than the edited steps. */
 function isMoreChanged({ changed, added, removed, renamed }: DriftView, edited: ResumePreview["edited"]): boolean {
   const others = changed.filter((one) => !edited.some(({ step }) => step === one.step));
   return others.length + added.length + removed.length + renamed.length > 0;
@@ -331,7 +331,7 @@ function BudgetField({ head, value, onChange }: BudgetProps) {
   );
 }
 
-/** Changed fields in the form that the server accepts; `null` removes a field. */
+/** New values by field name; null removes the field. */
 type ChangedFields = Readonly<Record<string, unknown>>;
 
 interface Props {

@@ -16,7 +16,7 @@ type Asking = "stop" | "resume" | null;
 
 interface HeaderProps {
   readonly model: RunModel;
-  /** The step whose panel is open and already shows the reason for its state. */
+  /** Path of the step whose panel is open. The panel already shows the reason for its state. */
   readonly open: string | null;
   readonly onOpen: (step: string) => void;
 }
@@ -69,7 +69,7 @@ function canResume({ status, drivenHere }: RunHead): boolean {
   return !drivenHere && (status === "paused" || status === "interrupted");
 }
 
-/** True if the run only needs to be resumed. */
+/** True if the next thing to do is to resume the run. */
 function isResumedNext({ status, pause }: RunHead): boolean {
   return status === "interrupted" || (pause !== null && pause.reason !== "approval");
 }
@@ -130,7 +130,6 @@ function quoteHint({ status, spentMicros, quoteMicros, rerunQuoteMicros }: RunHe
   return more === 0 ? "exactly as quoted" : `${usd(Math.abs(more))} ${more < 0 ? "below" : "above"} the ${quoted}`;
 }
 
-/** Shows what the run needs from a person, or why it ended. */
 function Banner({ model, open, onOpen }: HeaderProps) {
   const { head } = model;
   const steps = [...model.steps.values()];

@@ -9,12 +9,10 @@ import type { Deciding } from "./decision.tsx";
 interface Props {
   readonly runId: string;
   readonly step: StepView;
-  /** The value as generated, with long strings cut. */
   readonly value: unknown;
   readonly deciding: Deciding | null;
 }
 
-/** Shows the value that a decision is about, and lets a person change it before approving it. */
 export function ShownValue({ runId, step: { path, decision }, value, deciding }: Props) {
   const { shows, values, choose: isChoice } = decision!;
   const isOnly = shows.length === 0 && values.length === 1 && !isChoice;

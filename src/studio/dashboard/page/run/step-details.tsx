@@ -144,7 +144,7 @@ function Before({ runId, step }: { readonly runId: string; readonly step: StepVi
   );
 }
 
-/** Shows an attempt, without its error if that is the `reason` already shown above. */
+/** Shows an attempt. Its error is left out if it equals `reason`, which is already shown above. */
 function Attempt({ attempt, reason }: { readonly attempt: AttemptView; readonly reason: string | null }) {
   const { n, phase, jobId, costMicros, holdMicros, money, error, isSuperseded } = attempt;
   const paid = costMicros === null ? (money === "held" ? `${usd(holdMicros)} held` : null) : usd(costMicros);

@@ -113,7 +113,7 @@ function hasAnything({ shows, values }: DecisionView, phase: StepView["phase"]):
 
 const replaced = new Set(["succeeded", "partial", "failed"]);
 
-/** True for finished steps that sent a request to a model or called a function. */
+/** True if the step has finished and can be rerun, because it called a model or a function. */
 function canBeReplaced({ icon, status }: StepView): boolean {
   return replaced.has(status) && icon !== "file";
 }

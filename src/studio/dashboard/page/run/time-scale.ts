@@ -1,6 +1,6 @@
 import type { TimelineSpan } from "../../../../internal.ts";
 
-/** A period in which the run only waited for people; it is drawn narrow. */
+/** A period in which no step worked. It is drawn narrow. */
 export interface Fold {
   readonly from: number;
   readonly to: number;
@@ -8,21 +8,21 @@ export interface Fold {
 
 export interface TimeScale {
   readonly folds: readonly Fold[];
-  /** Total time that is drawn to scale, in milliseconds. */
+  /** Duration of all periods that are drawn to scale, in milliseconds. */
   readonly shownMs: number;
-  /** Position of a point in time, 0 to 1. */
+  /** Returns the position of a time on the axis, from 0 to 1. */
   position(at: number): number;
-  /** Returns the time that lies `shownMs` into the time drawn to scale. */
+  /** Returns the point in time at which `shownMs` milliseconds of the periods drawn to scale have passed. */
   instant(shownMs: number): number;
 }
 
-/** Fraction of the width that a fold takes. */
+/** Maximum share of the width that one fold takes. */
 const FOLD_SHARE = 0.03;
-/** A wait is folded if it lasts at least `LEAST_MS`, and at least `LEAST_SHARE` of the time in which steps work. */
+/** A period without work is folded if it is at least this long, and at least this share of the time with work. */
 const LEAST_MS = 30_000;
 const LEAST_SHARE = 0.15;
 
-/** Maps a run's time to positions. Folds waits for people and standstills. */
+/** Maps times of a run to positions. Long periods in which no step works are folded. */
 export function timeScale(spans: readonly TimelineSpan[], from: number, to: number, now: number): TimeScale {
   const gaps = idle(spans, from, to, now);
   const idleMs = gaps.reduce((sum, gap) => sum + gap.to - gap.from, 0);

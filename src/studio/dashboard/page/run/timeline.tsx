@@ -23,7 +23,7 @@ interface Row {
 
 const ROWS_A_PAGE = 1000;
 const phases: readonly TimelineSpan["phase"][] = ["upload", "queue", "render", "download", "task", "chat", "approval"];
-/** Phases without their own colour are drawn in the accent colour. */
+/** Returns the style that sets the colour of a phase. Phases without their own colour get the accent colour. */
 const colourOf = (phase: TimelineSpan["phase"]) => ({ "--phase": `var(--${phase})` });
 
 export function TimelineTab({ model, step, onOpen }: Props) {

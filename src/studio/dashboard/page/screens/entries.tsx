@@ -173,7 +173,7 @@ export function JsonEntry({ label, value, onChange }: Of<"json">) {
   );
 }
 
-/** Returns JSON text without whitespace; null if it is invalid. */
+/** Returns JSON text without whitespace; empty text stays empty, and invalid JSON becomes null. */
 function compact(text: string): string | null {
   if (text.trim() === "") return "";
   try {

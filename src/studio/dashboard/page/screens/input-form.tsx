@@ -15,7 +15,7 @@ import {
 interface Props {
   /** Fields of the form; null if the input can be entered only as JSON. */
   readonly fields: readonly FieldView[] | null;
-  /** The input as JSON text. The form reads and changes it. */
+  /** The input as JSON text, which the form displays and edits. */
   readonly text: string;
   readonly onText: (text: string) => void;
 }
@@ -116,7 +116,7 @@ function hintOf(control: Control, required: boolean): string {
   }
 }
 
-/** The control for a value. Clearing an optional value removes it. */
+/** Shows the control for a value. If an optional value is cleared, it is removed from the input. */
 export function Entry(props: EntryProps) {
   const Own = entries[props.control.type] as (props: EntryProps) => ComponentChildren;
   return <Own {...props} />;

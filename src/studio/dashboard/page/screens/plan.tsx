@@ -11,7 +11,6 @@ import { useLoaded } from "../ui/hooks.ts";
 import { Dialog } from "../ui/panel.tsx";
 import { InputForm } from "./input-form.tsx";
 
-/** Plans and prices a pipeline with an input; nothing is spent until a person confirms. */
 export function PlanScreen() {
   const canAct = useCanAct();
   const commands = useCommands();
@@ -183,7 +182,6 @@ interface PricesProps {
   readonly chosen: string | null;
 }
 
-/** Shows the price of each step, and scrolls to the step that was chosen in the graph. */
 function Prices({ steps, count: total, chosen }: PricesProps) {
   useEffect(() => document.querySelector("tr.chosen")?.scrollIntoView({ block: "nearest" }), [chosen]);
   return (

@@ -11,10 +11,9 @@ import { ask } from "./ask.ts";
 
 interface Props {
   readonly decision: SharedDecision;
-  /** The reviewer's name; empty until one is entered. */
   readonly name: string;
   readonly onDecided: (decision: SharedDecision) => void;
-  /** Reloads the decision, because someone else may have decided first. */
+  /** Called after a refusal, to reload the decision, because someone else may already have made it. */
   readonly onRefused: () => void;
 }
 

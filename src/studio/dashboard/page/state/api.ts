@@ -12,7 +12,7 @@ export class Refused extends Error {
   }
 }
 
-/** Requests data from the server, or from the content of a report. */
+/** Returns data from the server or, in a report, from the data that is embedded in the page. */
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   if (inlined === null) return send<T>(path, { signal: signal ?? null });
   const answer = inlinedAnswer(inlined, path);
@@ -35,14 +35,13 @@ export function json(body: unknown): RequestInit {
 
 interface Held {
   send(): Promise<void>;
-  /** Cancels the request. Has no effect once it was sent. */
   undo(): void;
 }
 
 let held: Held | null = null;
 addEventListener("pagehide", () => void held?.send());
 
-/** Posts after a delay in which the request can be undone; at once if the page is left or posts something else. */
+/** Posts after a delay in which the request can be undone, or earlier if the page is left or posts something else. */
 export function postLater(path: string, body: unknown, ms: number, ended: (failure: Error | null) => void): Held {
   void held?.send();
   const timer = setTimeout(() => void own.send(), ms);

@@ -6,7 +6,7 @@ export const inlined: InlinedRun | null = read("inlined-run");
 /** The content of a report for a client; null outside such reports. */
 export const clientReport: ClientReport | null = read("client-report");
 
-/** Reads embedded data. Each media file in it is stored once, in its own element, and referred to by key. */
+/** Reads the JSON in the element with this id. Media are embedded separately, once each, and found by key. */
 function read<T>(of: string): T | null {
   const [data, media] = [of, "inlined-media"].map((id) => document.getElementById(id)?.textContent);
   if (data == null || media == null) return null;
@@ -14,7 +14,7 @@ function read<T>(of: string): T | null {
   return JSON.parse(data, (name, value) => (name === "url" && Object.hasOwn(urls, value) ? urls[value] : value));
 }
 
-/** Returns the response that the server would have sent when the report was written. */
+/** Returns the server's response to a request, as it was when the report was written; null if the report has none. */
 export function inlinedAnswer({ answers }: InlinedRun, path: string): unknown {
   const [, name = ""] = /^\/api\/runs\/[^/]+\/(.*?)(?:\?rows=\d+)?$/.exec(path) ?? [];
   return Object.hasOwn(answers, name) ? answers[name] : null;

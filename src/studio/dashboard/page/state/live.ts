@@ -14,7 +14,7 @@ export type RunView =
 
 export const connection = createStore<Connection>("connecting");
 export const gauges = createStore<Gauges | null>(null);
-/** The visitor's role; viewer until the server has answered. */
+/** The visitor's role. Until the server's first response, the page treats every visitor as a viewer. */
 export const visitor = createStore<VisitorView>({ role: "viewer" });
 const launcher = createStore("showrunner");
 if (inlined === null && clientReport === null)
@@ -26,13 +26,12 @@ if (inlined === null && clientReport === null)
     () => {},
   );
 
-/** Rewrites commands in text to use this dashboard's launcher. */
+/** Returns a function that makes the commands in a text start with this dashboard's launcher. */
 export const useCommands = () => {
   const name = useStore(launcher);
   return (text: string) => withLauncher(text, name);
 };
 
-/** Whether actions are offered. The server refuses a viewer's actions in any case. */
 export const useCanAct = (): boolean => useStore(visitor).role === "operator";
 
 /** Incremented whenever any run changes. */
@@ -46,7 +45,7 @@ const HIDDEN_MS = 60_000;
 
 /** Follows the list, the gauges and, if requested, a run. Returns a function that stops following. */
 export function follow(requested: string | null): () => void {
-  /** The followed run. Set to null if the run does not exist; the list and the gauges are still followed. */
+  /** Id of the followed run. Set to null if the run does not exist; the list and the gauges are still followed. */
   let runId = requested;
   let source: EventSource | null = null;
   let waitMs = FIRST_WAIT_MS;
@@ -90,7 +89,7 @@ export function follow(requested: string | null): () => void {
     run.set({ state: "ready", model: applyPatch(now.state === "ready" ? now.model : null, patch) });
   };
 
-  /** Called when the browser has given up reconnecting: finds out why, and retries unless that is pointless. */
+  /** Called when the browser stops reconnecting. Finds out why, and tries again if that can help. */
   const again = async () => {
     shut();
     try {

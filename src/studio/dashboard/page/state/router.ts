@@ -60,7 +60,7 @@ export function useRoute(): Route {
   return useStore(route);
 }
 
-/** Opens an address within the page. `replace` keeps the current address out of the history. */
+/** Opens an address within the page. `replace` leaves the current address out of the browser's history. */
 export function go(href: string, how: "push" | "replace" = "push"): void {
   if (href === address()) return;
   history[how === "push" ? "pushState" : "replaceState"](null, "", inlined === null ? href : `#${href}`);

@@ -22,7 +22,7 @@ export function Link({ href, children, ...rest }: Props) {
 
 interface EmptyProps {
   readonly title: string;
-  /** True if nothing else is on the screen. */
+  /** True if nothing else is shown on the screen. */
   readonly isAll?: boolean;
   readonly children?: ComponentChildren;
 }
@@ -93,7 +93,7 @@ export function StepBar({ counts }: { readonly counts: StepCounts }) {
 
 interface TableProps {
   readonly caption?: string;
-  /** Column names. `{ number }` marks a column of numbers, and null a column of meters. */
+  /** Names of the columns. `{ number }` is a column with numbers; null is a column with meters and has no name. */
   readonly columns: readonly (string | { readonly number: string } | null)[];
   readonly rest?: string | null;
   readonly children: ComponentChildren;
@@ -123,7 +123,7 @@ export function Table({ caption, columns, rest = null, children }: TableProps) {
   );
 }
 
-/** Shows a fraction of a whole, such as the spent part of a budget. `soft` is the reserved part. */
+/** Shows a part of a whole, such as how much of a budget is spent. `soft` is an additional part that is reserved. */
 export function Meter({
   label,
   value,

@@ -6,7 +6,7 @@ export function usd(micros: number | null): string {
   return micros === null ? "–" : dollars(micros).replace(/\B(?=(\d{3})+\.)/g, ",");
 }
 
-/** Formats a price, which may be a range, or open-ended because of the steps in `open`. */
+/** Returns a price as text: one amount, a range, or a minimum if the cost of the steps in `open` has no upper limit. */
 export function sumText({ min, max }: { readonly min: number; readonly max: number | null }, open: readonly string[]) {
   if (max === null) return `from ${usd(min)}, open-ended: ${open.join(", ")}`;
   return min === max ? usd(max) : `${usd(min)} to ${usd(max)}`;

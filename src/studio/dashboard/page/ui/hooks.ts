@@ -4,7 +4,7 @@ import { get, runPath } from "../state/api.ts";
 import { inlined } from "../state/inlined.ts";
 import type { RunModel } from "../state/run-store.ts";
 
-/** The current time, updated each second while `active`; in a report, the time at which it was written. */
+/** Returns the current time, updated each second while `active`. In a report, it is the time of the report. */
 export function useNow(active: boolean): number {
   const [now, setNow] = useState(() => inlined?.now ?? Date.now());
   useEffect(() => {
@@ -21,7 +21,7 @@ export type Loaded<T> =
   | { readonly state: "failed"; readonly error: Error }
   | { readonly state: "ready"; readonly value: T };
 
-/** Loads again whenever a value in `on` changes; the old result stays until the new one arrives. */
+/** Calls `load`, and again whenever a value in `on` changes. Until then, the earlier result is kept. */
 export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, on: readonly unknown[]): Loaded<T> {
   const [loaded, setLoaded] = useState<Loaded<T>>({ state: "loading" });
   useEffect(() => {
@@ -93,7 +93,7 @@ export interface StepList extends StepsPage {
   readonly more: (() => void) | null;
 }
 
-/** Lists a run's steps, filtered here or, for a large run, page by page by the server. A report lists its steps. */
+/** Lists the steps that match a filter. The steps of a large run are loaded from the server page by page. */
 export function useSteps(
   { head, steps, groups }: RunModel,
   query: Readonly<Record<string, string>>,
@@ -116,7 +116,7 @@ export function useSteps(
   return { ...page, more: page.steps.length < page.total ? () => setLimit(limit + STEPS_A_PAGE) : null };
 }
 
-/** Returns a step; undefined while it loads, which can be necessary in a large run. */
+/** Returns a step; undefined while it is being loaded, which is only needed in large runs. */
 export function useStep({ head, steps, groups }: RunModel, path: string | null): StepView | undefined {
   const known = path === null ? undefined : steps.get(path);
   const isMissing = groups !== null && inlined === null && path !== null && known === undefined;

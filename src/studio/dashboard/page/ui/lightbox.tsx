@@ -10,7 +10,7 @@ interface LightboxProps {
   readonly onClose: () => void;
 }
 
-/** Shows results one at a time in the whole window, with arrow keys. Restores the focus when it closes. */
+/** Shows results one at a time in the whole window. Arrow keys move between them. Closing it restores the focus. */
 function Lightbox({ media, start, labelOf, onClose }: LightboxProps) {
   const [index, setIndex] = useState(start);
   const ref = useRef<HTMLDialogElement>(null);
@@ -70,7 +70,6 @@ function Lightbox({ media, start, labelOf, onClose }: LightboxProps) {
   );
 }
 
-/** Returns a function that opens the lightbox at a position, and the element to render. */
 export function useLightbox(media: readonly MediaView[], labelOf: LightboxProps["labelOf"]) {
   const [start, open] = useState<number | null>(null);
   const lightbox =

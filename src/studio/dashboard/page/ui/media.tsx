@@ -7,11 +7,11 @@ import { Icon } from "./bits.tsx";
 interface ThumbProps {
   readonly media: MediaView;
   readonly label: string;
-  /** Position of the frame in seconds. */
+  /** Position of the shown frame in the film, in seconds. */
   readonly at?: number;
 }
 
-/** A small picture of an output; for a film, an early frame. */
+/** A small picture of an output. For a film, it is a frame near the start. */
 export function Thumb({ media, label, at = 0.1 }: ThumbProps) {
   const [isBroken, setBroken] = useState(false);
   useEffect(() => setBroken(false), [media.url]);
@@ -24,7 +24,7 @@ export function Thumb({ media, label, at = 0.1 }: ThumbProps) {
   return <Still url={`${media.url}#t=${at}`} label={label} onBroken={broken} />;
 }
 
-/** A frame of a film, loaded when it is about to become visible. */
+/** A frame of a film. The film is loaded only when the frame is about to become visible. */
 function Still({
   url,
   label,
@@ -70,7 +70,7 @@ export function Blank({ kind }: { readonly kind: string }) {
 interface PlayerProps {
   readonly media: MediaView;
   readonly label: string;
-  /** Enlarges a picture; if absent, a click opens the file itself. */
+  /** Shows the picture larger. If absent, a click opens the file itself. */
   readonly onEnlarge?: (() => void) | undefined;
 }
 

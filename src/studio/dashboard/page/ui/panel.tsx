@@ -5,7 +5,6 @@ import { Icon, Wrong } from "./bits.tsx";
 /** Fields nested more deeply are shown as JSON. */
 const DEEPEST = 4;
 
-/** Shows a JSON value as fields; strings are always shown as plain text. */
 export function Data({ value }: { readonly value: unknown }) {
   const fields = fieldsOf(value);
   return fields === null ? <pre>{text(value)}</pre> : <Fields of={fields} depth={1} />;
@@ -27,7 +26,7 @@ function Fields({ of, depth }: { readonly of: readonly (readonly [string, unknow
   );
 }
 
-/** Returns the fields of an object, or a list's objects by number; null for values that are shown as text. */
+/** Returns the fields of an object, or the numbered items of a list of objects; null for values to show as text. */
 function fieldsOf(value: unknown): readonly (readonly [string, unknown])[] | null {
   if (typeof value !== "object" || value === null || "$ref" in value) return null;
   if (!Array.isArray(value)) return Object.entries(value);
@@ -78,7 +77,7 @@ export function Panel({ title, note, onClose, children }: Props) {
   );
 }
 
-/** On a phone, makes everything under the panel unreachable. Returns a function that makes it reachable again. */
+/** On a phone, disables everything behind the panel. Returns a function that enables it again. */
 function coverRest(): () => void {
   if (!matchMedia("(max-width: 760px)").matches) return () => {};
   const covered = [...document.querySelectorAll<HTMLElement>(".top, .run-head, .tabs, .view")];
@@ -93,13 +92,12 @@ interface DialogProps {
   readonly action: string;
   readonly danger?: boolean;
   readonly ready?: boolean;
-  /** Called on confirmation. If it fails, the error is shown and the dialog stays open. */
+  /** Called when the person confirms. If the promise rejects, the error is shown and the dialog stays open. */
   readonly onAction: () => Promise<void>;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }
 
-/** Asks for confirmation, and shows any error. */
 export function Dialog({ title, action, danger = false, ready = true, onAction, onClose, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const [error, setError] = useState<string | null>(null);

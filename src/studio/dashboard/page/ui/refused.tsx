@@ -51,7 +51,7 @@ function frameLabel({ step, index, kind }: MediaView, at: number): string {
   return typeof index === "number" && index > 0 ? `${step}, ${index + 1}` : step;
 }
 
-/** Returns the frame times to show, in seconds: the middle of each range in the reason, or a time near the start. */
+/** Returns the times of the frames to show, in seconds: the middle of each time range in `reason`, or the start. */
 function timesOf({ kind }: MediaView, reason: string): readonly number[] {
   if (kind !== "video") return [0];
   const stretches = [...reason.matchAll(STRETCH)].map(([, from, to]) => (Number(from) + Number(to)) / 2);

@@ -7,7 +7,7 @@ interface Props<T> {
   readonly rowHeight: number;
   readonly label: string;
   readonly class?: string;
-  /** Whether the last row stays in view as rows are added while the list is scrolled to its end. */
+  /** True if the list keeps its last row in view when rows are added, as long as it is scrolled to its end. */
   readonly sticksToEnd?: boolean;
   /** Called when the end comes into view; null if there is nothing more to load. */
   readonly onEnd?: (() => void) | null;
