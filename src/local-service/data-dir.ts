@@ -4,23 +4,23 @@ import { dirname, join } from "node:path";
 import { type FolderLock, holderOf, lockFolder } from "../core/kit/folder-lock.ts";
 import { LocalServiceError, systemCode } from "./errors.ts";
 
-/** The first two hex digits of a random id, which spread files over 256 folders. */
+/** The first two hex digits of a random id, so that files are spread over 256 folders. */
 function shard(id: string): string {
   return id.slice(id.indexOf("_") + 1).slice(0, 2);
 }
 
 const INCOMING = "incoming";
-/** Names of incoming files: an id, followed by another id while the file is being rendered. */
+/** Matches the names of incoming files: an id, followed by another id while the file is being rendered. */
 const LEFTOVER = /^(?:file_|asset_|render-)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.[0-9a-f-]{36}\.part)?$/;
 
-/** Removes incoming files, recognized by their names, because the user may keep other files in the folder. */
+/** Removes incoming files. Recognizes them by their names, because the user may keep other files in the folder. */
 function removeLeftovers(folder: string): void {
   for (const found of readdirSync(folder, { withFileTypes: true }))
     if (found.isFile() && LEFTOVER.test(found.name)) rmSync(join(folder, found.name), { force: true });
 }
 
 /**
- * Opens the folders inside the data folder: creates missing folders, and removes the partial files of a killed process.
+ * Opens the folders inside the data folder: creates missing ones, and removes partial files that a killed process left.
  * Paths in the database are relative to the data folder.
  */
 export function openDataDir(root: string) {
@@ -28,13 +28,13 @@ export function openDataDir(root: string) {
   mkdirSync(incoming, { recursive: true, mode: 0o700 });
   removeLeftovers(incoming);
   return {
-    /** Path of an asset's bytes, relative to the data folder. */
+    /** Path of an asset's file, relative to the data folder. */
     assetPath: (assetId: string) => join("assets", shard(assetId), assetId),
     uploadPath: (fileId: string) => join("uploads", shard(fileId), fileId),
-    /** Temporary path of a new file, until the file is moved. Files left there are removed at the next start. */
+    /** Temporary path of a new file, used until the file is moved. Files left there are removed at the next start. */
     incoming: (id: string) => join(incoming, id),
     absolute: (relative: string) => join(root, relative),
-    /** Moves a file to a path in the data folder, and creates its folder if needed. */
+    /** Moves a file to a path in the data folder, and creates the folder of that path if needed. */
     async moveTo(relative: string, from: string): Promise<void> {
       const to = join(root, relative);
       try {
@@ -52,13 +52,13 @@ export type DataDir = ReturnType<typeof openDataDir>;
 
 const LOCK = "service";
 
-/** The running service that uses a data folder. */
+/** A running service and the key to use it, found by the service's data folder. */
 export interface RunningService {
   readonly pid: number;
   readonly port: number;
   /** URL of the API, ending in `/v3`. */
   readonly baseUrl: string;
-  /** `<key_id>:<secret>` of the service's first key. Only the owner can read the file that contains it. */
+  /** `<key_id>:<secret>` of the service's first key. It is stored in a file that only the file's owner can read. */
   readonly apiKey: string;
   readonly startedAt: string;
 }

@@ -16,7 +16,7 @@ export type LocalServiceErrorCode =
   | "FAMILIES_INVALID"
   | "RECORDING_UNUSABLE";
 
-/** Thrown if the local service cannot start. The message says what was wrong, where, and what to do next. */
+/** Thrown if the local service cannot start. The message says what is wrong, where, and what to do next. */
 export class LocalServiceError extends Error {
   readonly code: LocalServiceErrorCode;
 

@@ -10,7 +10,7 @@ const POOL_BYTES = 16 * 512;
 let pool = Buffer.alloc(0);
 let used = 0;
 
-/** 32 hex digits, taken from a pool of random bytes because every response needs two such ids. */
+/** An id of 32 hex digits. Random bytes come from a pool, because every response needs two such ids. */
 export function traceId(): string {
   if (used >= pool.length) {
     pool = randomBytes(POOL_BYTES);
@@ -20,5 +20,4 @@ export function traceId(): string {
   return pool.toString("hex", used - 16, used);
 }
 
-/** The id of a request, sent in the `X-Request-Id` header. */
 export const requestId = (): string => `req_${traceId()}`;

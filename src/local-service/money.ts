@@ -1,7 +1,7 @@
 import { type Refusal, refuse } from "./http/refusal.ts";
 import type { WorkspaceRow } from "./store/rows.ts";
 
-/** Micro-dollars in one US dollar. All internal amounts are whole micro-dollars. */
+/** Micro-dollars per US dollar. All internal amounts are whole micro-dollars. */
 export const MICROS_PER_USD = 1_000_000;
 
 /** Converts micro-dollars to decimal dollars, as in API responses. */
@@ -19,10 +19,10 @@ export function balanceOf(workspace: WorkspaceRow | undefined): number {
   return workspace.fundedMicros - workspace.chargedMicros + workspace.refundedMicros;
 }
 
-/** Number of consecutive refusals for insufficient funds after which a workspace's uploads are paused. */
+/** Number of consecutive refusals for insufficient funds after which a workspace cannot upload files. */
 const MOST_REFUSALS = 10;
 
-/** Counts consecutive refusals for insufficient funds; adding funds resets the count. */
+/** Counts a workspace's consecutive refusals for insufficient funds. Adding funds resets the count. */
 export function createRefusalCount() {
   const counts = new Map<string, { readonly count: number; readonly fundedMicros: number }>();
   const countOf = ({ workspaceId, fundedMicros }: WorkspaceRow) => {
@@ -38,7 +38,7 @@ export function createRefusalCount() {
   };
 }
 
-/** The 402 error for insufficient funds; null if the wallet can pay. `requiredMicros` is null if no price was quoted. */
+/** The 402 error for insufficient funds; null if the wallet can pay. `requiredMicros` is null if no price is known. */
 export function shortfall(
   workspace: WorkspaceRow | undefined,
   priceMicros: number,

@@ -25,21 +25,19 @@ export interface KeyOption {
   readonly ownerId?: string;
 }
 
-/**
- * What an estimate returns for an unknown cost: null, zero, no cost, or the error 400 FAILED_PRECONDITION.
- */
+/** How an estimate shows an unknown cost: as null, as zero, without a cost, or as the error 400 FAILED_PRECONDITION. */
 export type UnquotableCost = "null" | "zero" | "omit" | "refuse";
 
-/** The API version that the service implements: 3.9, or the current version. */
+/** The API version that the service implements: 3.9 or, with `today`, the current version. */
 export type AsOf = "3.9" | "today";
 
 /** A recording that the service replays. */
 export interface ReplayOption {
   /** Folder written by `showrunner record`. */
   readonly folder: string;
-  /** `fast`: each read advances the job. `real`: a job takes as long as when it was recorded. Default: `fast`. */
+  /** `fast`: each request moves the job forward. `real`: jobs take as long as when recorded. Default: `fast`. */
   readonly speed?: "fast" | "real";
-  /** Whether the local service handles requests that are not recorded. Otherwise, they get a 404. Default: false. */
+  /** Whether the local service handles requests that are not recorded. If not, they get a 404. Default: false. */
   readonly orLocal?: boolean;
 }
 
@@ -49,9 +47,7 @@ export interface LocalServiceOptions {
   readonly port?: number;
   /** Address to bind. Default: `127.0.0.1`. */
   readonly host?: string;
-  /**
-   * Folder for the database and the media, created if missing. Default: a new temporary folder, removed at `close`.
-   */
+  /** Folder for the database and the media, created if missing. Default: a temporary folder, removed at `close`. */
   readonly dataDir?: string;
   /** Initial balance of the first workspace in a new data folder, in dollars. Default: 25. */
   readonly balance?: number;
@@ -61,22 +57,27 @@ export interface LocalServiceOptions {
   readonly rateLimit?: RateLimit;
   /** Maximum number of jobs rendered at the same time. Default: 8, or 64 with the stub renderer. */
   readonly maxRunning?: number;
-  /** Divisor of simulated times; `Infinity` removes them. Default: 4, or `Infinity` with the stub renderer. */
+  /**
+   * Factor by which simulated times are shortened; `Infinity` removes them. Default: 4, or `Infinity` with the stub
+   * renderer.
+   */
   readonly speed?: number;
-  /** How long outputs are kept after the submit, in milliseconds. Default: 24 hours. */
+  /** How long outputs are kept after the job is submitted, in milliseconds. Default: 24 hours. */
   readonly retentionMs?: number;
   /** How long a download URL is valid, in milliseconds; reading the job again returns a new URL. Default: 1 hour. */
   readonly urlLifeMs?: number;
-  /** Models to use instead of the built-in ones: a JSON file, or its content. */
+  /** Models that replace the built-in models: the path of a JSON file, or its content. */
   readonly catalog?: string | readonly unknown[];
   /**
-   * Answers as a hosted service would, except for timing: messages are fixed per condition and reveal nothing about this
-   * machine, and the options below default to the known behavior of hosted services. Default: false.
+   * Makes the service answer like a hosted service, except for timing. Messages are fixed for each kind of error and
+   * reveal nothing about this machine, and the options below default to the known behavior of hosted services. Default:
+   * false.
    */
   readonly strict?: boolean;
   /**
-   * Rules, prices and durations of model families, merged over the built-in ones: a JSON file, or its content. The
-   * rules refuse inputs that a schema accepts; prices and durations apply if a model's entry has none.
+   * Rules, prices and durations of model families, which are added to the built-in ones or replace them: the path of a
+   * JSON file, or its content. Rules refuse inputs that a schema accepts; prices and durations apply if a model's entry
+   * has none.
    */
   readonly families?: FamiliesOption;
   /** The published version of the API that the service implements. Default: `today`. */
@@ -84,8 +85,9 @@ export interface LocalServiceOptions {
   /** Allows requests for models, schemas and voices without a credential. Default: the value of `strict`. */
   readonly openCatalog?: boolean;
   /**
-   * What an estimate returns as the cost of a model that cannot be quoted. Except with `refuse`, the estimate also
-   * contains `quotable: false`. Use `zero` for clients that require a number. Default: `null`; with `strict`, `refuse`.
+   * How an estimate shows the cost of a model that cannot be quoted. Unless this is `refuse`, the estimate also
+   * contains `quotable: false`. Use `zero` for clients that require a number. Default: `null`, or `refuse` with
+   * `strict`.
    */
   readonly unquotableCost?: UnquotableCost;
   /** Word used in the `X-<Brand>-…` headers. Default: `Studio`. */
@@ -94,7 +96,7 @@ export interface LocalServiceOptions {
   readonly renderer?: "real" | "stub" | Renderer;
   /** Largest upload, in bytes. Default: 1 GiB. */
   readonly maxUploadBytes?: number;
-  /** Prompts that contain one of these words (in lower case) are refused with 422. Default: `moderation-refused`. */
+  /** Words, in lower case, that make the service refuse a prompt with 422. Default: `moderation-refused`. */
   readonly moderationTriggers?: readonly string[];
   /**
    * Allows webhooks and log drains to send to this machine. Default: true if `host` is a loopback address and `strict`
@@ -103,11 +105,11 @@ export interface LocalServiceOptions {
   readonly deliverToLoopback?: boolean;
   /** Timeout for requests to webhooks and log drains, in real milliseconds. Default: 10 000. */
   readonly deliveryTimeoutMs?: number;
-  /** Initial faults: rules, or a JSON file with rules. Default: none. */
+  /** Initial faults: rules, or the path of a JSON file with rules. Default: none. */
   readonly faults?: FaultsOption;
   /** Replays a hosted service's responses; this service still handles uploads, keys and webhooks. Default: none. */
   readonly replay?: ReplayOption;
-  /** Receives unexpected errors. Default: they are written to stderr. */
+  /** Called with each unexpected error. Default: errors are written to stderr. */
   readonly onDefect?: (error: unknown, traceId: string) => void;
 }
 
@@ -119,7 +121,7 @@ export interface NormalKey {
   readonly ownerId: string;
 }
 
-/** Options with all defaults filled. */
+/** Validated options, including default values. */
 export interface NormalOptions
   extends Required<Omit<LocalServiceOptions, "balance" | "keys" | "catalog" | "families" | "faults" | "replay">> {
   readonly isTemporary: boolean;
@@ -197,7 +199,7 @@ function reportDefect(error: unknown, traceId: string): void {
   process.stderr.write(`local service: unexpected error (trace ${traceId || "none"}): ${String(error)}\n`);
 }
 
-/** Fills all defaults and validates every value. @throws LocalServiceError `OPTION_INVALID` */
+/** Adds default values, and validates every value. @throws LocalServiceError `OPTION_INVALID` */
 export function normalize(options: LocalServiceOptions): NormalOptions {
   const isStub = options.renderer === "stub";
   const strict = options.strict ?? false;

@@ -5,12 +5,11 @@ import { SCOPES } from "./access/principal.ts";
 const scopes = z.array(z.enum(SCOPES)).max(SCOPES.length).nullish();
 const DAY_SECONDS = 86_400;
 
-/** Lifetime of a token: an hour by default, a day at most. */
+/** Lifetime of a token in seconds: an hour by default, and a day at most. */
 export const TOKEN_TTL_SECONDS = { default: 3_600, max: DAY_SECONDS } as const;
-/** Grace period of a rotated-out secret: a day by default, 30 days at most. */
+/** How long a rotated-out secret stays valid, in seconds: a day by default, and 30 days at most. */
 export const GRACE_SECONDS = { default: DAY_SECONDS, max: 30 * DAY_SECONDS } as const;
 
-/** Body of `POST /keys`. */
 export const newKeyBody = z.object({
   name: z.string().min(1).max(100).nullish(),
   scopes,
@@ -19,16 +18,14 @@ export const newKeyBody = z.object({
   expires_at: z.iso.datetime({ offset: true }).nullish(),
 });
 
-/** Body of `POST /keys/{key_id}/rotate`. */
 export const rotateBody = z.object({ grace_period_seconds: z.int().min(0).max(GRACE_SECONDS.max).nullish() });
 
-/** Body of `POST /tokens`. */
 export const newTokenBody = z.object({ ttl_seconds: z.int().min(1).max(TOKEN_TTL_SECONDS.max).nullish(), scopes });
 
 export const MAX_URL_LENGTH = 8192;
 export const TOO_LONG = `has more than ${MAX_URL_LENGTH} characters`;
 
-/** A destination URL in a body. Its address is checked only when the service sends a request to it. */
+/** A destination URL in a body. Its address is checked only before the service sends a request to it. */
 export const httpUrl = z
   .string()
   .max(MAX_URL_LENGTH, { error: TOO_LONG, abort: true })
@@ -46,7 +43,6 @@ export const submitBody = z.object({
     .describe("A retry with the same key returns the original acknowledgement."),
 });
 
-/** Body of `PUT /webhooks/default`. */
 export const defaultWebhookBody = z.object({ url: httpUrl, enabled: z.boolean().nullish() });
 
 const MAX_HEADERS = 50;
@@ -87,7 +83,6 @@ const settings = {
 
 export const SECRET_REQUIRED = "is required for the format ndjson";
 
-/** Body of `POST /log-drains`. */
 export const newDrainBody = z
   .object({ name: drainName, url: httpUrl, ...settings })
   .refine(({ format, secret }) => format === "otlp" || (secret !== null && secret !== undefined), {
@@ -98,7 +93,7 @@ export const newDrainBody = z
     when: ({ value }) => typeof value === "object" && value !== null,
   });
 
-/** Body of `PATCH /log-drains/{drain_id}`. Absent fields stay unchanged. */
+/** Body of `PATCH /log-drains/{drain_id}`. Fields that are absent stay unchanged. */
 export const drainChanges = z.object({ name: drainName.nullish(), url: httpUrl.nullish(), ...settings });
 
 export type NewDrainBody = z.output<typeof newDrainBody>;
@@ -106,18 +101,18 @@ export type DrainChanges = z.output<typeof drainChanges>;
 
 const name = z.string().min(1).max(100);
 
-/** Body of `POST /_local/wallet`. */
 export const walletBody = z.strictObject({
   workspace_id: name.optional(),
-  /** Dollars to add. */
   add: z.number().min(0).max(1e9).optional(),
-  /** Whether the top-up card is declined, which 402 errors then report. */
+  /** Whether the top-up card is declined. Errors with status 402 then report that it is. */
   card_declined: z.boolean().optional(),
-  /** Automatic top-off in dollars. If the card is declined, nothing is added, and a webhook reports the failure. */
+  /**
+   * Dollars to add as an automatic top-off. If the card is declined, nothing is added, and a webhook reports the
+   * failure.
+   */
   top_off: z.number().min(0).max(1e9).optional(),
 });
 
-/** Body of `POST /_local/keys`. */
 export const keyBody = z.strictObject({
   workspace_id: name.optional(),
   owner_id: name.optional(),
@@ -126,7 +121,6 @@ export const keyBody = z.strictObject({
   secret: z.string().min(8).max(200).optional(),
 });
 
-/** Body of `POST /_local/members`. */
 export const memberBody = z.strictObject({
   workspace_id: name.optional(),
   owner_id: name.optional(),
@@ -134,7 +128,6 @@ export const memberBody = z.strictObject({
   left: z.boolean(),
 });
 
-/** Body of `POST /_local/render`. */
 export const renderBody = z.object({
   kind: z.enum(["image", "video", "speech"]),
   index: z.int().min(0).max(100),
@@ -142,7 +135,6 @@ export const renderBody = z.object({
   input: z.record(z.string(), z.unknown()).describe("Input of the renderer: prompt, text, aspect_ratio, duration_ms …"),
 });
 
-/** Body of `POST /_local/clock`. */
 export const clockBody = z.strictObject({
   mode: z.enum(["real", "scaled", "manual"]).optional(),
   factor: z.number().positive().max(1e6).optional(),

@@ -45,7 +45,7 @@ import { createOpenStreams } from "./stream/open-streams.ts";
 import { usageEndpoints } from "./usage/endpoints.ts";
 import { createWebhooks } from "./webhooks/webhooks.ts";
 
-/** Every endpoint below `/v3`, in the order of the documentation. Each feature adds its list here. */
+/** Every endpoint below `/v3`, in the order of the documentation. */
 export function apiEndpoints(service: ServiceContext): readonly Endpoint[] {
   return [
     ...modelEndpoints(service),
@@ -94,11 +94,9 @@ export interface LocalService {
   readonly dataDir: string;
   /** Counts of jobs, money and requests, as `GET /_local/stats` shows them. */
   stats(): ServiceStats;
-  /** Adds dollars to a workspace; by default the first one. */
+  /** Adds dollars to a workspace. Default: the first workspace. */
   fund(dollars: number, workspaceId?: string): Promise<void>;
-  /**
-   * Replaces all faults; an empty list removes them. Random draws depend on `seed`. @throws LocalServiceError
-   */
+  /** Replaces all faults; an empty list removes them. `seed` makes chance repeatable. @throws LocalServiceError */
   faults(rules: readonly FaultRule[], seed?: number): void;
   /** The service's clock: real, scaled, or manual. */
   readonly clock: ClockControl;
@@ -173,7 +171,10 @@ export async function startLocalService(options: LocalServiceOptions = {}): Prom
   }
 }
 
-/** The configured renderer, and the function that decodes uploads, whose code is loaded at the first upload. */
+/**
+ * Creates the configured renderer, and the function that measures uploads. That function's code is loaded when it is
+ * first needed.
+ */
 async function openRenderer(options: NormalOptions) {
   const probe = async (path: string): Promise<ProbeResult> => (await import("./render/index.ts")).probe(path);
   return { renderer: await rendererOf(options), probe };
@@ -184,7 +185,7 @@ async function rendererOf({ renderer }: NormalOptions): Promise<Renderer> {
   return renderer === "real" ? (await import("./render/index.ts")).createRenderer() : renderer;
 }
 
-/** Resumes the clock at the stored offset, so that time never runs backwards in a data folder. */
+/** Starts the clock at the stored offset, so that time never runs backwards in a data folder. */
 function openClock(store: Store, outbound: Outbound): ClockControl {
   const afterTimer = async () => {
     store.flush();
@@ -210,7 +211,7 @@ interface Opened {
   setOrigin(origin: string): void;
 }
 
-/** Puts the service together. @throws LocalServiceError */
+/** Assembles the service. @throws LocalServiceError */
 async function openService(options: NormalOptions): Promise<Opened> {
   let origin = "http://127.0.0.1";
   const offered = loadCatalog(options.catalog, options);
@@ -287,14 +288,13 @@ const size = { width: SIDE_PX, height: SIDE_PX };
 export const PICTURE = media("image/png", greyPng(SIDE_PX), size);
 export const FILM = media("video/mp4", greyMp4(1000, size, 5), { ...size, durationMs: 1000, fps: 5 });
 export const SOUND = media("audio/wav", plainWav(1000, LOUDNESS), { durationMs: 1000 });
-/** A film with an AAC tone. */
 export const HEARD_FILM = media("video/mp4", Buffer.from(HEARD_MP4, "base64"), {
   ...size,
   durationMs: 1000,
   fps: 5,
 });
 
-/** The stub's output for a request: an avatar always has sound, a video only if `generate_audio` is true. */
+/** The stub's output for a request. An avatar always has sound; a video has sound only if `generate_audio` is true. */
 function mediaOf({ kind, input }: RenderRequest & { readonly kind: Exclude<RenderRequest["kind"], "voice"> }) {
   switch (kind) {
     case "image":
@@ -317,8 +317,8 @@ function voice({ input }: RenderRequest): RenderResult {
 }
 
 /**
- * Renders tiny media at once, for tests and benchmarks: always the same picture, film and tone. The bytes contain a
- * hash of the request, so that equal requests have equal outputs and different requests have different outputs.
+ * Writes tiny media at once, for tests and benchmarks: always the same picture, film or tone. The bytes contain a hash
+ * of the request, so that equal requests have equal outputs and different requests have different outputs.
  */
 function createStubRenderer(): Renderer {
   return {
@@ -334,7 +334,7 @@ function createStubRenderer(): Renderer {
   };
 }
 
-/** Hash of a request. Media and voices are hashed by content, not by the ids and URLs in the input. */
+/** Hash of a request. Media and voices are hashed by content, because ids and URLs differ between equal requests. */
 async function markOf({ kind, index, input, media, voice: spoken }: RenderRequest): Promise<string> {
   const own = Object.entries(input).filter(([field]) => !Object.hasOwn(media, field) && field !== "voice_id");
   const hash = createHash("sha256").update(JSON.stringify([kind, index, withoutAddresses(own), spoken]));
@@ -345,7 +345,7 @@ async function markOf({ kind, index, input, media, voice: spoken }: RenderReques
   return hash.digest("hex");
 }
 
-/** Removes URLs and media references, recognized by their form, because media fields may be renamed here. */
+/** Removes URLs and media references. Recognizes them by their form, because media fields may be renamed here. */
 function withoutAddresses(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (_key, item: unknown) => {

@@ -26,17 +26,15 @@ export function hashSecret(secret: string): Buffer {
   return createHash("sha256").update(secret, "utf8").digest();
 }
 
-/** Compares two hashes in constant time. */
 export function sameHash(a: Uint8Array, b: Uint8Array | null): boolean {
   return b !== null && a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** Minimum time between updates of a key's last-use time, in milliseconds on the service's clock. */
+/** Minimum time between two updates of a key's last-use time, in milliseconds on the service's clock. */
 const TOUCH_EVERY_MS = 60_000;
 
 const unauthorized = (message: string) => refuse("UNAUTHORIZED", message);
 
-/** Tells whether a secret is the key's current or previous secret; null if it is neither. */
 function secretKind(key: KeyRow, secret: string, now: number): "secret" | "previous-secret" | null {
   const given = hashSecret(secret);
   const isCurrent = sameHash(given, key.secretHash);
@@ -105,10 +103,10 @@ interface Window {
   used: number;
 }
 
-/** Maximum number of keys tracked; the oldest windows are evicted first. */
+/** Maximum number of keys tracked. If there are more, the keys with the oldest windows are removed. */
 const MAX_KEYS = 10_000;
 
-/** The 429 error for a key over its limit, with the four rate-limit headers. */
+/** The 429 error for a key that exceeds its limit, with the four rate-limit headers. */
 export function overLimit({ requests, windowMs }: RateLimit, resetAtMs: number, now: number): Refusal {
   const retryAfter = Math.max(1, Math.ceil((resetAtMs - now) / 1000));
   const message = `Rate limit exceeded: ${requests} requests per ${windowMs / 1000} seconds.`;
@@ -119,7 +117,7 @@ export function overLimit({ requests, windowMs }: RateLimit, resetAtMs: number, 
   });
 }
 
-/** Returns a function that counts requests per key in fixed windows, and throws a 429 beyond the limit. */
+/** Returns a function that counts requests per key in fixed windows. It throws a 429 for requests beyond the limit. */
 export function rateLimiter({ requests, windowMs }: RateLimit, clock: Clock): (keyId: string) => void {
   const windows = new Map<string, Window>();
 

@@ -11,15 +11,16 @@ import { earlier, intersect, type Principal, parseScopes, type Scope, TOKEN_SCOP
 
 const denied = (message: string, fixedMessage = message) => refuse("PERMISSION_DENIED", message, { fixedMessage });
 
-/** The scopes in `wanted` that are missing from `own`; null means every scope. */
+/** The scopes in `wanted` that are missing from `own`. For both parameters, null means every scope. */
 function beyond(own: readonly Scope[] | null, wanted: readonly Scope[] | null): readonly string[] {
   if (own === null) return [];
   return wanted === null ? ["every scope"] : wanted.filter((scope) => !own.includes(scope));
 }
 
 /**
- * The scopes of a key that this principal creates: the requested scopes, or else the principal's. Null: every scope.
- * @throws Refusal 403 that lists the scopes the principal lacks
+ * The scopes of a key that this principal creates: the requested scopes, or else the principal's own. Null means every
+ * scope.
+ * @throws Refusal 403 that lists the requested scopes that the principal lacks
  */
 export function granted(
   principal: Pick<Principal, "scopes">,
@@ -28,10 +29,10 @@ export function granted(
   if (requested === null || requested === undefined) return principal.scopes;
   const missing = beyond(principal.scopes, requested);
   if (missing.length === 0) return [...new Set(requested)];
-  throw denied(`You requested scopes that you cannot grant: ${missing.join(", ")}.`);
+  throw denied(`Your credential lacks these requested scopes: ${missing.join(", ")}.`);
 }
 
-/** Like {@link granted}, but for a token, which can never manage keys. @throws Refusal 403 */
+/** Like {@link granted}, but for a token, which can never have the scope for managing keys. @throws Refusal 403 */
 export function grantedToToken(
   principal: Pick<Principal, "scopes">,
   requested: readonly Scope[] | null | undefined,
@@ -63,25 +64,26 @@ export function grantedLifetime(
  * @throws Refusal 403
  */
 export function assertChangesKeys({ via }: Principal): void {
-  if (via !== "secret") throw denied("The secret is rotated out; changing keys requires the current secret.");
+  if (via !== "secret") throw denied("This secret was rotated out; use the key's current secret to change keys.");
 }
 
 /**
- * Allows only the key's owner to rotate the key, and only with a credential that has all of the key's scopes: the new
- * secret acts as that owner with those scopes.
+ * Allows only the key's owner to rotate the key, and only with a credential that has all of the key's scopes. The new
+ * secret acts for that owner with those scopes.
  * @throws Refusal 403
  */
 export function assertMayRotate(principal: Principal, key: KeyRow): void {
   assertChangesKeys(principal);
-  if (key.ownerId !== principal.ownerId) throw denied("The key is another owner's; only that owner can rotate it.");
+  if (key.ownerId !== principal.ownerId)
+    throw denied("The key belongs to another owner; only that owner can rotate it.");
   assertCovers(principal, key);
 }
 
-/** Lets only the owner revoke a personal key; a service key belongs to the workspace. @throws Refusal 403 */
+/** Allows only the owner to revoke a personal key. A service key belongs to the workspace. @throws Refusal 403 */
 export function assertMayRevoke(principal: Principal, key: KeyRow): void {
   assertChangesKeys(principal);
   if (key.ownerId !== principal.ownerId && key.kind !== "service") {
-    throw denied("The key is another owner's personal key; only that owner can revoke it.");
+    throw denied("The personal key belongs to another owner; only that owner can revoke it.");
   }
   assertCovers(principal, key);
 }

@@ -13,7 +13,7 @@ export const SCOPES = [
 /** A permission of a key or token. */
 export type Scope = (typeof SCOPES)[number];
 
-/** Scopes of tokens: all except key management, because a key that a token creates could outlive the token. */
+/** The scopes that a token can have. Managing keys is excluded: a key that a token creates could outlive the token. */
 export const TOKEN_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== "keys:manage");
 
 export function isScope(value: unknown): value is Scope {
@@ -33,7 +33,7 @@ export function intersect(a: readonly Scope[] | null, b: readonly Scope[] | null
   return b === null ? a : a.filter((scope) => b.includes(scope));
 }
 
-/** The sender of a request. Jobs, assets and voices belong to the owner; money and keys belong to the workspace. */
+/** The sender of a request. Jobs, assets and voices belong to its owner; money and keys belong to its workspace. */
 export interface Principal {
   readonly keyId: string;
   readonly workspaceId: string;

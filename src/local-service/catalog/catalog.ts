@@ -17,13 +17,13 @@ import type { JsonSchema, Modality, ModelDefinition, StockVoice } from "./model.
 type InputCheck = (input: Readonly<Record<string, unknown>>) => readonly FieldProblem[];
 
 export interface CompiledModel extends ModelDefinition {
-  /** Validates an input and fills its defaults in place. */
+  /** Validates an input, and fills in missing fields that have a default by changing the input itself. */
   readonly check: InputCheck;
-  /** Checks rules of the model's family that its schema does not state. Call it before defaults are filled. */
+  /** Checks the rules of the model's family that its schema does not state. Call it before defaults are filled in. */
   readonly checkFamily: InputCheck;
-  /** Checks the model's table of accepted field combinations. Call it before defaults are filled. */
+  /** Checks the model's table of accepted field combinations. Call it before defaults are filled in. */
   readonly checkCombination: InputCheck;
-  /** Why the schema does not compile, which makes the service refuse requests for the model; null if it compiles. */
+  /** The reason why the schema does not compile; null if it does. Requests for a model with a defect are refused. */
   readonly defect: string | null;
   /** A message about unreadable rows in the model's table of field combinations; null if there are none. */
   readonly notice: string | null;
@@ -53,7 +53,7 @@ function prepareCheck({ entry }: ModelDefinition, family: Family | null): Checks
   }
 }
 
-/** Lists how an input differs from the nearest row of its model's table; empty if a row matches. */
+/** Lists how an input differs from the closest accepted combination of fields; empty if it matches a combination. */
 function combinationProblems(schema: JsonSchema, input: Readonly<Record<string, unknown>>): readonly FieldProblem[] {
   const [nearest] = missedRows(schema, input);
   const found = (nearest?.misses ?? []).map(({ name, allowed, isGiven }) => {
@@ -64,16 +64,15 @@ function combinationProblems(schema: JsonSchema, input: Readonly<Record<string, 
 }
 
 function unreadRows(id: string, lines: readonly string[]): string {
-  return `The combination table of ${id} has ${lines.length} unreadable line(s), such as: ${lines[0]!.slice(0, 200)}`;
+  return `The table of field combinations of ${id} has ${lines.length} unreadable line(s), such as: ${lines[0]!.slice(0, 200)}`;
 }
 
-/** CPU time limit in milliseconds, for schemas whose validation may take more than linear time. */
+/** CPU time limit for one validation, in milliseconds. For some schemas, validation takes more than linear time. */
 const MAX_CHECK_MS = 100;
 
-/** Compiled checks by schema. All services in a process share them, because they also share the built-in catalog. */
+/** Checks that are already compiled. All services in a process share them, because they share the built-in catalog. */
 const compiledBefore = new WeakMap<JsonSchema, InputCheck>();
 
-/** Compiles an untrusted schema. @throws Error if it does not compile */
 function checkOf(schema: JsonSchema): InputCheck {
   const known = compiledBefore.get(schema);
   if (known !== undefined) return known;
@@ -91,7 +90,7 @@ function checkOf(schema: JsonSchema): InputCheck {
   return check;
 }
 
-/** A copy without the `mapping` of discriminators, which the validator does not support. */
+/** Copies a schema without the `mapping` of its discriminators, which the validator does not support. */
 function prepared(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(prepared);
   if (!isRecord(node)) return node;
@@ -107,7 +106,7 @@ function compileModel(model: ModelDefinition, family: Family | null): CompiledMo
   return { ...model, ...prepareCheck(model, family) };
 }
 
-/** Compiles a built-in model only when an input is first checked; its schema and table are known to be valid. */
+/** Delays compiling a built-in model until its first input is checked. Its schema and table are known to be valid. */
 function ownModel(model: ModelDefinition, family: Family | null): CompiledModel {
   let prepared: Checks | null = null;
   const checks = () => (prepared ??= prepareCheck(model, family));
@@ -121,23 +120,22 @@ function ownModel(model: ModelDefinition, family: Family | null): CompiledModel 
   };
 }
 
-/** The models that this service offers. */
 export interface Catalog {
-  /** Usable models, in catalog order. */
+  /** Usable models of a modality, in catalog order; null returns every modality. */
   list(modality: Modality | null): readonly CompiledModel[];
   /** The models that `GET /models` lists: usable models, and unsupported models that the catalog marks as listed. */
   listed(modality: Modality | null): readonly CompiledModel[];
   /** Finds a usable model. @throws Refusal 404, 410, 400 */
   use(modelId: string): CompiledModel;
-  /** Finds a model in any state, for jobs accepted earlier. */
+  /** Finds a model even if it is no longer usable, because earlier jobs may have used it. */
   find(modelId: string): CompiledModel | undefined;
   readonly chats: readonly ChatModel[];
   /** The language model with this id; case is ignored. */
   chat(modelId: string): ChatModel | undefined;
   stockVoice(voiceId: string): StockVoice | undefined;
-  /** A message for each disabled model, which says why it is disabled. */
+  /** For each disabled model, a message that says why it is disabled. */
   readonly defects: readonly string[];
-  /** A message for each table of field combinations that has unreadable rows. */
+  /** For each table of field combinations with unreadable rows, a message that shows such a row. */
   readonly notices: readonly string[];
 }
 
@@ -191,7 +189,7 @@ function assertUsable({ state, defect, entry }: CompiledModel): void {
   if (defect !== null) throw refuse("FAILED_PRECONDITION", defect, { fixedMessage });
 }
 
-/** The profile of a voice that this owner may use; null if there is none. */
+/** The profile of a voice; null if the voice does not exist or if this owner may not use it. */
 export function findVoice(store: Store, catalog: Catalog, voiceId: string, owner: Owner): VoiceProfile | null {
   const stock = catalog.stockVoice(voiceId);
   if (stock) return { base: stock.base, pitchHz: null, loudnessDb: null, label: stock.name };
@@ -200,7 +198,6 @@ export function findVoice(store: Store, catalog: Catalog, voiceId: string, owner
   return JSON.parse(own.profile) as VoiceProfile;
 }
 
-/** Reports an unknown or unusable voice in an input. */
 export function voiceProblems(
   store: Store,
   catalog: Catalog,

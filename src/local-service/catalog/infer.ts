@@ -27,7 +27,7 @@ function characters({ input }: Work): number {
   );
 }
 
-/** Prices for models whose entries state the price only in prose. */
+/** Fallback prices in dollars for models without a matching price rule. Catalog entries state prices only in prose. */
 const GUESSED_PRICES: Readonly<Record<Kind, FamilyPrice>> = {
   image: { usd: 0.02, per: "image" },
   video: { usd: 0.05, per: "second" },
@@ -92,7 +92,6 @@ function inferNames(schema: JsonSchema): Readonly<Record<string, string>> {
   return Object.fromEntries(names);
 }
 
-/** Whether the schema enumerates the voices that can speak text. */
 function listsVoices(schema: JsonSchema): boolean {
   const voice = propertiesOf(schema)["voice_id"];
   return isRecord(voice) && ("enum" in voice || "const" in voice);
@@ -107,7 +106,6 @@ function inferInput(kind: Kind, work: Work): Work["input"] {
   return { prompt: said, ...scaleOf(work), ...input };
 }
 
-/** The job's price in micro-dollars, from the first price rule whose condition is met. */
 function priceMicros(prices: readonly FamilyPrice[], work: Work): number {
   const price = prices.find(({ when }) => applies(when, work));
   return price === undefined ? 0 : Math.round(micros(price.usd) * unitsOf(price.per, work));
@@ -129,14 +127,14 @@ function unitsOf(per: FamilyPrice["per"], work: Work): number {
   }
 }
 
-/** Whether an input, with its defaults already filled, meets a condition. */
+/** Tells whether an input meets a condition. Defaults must already be filled in. */
 function applies(when: FamilyCondition | undefined, { input }: Work): boolean {
   if (when === undefined) return true;
   const value = input[when.field] ?? null;
   return when.is === undefined ? value !== null : includes(when.is, value);
 }
 
-/** The factor by which the source is enlarged, where 1 keeps its size; empty if the model does not enlarge it. */
+/** The enlargement factor, where 1 keeps the source's size; empty if the model does not enlarge a source. */
 function scaleOf({ input, media }: Work): { readonly scale?: number } {
   const [source] = media["source_video"] ?? media["source_image"] ?? [];
   if (source === undefined || (source.kind === "image" && "aspect_ratio" in input)) return {};

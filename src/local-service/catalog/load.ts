@@ -10,11 +10,11 @@ import { BUILT_IN_MODELS } from "./builtin/index.ts";
 import { definitionOfEntry } from "./infer.ts";
 import { type CatalogEntry, type ModelDefinition, type ModelState, OUTPUT_SCHEMA } from "./model.ts";
 
-/** Settings in a catalog file that apply only to the local service; callers do not see them. */
+/** Settings in a catalog file that only the local service uses. The API does not return them. */
 const localPart = z.strictObject({
   /** Dollars per job. Default: the family's price, or else an estimate from modality and input. */
   price_usd: z.number().min(0).optional(),
-  /** Why the model's jobs cannot be quoted in advance. */
+  /** The reason why the model's jobs cannot be quoted in advance. Default: they can be quoted. */
   unquotable: z.string().optional(),
   /** Retires the model: requests for it get 410 GONE. The value is the id of its successor, or null. */
   replaced_by: z.string().nullable().optional(),
@@ -104,7 +104,8 @@ export interface Offered {
 /**
  * Loads models from a file or an array; null loads the built-in models. Adds the built-in language model if the catalog
  * contains no language model.
- * @throws LocalServiceError `CATALOG_INVALID` if they are not a list of models; an invalid schema only disables a model
+ * @throws LocalServiceError `CATALOG_INVALID` if the catalog is not a list of models; an invalid schema only disables
+ * its model
  */
 export function loadCatalog(
   catalog: string | readonly unknown[] | null,

@@ -3,7 +3,7 @@ import type { JobKind } from "../store/rows.ts";
 export type Modality = "image" | "video" | "audio";
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** A file or asset in an input, with its measurements. */
+/** A media file or asset in an input, with its measured properties. */
 export interface MeasuredMedia {
   readonly kind: "image" | "video" | "audio";
   readonly width: number | null;
@@ -11,22 +11,19 @@ export interface MeasuredMedia {
   readonly durationMs: number | null;
 }
 
-/** The data from which prices and simulated durations are computed. */
 export interface Work {
-  /** The validated input, with schema defaults filled. */
+  /** The validated input, including default values. */
   readonly input: Readonly<Record<string, unknown>>;
-  /** Media by field, in the given order. */
+  /** The measured media of each input field, in the order of the input. */
   readonly media: Readonly<Record<string, readonly MeasuredMedia[]>>;
 }
 
 export type ModelState =
   | { readonly is: "live" }
-  /** Requests for the model get 410 GONE. */
   | { readonly is: "retired"; readonly replacedBy: string | null }
-  /** Requests for the model get 400 FAILED_PRECONDITION with this message. Some unsupported models are listed. */
+  /** Requests for the model get 400 FAILED_PRECONDITION with this message. `GET /models` includes it if `isListed`. */
   | { readonly is: "unsupported"; readonly message: string; readonly isListed?: boolean };
 
-/** A catalog entry as the API shows it. */
 export interface CatalogEntry {
   readonly id: string;
   readonly modality: Modality;
@@ -38,29 +35,27 @@ export interface CatalogEntry {
   readonly output_schema: JsonSchema;
 }
 
-/** A catalog entry with everything that the service needs to run it. */
 export interface ModelDefinition {
   readonly entry: CatalogEntry;
   readonly state: ModelState;
-  /** The renderer that makes the outputs. */
+  /** Chooses the renderer that makes the outputs. */
   kind(work: Work): Exclude<JobKind, "chat">;
-  /** The reason given to callers if the model cannot be priced before its inputs are measured; null if it can. */
+  /** The reason, shown to callers, why a price needs measured inputs; null if the model can be priced without them. */
   readonly unquotable: string | null;
   /** Price of the entire job in whole micro-dollars. */
   priceMicros(work: Work): number;
   /** Simulated processing time in milliseconds, before the speed factor is applied. */
   renderMs(work: Work): number;
-  /** True if the schema enumerates the voices, so that ids unknown to the service are accepted. */
+  /** True if the schema enumerates the accepted voices. The service then does not check voice ids itself. */
   readonly listsVoices: boolean;
   /** Stock voices; only speech models have any. */
   readonly voices: readonly StockVoice[];
   /** Legacy ids, each with the advice that its 404 error contains. */
   readonly oldIds: Readonly<Record<string, string>>;
-  /** Maps the input to the renderer's fields where the names differ. */
+  /** Converts the input for the renderer. `rename` maps the model's field names to the renderer's. */
   adapt?(work: Work): { readonly input: Work["input"]; readonly rename: Readonly<Record<string, string>> };
 }
 
-/** A stock voice, available to every account. */
 export interface StockVoice {
   readonly voiceId: string;
   readonly name: string;
@@ -91,12 +86,10 @@ export const MAX_IMAGE_BYTES = 10_485_760;
 export const MAX_SOUND_BYTES = 52_428_800;
 export const MAX_FILM_BYTES = 524_288_000;
 
-/** Schema for text of limited length with at least one visible character. */
 export function visibleText(maxLength: number, description: string): JsonSchema {
   return { type: "string", maxLength, pattern: VISIBLE, description };
 }
 
-/** Whole numbers from `from` to `to` in steps of `step`. */
 export function steps(from: number, to: number, step: number): number[] {
   return Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, index) => from + index * step);
 }
@@ -123,7 +116,6 @@ const ASSET_FORM: JsonSchema = {
   },
 };
 
-/** Constraints of a media field. */
 export interface MediaRules {
   readonly media_type: "image" | "video" | "audio";
   readonly role: string;
@@ -139,7 +131,7 @@ export function mediaReference(rules: MediaRules): JsonSchema {
   return { ...rules, type: "object", discriminator: { propertyName: "source" }, oneOf: [URL_FORM, ASSET_FORM] };
 }
 
-/** Schema for an input object without unknown fields. */
+/** Schema for an input object that refuses unknown fields. */
 export function inputObject(
   required: readonly string[],
   properties: Readonly<Record<string, JsonSchema>>,

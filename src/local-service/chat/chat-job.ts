@@ -21,26 +21,24 @@ export function tokenize(text: string): readonly string[] {
 
 /** Number of tokens added for each message and for each answer. */
 const PER_MESSAGE = 3;
-/** Number of tokens counted for a picture. */
 const PER_IMAGE = 85;
 
-/** A token of an answer, and the part that contains it. Parts are sent in the order in which `of` lists their names. */
+/** One token of an answer. `of` names the part it belongs to; the parts are sent in the order listed there. */
 export interface AnswerToken {
   readonly of: "reasoning" | "text" | "call";
   readonly text: string;
 }
 
-/** A complete answer, computed before any of it is sent: text, or a tool call. */
+/** A complete answer, either text or a tool call. It is computed before any of it is sent. */
 export interface Composed {
   readonly tokens: readonly AnswerToken[];
-  /** The tool to call, with the tokens of `call` as its arguments; null for a text answer. */
+  /** The name of the tool to call; null for a text answer. The tokens of the part `call` are the tool's arguments. */
   readonly tool: string | null;
   readonly finishReason: "stop" | "length" | "tool_calls";
   readonly promptTokens: number;
   readonly reasoningTokens: number;
 }
 
-/** Joins the tokens of one part of an answer. */
 export function textOf({ tokens }: Pick<Composed, "tokens">, part: AnswerToken["of"]): string {
   return tokens.flatMap(({ of, text }) => (of === part ? text : [])).join("");
 }
@@ -50,7 +48,7 @@ function beforeStop(text: string, stops: readonly string[]): string {
   return found.length === 0 ? text : text.slice(0, Math.min(...found));
 }
 
-/** Generates the answer to a request. `black` lists the request's black pictures. @throws Refusal 400 */
+/** Generates the answer to a request. `black` contains the numbers of its black pictures. @throws Refusal 400 */
 export function compose(request: ChatRequest, black: readonly number[] | null): Composed {
   const tool = toolCalled(request);
   const part = (of: AnswerToken["of"], text: string) => tokenize(text).map((token) => ({ of, text: token }));
@@ -76,27 +74,30 @@ function promptTokens({ messages, images }: ChatRequest): number {
   );
 }
 
-/** Simulated time to the first token, then between tokens, in milliseconds. */
+/** Simulated delays in milliseconds: before the first token, and between tokens. */
 const FIRST_TOKEN_MS = 200;
 const PER_TOKEN_MS = 8;
 /** Maximum number of concurrent requests per key and per workspace. */
 const MOST_AT_ONCE = 15;
 
-/** The charged job for a chat answer. */
+/** The job that charges for a chat answer. */
 export interface ChatJob {
   readonly row: JobRow;
   /** When the n-th token is due, on the service's clock. */
   dueMs(token: number): number;
-  /** Injected failure; null if there is none. */
+  /** The failure injected by a fault rule; null if there is none. */
   readonly failure: ErrorBody | null;
-  /** Finishes the job, which is then COMPLETED and charged its actual cost, or FAILED and refunded. */
+  /** Ends the job, either as COMPLETED with its actual cost charged, or as FAILED with a refund. */
   finish(): Promise<void>;
 }
 
 type Sent = Pick<ChatRow, "requestId" | "streamed">;
 const NO_TOKENS = { promptTokens: null, completionTokens: null, reasoningTokens: null, firstTokenMs: null };
 
-/** Creates jobs for answers. They are listed like other jobs, but have no outputs, delivery or idempotency key. */
+/**
+ * Returns a function that creates the job for an answer. These jobs are listed like other jobs, but have no outputs,
+ * delivery or idempotency key.
+ */
 export function chatJobs(service: ServiceContext) {
   const { store, clock, faults, options } = service;
   const finisher = jobFinisher(service);
@@ -148,7 +149,7 @@ export function chatJobs(service: ServiceContext) {
     return store.jobs.bySeq(seq)!;
   }
 
-  /** Replaces the hold with the actual cost. */
+  /** Charges the actual cost, and releases the hold on the maximum price. */
   function settle(row: JobRow, { model }: ChatRequest, composed: Composed, sent: Sent): void {
     const { tokens, promptTokens, reasoningTokens } = composed;
     const chargedMicros = priceMicros(model, promptTokens, tokens.length);
@@ -165,7 +166,7 @@ export function chatJobs(service: ServiceContext) {
     });
   }
 
-  /** Holds the maximum price and starts the work, in one transaction. @throws Refusal 402, 429 */
+  /** Places a hold for the maximum price and starts the job, in one transaction. @throws Refusal 402, 429 */
   return async (request: ChatRequest, composed: Composed, { principal, standardHeaders }: Call): Promise<ChatJob> => {
     const sent = { requestId: standardHeaders["X-Request-Id"]!, streamed: request.stream ? 1 : 0 };
     const row = await store.write(() => insert(newRow(request, composed, principal), sent));

@@ -54,8 +54,8 @@ function chatStreamer({ clock, streams, faults, options }: ServiceContext) {
 }
 
 /**
- * Replaces moderation trigger words that are followed by a category. Such words are meant for media models: if the
- * answer is a rewritten prompt that repeats the word, the media job fails.
+ * Replaces each moderation trigger word that is followed by a category. Such words are meant for media models: if the
+ * answer repeated the word in a rewritten prompt, the media job would fail.
  */
 function withoutNamed(request: ChatRequest, triggers: readonly string[]): ChatRequest {
   const words = triggers.map((word) => word.replaceAll(/[^\w\s]/g, "\\$&"));
@@ -71,7 +71,7 @@ function moderate(request: ChatRequest, triggers: readonly string[]): void {
   if (refused !== null) throw refused;
 }
 
-/** Finds the black pictures in a request; null if it has no pictures. */
+/** Returns the numbers of a request's black pictures; null if it has no pictures. */
 async function look({ images }: ChatRequest): Promise<readonly number[] | null> {
   if (images.length === 0) return null;
   // The image decoder is loaded only when the first picture arrives.
@@ -84,7 +84,7 @@ interface Dialect<Body> {
   read(body: unknown): Body;
   toChat(body: Body): unknown;
   form(head: AnswerHead, composed: Composed, request: ChatRequest, body: Body): AnswerForm;
-  /** The endpoint's name for a field of a chat request. */
+  /** The name that this endpoint's body uses for a field of a chat request. */
   field(name: string): string;
 }
 
@@ -102,7 +102,7 @@ const RESPONSES: Dialect<ResponsesBody> = {
   field: responsesField,
 };
 
-/** Rewrites a refusal to use the field names of the original request. */
+/** Rewrites a refusal so that it uses the field names of the original request. */
 function renamed(error: unknown, nameOf: (field: string) => string): unknown {
   if (!(error instanceof Refusal) || error.body.param === undefined) return error;
   const { param, details } = error.body;
@@ -120,7 +120,7 @@ export function chatEndpoints(service: ServiceContext): readonly Endpoint[] {
   const start = chatJobs(service);
   const stream = chatStreamer(service);
 
-  /** The model that a body names; null if it names none. @throws Refusal 404 */
+  /** The language model that a body names; null if the body names no model. @throws Refusal 404 */
   function modelOf(body: unknown): ChatModel | null {
     const name = modelNamed(body);
     const model = name === null ? null : catalog.chat(name);

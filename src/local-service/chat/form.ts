@@ -1,7 +1,6 @@
 import type { ErrorBody } from "../http/refusal.ts";
 import { type AnswerToken, type Composed, textOf } from "./chat-job.ts";
 
-/** Fields shared by an answer and all parts of its stream. */
 export interface AnswerHead {
   /** The job's id. */
   readonly id: string;
@@ -10,7 +9,7 @@ export interface AnswerHead {
   readonly model: string;
 }
 
-/** Writes the frames of one stream. Its methods are called in the order in which they are declared. */
+/** Writes the frames of one stream. Call the methods in the order in which they are declared. */
 export interface FrameWriter {
   first(): readonly string[];
   token(token: AnswerToken): readonly string[];
@@ -18,7 +17,7 @@ export interface FrameWriter {
   error(error: ErrorBody): string;
 }
 
-/** How an endpoint writes an answer: whole, or as the frames of a stream. */
+/** How an endpoint formats an answer: as one object, or as the frames of a stream. */
 export interface AnswerForm {
   whole(): object;
   frames(): FrameWriter;
@@ -33,10 +32,13 @@ function usageOf({ promptTokens, tokens, reasoningTokens }: Composed) {
   };
 }
 
-/** The id of an answer's tool call; an answer contains at most one. */
+/** The id of the tool call in an answer, which contains at most one. */
 export const callId = ({ id }: AnswerHead) => id.replace("job_", "call_");
 
-/** Formats an answer as a chat completion. `includeUsage` adds null usage to each chunk, and a last chunk with usage. */
+/**
+ * Formats an answer as a chat completion. With `includeUsage`, each chunk has the usage null, and an additional last
+ * chunk contains the usage.
+ */
 export function completionForm(head: AnswerHead, composed: Composed, includeUsage: boolean): AnswerForm {
   const { tool, finishReason, reasoningTokens } = composed;
   const call = (text: string) => ({

@@ -17,13 +17,13 @@ export const chatEntry = z.looseObject({
     .looseObject({ usd_per_1m_input_tokens: z.number().min(0), usd_per_1m_output_tokens: z.number().min(0) })
     .default({ usd_per_1m_input_tokens: 1, usd_per_1m_output_tokens: 4 }),
   input_modalities: z.array(z.string()).default(["text"]),
-  /** Null means the limit for all models. Ignored unless `input_modalities` includes images. */
+  /** Null means the general limit. Ignored unless `input_modalities` includes images. */
   max_images_per_request: z.int().min(0).max(96).nullable().default(null),
 });
 
 export type ChatModel = z.output<typeof chatEntry>;
 
-/** The built-in language model, which is used unless the catalog file contains language models. */
+/** The built-in language model, used if the catalog file contains no language model. */
 export const OWN_CHAT_MODEL: ChatModel = chatEntry.parse({
   id: "chat-1",
   modality: "text",
@@ -35,12 +35,11 @@ export const OWN_CHAT_MODEL: ChatModel = chatEntry.parse({
 
 const MOST_IMAGES = 96;
 
-/** Maximum number of pictures in a request to the model. */
 export function mostImages({ input_modalities, max_images_per_request }: ChatModel): number {
   return input_modalities.includes("image") ? (max_images_per_request ?? MOST_IMAGES) : 0;
 }
 
-/** Price in whole micro-dollars. Dollars per million tokens are the same number as micro-dollars per token. */
+/** Price in whole micro-dollars. A price in dollars per million tokens equals the price in micro-dollars per token. */
 export function priceMicros({ pricing }: ChatModel, promptTokens: number, completionTokens: number): number {
   const { usd_per_1m_input_tokens: prompt, usd_per_1m_output_tokens: completion } = pricing;
   return Math.ceil(promptTokens * prompt + completionTokens * completion - 1e-6);

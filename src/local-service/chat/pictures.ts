@@ -3,12 +3,15 @@ import { invalid, problem } from "../http/refusal.ts";
 import { announcedSize, decodeImage } from "../render/probe/probe-image.ts";
 
 const MOST_PIXELS = 64_000_000;
-/** Side of the thumbnail that is examined, in pixels. */
+/** Side of the thumbnail that is examined for blackness, in pixels. */
 const SIDE = 16;
-/** A picture is black if every channel of every pixel is below this value (of 255). */
+/** A picture is black if every channel of every pixel is below this value. Channels range from 0 to 255. */
 const BLACK_BELOW = 24;
 
-/** Finds the black pictures, numbered from 1; nothing else in a picture is recognized. @throws Refusal 400 */
+/**
+ * Returns the numbers of the black pictures, counted from 1. Nothing else in a picture is recognized. @throws Refusal
+ * 400
+ */
 export async function blackAmong(urls: readonly string[]): Promise<readonly number[]> {
   const black: number[] = [];
   for (const [index, url] of urls.entries()) if (await isBlack(url, index)) black.push(index + 1);

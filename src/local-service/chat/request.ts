@@ -3,9 +3,7 @@ import { parseBody } from "../http/body.ts";
 import { type FieldProblem, invalid, problem } from "../http/refusal.ts";
 import { type ChatModel, mostImages } from "./models.ts";
 
-/** Largest body of a request to a language model. */
 export const MAX_CHAT_BYTES = 5 * 1024 * 1024;
-/** Maximum number of characters in all messages together. */
 const MAX_PROMPT_CHARACTERS = 1_000_000;
 const MAX_STOPS = 4;
 const MAX_TOOLS = 128;
@@ -77,7 +75,7 @@ export const chatBody = z.strictObject({
   prompt_cache_key: z.string().nullish(),
 });
 
-/** The body in version 3.9 of the API, which ignored the fields that are refused today. */
+/** The request body in version 3.9 of the API, which ignored fields that are now refused. */
 const earlierBody = chatBody.omit({ n: true, logprobs: true, top_logprobs: true, reasoning_effort: true }).strip();
 
 export type ResponseFormat =
@@ -85,7 +83,6 @@ export type ResponseFormat =
   | { readonly is: "json" }
   | { readonly is: "schema"; readonly schema: Readonly<Record<string, unknown>> };
 
-/** One message as the engine sees it: plain text. */
 export interface ChatMessage {
   readonly role: string;
   readonly text: string;
@@ -97,11 +94,10 @@ export interface ChatTool {
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-/** A request with its defaults filled. */
+/** A chat request after validation, including default values. */
 export interface ChatRequest {
   readonly model: ChatModel;
   readonly messages: readonly ChatMessage[];
-  /** URLs of the request's pictures, mostly `data:` URLs. */
   readonly images: readonly string[];
   readonly stream: boolean;
   readonly includeUsage: boolean;
@@ -176,12 +172,12 @@ function* problemsOf({ messages, tools, toolChoice }: ChatRequest): Generator<Fi
     yield problem("tool_choice", "requires a tool that is not in tools", "enum", names);
 }
 
-/** Problems that version 3.9 of the API did not report. */
+/** Problems that are not reported to clients of API version 3.9. */
 function* laterProblems(body: Body, model: ChatModel, images: readonly ShownImage[]): Generator<FieldProblem> {
   if (body.stream_options && !body.stream) yield problem("stream_options", "requires stream: true", "invalid");
   const { field, tokens } = limitOf(body, model);
   if (tokens > model.max_output_tokens)
-    yield problem(field, `exceeds the limit of ${model.id}, ${model.max_output_tokens} tokens`, "maximum");
+    yield problem(field, `exceeds the limit of ${model.max_output_tokens} tokens for ${model.id}`, "maximum");
   const most = mostImages(model);
   if (images.length > most)
     yield problem("messages", `contain ${images.length} images, but ${model.id} accepts at most ${most}`, "maxItems");
@@ -189,13 +185,13 @@ function* laterProblems(body: Body, model: ChatModel, images: readonly ShownImag
     if (!/^(https:\/\/|data:)/i.test(url)) yield problem(field, "is neither an https nor a data URL", "format");
 }
 
-/** The model id in a body, read before the rest is validated; null if there is none. */
+/** The model id in a body that is not yet validated; null if there is none. */
 export function modelNamed(body: unknown): string | null {
   const name = typeof body === "object" && body !== null && "model" in body ? body.model : null;
   return typeof name === "string" ? name : null;
 }
 
-/** Reads a request; with `isEarlier`, by the rules of API version 3.9. @throws Refusal 400 with every invalid field */
+/** Reads a request. `isEarlier` applies the rules of API version 3.9. @throws Refusal 400 with every invalid field */
 export function readChatRequest(value: unknown, model: ChatModel, { isEarlier = false } = {}): ChatRequest {
   const body: Body = parseBody<Body>(isEarlier ? earlierBody : chatBody, value);
   const images = imagesOf(body);

@@ -86,7 +86,6 @@ export function responsesField(field: string): string {
 const SEPARATOR = "__";
 const EFFORTS: Readonly<Record<string, string | null>> = { minimal: "low", medium: null, xhigh: "max" };
 
-/** Converts the request to a chat request. */
 export function toChatBody(body: ResponsesBody): object {
   const { model, max_output_tokens, parallel_tool_calls, temperature, top_p, stream } = body;
   const { prompt_cache_key, safety_identifier, user, instructions, tool_choice: choice } = body;
@@ -154,7 +153,7 @@ interface OutputItem {
   readonly whole: Readonly<Record<string, unknown>> & { readonly id: string };
 }
 
-/** An answer's items, in the order in which they are written. */
+/** The items of an answer, in the order in which they are written. */
 function itemsOf(head: AnswerHead, composed: Composed, body: ResponsesBody): readonly OutputItem[] {
   const { tool, reasoningTokens } = composed;
   const id = (prefix: string) => head.id.replace("job_", `${prefix}_`);
@@ -184,7 +183,7 @@ function partOf(of: AnswerToken["of"], text: string): object {
     : { type: "output_text", text, annotations: [], logprobs: [] };
 }
 
-/** The answer to `POST /responses`, whole or as stream events. */
+/** Formats an answer to `POST /responses`, as one object or as stream events. */
 export function responsesForm(head: AnswerHead, composed: Composed, body: ResponsesBody): AnswerForm {
   const items = itemsOf(head, composed, body);
   const isCut = composed.finishReason === "length";

@@ -8,7 +8,6 @@ interface Timer {
   cancelled: boolean;
 }
 
-/** Orders timers by due time, and timers due at the same time by creation. */
 function compare(a: Timer, b: Timer): number {
   return a.dueMs - b.dueMs || a.order - b.order;
 }
@@ -18,7 +17,7 @@ export type ClockMode = "real" | "scaled" | "manual";
 
 /** The service's only source of time; the machine's clock is not read elsewhere. */
 export interface Clock {
-  /** Milliseconds since the Unix epoch, on the service's clock. */
+  /** In epoch milliseconds, on the service's clock. */
   now(): number;
   /** Runs `call` once, at `dueMs`, or at the next tick if that is past. Returns a function that cancels the timer. */
   at(dueMs: number, call: () => void): () => void;
@@ -36,25 +35,23 @@ export interface ClockControl extends Clock {
   /** Stops the clock until it is advanced. */
   manual(): void;
   /**
-   * Moves the clock forward by `ms`. Runs every timer that becomes due, including timers set meanwhile, and shows each
-   * timer its due time as the current time.
+   * Moves the clock forward by `ms`. Runs every timer that becomes due, including timers that are set during the
+   * advance. While a timer runs, its due time is the current time.
    */
   advance(ms: number): Promise<void>;
-  /** Cancels all timers. */
   stop(): void;
 }
 
-/** Longest delay that `setTimeout` accepts without firing at once. */
+/** The longest delay that `setTimeout` supports. With a longer delay, it fires at once. */
 const MAX_DELAY_MS = 2_147_483_647;
 
 export interface ClockOptions {
-  /** Added to the machine's time at the start, in milliseconds. Default: 0. */
+  /** Number of milliseconds added to the machine's time at the start. Default: 0. */
   readonly offsetMs?: number;
   /** Awaited after every timer that runs during an advance, so that work started by the timer can also set timers. */
   readonly afterTimer?: () => Promise<void>;
 }
 
-/** Creates a clock in real mode. */
 export function createClock({ offsetMs = 0, afterTimer = () => Promise.resolve() }: ClockOptions = {}): ClockControl {
   const timers = new TinyQueue<Timer>([], compare);
   let mode: ClockMode = "real";

@@ -8,18 +8,21 @@ import { drainMessage } from "./message.ts";
 import { type DrainEventRow, type DrainRow, type DrainTables, drainTables, failed, shipped } from "./tables.ts";
 
 /**
- * Maximum number of drains served at once. Each has at most one batch in flight, so its events arrive in order.
+ * Maximum number of drains served at once. Each drain has at most one batch in flight, so that its events stay in
+ * order.
  */
 const LIMITS = { total: 8, perLane: 1 } as const;
 
 /** How long events are collected before a batch is posted, in milliseconds on the service's clock. */
 const GATHER_MS = 250;
 
-/** Posts pending events to drains in batches. */
 function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspaceId: string) => void) {
   const { store, clock, outbound } = ports;
   const outbox = new Outbox(ports, LIMITS, serve);
-  /** `timers`: a function per waiting drain, which cancels its timer. `turns`: drains that are queued or sending. */
+  /**
+   * `timers` contains, for each waiting drain, the function that cancels its timer. `turns` contains the drains that
+   * are queued or sending.
+   */
   const timers = new Map<number, () => void>();
   const turns = new Set<number>();
 
@@ -39,7 +42,7 @@ function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspa
     return rows.length === 0 ? null : { drain, rows };
   }
 
-  /** Records a batch's outcome. Reads the drain again, because it may have been changed or removed meanwhile. */
+  /** Records the outcome of a batch. Reads the drain again, because it may have been changed in the meantime. */
   function note(seq: number, position: number, outcome: Outcome): DrainRow | null {
     const drain = tables.bySeq(seq);
     if (!drain) return null;
@@ -70,11 +73,11 @@ function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspa
   }
 
   return {
-    /** Called when the drain has new pending events. */
+    /** Call this when the drain has new pending events. */
     nudge(seq: number): void {
       if (!outbox.closed && !timers.has(seq) && !turns.has(seq)) at(seq, clock.now() + GATHER_MS);
     },
-    /** Called when a person has changed the drain. Ends its retry delay. */
+    /** Call this when a person has changed the drain. Ends the drain's retry delay. */
     restart(seq: number): void {
       timers.get(seq)?.();
       timers.delete(seq);
@@ -84,22 +87,25 @@ function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspa
   };
 }
 
-/** Limits on undelivered events: their maximum age in milliseconds, and their maximum number per workspace. */
+/** Limits on stored events that some drain has not received: age in milliseconds, and number per workspace. */
 const KEEP_MS = 7 * DAY_MS;
 const KEEP_EVENTS = 100_000;
-/** The limits above are checked each time this many events have been stored. */
+/** Number of stored events after which the limits above are checked. */
 const PRUNE_EVERY = 1000;
 
-/** Sends lifecycle events of a workspace's jobs to its log drains. */
+/** Sends the lifecycle events of a workspace's jobs to the workspace's log drains. */
 export function createDrains(ports: ServiceParts) {
   const { store, clock } = ports;
   const tables = drainTables(store.statements);
   const shipper = createShipper(ports, tables, prune);
-  /** Workspaces that have or had a drain. Events of other workspaces are ignored without a database query. */
+  /** Workspaces that have or had a drain. For all others, events are ignored without a database query. */
   const workspaces = new Set(tables.all().map((drain) => drain.workspaceId));
   let stored = 0;
 
-  /** Deletes events that exceed the limits, or that all drains have received, including disabled drains. */
+  /**
+   * Deletes events that exceed the limits, or that all drains of the workspace have received. Disabled drains count,
+   * too.
+   */
   function prune(workspaceId: string): void {
     const positions = tables.ofWorkspace(workspaceId).map((drain) => drain.position);
     const deliveredToAll = positions.length === 0 ? Number.MAX_SAFE_INTEGER : Math.min(...positions);
@@ -134,11 +140,10 @@ export function createDrains(ports: ServiceParts) {
 
   return {
     endpoints: drainEndpoints(ports, tables, register),
-    /** Resumes the delivery of events that an earlier process left unsent. */
+    /** Resumes sending events that an earlier process left unsent. */
     recover(): void {
       for (const drain of tables.all()) if (drain.enabled === 1) shipper.restart(drain.seq);
     },
-    /** Starts no further batches. */
     close: shipper.close,
   };
 }

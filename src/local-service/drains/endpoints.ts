@@ -15,7 +15,7 @@ import type { ServiceParts } from "../service-parts.ts";
 import { drainMessage } from "./message.ts";
 import { type DrainEventRow, type DrainRow, type DrainTables, newDrain, switched } from "./tables.ts";
 
-/** A drain as the API shows it, without its secret and header values. */
+/** A drain as the API shows it, without its secret and the values of its headers. */
 export function drainView(row: DrainRow) {
   return {
     id: row.drainId,
@@ -40,7 +40,6 @@ export function drainView(row: DrainRow) {
 const MAX_DRAINS = 50;
 const DEFAULT_BATCH_SIZE = 1000;
 
-/** Notified when drains are created, changed or removed. */
 export interface DrainRegister {
   /** Called inside the transaction that creates the drain. */
   added(drain: DrainRow): void;
@@ -49,14 +48,13 @@ export interface DrainRegister {
   removed(drain: DrainRow): void;
 }
 
-/** A sample event for testing a drain. */
 function sampleEvent(drain: DrainRow, now: number): DrainEventRow {
   const job = { workspaceId: drain.workspaceId, jobId: `job_${randomUUID()}`, model: "test" };
   const said = { level: "info", event: "test", message: "This event tests the log drain.", source: "api" } as const;
   return { seq: now, ...job, at: now, ...said, data: "{}" };
 }
 
-/** The updated drain; fields that are null or absent in the request stay unchanged. */
+/** Applies a request to a drain. Fields that are null or absent in the request stay unchanged. */
 function changed(drain: DrainRow, body: DrainChanges, keyId: string, now: number): DrainRow {
   const next: DrainRow = {
     ...drain,

@@ -23,7 +23,7 @@ function rawVarint(value: bigint): Buffer {
 
 const tag = (field: number, wire: number) => rawVarint(BigInt(field * 8 + wire));
 
-/** A field of type int32, int64, enum or bool. Negative values are encoded in two's complement. */
+/** Encodes a field of type int32, int64, enum or bool. Negative values use two's complement. */
 export function varintField(field: number, value: bigint): Buffer {
   return Buffer.concat([tag(field, VARINT), rawVarint(value)]);
 }
@@ -49,10 +49,10 @@ export function stringField(field: number, text: string): Buffer {
   return messageField(field, Buffer.from(text));
 }
 
-/** OpenTelemetry numbers of the severities INFO, WARN and ERROR. */
+/** The numbers that OpenTelemetry assigns to the severities INFO, WARN and ERROR. */
 const SEVERITY: Readonly<Record<LogLevel, bigint>> = { info: 9n, warning: 13n, error: 17n };
 
-/** The AnyValue field for a JSON value; null becomes an AnyValue without content. */
+/** Encodes a JSON value as AnyValue. Null becomes an AnyValue without content. */
 function anyValue(value: unknown): Uint8Array {
   if (typeof value === "string") return stringField(1, value);
   if (typeof value === "boolean") return varintField(2, value ? 1n : 0n);
@@ -87,7 +87,7 @@ function logRecord(row: DrainEventRow, brand: string): Buffer {
   );
 }
 
-/** An ExportLogsServiceRequest with one resource and one scope. */
+/** Encodes events as an ExportLogsServiceRequest with one resource and one scope. */
 export function otlpMessage(rows: readonly DrainEventRow[], brand: string): Message {
   const resource = messageField(1, keyValue(1, "service.name", brand.toLowerCase()));
   const scope = messageField(1, stringField(1, "jobs"));
@@ -111,14 +111,14 @@ function line(row: DrainEventRow, brand: string): string {
   });
 }
 
-/** A batch as NDJSON: one line per event, signed with the drain's secret. */
+/** Formats events as NDJSON, with one event per line, and signs the body with the drain's secret. */
 export function ndjsonMessage(rows: readonly DrainEventRow[], brand: string, secret: string): Message {
   const body = Buffer.from(`${rows.map((row) => line(row, brand)).join("\n")}\n`);
   const signature = createHmac("sha256", secret).update(body).digest("hex");
   return { body, headers: { "Content-Type": "application/x-ndjson", [`X-${brand}-Signature`]: signature } };
 }
 
-/** A batch in the drain's format, with the drain's own headers; the format's headers override them. */
+/** Formats a batch for a drain, and adds the drain's own headers. They cannot replace the headers of the format. */
 export function drainMessage(drain: DrainRow, rows: readonly DrainEventRow[], brand: string): Message {
   const { body, headers } =
     drain.format === "otlp" ? otlpMessage(rows, brand) : ndjsonMessage(rows, brand, drain.secret ?? "");

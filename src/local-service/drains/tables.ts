@@ -2,12 +2,10 @@ import type { FailureCode } from "../outbound/outbound.ts";
 import type { Statements } from "../store/database.ts";
 import type { LogLevel } from "../store/rows.ts";
 
-/** Number of consecutive failed batches after which a drain is disabled. */
 export const MAX_FAILURES = 5;
 
 /** Delivery state of a drain. Times are epoch milliseconds on the service's clock. */
 export interface DrainState {
-  /** 1 if the drain is enabled, otherwise 0. */
   readonly enabled: number;
   readonly consecutiveFailures: number;
   readonly lastSuccessAt: number | null;
@@ -15,7 +13,7 @@ export interface DrainState {
   readonly lastFailureStatus: number | null;
   readonly lastError: FailureCode | null;
   readonly disabledReason: "consecutive_failures" | "disabled_by_user" | null;
-  /** The last event that the drain's server accepted. */
+  /** Position of the last event that the drain's server accepted. */
   readonly position: number;
 }
 
@@ -34,12 +32,12 @@ export function newDrain(enabled: boolean, position: number): DrainState {
   };
 }
 
-/** The state after the drain's server accepted a batch up to `position`. */
+/** The state of a drain after its server accepted a batch up to `position`. */
 export function shipped<D extends DrainState>(drain: D, position: number, now: number): D {
   return { ...drain, consecutiveFailures: 0, lastSuccessAt: now, position: Math.max(drain.position, position) };
 }
 
-/** The state after a failed batch, which stays pending and is retried. */
+/** The state of a drain after a failed batch. The batch's events stay pending and are sent again. */
 export function failed<D extends DrainState>(drain: D, error: FailureCode, status: number | null, now: number): D {
   const consecutiveFailures = drain.consecutiveFailures + 1;
   const noted = { ...drain, consecutiveFailures, lastFailureAt: now, lastFailureStatus: status, lastError: error };
@@ -47,7 +45,7 @@ export function failed<D extends DrainState>(drain: D, error: FailureCode, statu
   return isOver ? { ...noted, enabled: 0, disabledReason: "consecutive_failures" } : noted;
 }
 
-/** The state after a person disables or enables the drain. Enabling it also resets its failures. */
+/** The state of a drain after a person disables or enables it. Enabling a drain also resets its failure count. */
 export function switched<D extends DrainState>(drain: D, on: boolean): D {
   const count = on ? 0 : drain.consecutiveFailures;
   const disabledReason = on ? null : BY_USER;
@@ -59,7 +57,7 @@ export interface DrainSettings {
   readonly url: string;
   readonly format: "ndjson" | "otlp";
   readonly secret: string | null;
-  /** JSON object; the values are secrets. */
+  /** A JSON object whose values are secrets. */
   readonly headers: string;
   readonly batchSize: number;
   readonly updatedAt: number;
@@ -84,11 +82,11 @@ export interface DrainEventRow {
   readonly event: string;
   readonly message: string;
   readonly source: string;
-  /** JSON object. */
+  /** A JSON object. */
   readonly data: string;
 }
 
-/** The event's id as sent to drains: the same in every batch that contains the event, and unique in the service. */
+/** The event's id as sent to drains: the same in each batch that contains the event, and unique in the service. */
 export function logIdOf({ seq }: Pick<DrainEventRow, "seq">): string {
   return `log_${seq}`;
 }
@@ -127,15 +125,17 @@ export function drainTables(db: Statements) {
     all: () => db.all<DrainRow>("SELECT * FROM drains ORDER BY seq"),
     ofWorkspace: (workspaceId: string) =>
       db.all<DrainRow>("SELECT * FROM drains WHERE workspaceId = ? ORDER BY seq", workspaceId),
-    /** A page of drains before the cursor `before`, newest first. */
+    /** Drains before the cursor `before`, newest first. */
     page: (workspaceId: string, before: number, limit: number) => db.all<DrainRow>(PAGE, workspaceId, before, limit),
     addEvent: (row: Omit<DrainEventRow, "seq">) => db.insert("drainEvents", row),
-    /** Events after a position, oldest first. */
     events: (workspaceId: string, position: number, limit: number) =>
       db.all<DrainEventRow>(EVENTS, workspaceId, position, limit),
     /** The position of the newest event. */
     present: () => db.get<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'drainEvents'")?.seq ?? 0,
-    /** Deletes events that every drain in the workspace has received, expired events, and all but the newest `most`. */
+    /**
+     * Deletes events that every drain in the workspace has received, events older than a time, and all but the newest
+     * `most`.
+     */
     prune(workspaceId: string, deliveredToAll: number, olderThan: number, most: number): void {
       const tooMany = db.get<{ seq: number }>(NEWEST, workspaceId, most)?.seq ?? 0;
       db.run(

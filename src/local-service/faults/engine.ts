@@ -3,7 +3,6 @@ import { randomFrom } from "../render/random.ts";
 import type { JobRow } from "../store/rows.ts";
 import type { FaultKind, ParsedRule } from "./rules.ts";
 
-/** The properties of a request or job against which rules are matched. */
 export interface FaultSubject {
   readonly route: string | null;
   readonly model: string | null;
@@ -26,9 +25,7 @@ function matches({ rule, prompt }: LiveRule, subject: FaultSubject): boolean {
   return prompt === null || (subject.prompt !== null && prompt.test(subject.prompt));
 }
 
-/**
- * Counts a match, and returns whether it triggers the fault. Random draws depend on seed, rule and match number.
- */
+/** Counts a match, and returns whether it triggers the fault. Chance depends only on seed, rule and match number. */
 function strikes(live: LiveRule, seed: number): boolean {
   const { rule } = live;
   const number = live.matched++;
@@ -58,12 +55,12 @@ export class FaultEngine {
     return this.#rules.length === 0;
   }
 
-  /** Whether any rule of these kinds is set, including exhausted rules. */
+  /** Whether any rule of these kinds is set, including rules that have reached their `count`. */
   has(...kinds: readonly FaultKind[]): boolean {
     return this.#rules.some(({ rule }) => kinds.includes(rule.kind));
   }
 
-  /** The first rule of a kind that triggers for this subject; null if there is none. Counts the matches. */
+  /** Counts the matches of a kind's rules, and returns the first rule that triggers for this subject, or null. */
   strike<Kind extends FaultKind>(
     kind: Kind,
     subject: FaultSubject,
@@ -90,19 +87,17 @@ function pattern(source: string | undefined): RegExp | null {
   }
 }
 
-/** The properties of a job against which rules are matched. */
 export interface JobSubject {
   readonly model: string;
   readonly prompt: string | null;
 }
 
-/** Faults to inject into a stream. */
 export interface StreamFault {
   /** Real milliseconds between events. */
   readonly delayMs: number;
   /** Number of frames sent before the stream is cut; null sends all. */
   readonly cutAfter: number | null;
-  /** True to end the stream cleanly, false to reset the connection. */
+  /** True if a cut ends the stream cleanly; false if a cut resets the connection. */
   readonly clean: boolean;
 }
 
@@ -116,13 +111,13 @@ export interface WebhookFault {
 /** The outcome that fault rules force on a job, regardless of the renderer. */
 export interface ForcedEnd {
   readonly job: ErrorBody | null;
-  /** Errors of the outputs that fail, by position. */
+  /** The error of each output that fails, by the output's position. */
   readonly outputs: ReadonlyMap<number, ErrorBody>;
   readonly fpsLateMs: number;
   readonly expireNow: boolean;
 }
 
-/** The text of an input against which prompt patterns are matched; null if it has no text. */
+/** The text of an input against which prompt patterns are matched; null if the input has no text. */
 export function promptOf(input: unknown): string | null {
   if (typeof input !== "object" || input === null) return null;
   const texts = ["prompt", "text", "name"].map((field) =>
@@ -140,21 +135,19 @@ function errorBody({ code, param, category }: Objection, retryable: boolean): Er
   return retryable ? { ...body, retry_after: 1 } : body;
 }
 
-/** The functions with which jobs, streams and webhooks query the fault rules. */
+/** Functions with which jobs, streams and webhooks ask which faults apply to them. */
 export function jobFaults(engine: FaultEngine) {
   const strike = <Kind extends FaultKind>(kind: Kind, { model, prompt }: JobSubject) =>
     engine.strike(kind, { route: null, model, prompt });
 
   return {
-    /** How long a job's cost stays hidden after the submit, in milliseconds. */
+    /** How long a job's cost stays hidden after the job is submitted, in milliseconds. */
     costLateMs: (job: JobSubject) => strike("cost_late", job)?.delay_ms ?? 0,
-    /** The factor by which a job's price is multiplied when it is charged. */
     chargeFactor: (job: JobSubject) => strike("charge", job)?.factor ?? 1,
-    /** Whether an idempotency key is treated as new. */
+    /** Whether the service treats an idempotency key as new, even if it was used before. */
     forgetsKeys: (job: JobSubject) => strike("forget_key", job) !== null,
     /** Whether the wallet is checked before the idempotency key. */
     fundsBeforeKeys: (job: JobSubject) => strike("funds_before_keys", job) !== null,
-    /** Whether a delete fails this time. */
     failsDelete: (job: JobSubject) => strike("delete_unavailable", job) !== null,
     endOf(job: JobRow): ForcedEnd {
       const about = { model: job.model, prompt: promptOf(JSON.parse(job.input)) };
@@ -178,7 +171,7 @@ export function jobFaults(engine: FaultEngine) {
       duplicate: strike("webhook_duplicate", job) !== null,
       delayMs: strike("webhook_delay", job)?.delay_ms ?? 0,
     }),
-    /** Number of bytes of a download to send; null sends all. */
+    /** Number of bytes after which a download is cut; null sends all bytes. */
     download: (job: JobSubject) => strike("truncate_download", job)?.bytes ?? null,
   };
 }

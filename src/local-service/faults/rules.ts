@@ -4,7 +4,7 @@ import { readJsonFile } from "../../core/kit/file-handle.ts";
 import { LocalServiceError } from "../errors.ts";
 import { type ErrorCode, HTTP_STATUS } from "../http/refusal.ts";
 
-/** Rules with an optional seed, as objects or as a JSON file. */
+/** Fault rules with an optional seed, as objects or as the path of a JSON file. */
 export type FaultsOption =
   | string
   | readonly FaultRule[]
@@ -32,25 +32,28 @@ export function loadFaults(option: FaultsOption): LoadedFaults {
   if (parsed.success) return { rules: parsed.data.rules, seed: parsed.data.seed ?? 0 };
   const [issue] = parsed.error.issues;
   const where = issue?.path.join(".") ?? "";
-  throw new LocalServiceError("OPTION_INVALID", `Faults are invalid at ${where}: ${issue?.message ?? "bad value"}.`);
+  throw new LocalServiceError(
+    "OPTION_INVALID",
+    `The faults are invalid at ${where}: ${issue?.message ?? "bad value"}.`,
+  );
 }
 
 const codes = Object.keys(HTTP_STATUS) as [ErrorCode, ...ErrorCode[]];
 const ms = z.int().min(0).max(DAY_MS);
 const count = z.int().min(0).max(1_000_000);
 
-/** Which calls or jobs a rule applies to, and how often. All given conditions must be met. */
+/** The requests or jobs to which a rule applies, and how often it applies. All given conditions must be met. */
 const match = {
-  /** Route as in the table of endpoints, such as `POST /models/{model}`; every route if absent. */
+  /** Route such as `POST /models/{model}`, as the table of endpoints writes it. Default: every route. */
   route: z.string().max(200).optional(),
   model: z.string().max(200).optional(),
-  /** Regular expression that must match somewhere in the prompt (or text). */
+  /** Regular expression that must match part of the job's prompt or text. */
   prompt: z.string().max(500).optional(),
-  /** From 0 to 1; default 1. */
+  /** Probability from 0 to 1 that a match triggers the fault. Default: 1. */
   probability: z.number().min(0).max(1).optional(),
-  /** Maximum number of times that the rule applies; unlimited if absent. */
+  /** Maximum number of times that the rule applies. Default: no limit. */
   count: count.optional(),
-  /** Number of matches to skip first; default 0. */
+  /** Number of matches to skip before the rule applies. Default: 0. */
   skip: count.optional(),
 };
 
@@ -59,13 +62,12 @@ const objection = { param: z.string().max(200).optional(), category: z.string().
 const rule = <Kind extends string, Shape extends z.ZodRawShape>(kind: Kind, shape: Shape) =>
   z.strictObject({ kind: z.literal(kind), ...match, ...shape });
 
-/** Every fault that can be injected. */
 export const faultRule = z.discriminatedUnion("kind", [
-  /** Waits, in real milliseconds, before the request is handled. */
+  /** Waits for this number of real milliseconds before the request is handled. */
   rule("delay", { delay_ms: ms }),
-  /** Cuts the connection: before any work, or after the work but before the response (a lost acknowledgement). */
+  /** Cuts the connection, either before the request is handled or after that, so that only the response is lost. */
   rule("drop", { when: z.enum(["before", "after"]).default("before") }),
-  /** Answers with an error instead of doing the work. `envelope: false` sends bare text, as a proxy would. */
+  /** Answers with an error instead of handling the request. `envelope: false` sends plain text, as a proxy would. */
   rule("error", {
     code: z.enum(codes).default("INTERNAL"),
     retry_after: z.int().min(0).max(86_400).optional(),
@@ -74,11 +76,11 @@ export const faultRule = z.discriminatedUnion("kind", [
   }),
   /** Waits between the events of a stream. */
   rule("slow_stream", { delay_ms: ms }),
-  /** Ends a stream after this many frames, without `done`: either cleanly or by a reset. */
+  /** Ends a stream after this many frames, without `done`: either cleanly or by resetting the connection. */
   rule("cut_stream", { after_frames: count.default(1), clean: z.boolean().default(true) }),
   /** Cuts a download after this many bytes. */
   rule("truncate_download", { bytes: count.default(1) }),
-  /** The job fails and is refunded; `param` and `category` say what moderation refused. A chat reports `CANCELLED` as `client_abort` and `DEADLINE_EXCEEDED` as `timeout`. */
+  /** The job fails and is refunded. `param` and `category` name what moderation refused. A chat shows `CANCELLED` as `client_abort`, and `DEADLINE_EXCEEDED` as `timeout`. */
   rule("fail_job", { code: z.enum(codes).default("INTERNAL"), retryable: z.boolean().default(true), ...objection }),
   /** The outputs at these positions fail and are refunded pro rata. */
   rule("fail_output", {
@@ -86,19 +88,19 @@ export const faultRule = z.discriminatedUnion("kind", [
     code: z.enum(codes).default("INTERNAL"),
     ...objection,
   }),
-  /** Outputs are EXPIRED as soon as the job completes. */
+  /** The outputs expire as soon as the job completes. */
   rule("expire_now", {}),
-  /** The frame rate is null for this long after completion. */
+  /** The frame rate of outputs stays null for this long after the job completes. */
   rule("fps_late", { delay_ms: ms }),
-  /** The cost stays hidden for this long after the submit. */
+  /** The cost stays hidden for this long after the job is submitted. */
   rule("cost_late", { delay_ms: ms }),
-  /** Charges the job this multiple of its price, regardless of the quote. */
+  /** Charges this multiple of the job's price, regardless of the quote. */
   rule("charge", { factor: z.number().min(0).max(100) }),
-  /** A submit checks the wallet before its idempotency key. */
+  /** The service checks the wallet before the idempotency key of a submitted job. */
   rule("funds_before_keys", {}),
-  /** The service forgets the idempotency key of a submit and creates a second job. */
+  /** The service forgets the idempotency key of a submitted job, and creates a second job. */
   rule("forget_key", {}),
-  /** A delete fails with 503, and must be requested again. */
+  /** A request to delete a job fails with 503, and must be repeated. */
   rule("delete_unavailable", {}),
   /** A webhook is sent twice. */
   rule("webhook_duplicate", {}),
@@ -108,15 +110,15 @@ export const faultRule = z.discriminatedUnion("kind", [
   rule("webhook_never", {}),
 ]);
 
-/** A rule as written, before defaults are filled. */
+/** A rule as a caller writes it; fields with a default may be missing. */
 export type FaultRule = z.input<typeof faultRule>;
-/** A rule with its defaults filled. */
+/** A validated rule, including default values. */
 export type ParsedRule = z.output<typeof faultRule>;
 export type FaultKind = ParsedRule["kind"];
 
-/** `POST /_local/faults`: replaces all rules; an empty list removes every fault. */
+/** Body of `POST /_local/faults`. It replaces all rules, so that an empty list removes every fault. */
 export const faultsBody = z.strictObject({
   rules: z.array(faultRule).max(1000),
-  /** Seed of the random draws: the same seed triggers faults at the same matches. */
+  /** Seed of the random decisions. With the same seed, faults are triggered at the same matches. */
   seed: z.int().min(0).max(4_294_967_295).optional(),
 });

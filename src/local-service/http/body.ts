@@ -3,16 +3,14 @@ import type { z } from "zod";
 import { fieldPath } from "../validate/problems.ts";
 import { type FieldProblem, invalid, problem } from "./refusal.ts";
 
-/** Maximum nesting depth of a JSON body. */
 export const MAX_DEPTH = 64;
 /** Maximum number of values in a JSON body, across all its lists and objects. */
 export const MAX_VALUES = 20_000;
-/** Maximum number of fields in one object. */
 export const MAX_FIELDS = 1000;
 
 export type Excess = "max_depth" | "max_values" | "max_fields";
 
-/** The end of the string that begins at a quote: the next quote with an even number of backslashes before it. */
+/** The position after the string that begins at a quote. Its end is the next quote that is not escaped. */
 function afterText(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let first = end;
@@ -22,7 +20,7 @@ function afterText(text: string, start: number): number {
   return text.length;
 }
 
-/** The limit that a JSON text exceeds (depth, values or fields), found without parsing; null if it is within limits. */
+/** The limit that a JSON text exceeds, found without parsing it; null if it exceeds none. */
 export function jsonExcess(text: string): Excess | null {
   const open: { readonly isObject: boolean; commas: number }[] = [];
   const marks = /["{}[\],]/g;
@@ -42,10 +40,10 @@ export function jsonExcess(text: string): Excess | null {
   return null;
 }
 
-/** Maximum size of a JSON body. It limits memory, and still allows many long shot prompts. */
+/** Maximum size of a JSON body, in bytes. It bounds memory use, but still allows many long shot prompts. */
 export const MAX_JSON_BYTES = 16 * 1024 * 1024;
 
-/** Maximum number of bytes of a refused body that are read and discarded before the connection is cut. */
+/** After refusing a body, reads and discards at most this many bytes of it before cutting the connection. */
 const MAX_READ_BYTES = 4 * MAX_JSON_BYTES;
 
 const bad = (text: string, reason: string) => invalid([problem("body", text, reason)]);
@@ -56,7 +54,7 @@ const EXCESS: Readonly<Record<Excess, string>> = {
   max_fields: `contains an object with more than ${MAX_FIELDS} fields`,
 };
 
-/** Collects the body, and stops at the limit. @throws Refusal 400 */
+/** Collects a request's body in memory. @throws Refusal 400 if it exceeds the limit */
 export function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const tooLarge = () => bad(`is larger than ${maxBytes} bytes`, "max_size");
   if (Number(incoming.headers["content-length"] ?? 0) > maxBytes) return Promise.reject(tooLarge());

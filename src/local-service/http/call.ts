@@ -3,15 +3,14 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Principal, Scope } from "../access/principal.ts";
 import { invalid, problem } from "./refusal.ts";
 
-/** A request as handlers see it. */
 export interface Call {
   readonly method: string;
   /** Path parameters, decoded. */
   param(name: string): string;
-  /** A query parameter; null if absent. If it is repeated, its last value. */
+  /** The last value of a query parameter; null if it is absent. */
   query(name: string): string | null;
   header(name: string): string | null;
-  /** The body as JSON; `{}` if it is empty. @throws Refusal 400 */
+  /** The parsed body; `{}` if it is empty. @throws Refusal 400 for invalid JSON */
   json(): Promise<unknown>;
   /** The caller. Available only on endpoints that need a credential. */
   readonly principal: Principal;
@@ -28,7 +27,7 @@ export type Answer =
   | { readonly is: "json"; readonly status: number; readonly body: unknown; readonly headers?: Headers }
   | { readonly is: "text"; readonly status: number; readonly body: string; readonly headers: Headers }
   | { readonly is: "empty"; readonly status: number; readonly headers?: Headers }
-  /** The handler has written the response to the socket itself. */
+  /** The handler has already written the response to the socket. */
   | { readonly is: "sent"; readonly status: number };
 
 export const ok = (body: unknown, headers: Headers = {}): Answer => ({ is: "json", status: 200, body, headers });
@@ -38,24 +37,22 @@ export const noContent: Answer = { is: "empty", status: 204 };
 /** Required access: a scope, a key rather than a token (`"key"`), any credential, or none. */
 export type Access = Scope | "key" | "credential" | "public";
 
-/** One row of the service's table of endpoints. */
 export interface Endpoint {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Path below `/v3`, with parameters in braces: `/jobs/{job_id}`. */
   readonly path: string;
   readonly access: Access;
-  /** Allows requests without a credential; a credential that is sent is still verified. */
+  /** Allows requests without a credential. If a credential is sent, it is still verified. */
   readonly isOpen?: true;
   /** Largest JSON body, if smaller than the usual limit. */
   readonly maxBodyBytes?: number;
-  /** Errors are converted with `asChatError`. */
+  /** True if error responses are converted with `asChatError`. */
   readonly hasChatErrors?: true;
   /** One-line description for the documentation. */
   readonly summary: string;
   handle(call: Call): Promise<Answer> | Answer;
 }
 
-/** Creates a row of the table of endpoints. */
 export const endpoint = (
   method: Endpoint["method"],
   path: string,
@@ -67,19 +64,16 @@ export const endpoint = (
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 100;
 
-/** The page that a caller requests. */
 export interface PageRequest {
   readonly limit: number;
   /** Position of the previous page's last item; null for the first page. */
   readonly after: number | null;
 }
 
-/** Reads the query parameters `limit` and `cursor`. @throws Refusal 400 */
 export function pageRequest(call: Call, filters: readonly string[] = []): PageRequest {
   return { limit: readLimit(call), after: readCursor(call, "cursor", filters) };
 }
 
-/** Reads the query parameter `limit`. @throws Refusal 400 */
 export function readLimit(call: Call, max = MAX_LIMIT): number {
   const text = call.query("limit");
   if (text === null) return DEFAULT_LIMIT;
@@ -99,7 +93,7 @@ export function readChoice<T extends string>(call: Call, name: string, allowed: 
 
 type ListCall = Pick<Call, "incoming" | "query">;
 
-/** Identifies the list that a cursor belongs to, by the path and some query parameters. */
+/** Identifies the list to which a cursor belongs, by the path and some query parameters. */
 function listOf(call: ListCall, filters: readonly string[]): string {
   const [path = ""] = (call.incoming.url ?? "").split("?", 1);
   const values = filters.map((name) => call.query(name));
@@ -118,10 +112,10 @@ export function readCursor(call: Call, field: "cursor" | "logs_after", filters: 
   const [, list, position] =
     /^c2:([\da-f]{8}):(\d{1,15})$/.exec(Buffer.from(text, "base64url").toString("latin1")) ?? [];
   if (list === listOf(call, filters)) return Number(position);
-  throw invalid([problem(field, "is not a cursor of this list", "format")]);
+  throw invalid([problem(field, "is not a cursor for this list", "format")]);
 }
 
-/** Builds a page of `limit` rows; an additional row means that there is a next page. */
+/** Builds a page of at most `limit` rows. One additional row in `rows` means that there is a next page. */
 export function pageOf<Row>(
   call: Call,
   rows: readonly Row[],
@@ -140,7 +134,7 @@ export function pageOf<Row>(
 
 /**
  * Answers with a page of rows, newest first. `read` returns the rows before a position. A cursor is valid only with the
- * same `filters`, which are query parameters. @throws Refusal 400
+ * same values of `filters`, which are names of query parameters. @throws Refusal 400
  */
 export function newestFirst<Row extends { readonly seq: number }>(
   call: Call,

@@ -8,7 +8,7 @@ import { readJson } from "./body.ts";
 import type { Access, Answer, Call, Endpoint, Headers } from "./call.ts";
 import { asChatError, type ErrorBody, type ErrorPorts, errorAnswer, notFound, refuse } from "./refusal.ts";
 
-/** Checks that a principal has the required access. @throws Refusal 403 that says what is missing */
+/** Checks that a principal has the required access. @throws Refusal 403 that says which access is missing */
 export function permit(principal: Principal, access: Access): void {
   if (access === "public" || access === "credential") return;
   if (access === "key") {
@@ -27,7 +27,7 @@ export interface Interceptor {
   after(endpoint: Endpoint, call: Call, answer: Answer): Promise<Answer>;
 }
 
-/** Used for all other endpoints, so that faults never apply to the call that removes them. */
+/** For endpoints outside `/v3`: fault rules must not apply to the requests that remove them. */
 const NO_INTERCEPTOR: Interceptor = { before: async () => null, after: async (_endpoint, _call, answer) => answer };
 
 export interface KernelPorts extends ErrorPorts {
@@ -62,7 +62,7 @@ const PREFLIGHT: Headers = {
   "Access-Control-Max-Age": "600",
 };
 
-/** Headers that let a web page with a token read responses below `/v3`; empty for other paths and requests. */
+/** Headers that let web pages of other origins read responses below `/v3`; empty for all other requests. */
 function crossOrigin({ headers, url }: HttpBindings["incoming"]): Headers {
   const isForPages = headers.origin !== undefined && /^\/v3(\/|$)/.test(url ?? "");
   return !isForPages ? {} : { "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": EXPOSED };
@@ -123,7 +123,7 @@ function respond(answer: Answer, headers: Headers): Response {
   return new Response(JSON.stringify(answer.body), { status: answer.status, headers: all });
 }
 
-/** Converts an error to the language models' form, with a retry header; leaves other responses unchanged. */
+/** Converts an error to the form for language models, and adds a retry header. Leaves other responses unchanged. */
 function asChatAnswer(answer: Answer): Answer {
   if (answer.is !== "json" || answer.status < 400) return answer;
   const body = answer.body as { readonly error: ErrorBody };
@@ -171,7 +171,7 @@ function mount(app: Hono<Bindings>, prefix: string, endpoints: readonly Endpoint
 /** Matches a model id with a raw slash, such as `/models/zai-org/glm-5.3`, but not routes such as `/models/{model}/jobs`. */
 const RAW_ID = /^(\/v3\/models\/[^/]+)\/(?!(?:openapi\.json|estimate|jobs|voices)(?:\/|$))(?=[^/])/;
 
-/** Mounts tables of endpoints, each under its prefix. */
+/** Creates an app that serves each table of endpoints below its prefix. */
 export function createKernel(
   tables: Readonly<Record<string, readonly Endpoint[]>>,
   ports: KernelPorts,

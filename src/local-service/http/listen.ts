@@ -18,7 +18,7 @@ function malformedAnswer(what: string): { readonly text: string; readonly header
 
 const NOT_HTTP = "The request is not valid HTTP.";
 
-/** The HTTP adapter's response to a request from which it cannot build a URL. */
+/** The response that the HTTP adapter sends if it cannot build a URL from a request. */
 export function malformedResponse(): Response {
   const { text, headers } = malformedAnswer(NOT_HTTP);
   return new Response(text, { status: 400, headers });
@@ -50,11 +50,11 @@ export interface Listening {
   readonly port: number;
   /** The service's URL, without a slash at the end. */
   readonly origin: string;
-  /** Stops accepting connections, and closes open ones. */
+  /** Stops accepting connections, waits briefly for requests in flight, and closes all connections. */
   close(): Promise<void>;
 }
 
-/** Grace period at close for requests in flight, in milliseconds. */
+/** How long closing waits for requests in flight, in milliseconds. */
 const DRAIN_MS = 1_000;
 
 function listenOn(server: Server, port: number, host: string): Promise<void> {
@@ -71,12 +71,13 @@ function refusedPort(error: unknown, port: number, host: string): unknown {
   const code = systemCode(error);
   if (code !== "EADDRINUSE" && code !== "EACCES") return error;
   const isInUse = code === "EADDRINUSE";
-  const problem = isInUse ? "is in use by another program. Stop it, or choose" : "cannot be used by this user. Choose";
-  const message = `Port ${port} on ${host} ${problem} another port (0: any free port).`;
+  const problem = isInUse
+    ? "is in use by another program. Stop that program, or choose"
+    : "cannot be used by this user. Choose";
+  const message = `Port ${port} on ${host} ${problem} another port (0 chooses any free port).`;
   return new LocalServiceError("PORT_IN_USE", message, { cause: error });
 }
 
-/** Starts the HTTP server. @throws LocalServiceError `PORT_IN_USE` */
 export async function listen(
   app: Hono<{ Bindings: HttpBindings }>,
   { port, host }: { readonly port: number; readonly host: string },

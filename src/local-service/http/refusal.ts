@@ -13,7 +13,8 @@ interface ErrorAnswer {
 }
 
 /**
- * The error envelope for a thrown value. Any value but a `Refusal` is a defect, which is reported, but not sent.
+ * The error envelope for a thrown value. Any value other than a `Refusal` is a defect: it is reported to `onDefect`,
+ * and its text is not sent.
  */
 export function errorAnswer(thrown: unknown, traceId: string, { onDefect, strict }: ErrorPorts): ErrorAnswer {
   if (!(thrown instanceof Refusal)) onDefect(thrown, traceId);
@@ -24,7 +25,6 @@ export function errorAnswer(thrown: unknown, traceId: string, { onDefect, strict
   return { is: "json", status, body: { error, trace_id: traceId }, headers };
 }
 
-/** Every error code of the API, with its HTTP status. */
 export const HTTP_STATUS = {
   UNKNOWN: 500,
   INVALID_ARGUMENT: 400,
@@ -68,7 +68,7 @@ export interface Billing {
 export interface ErrorBody {
   readonly code: ErrorCode;
   readonly message: string;
-  /** The kind of error, in the terms of language-model clients; only for language models. */
+  /** The kind of error, as clients of language models name it. Set only in errors of language models. */
   readonly type?: string;
   readonly retryable: boolean;
   readonly retry_after?: number;
@@ -85,8 +85,8 @@ const CHAT_ERROR_TYPES: Readonly<Record<number, string>> = {
 };
 
 /**
- * Converts an error to the form for language models: adds its `type`. The error stays retryable only if a retry could
- * succeed, which is impossible once output has been sent (`hasBegun`).
+ * Converts an error to the form for language models by adding its `type`. The error stays retryable only if a retry
+ * could succeed, which is impossible once output has been sent (`hasBegun`).
  */
 export function asChatError({ retry_after = 1, ...error }: ErrorBody, hasBegun = false): ErrorBody {
   const status = HTTP_STATUS[error.code];
@@ -95,7 +95,7 @@ export function asChatError({ retry_after = 1, ...error }: ErrorBody, hasBegun =
   return { ...error, type, retryable, ...(retryable && { retry_after }) };
 }
 
-/** A request that the service answers with an error envelope. Thrown by handlers and caught in one place, `kernel.ts`. */
+/** A request that the service answers with an error envelope. Handlers throw it, and only `kernel.ts` catches it. */
 export class Refusal extends Error {
   readonly body: ErrorBody;
   readonly headers: Readonly<Record<string, string>>;
@@ -109,7 +109,7 @@ export class Refusal extends Error {
     this.#fixedMessage = fixedMessage;
   }
 
-  /** The body in the wording of a hosted service, which has a fixed message per condition. */
+  /** The body with the wording of a hosted service, which uses one fixed message for each kind of error. */
   get strictBody(): ErrorBody {
     return { ...this.body, message: this.#fixedMessage };
   }
@@ -121,8 +121,8 @@ export class Refusal extends Error {
 
 interface More extends Omit<Partial<ErrorBody>, "code" | "message"> {
   /**
-   * The message of the strict profile. Set it if `message` reveals more than the condition, such as details of this
-   * request.
+   * The message in strict mode. Set it if `message` contains details of the request, which hosted services do not
+   * repeat.
    */
   readonly fixedMessage?: string;
 }
@@ -131,7 +131,7 @@ export function refuse(code: ErrorCode, message: string, { fixedMessage, ...more
   return new Refusal({ code, message, retryable: false, ...more }, {}, fixedMessage);
 }
 
-/** A refusal that may succeed when retried after `retryAfter` seconds. */
+/** A refusal of a request that may succeed if it is repeated after `retryAfter` seconds. */
 export function refuseForNow(
   code: ErrorCode,
   message: string,
@@ -142,12 +142,10 @@ export function refuseForNow(
   return new Refusal(body, { "Retry-After": String(retryAfter), ...headers });
 }
 
-/** Maximum number of problems listed in a response. */
 const MAX_DETAILS = 100;
-/** Maximum lengths in characters of paths and accepted values, and of messages, because requests contain any names. */
+/** Maximum lengths in characters, because requests can contain names of any length. */
 const MAX_FIELD_LENGTH = 200;
 const MAX_MESSAGE_LENGTH = 500;
-/** Maximum number of accepted values listed per problem. */
 const MAX_ALLOWED = 1000;
 
 function shortened(text: string, most: number): string {
@@ -163,7 +161,7 @@ function bounded({ field, message, reason, allowed }: FieldProblem): FieldProble
   };
 }
 
-/** A 400 error that lists the first hundred problems, and states the number of invalid fields. */
+/** A 400 error that states the number of invalid fields and lists the first hundred problems. */
 export function invalid(problems: readonly FieldProblem[]): Refusal {
   const count = new Set(problems.map((problem) => problem.field)).size;
   const noun = count === 1 ? "1 invalid input field" : `${count} invalid input fields`;
@@ -173,7 +171,7 @@ export function invalid(problems: readonly FieldProblem[]): Refusal {
   return refuse("INVALID_ARGUMENT", `The request has ${noun}; ${where}.`, { param: details[0]!.field, details });
 }
 
-/** An invalid field. `text` follows the field's path in the message. */
+/** Describes an invalid field. In the message, `text` follows the field's path. */
 export function problem(field: string, text: string, reason: string, allowed: readonly string[] | null = null) {
   const path = shortened(field, MAX_FIELD_LENGTH);
   return { field, message: `${path}: ${text}`, reason, allowed } satisfies FieldProblem;
@@ -181,7 +179,7 @@ export function problem(field: string, text: string, reason: string, allowed: re
 
 export const notFound = (what: string, fixedMessage = what) => refuse("NOT_FOUND", what, { fixedMessage });
 
-/** The error fields that say what moderation refused. */
+/** The error fields that name what moderation refused: the input field and, if known, the category. */
 export function flagged(field: string, category: string | undefined): Partial<ErrorBody> {
   if (category === undefined) return { param: field };
   return { param: field, details: [problem(field, `flagged as ${category}`, category)] };

@@ -34,9 +34,9 @@ function assertDeletable({ store, faults, options: { asOf } }: ServiceContext, j
 }
 
 /**
- * Removes a job's prompt, logs and media; the job stays listed. Idempotent.
- * @throws Refusal 409 while the job, or a job that reads its output, is running; 400 for a voice clone; 503 if the
- * delete must be repeated
+ * Removes a job's prompt, logs and media, but keeps the job in lists. A repeated call has no further effect.
+ * @throws Refusal 409 while the job or a job that reads its output is running; 400 for a voice clone; 503 if the call
+ * must be repeated
  */
 export async function deleteJob(service: ServiceContext, requested: JobRow): Promise<void> {
   const { store, clock, dataDir, onDefect } = service;
@@ -73,7 +73,6 @@ export function jobFinder({ store }: ServiceContext) {
   };
 }
 
-/** All endpoints under `/jobs`. */
 export function jobEndpoints(service: ServiceContext): readonly Endpoint[] {
   const { store, views, options } = service;
   const find = jobFinder(service);

@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import type { EventRow, JobRow, NewEvent } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";
 
-/** Stores a job's lifecycle events and calls hooks inside a transaction, and wakes live streams after the commit. */
+/** Returns a function that stores a job's events and calls hooks in a transaction, and then wakes live streams. */
 export function eventRecorder(store: Store, hooks: HookBus, hub: EventHub, now: () => number) {
   return (job: JobRow, events: readonly NewEvent[]): void => {
     const rows = store.events.append(job.seq, job.lastEventId, now(), events);
@@ -14,7 +14,7 @@ export function eventRecorder(store: Store, hooks: HookBus, hub: EventHub, now: 
 
 export type EventRecorder = ReturnType<typeof eventRecorder>;
 
-/** Notifies live streams that a job has changed; they read the change from the store. */
+/** Notifies live streams that a job has changed. The streams then read the change from the store. */
 export function createEventHub() {
   const wakes = new EventEmitter().setMaxListeners(0);
   return {
@@ -30,20 +30,19 @@ export function createEventHub() {
 export type EventHub = ReturnType<typeof createEventHub>;
 
 /**
- * Notifies other parts of the service (webhooks, log drains) about jobs. Each call runs inside the transaction that makes
- * the change, so that rows written by a hook are committed together with the change. To wake a worker, use
+ * Called when jobs change, for other parts of the service (webhooks, log drains). Each call runs inside the transaction
+ * that makes the change, so that a hook's rows are committed with the change. To wake a worker, use
  * `store.afterCommit`.
  */
 export interface JobHooks {
-  /** Called when a submit is accepted, to write the row of the delivery. Not called for chat jobs. */
+  /** Called when a submitted job is accepted, so that its webhook delivery can be stored. Not called for chat jobs. */
   accepted?(job: JobRow): void;
-  /** Called when lifecycle events are stored, in order. */
+  /** Called when lifecycle events of a job are stored. The events are in order. */
   logged?(job: JobRow, events: readonly EventRow[]): void;
-  /** Called when the job becomes COMPLETED or FAILED. */
   ended?(job: JobRow): void;
 }
 
-/** Forwards each call to all listeners added so far. */
+/** Forwards each call to all hooks that have been added. */
 export function createHooks() {
   const listeners: JobHooks[] = [];
   return {

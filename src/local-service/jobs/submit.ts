@@ -18,7 +18,7 @@ import type { Owner } from "../store/tables.ts";
 import { moderate } from "../validate/problems.ts";
 import { instant } from "./views.ts";
 
-/** The body of a submit as it was sent. `problems` lists the problems in fields other than `input`. */
+/** The body of a submit request, as it was sent. `problems` lists the invalid fields other than `input`. */
 export interface SubmitBody {
   readonly input: unknown;
   readonly webhook: string | null;
@@ -26,7 +26,7 @@ export interface SubmitBody {
   readonly problems: readonly FieldProblem[];
 }
 
-/** Reads a submit body; unknown fields are ignored. @throws Refusal 400 if it is not an object */
+/** Reads the body of a submit request, and ignores unknown fields. @throws Refusal 400 if it is not an object */
 export function readSubmitBody(value: unknown): SubmitBody {
   if (!isRecord(value)) throw invalid([problem("body", "must be a JSON object", "type")]);
   const { input } = value;
@@ -34,22 +34,22 @@ export function readSubmitBody(value: unknown): SubmitBody {
   return { input, webhook: data?.webhook ?? null, idempotencyKey: data?.idempotency_key ?? null, problems };
 }
 
-/** Reports an input that is absent or not an object, before schema validation. */
+/** Reports an input that is missing or is not an object. Schema validation comes later. */
 export function inputShapeProblems(input: unknown): FieldProblem[] {
   if (input === undefined || input === null) return [problem("input", "is required", "required")];
   return isRecord(input) ? [] : [problem("input", "must be an object", "type")];
 }
 
-/** A validated input with its media. */
+/** A validated input with the media that it refers to. */
 export interface PreparedWork extends Work {
   readonly media: Readonly<Record<string, readonly FoundMedia[]>>;
 }
 
-/** Returns the function that validates an input for an owner; both estimate and submit use it. */
+/** Returns a function that validates an input for an owner. Estimates and submit requests share it. */
 export function workPreparer({ store, catalog, clock, options }: ServiceContext) {
   const resolve = mediaResolver(store, clock);
 
-  /** Says in the message that the violated rule is Showrunner's own, except in the strict profile. */
+  /** Adds to the message that the rule is Showrunner's own, not the model's. In strict mode, changes nothing. */
   const marked = (broken: FieldProblem): FieldProblem =>
     options.strict ? broken : { ...broken, message: `${broken.message} (${OURS})` };
 
@@ -71,7 +71,7 @@ export function workPreparer({ store, catalog, clock, options }: ServiceContext)
     return { input, media };
   }
 
-  /** Validates an input, and finds its media. @throws Refusal 400, 422 */
+  /** Validates an input, and finds the media that it refers to. @throws Refusal 400, 422 */
   return (model: CompiledModel, raw: unknown, owner: Owner, others: readonly FieldProblem[] = []): PreparedWork => {
     const work = check(model, raw, owner, others);
     const refused = moderate(work.input, options.moderationTriggers);
@@ -80,7 +80,7 @@ export function workPreparer({ store, catalog, clock, options }: ServiceContext)
   };
 }
 
-/** Simulated queue time of every job. */
+/** Simulated time that every job waits in the queue, in milliseconds. */
 const QUEUE_MS = 300;
 const MAX_SEED = 4_294_967_295;
 
@@ -99,7 +99,7 @@ const accepted = (ack: Ack, replayed: boolean): Answer => ({
 
 function replay(known: IdempotencyRow, modelId: string): Answer {
   if (known.model === modelId) return accepted(JSON.parse(known.ack) as Ack, true);
-  throw refuse("ALREADY_EXISTS", `This idempotency key was used with the model ${known.model}; use another.`, {
+  throw refuse("ALREADY_EXISTS", `This idempotency key was used with the model ${known.model}; use another key.`, {
     param: "idempotency_key",
     fixedMessage: "This idempotency key was used with another model.",
   });
@@ -109,7 +109,7 @@ function text(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** Handles `POST /models/{model}` in one transaction, from the idempotency key to the charge. */
+/** Handles `POST /models/{model}`. One transaction covers all steps, from the idempotency key to the charge. */
 export function submitHandler(service: ServiceContext) {
   const { store, clock, catalog, hooks, runner, metrics, options } = service;
   const prepare = workPreparer(service);
@@ -147,7 +147,7 @@ export function submitHandler(service: ServiceContext) {
     };
   }
 
-  /** Checks the wallet even for a known idempotency key; used with the fault `funds_before_keys`. */
+  /** Checks the wallet even if the idempotency key is known. Used only with the fault `funds_before_keys`. */
   function assertFunded(owner: Owner, modelId: string, body: SubmitBody): void {
     const model = catalog.use(modelId);
     const price = model.priceMicros(prepare(model, structuredClone(body.input), owner, body.problems));

@@ -13,7 +13,10 @@ export function progressOf(job: JobRow, now: number): number | null {
   return Math.round(Math.min(MOST_WHILE_RUNNING, Math.max(0, fraction)) * 100) / 100;
 }
 
-/** Estimated completion in epoch milliseconds: from earlier jobs while the job is queued, exact once it runs. */
+/**
+ * Estimated time of completion, in epoch milliseconds. Before the job starts, the estimate is based on earlier jobs;
+ * null without such jobs, or if the job has ended.
+ */
 export function estimatedCompletion(job: JobRow, averageMs: number | null, now: number): number | null {
   if (isTerminal(job.status)) return null;
   if (job.startedAt !== null) return Math.max(now, job.startedAt + job.renderMs);
@@ -33,7 +36,7 @@ const MOVES: Readonly<Record<JobStatus, readonly JobStatus[]>> = {
   FAILED: [],
 };
 
-/** Whether a status transition is allowed. Statuses never go back, and final ones never change. */
+/** Whether a job may change from one status to another. A final status never changes. */
 export function canMove(from: JobStatus, to: JobStatus): boolean {
   return MOVES[from].includes(to);
 }
@@ -52,7 +55,6 @@ const event = (
   level: NewEvent["level"] = "info",
 ): NewEvent => ({ event, source, message, data, level });
 
-/** The events logged when a submit is accepted. */
 export const acceptedEvents: readonly NewEvent[] = [
   event("queued", "api", "The job is queued."),
   event("moderation.passed", "api", "The input passed moderation."),
@@ -63,7 +65,6 @@ export const startedEvents: readonly NewEvent[] = [
   event("provider.submitted", "worker", "The job was submitted to the model."),
 ];
 
-/** The events logged if the service restarted while the job was running. */
 export const recoveredEvents: readonly NewEvent[] = [
   event("recovered", "cron", "The job was interrupted and is restarting.", {}, "warning"),
 ];
@@ -74,7 +75,7 @@ export function progressEvent(fraction: number): NewEvent {
 
 export type OutputEnd = { readonly ok: true } | { readonly ok: false; readonly error: ErrorBody };
 
-/** The outcome of a job: its status, refund and log entries. */
+/** The outcome of a job: its final status, refund and log entries. */
 export interface JobOutcome {
   readonly status: "COMPLETED" | "FAILED";
   readonly error: ErrorBody | null;
@@ -82,7 +83,6 @@ export interface JobOutcome {
   readonly events: readonly NewEvent[];
 }
 
-/** The outcome of a failed job, which is refunded in full. */
 export function failure(chargedMicros: number, error: ErrorBody): JobOutcome {
   return {
     status: "FAILED",
@@ -95,7 +95,10 @@ export function failure(chargedMicros: number, error: ErrorBody): JobOutcome {
   };
 }
 
-/** The outcome of rendering: a job with at least one successful output is completed; failed outputs are refunded pro rata. */
+/**
+ * The outcome of a rendered job. It is COMPLETED if at least one output succeeded; failed outputs are refunded pro
+ * rata.
+ */
 export function outcomeOf(chargedMicros: number, ends: readonly OutputEnd[]): JobOutcome {
   const failed = ends.flatMap((end) => (end.ok ? [] : [end.error]));
   const [firstError] = failed;

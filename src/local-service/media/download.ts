@@ -9,15 +9,15 @@ import { traceId as newTraceId } from "../ids.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { pathOf } from "../store/tables.ts";
 
-/** A file to serve at a presigned URL. */
+/** A file that is served at a presigned URL. */
 export interface Served {
   readonly path: string;
   readonly contentType: string;
   readonly sizeBytes: number;
-  /** A strong ETag; the bytes that belong to an id never change. */
+  /** A strong ETag. The content of an asset or upload never changes. */
   readonly etag: string;
   readonly modifiedAt: number;
-  /** Number of bytes to send before a fault cuts the download; null sends all. */
+  /** Number of bytes after which a fault cuts the download; null sends all bytes. */
   cutAfter(): number | null;
 }
 
@@ -69,7 +69,7 @@ async function send({ incoming, outgoing }: HttpBindings, served: Served, cutAft
   return status;
 }
 
-/** Serves presigned URLs: `/media/{asset_id}` and `/uploads/{file_id}`, outside `/v3` and without a credential. */
+/** Serves the presigned URLs `/media/{asset_id}` and `/uploads/{file_id}`, which need no credential. */
 export function mountDownloads(
   app: Hono<Env>,
   service: ServiceContext,
@@ -116,7 +116,7 @@ export function mountDownloads(
     );
     if (verdict === "forged") throw refuse("PERMISSION_DENIED", "The signature of this URL is not valid.");
     if (verdict === "expired")
-      throw refuse("PERMISSION_DENIED", "This URL has expired; read the job again for a new one.");
+      throw refuse("PERMISSION_DENIED", "This URL has expired; read the job again to get a new URL.");
     const id = pathname.slice(pathname.lastIndexOf("/") + 1);
     const served = await find(pathname, id);
     if (!served) throw notFound("The file no longer exists.");

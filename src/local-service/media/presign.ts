@@ -1,16 +1,15 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** Signs paths, so that they can be read without a credential until they expire. */
+/** Signs paths, so that their files can be read without a credential until the URL expires. */
 export function createPresigner(key: string, origin: () => string) {
   const mac = (path: string, expires: string) =>
     createHmac("sha256", key).update(`${path}\n${expires}`).digest("base64url");
   return {
-    /** Returns a signed URL for a path such as `/media/asset_…`. */
     sign(path: string, expiresAtMs: number): string {
       const expires = String(Math.floor(expiresAtMs / 1000));
       return `${origin()}${path}?expires=${expires}&signature=${mac(path, expires)}`;
     },
-    /** Checks that the signature matches the path and `expires`, and that it has not expired. */
+    /** Checks that the signature belongs to the path and to `expires`, and that the URL has not expired. */
     verify(path: string, expires: string, signature: string, now: number): "valid" | "expired" | "forged" {
       const expected = Buffer.from(mac(path, expires));
       const given = Buffer.from(signature);

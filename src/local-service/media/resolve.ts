@@ -6,17 +6,17 @@ import type { FileRow, OutputRow } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";
 import { type Owner, pathOf } from "../store/tables.ts";
 
-/** The media constraints of a field, from its schema's annotations. */
+/** The constraints on a field's media, taken from the annotations in its schema. */
 export type MediaRules = Readonly<Record<string, unknown>>;
 
-/** A media input that was found and probed. */
+/** A media file that an input refers to, with its measured properties. */
 export interface FoundMedia extends MeasuredMedia {
   readonly path: string;
   readonly contentType: string;
   readonly sizeBytes: number;
-  /** Why the file cannot be decoded; null if it can. */
+  /** The reason why the file cannot be decoded; null if it can be decoded. */
   readonly fault: string | null;
-  /** Number of the job that produced the media (`seq`); null for an upload. */
+  /** `seq` of the job that produced the media; null for an upload. */
   readonly sourceSeq: number | null;
 }
 
@@ -53,11 +53,13 @@ function boundProblems(field: string, [value, min, max, unit]: Measure, rules: M
   return [problem(field, `the media is ${value} ${unit}; at most ${most} is allowed`, max)];
 }
 
-/** Checks a media input against the constraints of its field, and returns the violations. */
+/** Checks a media file against the constraints of its field, and returns the violations. */
 export function checkMedia(field: string, media: FoundMedia, rules: MediaRules): FieldProblem[] {
   const accepted = kinds(rules);
   if (accepted.length > 0 && !accepted.includes(media.kind)) {
-    return [problem(field, `the media type is ${media.kind}, not ${accepted.join(" or ")}`, "media_type", accepted)];
+    return [
+      problem(field, `the media type must be ${accepted.join(" or ")}; got ${media.kind}`, "media_type", accepted),
+    ];
   }
   const largest = bound(rules, "max_file_size_bytes");
   const size =
@@ -67,7 +69,7 @@ export function checkMedia(field: string, media: FoundMedia, rules: MediaRules):
   return [...size, ...measures(media).flatMap((measure) => boundProblems(field, measure, rules))];
 }
 
-/** Checks `max_total_duration_ms`, which limits all media of one field together. */
+/** Checks `max_total_duration_ms`, which limits the total duration of a field's media. */
 export function checkTotal(field: string, media: readonly FoundMedia[], rules: MediaRules): FieldProblem[] {
   const most = bound(rules, "max_total_duration_ms");
   const total = media.reduce((sum, item) => sum + (item.durationMs ?? 0), 0);
@@ -75,11 +77,11 @@ export function checkTotal(field: string, media: readonly FoundMedia[], rules: M
   return [problem(field, `lasts ${total} ms in total; at most ${most} ms are allowed`, "max_total_duration_ms")];
 }
 
-/** A media reference in an input, with its field's constraints. */
+/** A reference to media in an input, with the constraints of its field. */
 export interface MediaReference {
-  /** Full path, such as `input.images[0]`. */
+  /** Path of the reference in the request, such as `input.images[0]`. */
   readonly field: string;
-  /** The top-level input field that contains it. */
+  /** The top-level field of the input that contains the reference. */
   readonly topField: string;
   readonly value:
     | { readonly source: "url"; readonly url: string }
@@ -95,7 +97,7 @@ function ownRules(schema: Node): MediaRules {
   return Object.fromEntries(Object.entries(schema).filter(([key]) => RULE.test(key)));
 }
 
-/** Resolves `#/…` references within the document; an external reference adds no constraints. */
+/** Resolves references within the document (`#/…`). An external reference adds no constraints. */
 function resolve(schema: unknown, root: JsonSchema, hops = 8): Node {
   if (!isRecord(schema)) return {};
   const ref = schema["$ref"];
@@ -109,7 +111,7 @@ function asReference(value: Node): MediaReference["value"] | null {
   return { source: "asset", asset_id: value["asset_id"] };
 }
 
-/** All media references of a valid input, wherever its schema allows one. */
+/** Finds all references to media in a valid input, at every depth that its schema describes. */
 export function mediaReferences(schema: JsonSchema, input: Node): MediaReference[] {
   const found: MediaReference[] = [];
 
@@ -139,19 +141,18 @@ export function mediaReferences(schema: JsonSchema, input: Node): MediaReference
   return found;
 }
 
-/** The constraints of a top-level field, for checks over all of its media. */
+/** The constraints of a top-level field, for checks of all its media together. */
 export function rulesOfField(schema: JsonSchema, field: string): MediaRules {
   const properties = resolve(schema, schema)["properties"];
   return isRecord(properties) ? ownRules(resolve(properties[field], schema)) : {};
 }
 
-/** Image, video or audio, by MIME type. */
 export function kindOfContent(contentType: string): "image" | "video" | "audio" {
   const kind = contentType.split("/")[0];
   return kind === "video" || kind === "audio" ? kind : "image";
 }
 
-/** The media of an input, by field and in order, or the problems in the input. */
+/** The media of an input by field, in order, and the problems found. */
 export interface ResolvedMedia {
   readonly problems: readonly FieldProblem[];
   readonly media: Readonly<Record<string, readonly FoundMedia[]>>;
@@ -180,7 +181,7 @@ function fromOutput(output: OutputRow, path: string): FoundMedia {
   };
 }
 
-/** Looks up media references for one owner. */
+/** Returns a function that finds the media to which an owner's input refers. */
 export function mediaResolver(store: Store, clock: Clock) {
   function upload(url: string, field: string, owner: Owner): Found {
     const fileId = /\/uploads\/(file_[0-9a-f-]{36})\?/.exec(url)?.[1];

@@ -12,7 +12,7 @@ import { shortfall } from "../money.ts";
 import type { AnnouncedMedia, ProbeResult } from "../render/contract.ts";
 import type { ServiceContext } from "../service-context.ts";
 
-/** How long an upload handle is valid. */
+/** How long an upload's URL can be used as an input, in milliseconds. */
 export const HANDLE_LIFETIME_MS = HOUR_MS;
 
 const bad = (text: string, reason: string) => invalid([problem("file", text, reason)]);
@@ -23,7 +23,7 @@ interface Received {
   readonly sizeBytes: number;
 }
 
-/** Streams the part named `file` to disk. @throws Refusal 400 */
+/** Writes the part named `file` of a multipart body to disk. @throws Refusal 400 */
 async function receive(incoming: IncomingMessage, target: string, maxBytes: number): Promise<Received> {
   const parser = openParser(incoming, maxBytes);
   let writing: Promise<Received> | null = null;
@@ -66,8 +66,8 @@ async function store(part: Readable & { truncated?: boolean }, target: string, m
 }
 
 /**
- * `POST /files`, which is free. The type is detected from the first bytes. Other defects in the file are stored, and make
- * the job that reads the file fail.
+ * Handles `POST /files`, which is free. Detects the type from the first bytes. If the file has another defect, stores
+ * the defect; a job that reads the file then fails.
  */
 export function uploadHandler(service: ServiceContext) {
   const { store: db, clock, dataDir, presigner, probe } = service;
@@ -86,7 +86,7 @@ export function uploadHandler(service: ServiceContext) {
     });
   }
 
-  /** Refuses uploads after many consecutive refusals for insufficient funds. @throws Refusal 402 */
+  /** Refuses uploads of a workspace that was often refused for insufficient funds. @throws Refusal 402 */
   function assertNotPaused(workspaceId: string): void {
     const wallet = db.workspaces.get(workspaceId);
     const isPaused = service.options.asOf !== "3.9" && service.refusals.isPaused(wallet);

@@ -29,7 +29,6 @@ function summary({ entry }: CompiledModel) {
   return rest;
 }
 
-/** A voice as the API shows it. */
 interface ListedVoice {
   readonly id: string;
   readonly name: string;
@@ -39,7 +38,7 @@ interface ListedVoice {
 
 const MOST_FOUND = 50;
 
-/** Ranks a voice by how well it matches a search: 0 is best; null means no match. */
+/** Ranks how well a voice matches a search. 0 is the best rank, and null means that the voice does not match. */
 function rankOf({ name, labels }: ListedVoice, q: string): number | null {
   const [wanted, known] = [q.toLowerCase(), name.toLowerCase()];
   if (known === wanted) return 0;
@@ -49,7 +48,7 @@ function rankOf({ name, labels }: ListedVoice, q: string): number | null {
   return wanted.split(/\s+/).every((part) => words.includes(part)) ? 3 : null;
 }
 
-/** Why the input cannot be priced; null if it can. */
+/** The reason why the input cannot be priced; null if it can be priced. */
 function unmeasured({ media }: PreparedWork): string | null {
   const [field] =
     Object.entries(media).find(([, files]) =>
@@ -58,7 +57,6 @@ function unmeasured({ media }: PreparedWork): string | null {
   return field === undefined ? null : `The duration of input.${field} cannot be measured.`;
 }
 
-/** All endpoints under `/models` except the submit. */
 export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
   const { catalog, store, views, options } = service;
   const prepare = workPreparer(service);
@@ -114,7 +112,7 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
     return [...stock, ...own];
   }
 
-  /** Searches voices, best match first. `limit` is the maximum number of voices in the response. */
+  /** Searches voices by name and labels, and returns at most `limit` voices, best match first. */
   function searchVoices(call: Call): Answer {
     const model = use(call);
     const q = call.query("q")?.trim() ?? "";

@@ -26,13 +26,13 @@ import { API_SPECS, SUBMIT_ERRORS, SUBMIT_SUCCESS } from "./operations.ts";
 import { webhookComponents, webhooksOf } from "./webhooks.ts";
 
 export interface ModelNames {
-  /** Id of the submit operation, such as `submit_video_1`. */
+  /** The id of the model's submit operation, such as `submit_video_1`. */
   readonly operationId: string;
-  /** Component name of the input's schema, such as `Video1Input`. */
+  /** The component name of the model's input schema, such as `Video1Input`. */
   readonly input: string;
 }
 
-/** Spellings that always get a hash: the reserved `job`, and the empty spelling of an id without letters and digits. */
+/** Spellings that always get a hash: the reserved `job`, and the empty one of an id without letters and digits. */
 const RESERVED = ["job", ""];
 
 const words = (id: string): string[] => id.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
@@ -49,7 +49,7 @@ function pascal(id: string): string {
 
 const short = (id: string) => createHash("sha256").update(id).digest("hex").slice(0, 6);
 
-/** Names by model id. A hash is added only to ids that generators would otherwise spell alike. */
+/** Names by model id. A hash is added to an id only if code generators would spell it like another id. */
 export function modelNames(ids: readonly string[]): ReadonlyMap<string, ModelNames> {
   const spelling = (id: string) => words(id).join("").toLowerCase();
   const uses = new Map<string, number>();
@@ -63,10 +63,9 @@ export function modelNames(ids: readonly string[]): ReadonlyMap<string, ModelNam
   );
 }
 
-/** The path of the submit operation for one model. */
 export const modelPath = (id: string) => `/models/${encodeURIComponent(id)}`;
 
-/** `POST /models/{model}` for one model, with the schema of its input. */
+/** The submit operation of one model, with the schema of the model's input. */
 export function modelOperation(entry: CatalogEntry, { operationId }: ModelNames, input: JsonSchema): Operation {
   const endpoint: Endpoint = {
     method: "POST",
@@ -86,15 +85,15 @@ export function modelOperation(entry: CatalogEntry, { operationId }: ModelNames,
 }
 
 /**
- * A model's input as a component. Its defaults are written as an extension, because generators that share types between
- * requests and responses would otherwise require the fields that have a default.
+ * A model's input schema as a component. Defaults become an extension: generators that share types between requests and
+ * responses would otherwise require the fields that have a default.
  */
 export function inputComponent(entry: CatalogEntry, name: string): JsonSchema {
   const { $id: _id, ...schema } = entry.input_schema;
   return inDocument(schema, `#/components/schemas/${name}`, ["default"]);
 }
 
-/** A model's input, inline in its operation. */
+/** A model's input schema, to be placed inside the model's operation. */
 export function inlineInput({ id, input_schema }: CatalogEntry): JsonSchema {
   // A pointer in a URL fragment needs both the pointer's own escapes and those of a URL.
   const path = modelPath(id).replaceAll("~", "~0").replaceAll("/", "~1").replaceAll("%", "%25");
@@ -139,7 +138,7 @@ function inDocument(schema: unknown, pointer: string, extensions: readonly strin
 /** The label of the API description that this service implements. */
 export const API_VERSION = "3.21.14";
 
-/** The spec of an endpoint without a description. Such an endpoint is still listed, but a test fails on it. */
+/** The specification of an endpoint that has no description. The endpoint is listed, but a test then fails. */
 function undescribed(route: string): OperationSpec {
   return {
     tag: "Undescribed",
@@ -182,7 +181,7 @@ interface About {
 
 type Schemas = Readonly<Record<string, JsonSchema>>;
 
-/** The schemas that a part of the document refers to, directly or indirectly. */
+/** The component schemas to which a part of the document refers, directly or indirectly. */
 function reached(part: unknown, schemas: Schemas): Schemas {
   const found = new Set<string>();
   const visit = (node: unknown) => {
@@ -215,10 +214,10 @@ function document({ title, description, server }: About, content: Content, more:
   };
 }
 
-/** The options that differ between deployments. */
+/** The options on which the document depends. */
 export type Deployment = Pick<NormalOptions, "brand" | "unquotableCost">;
 
-/** `GET /v3/openapi.json`: every endpoint in the table, one typed submit operation per model, and the webhooks. */
+/** `GET /v3/openapi.json`: every endpoint, one typed submit operation per model, and the webhooks. */
 export function apiDocument(endpoints: readonly Endpoint[], models: readonly CatalogEntry[], options: Deployment) {
   const { brand, unquotableCost } = options;
   const paths = pathsOf(endpoints, API_SPECS);
@@ -243,14 +242,14 @@ export function operatorDocument(endpoints: readonly Endpoint[], specs: Specs) {
   return document({ title: "Operator API", description, server: "/_local" }, { paths: pathsOf(endpoints, specs) });
 }
 
-/** `GET /models/{model}/openapi.json`: one operation, with the schema from the catalog entry. */
+/** `GET /models/{model}/openapi.json`: one submit operation, with the schema from the model's catalog entry. */
 export function modelDocument(entry: CatalogEntry, names: ModelNames) {
   const description = entry.description ?? "";
   const paths = { [modelPath(entry.id)]: { post: modelOperation(entry, names, inlineInput(entry)) } };
   return document({ title: entry.name ?? entry.id, description, server: "/v3" }, { paths });
 }
 
-/** The document for a language model: the operation that all language models share. */
+/** The document for a language model. It contains the operation that all language models share. */
 export function chatDocument({ id, name, description }: ChatModel) {
   const chat = endpoint("POST", "/chat/completions", "chat:write", `Ask ${name ?? id}`, () => ({
     is: "empty",
@@ -273,7 +272,10 @@ function read(operationId: string, description: string): OperationSpec {
 }
 
 export const operatorOperations: Specs = {
-  "GET /stats": read("get_stats", "Totals since the data folder was created; requests since the service started."),
+  "GET /stats": read(
+    "get_stats",
+    "Totals since the data folder was created; requests are counted since the service started.",
+  ),
   "GET /wallet": read("get_wallets", "Every workspace's wallet."),
   "POST /wallet": { ...read("change_wallet", "Every workspace's wallet."), body: jsonBody(bodyOf(walletBody)) },
   "GET /fund": { tag, operationId: "show_funding", query: { workspace_id: { type: "string" } }, success: page },
@@ -306,7 +308,7 @@ export const operatorOperations: Specs = {
   "GET /openapi.json": read("get_openapi", "This document."),
 };
 
-/** Adds an endpoint for the document about all endpoints, which is generated when it is first requested. */
+/** Adds an endpoint that returns a document about all endpoints. The document is generated at the first request. */
 function withDocument(
   endpoints: readonly Endpoint[],
   summary: string,
@@ -328,7 +330,7 @@ export function described(endpoints: readonly Endpoint[], catalog: Catalog, opti
   return withDocument(endpoints, "This API as OpenAPI 3.1", (all) => apiDocument(all, models, options));
 }
 
-/** Adds a document to the operator endpoints, which answer only on this machine. */
+/** Adds the endpoint that describes the operator endpoints. Like them, it answers only requests from this machine. */
 export function describedOperator(endpoints: readonly Endpoint[]): readonly Endpoint[] {
   const document = (all: readonly Endpoint[]) => operatorDocument(all, operatorOperations);
   const assertAllowed = ({ incoming }: Call) => assertOperator(incoming);

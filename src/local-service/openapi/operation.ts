@@ -9,11 +9,10 @@ export const whole: JsonSchema = { type: "integer", minimum: 0 };
 export const flag: JsonSchema = { type: "boolean" };
 export const instant: JsonSchema = { type: "string", format: "date-time" };
 export const uri: JsonSchema = { type: "string", format: "uri" };
-/** Decimal US dollars. */
 export const dollars: JsonSchema = { type: "number", description: "US dollars." };
 export const usd: JsonSchema = { type: "string", const: "USD" };
 
-/** An object with any fields. Declared explicitly, because generators treat an object schema without fields as empty. */
+/** An object with any fields. Generators treat an object schema without this declaration as empty. */
 export const anyFields: JsonSchema = { type: "object", additionalProperties: true };
 
 export const oneOf = (...values: readonly string[]): JsonSchema => ({ type: "string", enum: values });
@@ -38,7 +37,7 @@ export function object(fields: Fields, optional: Fields = {}): JsonSchema {
 
 export const pageOf = (component: string): JsonSchema => refTo(`${component}Page`);
 
-/** A list component for each item type; the cursor is null on the last page. */
+/** Builds a component for a page of each item type. The cursor is null on the last page. */
 export function pages(...components: readonly string[]): Readonly<Record<string, JsonSchema>> {
   const page = (component: string) => object({ data: listOf(refTo(component)), next_cursor: orNull(text) });
   return Object.fromEntries(components.map((name) => [`${name}Page`, page(name)]));
@@ -50,13 +49,12 @@ export function bodyOf(body: z.ZodType): JsonSchema {
   return schema;
 }
 
-/** The body of a submit, containing a model's input. */
+/** The schema of a submit request's body, with the schema of a model's input. */
 export function submitRequest(input: JsonSchema): JsonSchema {
   const { properties, ...body } = bodyOf(submitBody);
   return { ...body, required: ["input"], properties: { ...(properties as object), input } };
 }
 
-/** Groups of operations, in the document's order. */
 export const TAGS = {
   models: "Models",
   submit: "Submit",
@@ -88,43 +86,40 @@ export const TAG_OBJECTS = Object.entries(ABOUT).map(([key, description]) => ({
   description,
 }));
 
-/** The documentation of an endpoint, in addition to its row in the table of endpoints. */
+/** The documentation of an endpoint that its row in the table of endpoints does not contain. */
 export interface OperationSpec {
   readonly tag: string;
   readonly operationId: string;
-  /** Query parameters by name. */
   readonly query?: Readonly<Record<string, JsonSchema>>;
-  /** Default: none. */
+  /** Names of the query parameters that are required. Default: none. */
   readonly requiredQuery?: readonly string[];
   readonly headers?: Readonly<Record<string, JsonSchema>>;
   readonly body?: RequestBody;
   readonly success: Success;
-  /** Error codes in addition to those common to every endpoint of its kind. */
+  /** Error codes besides those that every endpoint of this kind can return. */
   readonly errors?: readonly ErrorCode[];
 }
 
 export interface RequestBody {
   readonly mediaType: "application/json" | "multipart/form-data" | "application/x-www-form-urlencoded";
   readonly schema: JsonSchema;
-  /** Default: true. */
+  /** Whether the body is required. Default: true. */
   readonly required?: boolean;
 }
 
 export interface Success {
   readonly status: 200 | 201 | 202 | 204;
   readonly description: string;
-  /** Schemas by media type; absent for an empty response. */
+  /** Schemas by media type. Absent if the response is empty. */
   readonly content?: Readonly<Record<string, JsonSchema>>;
   /**
-   * An event stream, instead of or in addition to `content`. Component `<name>Data` describes its data, and `<name>Frame` a
-   * whole frame.
+   * An event stream, instead of or in addition to `content`. The component `<name>Data` describes the data of a frame,
+   * and `<name>Frame` describes an entire frame.
    */
   readonly stream?: "JobStream" | "ChatCompletionStream" | "ResponseStream";
-  /** Header objects by name. */
   readonly headers?: Readonly<Record<string, object>>;
 }
 
-/** Specs by `METHOD /path`. */
 export type Specs = Readonly<Record<string, OperationSpec>>;
 
 export function json(schema: JsonSchema, description: string, status: 200 | 201 | 202 = 200): Success {
@@ -137,7 +132,7 @@ export function jsonBody(schema: JsonSchema, required = true): RequestBody {
   return { mediaType: "application/json", schema, required };
 }
 
-/** `limit` and `cursor` of every list. */
+/** The query parameters `limit` and `cursor`, which every list accepts. */
 export const PAGE_QUERY: Readonly<Record<string, JsonSchema>> = {
   limit: { type: "integer", minimum: 1, maximum: 100, default: 20 },
   cursor: { type: "string", description: "next_cursor of the previous page; absent for the first page." },
@@ -178,7 +173,7 @@ const ALWAYS = {
 };
 
 const SHOULD_RETRY = { description: "The value of retryable.", required: true, schema: oneOf("true", "false") };
-/** Rate-limit headers of language models, which also limit requests in flight. Only the exceeded limit is sent. */
+/** Rate-limit headers of language models. They limit requests in flight, too, and only the exceeded limit is sent. */
 const CHAT_RATE_HEADERS = {
   ...Object.fromEntries(Object.entries(RATE_HEADERS).map(([name, header]) => [name, { ...header, required: false }])),
   "X-RateLimit-Concurrency-Limit": integerHeader("Limit on requests in flight; sent only if exceeded.", false),
@@ -196,7 +191,7 @@ function failure(status: number, { hasChatErrors }: Endpoint) {
   };
 }
 
-/** Error responses implied by an endpoint's inputs and required access. */
+/** The error codes implied by an endpoint's inputs and required access. */
 function usualErrors(endpoint: Endpoint, spec: OperationSpec): ErrorCode[] {
   const takesInput = spec.body !== undefined || spec.query !== undefined;
   return [
@@ -208,8 +203,8 @@ function usualErrors(endpoint: Endpoint, spec: OperationSpec): ErrorCode[] {
 }
 
 /**
- * The content of an event stream. `schema` describes the data of one event, as generators expect. An extension describes
- * the whole frame, with its event name and id, because OpenAPI 3.1 has no `itemSchema`.
+ * The content of an event stream. `schema` describes only the data of an event, as generators expect. An extension
+ * describes the entire frame with its event name and id, because OpenAPI 3.1 has no `itemSchema`.
  */
 const streamed = (name: string) => ({
   "text/event-stream": { schema: refTo(`${name}Data`), "x-itemSchema": refTo(`${name}Frame`) },
@@ -235,7 +230,7 @@ function parameters(endpoint: Endpoint, spec: OperationSpec) {
   return [...inPath, ...of("query", spec.query), ...of("header", spec.headers)];
 }
 
-/** Required access. OpenAPI 3.1 lists the scopes next to the scheme. */
+/** The access that an endpoint requires. OpenAPI 3.1 lists the required scopes next to the scheme. */
 function security({ access, isOpen }: Endpoint) {
   if (access === "public") return [];
   const scopes = access === "key" || access === "credential" ? [] : [access];
@@ -243,7 +238,7 @@ function security({ access, isOpen }: Endpoint) {
   return isOpen ? [...credentials, {}] : credentials;
 }
 
-/** One operation of the document, from an endpoint's row in the table and its description. */
+/** Builds an operation of the document from an endpoint's row in the table and its specification. */
 export function operation(endpoint: Endpoint, spec: OperationSpec) {
   const codes = [...usualErrors(endpoint, spec), ...(spec.errors ?? [])];
   const statuses = [...new Set(codes.map((code) => HTTP_STATUS[code]))].sort((a, b) => a - b);

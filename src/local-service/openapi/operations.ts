@@ -37,7 +37,7 @@ const CHUNKS = `The answer; with \`stream: true\`, an event stream of ChatComple
 const EVENTS = `The answer; with \`stream: true\`, its events from \`response.created\` to \`response.completed\` or
 \`response.incomplete\`. If it fails after the stream has started, the last event is \`error\`.`;
 
-const date = { ...text, description: "An ISO-8601 date, with or without a time." };
+const date = { ...text, description: "An ISO 8601 date, with or without a time." };
 const groups = { ...text, enum: ["total", "day", "model"], default: "total" };
 const unavailable = { errors: ["GONE", "FAILED_PRECONDITION"] } as const;
 const tested = one("TestResult", "The response to the test event.");
@@ -61,7 +61,7 @@ export const SUBMIT_ERRORS: readonly ErrorCode[] = [
   "MODERATION_FAILED",
 ];
 
-/** The documentation of every endpoint below `/v3`, in addition to its row in the table of endpoints. */
+/** The documentation of every endpoint below `/v3` that its row in the table of endpoints does not contain. */
 export const API_SPECS: Specs = {
   "GET /models": row("models", "list_models", list("ModelSummary", "All models, on one page."), {
     query: { modality: { ...text, enum: ["image", "video", "audio"] } },

@@ -85,9 +85,9 @@ const anyOf = (...names: readonly string[]) => ({ oneOf: names.map(refTo) });
 const frame = (event: string, data: JsonSchema, id: JsonSchema | null) =>
   object({ event: exactly(event), data, ...(id ? { id } : {}) });
 
-const resumable = { ...text, description: "Send it as Last-Event-ID to continue after this frame." };
+const resumable = { ...text, description: "Send this id as Last-Event-ID to continue after this frame." };
 
-/** Frames in event streams, with their data parsed if it is JSON. */
+/** Frames in event streams. Data that is JSON is described in parsed form. */
 export const streamComponents = {
   JobStreamData: anyOf("JobStatus", "LogEvent", "JobStreamEnd"),
   JobStreamEnd: { ...exactly("[STREAM_DONE]"), description: "A plain string, not JSON; only in the final frame." },
@@ -166,7 +166,7 @@ function announcement(brand: string, event: string, component: string, summary: 
   return post({ operationId, tag: TAGS.webhooks, summary, parameters, content: content(refTo(component)) });
 }
 
-/** A line in a batch of log events. Its field names contain the brand. */
+/** The schema of one line in a batch of log events. The brand is part of the field names. */
 function drainedLine(brand: string): JsonSchema {
   const own = (fields: Readonly<Record<string, JsonSchema>>) =>
     Object.fromEntries(Object.entries(fields).map(([name, schema]) => [`${brand.toLowerCase()}_${name}`, schema]));

@@ -18,7 +18,7 @@ import type { ServiceContext } from "../service-context.ts";
 import type { Store } from "../store/store.ts";
 import { readStats, walletStats } from "./stats.ts";
 
-/** File with the credential generated at the first start; only its owner can read it. */
+/** The file for the key that is generated at the first start. Only the file's owner can read it. */
 const CREDENTIAL_FILE = "credential";
 
 const FIRST = { workspaceId: FIRST_WORKSPACE, ownerId: FIRST_OWNER, scopes: null };
@@ -49,7 +49,7 @@ export async function openAccounts(store: Store, options: NormalOptions, now: nu
   return `${first!.keyId}:${first!.secret}`;
 }
 
-/** Creates the key with its workspace and owner if missing, and sets the key's secret. Call it inside a transaction. */
+/** Creates a key with its workspace and owner if missing, and sets the key's secret. Call it inside a transaction. */
 export function ensureKey(store: Store, key: NormalKey, now: number): void {
   const secretHash = hashSecret(key.secret);
   store.workspaces.create(key.workspaceId);
@@ -71,7 +71,6 @@ export function ensureKey(store: Store, key: NormalKey, now: number): void {
   });
 }
 
-/** Generates a key. */
 export function freshKey(access: Pick<NormalKey, "scopes" | "workspaceId" | "ownerId">): NormalKey {
   return { keyId: newKeyId(), secret: newSecret(), ...access };
 }
@@ -85,9 +84,7 @@ function isOwnHost(incoming: IncomingMessage): boolean {
   return LOOPBACK_NAME.test(name) && Number(port) === incoming.socket.localPort;
 }
 
-/**
- * True if the request comes from a program, from a page of the same origin, or from a person who opens such a page.
- */
+/** True if the request comes from a program or the service's own page, or if a person opens that page. */
 function isOwnSite({ method, headers }: IncomingMessage): boolean {
   if (headers.origin !== undefined && headers.origin !== `http://${headers.host}`) return false;
   const site = headers["sec-fetch-site"];
@@ -97,8 +94,8 @@ function isOwnSite({ method, headers }: IncomingMessage): boolean {
 }
 
 /**
- * Accepts requests only from this machine, and from web pages only if they are the operator's own. This prevents
- * cross-origin requests and DNS rebinding.
+ * Accepts a request only if it comes from this machine and not from a foreign web page. This prevents cross-origin
+ * requests and DNS rebinding.
  * @throws Refusal 403
  */
 export function assertOperator(incoming: IncomingMessage): void {
@@ -107,7 +104,7 @@ export function assertOperator(incoming: IncomingMessage): void {
   throw refuse("PERMISSION_DENIED", "The operator API answers only requests from this machine and from its own page.");
 }
 
-/** Requires JSON, because a browser sends simple content types to any address without a preflight. @throws Refusal 400 */
+/** Requires JSON. Browsers send simple content types to any address without a preflight request. @throws Refusal 400 */
 export function assertJson({ headers }: IncomingMessage): void {
   if (/^application\/json *(;|$)/i.test(headers["content-type"] ?? "")) return;
   throw invalid([problem("content-type", "must be application/json", "content_type")]);
@@ -135,7 +132,7 @@ function page(workspaceId: string, balanceMicros: number): Answer {
   return { is: "text", status: 200, body, headers: HEADERS };
 }
 
-/** The page at `billing.funding_url`, which a person opens in a browser. */
+/** Endpoints of the page at `billing.funding_url`, which a person opens in a browser. */
 export function fundingPage({ store }: ServiceContext, fund: (dollars: number, workspaceId: string) => Promise<void>) {
   const workspaceOf = (call: Call) => {
     const id = call.query("workspace_id") ?? FIRST_WORKSPACE;
@@ -156,11 +153,11 @@ export function fundingPage({ store }: ServiceContext, fund: (dollars: number, w
   };
 }
 
-/** Adds dollars to a workspace, which is created if missing. */
+/** Returns a function that adds dollars to a workspace and creates the workspace if it is missing. */
 export function funder({ store, clock }: Pick<ServiceContext, "store" | "clock">) {
   return async (dollars: number, workspaceId = FIRST_WORKSPACE): Promise<void> => {
     if (!(dollars >= 0 && Number.isFinite(dollars))) {
-      throw new LocalServiceError("OPTION_INVALID", `${dollars} dollars cannot be added; use 0 or more.`);
+      throw new LocalServiceError("OPTION_INVALID", `The amount of dollars to add must be 0 or more; got ${dollars}.`);
     }
     await store.write(() => {
       store.workspaces.create(workspaceId);
@@ -169,7 +166,6 @@ export function funder({ store, clock }: Pick<ServiceContext, "store" | "clock">
   };
 }
 
-/** All endpoints under `/_local`, for the operator. */
 export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] {
   const { store, clock, webhooks } = service;
   const fund = funder(service);
@@ -237,7 +233,9 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
     row("POST", "/fund", "Add funds with the page's form", page.add),
     row("POST", "/keys", "Create a key for a workspace and owner", makeKey),
     row("POST", "/members", "Let an owner leave or rejoin", changeMember),
-    row("GET", "/faults", "The configured faults, with their numbers of matches", () => ok(service.faultEngine.view())),
+    row("GET", "/faults", "The configured faults, and how often each has matched", () =>
+      ok(service.faultEngine.view()),
+    ),
     row("POST", "/faults", "Replace all faults", setFaults),
     row("POST", "/render", "Render an image, video or speech without a job, for rehearsals", renderEndpoint(service)),
     row("GET", "/clock", "The service's clock", () => ok(clockView())),
@@ -255,8 +253,8 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
 }
 
 /**
- * `POST /_local/render`: renders without a job, model or charge, to rehearse requests to other providers. The input
- * uses the renderer's field names.
+ * Handles `POST /_local/render`, which renders an output without a job, model or charge. It rehearses requests to other
+ * providers. The input has the renderer's field names.
  */
 function renderEndpoint({ renderer, dataDir }: Pick<ServiceContext, "renderer" | "dataDir">) {
   return async (call: Call): Promise<Answer> => {

@@ -1,7 +1,7 @@
 import { balanceOf, usd } from "../money.ts";
 import type { ServiceContext } from "../service-context.ts";
 
-/** A workspace's wallet. `balance` is in dollars. */
+/** A workspace's wallet. `balance` is in dollars, other amounts are in micro-dollars. */
 export interface WalletStats {
   readonly workspace_id: string;
   readonly balance: number;
@@ -11,14 +11,17 @@ export interface WalletStats {
   readonly card_declined: boolean;
 }
 
-/** `GET /_local/stats`. Jobs and money: totals of the data folder. Requests: counts since this process started. */
+/**
+ * The response of `GET /_local/stats`. Jobs and money are totals of the data folder; requests are counted since this
+ * process started.
+ */
 export interface ServiceStats {
   readonly jobs_created: number;
   /** Number of jobs by idempotency key. */
   readonly jobs_by_key: Readonly<Record<string, number>>;
   readonly jobs_by_model: Readonly<Record<string, number>>;
   readonly replayed_submits: number;
-  /** Requests that a replay could not answer, each with its differences from the nearest recorded request. */
+  /** Requests that a replay could not answer. Each lists its differences from the most similar recorded request. */
   readonly unrecorded: readonly string[];
   readonly charged_micros: number;
   readonly refunded_micros: number;
@@ -27,9 +30,9 @@ export interface ServiceStats {
   readonly open_streams: number;
   readonly running_jobs: number;
   readonly wallets: readonly WalletStats[];
-  /** A message for each disabled model in the catalog, which says why it is disabled. */
+  /** For each disabled model in the catalog, a message that says why it is disabled. */
   readonly disabled_models: readonly string[];
-  /** A message for each table of field combinations that has unreadable rows. */
+  /** For each table of field combinations with unreadable rows, a message that shows such a row. */
   readonly unread_tables: readonly string[];
 }
 

@@ -6,19 +6,18 @@ import { proxyForNode } from "../../core/kit/proxy-route.ts";
 import { hostOf, reachOf } from "../../core/network/address-guard.ts";
 import type { ErrorCode } from "../http/refusal.ts";
 
-/** The outcome of one POST to an external server. */
 export type Outcome =
   | { readonly is: "answered"; readonly status: number }
-  /** The address is forbidden, so nothing was sent. */
+  /** The address is not allowed, so nothing was sent. */
   | { readonly is: "blocked" }
   /** There was no response within the time limit. */
   | { readonly is: "late" }
-  /** The host is unknown, or the connection failed or closed before the response. */
+  /** The host is unknown, or the connection failed or was closed before a response arrived. */
   | { readonly is: "unreachable" }
   /** The body could not be built, so nothing was sent. */
   | { readonly is: "no-body" };
 
-/** A failure as callers see it. Messages depend only on the code, so they do not reveal the destination's response. */
+/** A failure as callers see it. The message depends only on the code, and so reveals nothing about the response. */
 export interface Failure {
   readonly code: ErrorCode;
   readonly message: string;
@@ -27,7 +26,7 @@ export interface Failure {
 
 const FAILURES = {
   DEADLINE_EXCEEDED: ["The destination did not answer in time.", true],
-  UNAVAILABLE: ["The destination was unreachable, redirected, or failed.", true],
+  UNAVAILABLE: ["The destination could not be reached, sent a redirect, or failed.", true],
   RESOURCE_EXHAUSTED: ["The destination limited the request rate.", true],
   UNAUTHORIZED: ["The destination requires a credential.", false],
   PERMISSION_DENIED: ["The destination refused the request.", false],
@@ -60,7 +59,7 @@ function codeOfStatus(status: number): FailureCode | null {
   return (status >= 300 && status < 400) || (status >= 500 && status < 600) ? "UNAVAILABLE" : "UNKNOWN";
 }
 
-/** The error code of a failed POST; null for a 2xx response. */
+/** The error code of a POST that failed; null for a 2xx response. */
 export function codeOf(outcome: Outcome): FailureCode | null {
   switch (outcome.is) {
     case "answered":
@@ -78,12 +77,11 @@ export function codeOf(outcome: Outcome): FailureCode | null {
   }
 }
 
-/** The HTTP status, if there was a response. */
 export function statusOf(outcome: Outcome): number | null {
   return outcome.is === "answered" ? outcome.status : null;
 }
 
-/** Reports a test POST to its caller. A null outcome means that the service closed first. */
+/** Builds the response to a request for a test POST. The outcome is null if the service closed before the end. */
 export function testResult(outcome: Outcome | null) {
   const code = outcome === null ? "UNKNOWN" : codeOf(outcome);
   return {
@@ -93,19 +91,18 @@ export function testResult(outcome: Outcome | null) {
   };
 }
 
-/** The POST's body and headers. */
 export interface Message {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
 }
 
-/** Maximum number of bytes of a response body that are read and discarded before the connection is closed. */
+/** Maximum number of bytes of a response body that are read and ignored before the connection is closed. */
 const MAX_ANSWER_BYTES = 65_536;
 
-/** A destination that is not forbidden. If its name does not resolve here, the proxy may still resolve it. */
+/** A destination that is not blocked. If its name could not be resolved here, the proxy may still resolve it. */
 type Reachable = Exclude<Destination, { readonly is: "blocked" }>;
 
-/** Pins the connection to the checked addresses, even if the name now resolves to other addresses. */
+/** Makes the connection use the checked addresses, even if the name now resolves to other addresses. */
 function pinned(to: Extract<Destination, { readonly is: "open" }>["to"]): LookupFunction {
   return (_host, options, callback) => {
     if (options.all) callback(null, [...to]);
@@ -123,8 +120,9 @@ function drain(response: http.IncomingMessage): void {
 }
 
 /**
- * Makes one POST on its own connection, to the given addresses or through the proxy set in the environment. Follows no
- * redirects. Resolves as soon as the response's headers arrive, or to null if the signal aborts the exchange first.
+ * Makes one POST on its own connection, to the given addresses or through the proxy set in the environment. Does not
+ * follow redirects. Resolves when the response's headers arrive; resolves to null if the signal aborts the POST before
+ * that.
  */
 function post(destination: Reachable, message: Message, signal: AbortSignal): Promise<Outcome | null> {
   return new Promise((resolve) => {
@@ -156,17 +154,17 @@ interface ResolvedAddress {
   readonly family: number;
 }
 
-/** Resolves a host to all its addresses. Rejects if there are none. */
+/** Resolves a host name to all its addresses. Rejects if the name has none. */
 export type Resolve = (host: string) => Promise<readonly ResolvedAddress[]>;
 
 /** Addresses that are allowed besides public ones. */
 interface DestinationRules {
   readonly allowLoopback: boolean;
-  /** The service's own port, which is refused so that the service cannot call itself. */
+  /** The service's own port on this machine. It is refused, so that the service cannot call itself. */
   ownPort(): number;
 }
 
-/** The destination of a POST. The connection uses these addresses without resolving the name again. */
+/** The destination of a POST. `to` contains the checked addresses; the name is not resolved again. */
 type Destination =
   | { readonly is: "open"; readonly url: URL; readonly to: readonly [ResolvedAddress, ...ResolvedAddress[]] }
   | { readonly is: "blocked" }
@@ -191,7 +189,7 @@ async function addressesOf(url: URL, resolve: Resolve): Promise<readonly Resolve
   return family === 0 ? resolve(host) : [{ address: host, family }];
 }
 
-/** Checks a URL just before it is used. A host with even one forbidden address is refused. */
+/** Checks a URL just before it is used. If any address of the host is forbidden, the URL is refused. */
 async function findDestination(text: string, resolve: Resolve, rules: DestinationRules): Promise<Destination> {
   if (!URL.canParse(text)) return BLOCKED;
   const url = new URL(text);
@@ -204,29 +202,29 @@ async function findDestination(text: string, resolve: Resolve, rules: Destinatio
     : BLOCKED;
 }
 
-/** The service's only way out: every POST to an address that a caller specified goes through here. */
+/** Sends every POST to an address that a caller specified. The service has no other way to send requests. */
 export interface Outbound {
   /**
-   * Checks the destination, then posts. Resolves to null if the service closes first, which leaves the outcome unknown.
-   * Never rejects.
+   * Checks the destination, then makes the POST. Resolves to null if the service closes first, because the outcome is
+   * then unknown. Never rejects.
    */
   post(url: string, message: Message): Promise<Outcome | null>;
-  /** Counts work as in flight until it ends; `idle` waits for it. */
+  /** Tracks work until it ends, so that `idle` waits for it. */
   during<T>(work: Promise<T>): Promise<T>;
   /** Resolves when no work is in flight, or after a fixed number of rounds if new work keeps arriving. */
   idle(): Promise<void>;
-  /** Aborts every POST; later ones are not sent. */
+  /** Aborts every POST that is in flight. Later POSTs are not sent. */
   close(): Promise<void>;
 }
 
 export interface OutboundOptions extends DestinationRules {
   /** Timeout from the name lookup to the end of the response, in real milliseconds. */
   readonly timeoutMs: number;
-  /** Default: the system's resolver. */
+  /** Resolves host names. Default: the system's resolver. */
   readonly resolve?: Resolve;
 }
 
-/** Rounds of follow-up work that `idle` waits for. */
+/** Maximum number of times that `idle` waits for work that arrived while it was waiting. */
 const IDLE_ROUNDS = 100;
 
 const systemResolve: Resolve = (host) => lookup(host, { all: true });
@@ -264,7 +262,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   };
 }
 
-/** Resolves when the signal aborts. Ends the wait for a name lookup, which cannot be cancelled. */
+/** Resolves when the signal aborts. This ends the wait for a name lookup, which cannot be cancelled itself. */
 function aborted(signal: AbortSignal): Promise<null> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(null), { once: true }));
 }

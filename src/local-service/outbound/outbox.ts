@@ -13,8 +13,8 @@ interface Lane {
 }
 
 /**
- * A queue with lanes, so that one slow destination does not block the others: lanes take turns, each first in, first
- * out.
+ * A queue with lanes, so that a slow destination does not block the others. The lanes take turns. Within a lane, items
+ * are sent in the order in which they were added.
  */
 export class FairQueue {
   readonly #limits: QueueLimits;
@@ -31,7 +31,7 @@ export class FairQueue {
     else this.#lanes.set(lane, { waiting: [item], active: 0 });
   }
 
-  /** The next item that may start now. Call `done` with its lane once the item has ended. */
+  /** Returns the next item that may start now, or null. After the item has ended, call `done` with its lane. */
   take(): { readonly lane: string; readonly item: number } | null {
     if (this.#active >= this.#limits.total) return null;
     for (const [name, lane] of this.#lanes) {
@@ -64,7 +64,7 @@ export function delayAfter(failures: number): number {
   return Math.min(HOUR_S, 10 * 3 ** (failures - 1)) * 1000;
 }
 
-/** Queues items in lanes, and calls `send` for each item when its lane has its turn. */
+/** Queues items in lanes, and calls `send` for each item when it is the item's turn. */
 export class Outbox {
   readonly #ports: Pick<ServiceParts, "outbound" | "onDefect">;
   readonly #queue: FairQueue;
@@ -90,7 +90,6 @@ export class Outbox {
     this.#pump();
   }
 
-  /** Starts no further work. */
   close(): void {
     this.#closed = true;
   }

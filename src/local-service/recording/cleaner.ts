@@ -4,33 +4,33 @@ import { credentialsIn, KnownSecrets } from "../../core/kit/known-secrets.ts";
 import { isRecord, parsed } from "../json.ts";
 import { mapTexts, OUTPUT_URL, RECORDED_HEADERS, recordable, withoutSendersOwn } from "./recorded-values.ts";
 
-/** Maximum number of upload handles that are replaced by marks. */
+/** Maximum number of upload handles that are replaced. Later handles are recorded as they are. */
 const MOST_HANDLES = 100_000;
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Removes secrets from all recorded texts. */
+/** Removes secrets from recorded requests and responses. */
 export class Cleaner {
   readonly #secrets = new KnownSecrets();
-  /** Marks of uploads, by the hash of the handle that the service returned. */
+  /** The replacement text for each upload's handle, by the hash of the handle. */
   readonly #uploads: Map<string, string>;
 
   constructor(uploads: ReadonlyMap<string, string>) {
     this.#uploads = new Map(uploads);
   }
 
-  /** Collects possible credentials from a request's headers, to remove them from all later texts. */
+  /** Remembers possible credentials in a request's headers. They are removed from all later texts. */
   learnRequest(headers: IncomingHttpHeaders): void {
     for (const secret of credentialsIn(headers)) this.#secrets.learn(secret);
     this.#learnCookies(headers.cookie?.split(/;\s*/) ?? []);
   }
 
-  /** Collects the values of cookies that a response sets. */
+  /** Remembers the values of the cookies that a response sets. They are removed from all later texts. */
   learnAnswer(headers: IncomingHttpHeaders): void {
     this.#learnCookies(headers["set-cookie"] ?? []);
   }
 
-  /** From now on, replaces the handle by the mark in all texts. Returns the handle's hash. */
+  /** Replaces the handle with `mark` in all later bodies. Returns the handle's hash. */
   learnUpload(handle: string, mark: string): string {
     const hash = hashOf(handle);
     if (this.#uploads.size < MOST_HANDLES) this.#uploads.set(hash, mark);
@@ -49,7 +49,7 @@ export class Cleaner {
     return Object.fromEntries(kept);
   }
 
-  /** A request's body without secrets and without the fields that matter only to its sender; undefined if empty. */
+  /** A request's body without secrets and without the fields in `SENDERS_OWN`; undefined if the body is empty. */
   request(text: string): unknown {
     if (text === "") return undefined;
     const value = parsed(text);
@@ -57,7 +57,7 @@ export class Cleaner {
     return this.#clean(withoutSendersOwn(value));
   }
 
-  /** A JSON response or frame without secrets; undefined for text that is not JSON. */
+  /** A JSON response or stream frame without secrets; undefined if the text is not JSON. */
   answer(text: string): unknown {
     const value = parsed(text);
     if (value === undefined) return undefined;
@@ -79,7 +79,7 @@ export class Cleaner {
   }
 }
 
-/** Removes the URLs of outputs, because they are secret and differ at each read. */
+/** Replaces the URLs of outputs, which are secret and differ each time a job is read. */
 function withoutOutputUrls(answer: Json): Json {
   const { outputs, trace_id } = answer;
   const plain = trace_id === undefined ? answer : { ...answer, trace_id: null };

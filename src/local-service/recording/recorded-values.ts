@@ -2,18 +2,18 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { redactText, withoutSecrets } from "../../core/kit/clean-text.ts";
 
-/** The version of the format; recordings with another version are refused. */
+/** Version of the file format. Recordings with another version are refused. */
 export const RECORDING_VERSION = 1;
-/** File name of a recording; the folder {@link RECORDED_MEDIA} beside it contains media, named by their hashes. */
+/** A recording's file name. The folder {@link RECORDED_MEDIA} beside the file contains media, named by their hashes. */
 export const RECORDING_FILE = "recording.jsonl";
 export const RECORDED_MEDIA = "media";
-/** Recorded in place of an output's presigned URL. A replay finds the bytes by `asset_id`. */
+/** Recorded instead of an output's presigned URL. A replay finds the output's bytes by `asset_id`. */
 export const OUTPUT_URL = "recorded:output";
 
-/** Recorded in place of an upload's handle. Identifies the file by its content. */
+/** Recorded instead of an upload's handle. Identifies the file by the hash of its content. */
 export const uploadMark = (sha256: string): string => `recorded:upload:${sha256}`;
 
-/** Parts of the API whose responses are recorded. The other parts concern credentials and webhooks. */
+/** Parts of the API whose responses are recorded. All other parts concern credentials and webhooks. */
 export const RECORDED_PARTS: ReadonlySet<string> = new Set([
   "models",
   "jobs",
@@ -23,17 +23,16 @@ export const RECORDED_PARTS: ReadonlySet<string> = new Set([
   "usage",
   "openapi.json",
 ]);
-/** Recorded query parameters. Other parameters are left out, because they may be signatures or identify the sender. */
+/** Recorded query parameters. Others are left out, because they may be signatures or may identify the sender. */
 export const RECORDED_QUERY: ReadonlySet<string> = new Set([
   ...["modality", "limit", "cursor", "logs_after", "start", "end", "group_by"],
 ]);
-/** Response headers that are recorded, because clients act on them. */
+/** Response headers that are recorded, because clients act on their values. */
 export const RECORDED_HEADERS = ["content-type", "location", "retry-after", "x-idempotent-replayed"] as const;
 
 const text = (most: number, pattern: RegExp) => z.string().max(most).regex(pattern);
 const MOST_ASSET_BYTES = 4 * 1024 ** 3;
 
-/** The first line of a recording. */
 export const recordingHead = z.object({
   recording: z.literal(RECORDING_VERSION),
   /** The recorded service's v3 address. */
@@ -55,18 +54,18 @@ const frame = z.object({
 export const recordedAnswer = z.object({
   /** Milliseconds since the recording began. */
   at_ms: z.number().int().min(0).max(1e13),
-  /** Method and path, such as `POST /models/image-1`. */
+  /** Method and path of the request, such as `POST /models/image-1`. */
   request: text(8_192, /^(?:GET|HEAD|POST|PUT|PATCH|DELETE) \/[\x21-\x7e]*$/),
   body: z.unknown().optional(),
-  /** For an upload: the SHA-256 of its handle, by which a later recorder recognizes the file. */
+  /** For an upload: the SHA-256 of the handle in the response, by which a later recorder recognizes the file. */
   handle: z.string().optional(),
   status: z.number().int().min(200).max(599),
   headers: z.partialRecord(z.enum(RECORDED_HEADERS), text(500, /^[\x20-\x7e]*$/)).catch({}),
   answer: z.unknown().optional(),
-  /** Body of a response that is not JSON. */
+  /** The body of a response that is not JSON. */
   text: z.string().max(100_000).optional(),
   events: z.array(frame).max(100_000).optional(),
-  /** Set if the stream was cut short. */
+  /** Set if the service cut the stream short. */
   cut: z.literal(true).optional(),
 });
 
@@ -82,20 +81,20 @@ export type RecordedFrame = Readonly<z.output<typeof frame>>;
 export type RecordedAnswer = Readonly<z.output<typeof recordedAnswer>>;
 export type RecordedAsset = Readonly<z.output<typeof recordedAsset>>;
 
-/** Fields of a submit that matter only to its sender. Submits that differ only in these fields are the same request. */
+/** Fields of a submit request that matter only to its sender. Requests that differ only in these fields are equal. */
 export const SENDERS_OWN: ReadonlySet<string> = new Set(["idempotency_key", "webhook"]);
 
-/** Maximum nesting depth; values nested more deeply are not changed. */
+/** Maximum nesting depth. Values that are nested more deeply are not changed. */
 const MOST_DEPTH = 100;
-/** The beginning of media embedded in text. */
+/** Matches the beginning of a data URL, which embeds media in text. */
 const INLINE_MEDIA = /^data:([\w.+/-]{0,100})[;,]/;
 const SHORTEST_MEDIUM = 1_000;
-/** Maximum number of characters searched for `INLINE_MEDIA`, because the expression overflows on megabytes of text. */
+/** Maximum number of characters in which `INLINE_MEDIA` is searched. On megabytes of text, the expression overflows. */
 const MOST_BEFORE_DATA = 200;
 
 /**
- * Makes a JSON value suitable for a repository: removes secrets, and replaces embedded media with hashes. Requests
- * that were equal stay equal.
+ * Makes a JSON value safe to commit to a repository: removes secrets, and replaces embedded media with hashes. Equal
+ * requests stay equal.
  */
 export function recordable(value: unknown): unknown {
   return withoutSecrets(value, recordableText);
@@ -108,13 +107,12 @@ function recordableText(text: string): string {
   return redactText(text);
 }
 
-/** The body of a submit without the fields that matter only to its sender. */
 export function withoutSendersOwn(body: unknown): unknown {
   if (typeof body !== "object" || body === null || Array.isArray(body)) return body;
   return Object.fromEntries(Object.entries(body).filter(([name]) => !SENDERS_OWN.has(name)));
 }
 
-/** Replaces each string in a JSON value with the result of `change`; with `changeName`, replaces names, too. */
+/** Replaces each string in a JSON value with the result of `change`, and each field name with that of `changeName`. */
 export function mapTexts(
   value: unknown,
   change: (text: string, name: string) => string,

@@ -17,36 +17,35 @@ import { RecordingError } from "./recording-error.ts";
 import { type RecordedLine, RecordingFile } from "./recording-file.ts";
 
 export interface RecorderOptions {
-  /** Folder of the recording. Created if missing; an existing recording is continued. */
+  /** Folder of the recording, created if missing. If it contains a recording, that recording is continued. */
   readonly folder: string;
   /** URL of the recorded service, such as `https://host/v3`. */
   readonly baseUrl: string;
-  /** Port on loopback; 0 uses a free one. */
+  /** Port on the loopback interface; 0 uses any free port. */
   readonly port: number;
-  /** Whether to save outputs. If false, a replay makes placeholders of the same kind, size and length. */
+  /** Whether to save outputs. If false, a replay creates placeholders of the same kind, size and duration. */
   readonly keepMedia: boolean;
-  /** Receives a message about anything that cannot be recorded; the recorded program continues. */
+  /** Receives a message about each request or output that cannot be recorded. The recorded program continues. */
   readonly say: (text: string) => void;
 }
 
 export interface Recorder {
-  /** Base URL that the recorded program uses instead of the service's. */
+  /** Base URL that the recorded program uses instead of the service's base URL. */
   readonly baseUrl: string;
-  /** Number of responses recorded. */
   readonly lines: number;
   close(): Promise<void>;
 }
 
-/** Maximum size of a recorded body; larger bodies are forwarded but not recorded. */
+/** Maximum size of a recorded body, in bytes. Larger bodies are forwarded but not recorded. */
 const MOST_BYTES = 16 * 1024 * 1024;
-/** Headers that apply to one connection only. */
+/** Headers that apply to one connection only, and are not forwarded. */
 const HOP_BY_HOP = new Set(
   "connection keep-alive proxy-connection te trailer transfer-encoding upgrade expect host accept-encoding".split(" "),
 );
 
 /**
- * Starts a proxy on loopback in front of a service. It forwards every request unchanged, with the caller's credential, and
- * records the responses. It needs no credential itself, and never records one. @throws RecordingError
+ * Starts a proxy on the loopback interface that forwards requests to a service and records the responses. Requests are
+ * forwarded with the caller's credential, which is never recorded. @throws RecordingError
  */
 export async function startRecorder(options: RecorderOptions): Promise<Recorder> {
   const base = parseBaseUrl(options.baseUrl);
@@ -134,7 +133,7 @@ class Recording {
     if (seen !== null && isRecorded(path)) await this.#record(seen);
   }
 
-  /** The target of a request; null for another host or a path outside the base URL. */
+  /** The URL to which a request is forwarded; null if its host is another or its path is outside the base URL. */
   #targetOf({ headers, url = "" }: IncomingMessage): URL | null {
     if (!this.hosts.has(headers.host?.toLowerCase() ?? "") || !url.startsWith("/")) return null;
     const text = `${this.#base.origin}${url}`;
@@ -171,7 +170,7 @@ class Recording {
     if (!isWhole && answer.body.errored?.name === "AbortError") return null;
     const [body, said] = [sent.text(), came.text()];
     if (body === null || said === null) {
-      this.#say(`${method} ${this.#cleaner.text(path)} was not recorded, because a body exceeds ${MOST_BYTES} bytes.`);
+      this.#say(`${method} ${this.#cleaner.text(path)} was not recorded: a body exceeds ${MOST_BYTES} bytes.`);
       return null;
     }
     const { statusCode: status } = answer;
@@ -211,7 +210,6 @@ async function* seenBy(see: (chunk: Buffer) => void, bytes: AsyncIterable<Buffer
   }
 }
 
-/** Collects bytes up to the limit for recorded bodies. */
 class Gathered {
   #chunks: Buffer[] | null = [];
   #sizeBytes = 0;
@@ -222,7 +220,6 @@ class Gathered {
     this.#chunks?.push(chunk);
   }
 
-  /** The collected text; null if it exceeds the limit. */
   text(): string | null {
     return this.#chunks === null ? null : Buffer.concat(this.#chunks).toString("utf8");
   }
@@ -237,14 +234,14 @@ function passedOn(headers: IncomingHttpHeaders): Record<string, string | string[
   return Object.fromEntries(kept);
 }
 
-/** Downloads outputs during the recording, and stores each under its hash. */
+/** Downloads outputs during the recording, and stores each file under its hash. */
 interface MediaKeeper {
   keep(asset: string, url: string): void;
   /** Waits for pending downloads. */
   close(): Promise<void>;
 }
 
-/** Opens a keeper whose downloads follow the client's rules for addresses, and send no credential. */
+/** Opens a keeper whose downloads follow the client's rules for addresses, but send no credential. */
 function openMediaKeeper(
   folder: string,
   baseUrl: string,
@@ -284,7 +281,7 @@ function openMediaKeeper(
   };
 }
 
-/** Hashes the part named `file` of a multipart body as it passes, without keeping its bytes. */
+/** Hashes the part named `file` of a multipart body while it is forwarded, without storing its bytes. */
 class UploadHash {
   readonly #parser: InstanceType<typeof Busboy> | null;
   readonly #over: Promise<unknown>;
@@ -309,7 +306,7 @@ class UploadHash {
     this.#parser?.write(chunk);
   }
 
-  /** The hash in lowercase hex; null unless a part named `file` was received in full. */
+  /** The hash in lowercase hex; null if no part named `file` was received in full. */
   async digest(): Promise<string | null> {
     this.#parser?.end();
     await this.#over;
@@ -317,7 +314,7 @@ class UploadHash {
   }
 }
 
-/** A parser for a multipart body; null for headers without a boundary. */
+/** A parser for a multipart body; null if the headers contain no boundary. */
 function parserOf(headers: IncomingHttpHeaders) {
   try {
     return new Busboy({ headers: { ...headers, "content-type": headers["content-type"]! } });
@@ -326,14 +323,13 @@ function parserOf(headers: IncomingHttpHeaders) {
   }
 }
 
-/** A request and its response, once the response has ended. */
+/** A request and its response, collected once the response has ended. */
 interface Seen {
   readonly method: string;
-  /** Path below the base URL, with its query. */
+  /** Path below the base URL, with the query string. */
   readonly path: string;
-  /** Body of the request; empty for an upload. */
   readonly body: string;
-  /** Hash of an uploaded file. */
+  /** Hash of the uploaded file; null if the request is not an upload. */
   readonly sha256: string | null;
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -342,15 +338,13 @@ interface Seen {
   readonly cut: boolean;
 }
 
-/** Maximum length of a recorded response that is not JSON, in characters. */
 const MOST_TEXT = 10_000;
 
-/** Whether requests to a path below the base URL are recorded. */
 function isRecorded(path: string): boolean {
   return RECORDED_PARTS.has(path.split(/[/?]/, 2)[1] ?? "");
 }
 
-/** The line to record for a request; null if its response was cut short, unless the response is a stream. */
+/** The line to record for a request; null if a response other than a stream was cut short. */
 export function lineOf(seen: Seen, cleaner: Cleaner): RecordedLine | null {
   const { method, path, status, sha256 } = seen;
   const { pathname, searchParams } = new URL(path, "http://base");
@@ -377,7 +371,7 @@ function answerOf(
   return value === undefined ? { text: cleaner.text(answer).slice(0, MOST_TEXT) } : { answer: value };
 }
 
-/** The complete frames in a stream of server-sent events; comments are left out. */
+/** The complete frames in a stream of server-sent events, without comments. */
 function framesOf(text: string, cleaner: Cleaner): RecordedFrame[] {
   const frames = text.replaceAll(/\r\n?/g, "\n").split("\n\n").slice(0, -1);
   return frames.flatMap((frame) => {

@@ -1,7 +1,7 @@
-/** Kinds of output. `sound`: music, noises or a changed recording. `voice`: a voice profile, without a file. */
+/** Kinds of output. `sound` is music, noises or a changed recording. `voice` is a voice profile, which has no file. */
 export type RenderKind = "image" | "video" | "avatar" | "speech" | "sound" | "voice";
 
-/** A media input on disk, with the measurements of its upload. */
+/** A media file of an input, with the properties measured at its upload. */
 export interface MediaFile {
   readonly path: string;
   readonly contentType: string;
@@ -10,7 +10,7 @@ export interface MediaFile {
   readonly height: number | null;
   /** Duration in milliseconds; null for a still image. */
   readonly durationMs: number | null;
-  /** True for a picture that this service drew, with its prompt in small letters at the lower left. */
+  /** True for a picture drawn by this service, which shows its prompt in small letters at the lower left. */
   readonly isCaptioned?: boolean;
 }
 
@@ -32,15 +32,15 @@ export interface RenderRequest {
   readonly seed: number;
   /** The job's input: validated, with schema defaults filled. */
   readonly input: Readonly<Record<string, unknown>>;
-  /** The files of each media field of the input, in the given order. */
+  /** The files of each media field, in the order of the input. */
   readonly media: Readonly<Record<string, readonly MediaFile[]>>;
   /** The voice to speak in; null means the default voice. */
   readonly voice: VoiceProfile | null;
-  /** Output path. The file is first written to a temporary file next to it, then renamed. */
+  /** Path of the output file. Writes a temporary file next to that path first, then renames it. */
   readonly outPath: string;
 }
 
-/** The output's properties, measured on the written bytes. Every media field is null for kind `voice`. */
+/** The output's properties, measured after the file was written. Every media field is null for kind `voice`. */
 export interface RenderResult {
   readonly contentType: string | null;
   readonly width: number | null;
@@ -53,15 +53,15 @@ export interface RenderResult {
 }
 
 export interface RenderOptions {
-  /** Aborting stops the work at once; no file is left behind. */
+  /** Aborting this signal stops the work at once, and leaves no file behind. */
   readonly signal?: AbortSignal;
-  /** Called while frames or sentences are made, with a fraction that rises from 0 to 1. */
+  /** Called while the output is made, with the finished fraction, which rises from 0 to 1. */
   readonly onProgress?: (fraction: number) => void;
 }
 
-/** Renders off the event loop, a few requests at a time; other requests are queued. */
+/** Renders outputs outside the event loop. It processes a few requests at a time, and queues the others. */
 export interface Renderer {
-  /** Renders one output. @throws RenderError if an input cannot be decoded, the worker dies, or the signal aborts */
+  /** Renders one output. @throws RenderError for an undecodable input, a dead worker or an aborted signal */
   render(request: RenderRequest, options?: RenderOptions): Promise<RenderResult>;
   /** Stops the workers and rejects requests in flight. */
   close(): Promise<void>;
@@ -77,8 +77,8 @@ export interface AnnouncedMedia {
 }
 
 /**
- * The properties of a probed file. For a corrupt or unsupported file, this is the reason in words and, if its first
- * bytes show an accepted format, the properties that they declare.
+ * The properties of a probed file. For a corrupt or unsupported file: the reason and, if its first bytes are in an
+ * accepted format, the properties that they declare.
  */
 export type ProbeResult =
   | ({ readonly ok: true; readonly fps: number | null } & AnnouncedMedia)

@@ -21,14 +21,14 @@ export function createRenderer(options: { readonly workers?: number } = {}): Ren
   };
 }
 
-/** Timeout in milliseconds: a damaged file can make a parser loop, which would block all later uploads. */
+/** Time limit in milliseconds. A damaged file can make a parser loop, which would block all later uploads. */
 const PROBE_LIMIT_MS = 60_000;
 
 let probing: WorkerPool | undefined;
 
 /**
- * Decodes the whole file, not only its header, in a separate thread that does not keep the process alive. For a corrupt
- * or unsupported file, returns the reason. The type is detected from the bytes.
+ * Measures a file by decoding all of it, not only its header. For a corrupt or unsupported file, returns the reason.
+ * Detects the type from the bytes. Runs in a separate thread, which does not keep the process alive.
  */
 export async function probe(path: string): Promise<ProbeResult> {
   probing ??= new WorkerPool(1);

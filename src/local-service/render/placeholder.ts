@@ -1,13 +1,13 @@
 import { HOUR_MS } from "../../core/kit/duration.ts";
 import { greyMp4, plainWav, pngChunk } from "../../core/kit/placeholder-media.ts";
 
-/** The properties of an output whose bytes are missing. */
+/** The properties of an output whose file is missing. */
 export interface Placeholder {
   readonly contentType: string;
   readonly width: number | null;
   readonly height: number | null;
   readonly durationMs: number | null;
-  /** Hex digits; different marks produce different bytes. */
+  /** Hex digits that distinguish the file from others: different marks produce different bytes. */
   readonly mark: string;
 }
 
@@ -16,7 +16,7 @@ const DEFAULT_MS = 1_000;
 const MOST_PX = 4_096;
 const MOST_SOUND_MS = 600_000;
 
-/** Makes a small file of the given kind, size and length: PNG, JPEG or WebP in one color, a grey MP4, or a WAV tone. */
+/** Makes a small file of the given type, size and duration: a plain image, a grey MP4, or a WAV tone. */
 export async function writePlaceholder(placeholder: Placeholder): Promise<Uint8Array> {
   const { contentType, durationMs, mark } = placeholder;
   const lengthMs = Math.max(durationMs ?? DEFAULT_MS, 40);
@@ -38,7 +38,7 @@ export async function writePlaceholder(placeholder: Placeholder): Promise<Uint8A
 
 const side = (px: number | null) => Math.min(Math.max(Math.round(px ?? DEFAULT_PX), 2), MOST_PX);
 
-/** Adds the mark to a file, in a part of the container that readers skip. */
+/** Adds the mark to a file, in a part of the container that players ignore. */
 export function withMark(bytes: Uint8Array, contentType: string | null, mark: string): Uint8Array {
   const text = Buffer.from(mark, "latin1");
   const size = Buffer.alloc(4);

@@ -9,8 +9,8 @@ import {
 } from "./contract.ts";
 
 /**
- * Counts a thread's decodes in flight, and marks the thread as closing. The pool shares this state, because it must not
- * terminate a thread during a decode: the decoder would report a memory leak on stderr.
+ * Counts a thread's running decodes, and says whether the thread is closing. The pool shares these cells with the
+ * thread, because it must not terminate a thread during a decode: the decoder would report a memory leak on stderr.
  */
 export interface DecodeGate {
   readonly cells: Int32Array<SharedArrayBuffer>;
@@ -18,14 +18,14 @@ export interface DecodeGate {
 
 const PENDING = 0;
 const CLOSING = 1;
-/** Maximum time to wait for decodes in flight before terminating, in milliseconds. */
+/** Maximum time to wait for running decodes before a thread is terminated, in milliseconds. */
 const LONGEST_DECODE_MS = 5_000;
 
 export function newGate(): DecodeGate {
   return { cells: new Int32Array(new SharedArrayBuffer(8)) };
 }
 
-/** Runs the work unless the thread is closing, in which case the promise stays pending and nothing waits for it. */
+/** Runs the work. If the thread is closing, the work is skipped, and the promise stays pending. */
 export async function passGate<T>({ cells }: DecodeGate, work: () => Promise<T>): Promise<T> {
   Atomics.add(cells, PENDING, 1);
   try {
@@ -37,7 +37,7 @@ export async function passGate<T>({ cells }: DecodeGate, work: () => Promise<T>)
   return new Promise<never>(() => {});
 }
 
-/** Prevents further work from starting, and resolves once no work is in flight. */
+/** Prevents new work from starting, and resolves once no work is running. */
 export async function closeGate({ cells }: DecodeGate): Promise<void> {
   Atomics.store(cells, CLOSING, 1);
   for (;;) {
@@ -48,7 +48,7 @@ export async function closeGate({ cells }: DecodeGate): Promise<void> {
   }
 }
 
-/** A task for a worker. `tempPath` is the path of the output until the file is complete and renamed. */
+/** A task for a worker. The output is written to `tempPath` and renamed when it is complete. */
 export type Task =
   | { readonly type: "render"; readonly request: RenderRequest; readonly tempPath: string }
   | { readonly type: "probe"; readonly path: string };
@@ -58,7 +58,7 @@ export interface TaskResults {
   readonly probe: ProbeResult;
 }
 
-/** A message from worker to pool. `done` and `failed` end the task. */
+/** A message from a worker to the pool. `done` and `failed` end the task. */
 export type Reply =
   | { readonly type: "progress"; readonly fraction: number }
   | { readonly type: "done"; readonly result: RenderResult | ProbeResult }
@@ -67,7 +67,7 @@ export type Reply =
 type Result = RenderResult | ProbeResult;
 
 interface PoolOptions extends RenderOptions {
-  /** Time limit in milliseconds, counted from the start of the task, after which it is aborted. Default: no limit. */
+  /** Time limit in milliseconds, counted from the start of the task. The task is then aborted. Default: no limit. */
   readonly timeLimitMs?: number;
 }
 
@@ -76,7 +76,6 @@ interface Waiting {
   readonly options: PoolOptions;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: RenderError) => void;
-  /** Removes the abort listener and the timeout. */
   readonly release: () => void;
   timer?: NodeJS.Timeout;
 }
@@ -87,7 +86,7 @@ interface Lane {
   current: Waiting | null;
 }
 
-/** Starts a worker: from its TypeScript file if run from source, from the built file if run from the package. */
+/** Starts a worker from the TypeScript file if this code runs from source, or else from the built file. */
 function startWorker(gate: DecodeGate): Worker {
   const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
   const worker = new Worker(new URL(`./worker.${extension}`, import.meta.url), {
@@ -99,7 +98,7 @@ function startWorker(gate: DecodeGate): Worker {
   return worker;
 }
 
-/** Up to `size` worker threads, started on demand, each running one task at a time; other tasks are queued. */
+/** Up to `size` worker threads, started on demand. Each runs one task at a time; further tasks are queued. */
 export class WorkerPool {
   readonly #size: number;
   readonly #onStart: (worker: Worker) => void;
@@ -116,7 +115,7 @@ export class WorkerPool {
   run(task: Task, options: PoolOptions = {}): Promise<Result> {
     const { signal } = options;
     if (this.#closed) return Promise.reject(aborted("the renderer is closed"));
-    if (signal?.aborted) return Promise.reject(aborted("the signal was aborted before the start"));
+    if (signal?.aborted) return Promise.reject(aborted("the signal was aborted before the work started"));
     return new Promise<Result>((resolve, reject) => {
       const onAbort = () => this.#abort(waiting, "the signal was aborted");
       const release = () => {
@@ -146,7 +145,10 @@ export class WorkerPool {
       lane.worker.postMessage(waiting.task);
       const { timeLimitMs } = waiting.options;
       if (timeLimitMs === undefined) continue;
-      waiting.timer = setTimeout(() => this.#abort(waiting, `it took longer than ${timeLimitMs} ms`), timeLimitMs);
+      waiting.timer = setTimeout(
+        () => this.#abort(waiting, `the work took longer than ${timeLimitMs} ms`),
+        timeLimitMs,
+      );
     }
   }
 
@@ -194,7 +196,7 @@ export class WorkerPool {
     const at = this.#queue.indexOf(waiting);
     if (at >= 0) {
       this.#queue.splice(at, 1);
-      complete(waiting, aborted("the signal was aborted before the start"));
+      complete(waiting, aborted("the signal was aborted before the work started"));
       return;
     }
     // A rendering thread does not process messages, so it is terminated and replaced.

@@ -11,7 +11,7 @@ export function hashOf(...parts: readonly (string | number)[]): number {
   return hash >>> 0;
 }
 
-/** A Mulberry32 generator, seeded by the hash of the parts. */
+/** A Mulberry32 generator whose seed is the hash of the parts. */
 export function randomFrom(...parts: readonly (string | number)[]): Random {
   let state = hashOf(...parts);
   return () => {
@@ -22,12 +22,10 @@ export function randomFrom(...parts: readonly (string | number)[]): Random {
   };
 }
 
-/** A random number in [low, high). */
 export function between(random: Random, low: number, high: number): number {
   return low + (high - low) * random();
 }
 
-/** A random element of a non-empty list. */
 export function pick<T>(random: Random, list: readonly [T, ...T[]]): T {
   return list[Math.floor(random() * list.length)] ?? list[0];
 }

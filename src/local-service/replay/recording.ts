@@ -14,19 +14,19 @@ import {
 
 export interface Recording {
   readonly folder: string;
-  /** The recorded service's v3 address. */
+  /** The `/v3` URL of the recorded service. */
   readonly service: string;
   readonly startedAt: number;
   readonly answers: readonly RecordedAnswer[];
   readonly assets: ReadonlyMap<string, RecordedAsset>;
-  /** Line number of an incomplete last line, which is skipped; null if the last line is complete. */
+  /** Line number of an incomplete last line, which is ignored; null if the last line is complete. */
   readonly tornLine: number | null;
 }
 
 const MOST_BYTES = 300 * 1024 * 1024;
 const MOST_LINES = 1_000_000;
 
-/** Reads a whole recording, except an incomplete last line that a killed recorder may leave. @throws LocalServiceError */
+/** Reads a recording. Ignores an incomplete last line, which a killed recorder may leave. @throws LocalServiceError */
 export function readRecording(folder: string): Recording {
   const path = join(folder, RECORDING_FILE);
   const lines = readPlainFile(path, MOST_BYTES, folder).toString("utf8").split("\n");
@@ -34,8 +34,8 @@ export function readRecording(folder: string): Recording {
   const tornLine = lines.pop() === "" ? null : lines.length + 1;
   const [first = "", ...rest] = lines;
   const known = recordingHead.safeParse(parsed(first));
-  if (!known.success) throw unusable(path, `it is not a recording of version ${RECORDING_VERSION}`);
-  if (rest.length > MOST_LINES) throw unusable(path, `it has more than ${MOST_LINES} lines`);
+  if (!known.success) throw unusable(path, `the file is not a recording of version ${RECORDING_VERSION}`);
+  if (rest.length > MOST_LINES) throw unusable(path, `the file has more than ${MOST_LINES} lines`);
   const answers: RecordedAnswer[] = [];
   const assets = new Map<string, RecordedAsset>();
   for (const [index, line] of rest.entries()) {
@@ -62,7 +62,7 @@ export function openPlainFile(path: string): number {
   const file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   if (fstatSync(file).isFile()) return file;
   closeSync(file);
-  throw new Error("it is not a regular file");
+  throw new Error("the path is not a regular file");
 }
 
 function readPlainFile(path: string, mostBytes: number, folder: string): Buffer {
@@ -71,12 +71,12 @@ function readPlainFile(path: string, mostBytes: number, folder: string): Buffer 
     file = openPlainFile(path);
   } catch (cause) {
     const what =
-      (cause as NodeJS.ErrnoException).code === "ENOENT" ? "it does not exist" : String((cause as Error).message);
-    throw unusable(path, `${what}. Record one: showrunner record ${folder}`, cause);
+      (cause as NodeJS.ErrnoException).code === "ENOENT" ? "the file does not exist" : String((cause as Error).message);
+    throw unusable(path, `${what}. Make a recording: showrunner record ${folder}`, cause);
   }
   try {
     const { size } = fstatSync(file);
-    if (size > mostBytes) throw unusable(path, `it is larger than ${mostBytes} bytes`);
+    if (size > mostBytes) throw unusable(path, `the file is larger than ${mostBytes} bytes`);
     return readFileSync(file);
   } finally {
     closeSync(file);

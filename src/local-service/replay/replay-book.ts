@@ -9,7 +9,6 @@ import {
 import type { Recording } from "./recording.ts";
 import { idsIn, type RecordedJob, ReplayedJob, recordedId } from "./replayed-job.ts";
 
-/** The recorded answers to one request, in order. */
 interface Sequence {
   readonly answers: readonly RecordedAnswer[];
   position: number;
@@ -18,14 +17,14 @@ interface Sequence {
 const JOB_PATH = /^\w+ \/jobs\/([^/?]+)/;
 export const SUBMIT = /^POST \/models\/[^/?]+$/;
 
-/** The recorded answers by request, and the replay's position in each list. */
+/** The recorded responses to each request, and the replay's position among them. */
 export class ReplayBook {
   readonly #recording: Recording;
   readonly #sequences = new Map<string, { readonly answers: RecordedAnswer[]; position: number }>();
   readonly #jobs = new Map<string, RecordedJob>();
   /** The ids of all recorded jobs, assets and voices. */
   readonly #ids = new Set<string>();
-  /** Number of replayed jobs made from each recorded job. */
+  /** Number of replayed jobs created from each recorded job. */
   readonly #counts = new Map<string, number>();
   readonly #replayed = new Map<string, ReplayedJob>();
 
@@ -42,7 +41,10 @@ export class ReplayBook {
     }
   }
 
-  /** The next answer to a request that is not about a job; the last is repeated. Null if no answer is recorded. */
+  /**
+   * The next response to a request that is not about a job. After the last response, it is repeated. Null if none is
+   * recorded.
+   */
   next(request: string, body: unknown): RecordedAnswer | null {
     const sequence = this.#find(request, body);
     if (sequence === null) return null;
@@ -51,7 +53,10 @@ export class ReplayBook {
     return answer;
   }
 
-  /** The next answer to a submit, and its job. After the last answer, recorded jobs are repeated under new ids. */
+  /**
+   * The next response to a submit request, and its job. After the last response, recorded jobs are repeated with new
+   * ids.
+   */
   submit(
     request: string,
     body: unknown,
@@ -69,7 +74,7 @@ export class ReplayBook {
     return { answer, job: jobId === null ? null : this.#create(jobId, answer, now) };
   }
 
-  /** A job of this replay, or a job that existed before the recording. */
+  /** A job created in this replay, or a recorded job that existed before the recording started. */
   job(id: string, now: number): ReplayedJob | null {
     const known = this.#replayed.get(id);
     if (known !== undefined) return known;
@@ -81,7 +86,7 @@ export class ReplayBook {
     return job;
   }
 
-  /** Replaces this replay's ids in a body with the recorded ids. */
+  /** Replaces the ids of replayed jobs and outputs in a body with the recorded ids. */
   inRecordedIds(body: unknown): unknown {
     return mapTexts(body, (text) => {
       const id = recordedId(text);
@@ -89,7 +94,7 @@ export class ReplayBook {
     });
   }
 
-  /** Where a request differs from the most similar recorded request; empty if no request with this path is recorded. */
+  /** How a request differs from the most similar recorded request; empty if no request with this path is recorded. */
   nearest(request: string, body: unknown): readonly string[] {
     const same = this.#recording.answers.filter((answer) => answer.request === request).slice(0, 1_000);
     const differences = same.map((answer) => differencesOf(body ?? {}, answer.body ?? {}));
@@ -121,7 +126,7 @@ export class ReplayBook {
 
 const keyOf = (request: string, body: unknown) => `${request}\n${meaningOf(body)}`;
 
-/** The id of the job that an answer acknowledges; null for other answers. */
+/** The id of the job that a recorded response acknowledges; null for any other response. */
 function ackedJob({ request, status, answer }: RecordedAnswer): string | null {
   if (!SUBMIT.test(request) || status !== 202 || !isRecord(answer)) return null;
   return typeof answer.job_id === "string" ? answer.job_id : null;
@@ -137,10 +142,9 @@ function jobOf(request: string): string | null {
   }
 }
 
-/** Maximum nesting depth at which bodies are compared. */
 const MOST_DEPTH = 100;
 
-/** A body in canonical form, without the fields that matter only to its sender. A missing body is the same as `{}`. */
+/** A body in canonical form, without the fields in `SENDERS_OWN`. A missing body is equal to `{}`. */
 function meaningOf(body: unknown): string {
   return JSON.stringify(ordered(recordable(withoutSendersOwn(body) ?? {}), MOST_DEPTH));
 }

@@ -1,22 +1,24 @@
 import { isRecord } from "../json.ts";
 import { mapTexts, type RecordedAnswer } from "../recording/recorded-values.ts";
 
-/** When a recorded answer is due: at the next request (`fast`), or as long after the submit as recorded (`real`). */
+/**
+ * When a recorded response is due: at the next request (`fast`), or as long after the job's submission as recorded
+ * (`real`).
+ */
 export type ReplaySpeed = "fast" | "real";
 
-/** Everything that was recorded about a job. */
 export interface RecordedJob {
   readonly jobId: string;
-  /** The job's answers in order, without the acknowledgement. */
+  /** The recorded responses about the job, in order, without the response that accepted it. */
   readonly answers: readonly RecordedAnswer[];
   /** The ids of the job, its assets and its voices. */
   readonly ids: ReadonlySet<string>;
 }
 
-/** A replayed job, made from a recorded job, and its position among the recorded answers. */
+/** A job that is replayed from a recorded job, and its position among the recorded responses. */
 export class ReplayedJob {
   readonly recorded: RecordedJob;
-  /** Epoch milliseconds on the service's clock. */
+  /** In epoch milliseconds, on the service's clock. */
   readonly submittedAt: number;
   /** How much later this job was submitted than the recorded job, in milliseconds. */
   readonly #shiftMs: number;
@@ -41,21 +43,21 @@ export class ReplayedJob {
     return this.recorded.jobId + this.#suffix;
   }
 
-  /** When an answer is due at real speed, in epoch milliseconds on the service's clock. */
+  /** When a recorded response is due at real speed, in epoch milliseconds on the service's clock. */
   dueAt({ at_ms }: RecordedAnswer): number {
     return this.submittedAt + at_ms - this.#ackAtMs;
   }
 
-  /** The stream that is open at real speed: the first that has not ended, or else the last; null without a stream. */
+  /** The stream that is open at this time at real speed, or else the last one. Null if no stream is recorded. */
   openStream(isWanted: (answer: RecordedAnswer) => boolean, now: number): RecordedAnswer | null {
     const known = this.recorded.answers.filter(isWanted);
     return known.find((answer) => this.dueAt(answer) > now) ?? known.at(-1) ?? null;
   }
 
   /**
-   * The answer to give to a request about this job. In a fast replay, each answer moves the job forward for all
-   * endpoints, so that no read shows an older state than the previous read. Null if no answer of this kind is recorded
-   * or, at real speed, if no such answer is due yet.
+   * The recorded response to a request about this job. In a fast replay, each response moves the job forward for all
+   * endpoints, so that no response shows an older state than the previous one. Null if no such response is recorded or,
+   * at real speed, due yet.
    */
   next(isWanted: (answer: RecordedAnswer) => boolean, speed: ReplaySpeed, now: number): RecordedAnswer | null {
     const { answers } = this.recorded;
@@ -68,20 +70,20 @@ export class ReplayedJob {
     return answers[at]!;
   }
 
-  /** True at real speed if answers of this kind are recorded, but none is due yet. */
+  /** True at real speed if such responses are recorded, but none is due yet. */
   isEarly(isWanted: (answer: RecordedAnswer) => boolean, now: number): boolean {
     const known = this.recorded.answers.filter(isWanted);
     return known.length > 0 && known.every((answer) => this.dueAt(answer) > now);
   }
 
-  /** True if all recorded answers were given, and none of them contains the end of the job. */
+  /** True if no recorded response is left, and none of them shows the end of the job. */
   isCutOff(speed: ReplaySpeed, now: number): boolean {
     const { answers } = this.recorded;
     const isPast = speed === "real" ? answers.every((one) => this.dueAt(one) <= now) : this.#position >= answers.length;
     return isPast && answers.length > 0 && !answers.some(saysEnd);
   }
 
-  /** A recorded value with this job's ids, and with times shifted to this job's submit. */
+  /** Replaces recorded ids in a value with this job's ids, and shifts times to match this job's submission. */
   personal(value: unknown): unknown {
     return mapTexts(value, (text, name) => {
       if (/(?:_at|^timestamp)$/.test(name)) return this.#shifted(text);
@@ -104,7 +106,7 @@ export class ReplayedJob {
 
 const ENDS = new Set(["COMPLETED", "FAILED", "CANCELLED"]);
 
-/** Whether an answer says that its job ended or no longer exists. */
+/** Whether a recorded response says that its job ended or no longer exists. */
 function saysEnd({ status, answer, events }: RecordedAnswer): boolean {
   const said = [answer, ...(events ?? []).map(({ data }) => data)];
   const isGone = status >= 400 && status < 500 && status !== 429;
@@ -116,7 +118,7 @@ export function recordedId(id: string): string {
   return id.replace(/~\d+$/, "");
 }
 
-/** The ids of a job, its assets and its voices, found in its answers. */
+/** The ids of a job, its assets and its voices, collected from the job's recorded responses. */
 export function idsIn(jobId: string, answers: readonly RecordedAnswer[]): ReadonlySet<string> {
   const outputs = answers.flatMap(({ answer }) =>
     isRecord(answer) && Array.isArray(answer.outputs) ? answer.outputs : [],

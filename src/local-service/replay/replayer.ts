@@ -20,7 +20,7 @@ import { ReplayBook } from "./replay-book.ts";
 import type { ReplayedJob, ReplaySpeed } from "./replayed-job.ts";
 import { createReplayedMedia, type ReplayedMedia } from "./replayed-media.ts";
 
-/** Opens the configured recording, which answers in place of the service; null if none is configured. */
+/** Opens the configured recording, whose responses replace the service's own; null if none is configured. */
 export function openReplay(service: ServiceContext) {
   const { replay } = service.options;
   if (replay === null) return null;
@@ -28,7 +28,7 @@ export function openReplay(service: ServiceContext) {
   return { answer: new Replayer(replay.recording, service, media, replay).answer, file: media.file };
 }
 
-/** Combines faults with a replay. Faults come first, so that they also apply to replayed calls. */
+/** Combines faults with a replay. Faults are applied first, so that replayed requests are subject to them. */
 export function withReplay(faults: Interceptor, replay: ReturnType<typeof openReplay>): Interceptor {
   if (replay === null) return faults;
   return {
@@ -39,11 +39,11 @@ export function withReplay(faults: Interceptor, replay: ReturnType<typeof openRe
 
 interface ReplayOptions {
   readonly speed: ReplaySpeed;
-  /** True if the local service answers requests that are not recorded. */
+  /** True if the local service handles requests that are not recorded. */
   readonly orLocal: boolean;
 }
 
-/** Answers calls from the recording; the local service still handles uploads, keys and webhooks. */
+/** Answers requests from the recording. The local service still handles uploads, keys and webhooks. */
 class Replayer {
   readonly #book: ReplayBook;
   readonly #recording: Recording;
@@ -51,7 +51,7 @@ class Replayer {
   readonly #media: ReplayedMedia;
   readonly #options: ReplayOptions;
   readonly #hashOfUpload: (url: string) => string | null;
-  /** Acknowledged submits, by workspace and idempotency key. */
+  /** Acknowledgements of submit requests, by workspace and idempotency key. */
   readonly #keys = new Map<string, { readonly model: string; readonly ack: Answer & { readonly is: "json" } }>();
 
   constructor(recording: Recording, service: ServiceContext, media: ReplayedMedia, options: ReplayOptions) {
@@ -63,7 +63,7 @@ class Replayer {
     this.#hashOfUpload = createUploadHashes(service);
   }
 
-  /** Answers a call; null if the local service must handle it. @throws Refusal if no answer is recorded */
+  /** Answers a request; null if the local service must handle it. @throws Refusal if no response is recorded */
   readonly answer = async ({ method, path }: Endpoint, call: Call): Promise<Answer | null> => {
     if (!RECORDED_PARTS.has(path.split("/", 2)[1] ?? "") || path === "/files") return null;
     const { pathname, searchParams } = new URL(call.incoming.url ?? "/", "http://base");
@@ -99,19 +99,19 @@ class Replayer {
     return stream === null ? this.#notRecorded(request, undefined) : this.#given(stream, job, call);
   }
 
-  /** Shows a job as queued, before its first recorded answer is due. */
+  /** Shows a job as queued, for requests that arrive before its first recorded response is due. */
   #asSubmitted({ jobId }: ReplayedJob, part: string): Answer {
     const said = { job_id: jobId, status: "IN_QUEUE" };
     const more = part === "status" ? { progress: null, estimated_completion_at: null } : { outputs: [], error: null };
     return { is: "json", status: 200, body: { ...said, ...more }, headers: {} };
   }
 
-  /** The error for a job whose end is not recorded; without this error, clients would poll forever. */
+  /** The error for a job whose end is not recorded. Without this error, clients would poll forever. */
   #cutOff(request: string, { jobId }: ReplayedJob) {
     this.#service.metrics.unrecorded(request);
     return refuse(
       "GONE",
-      `The recording ${this.#where()} stops before job ${jobId} ends. Record the whole run: showrunner record ${this.#recording.folder}.`,
+      `The recording ${this.#where()} stops before job ${jobId} ends. Record the entire run: showrunner record ${this.#recording.folder}.`,
     );
   }
 
@@ -122,7 +122,7 @@ class Replayer {
     const key = given === null ? null : `${call.principal.workspaceId}\n${given}`;
     const known = key === null ? undefined : this.#keys.get(key);
     if (known !== undefined && known.model !== model) {
-      throw refuse("ALREADY_EXISTS", `This idempotency key was used with the model ${known.model}; use another.`, {
+      throw refuse("ALREADY_EXISTS", `This idempotency key was used with the model ${known.model}; use another key.`, {
         param: "idempotency_key",
       });
     }
@@ -145,7 +145,7 @@ class Replayer {
     return this.#book.inRecordedIds(marked);
   }
 
-  /** A recorded answer, adapted to this replay. */
+  /** Adapts a recorded response to this replay. */
   async #given(recorded: RecordedAnswer, job: ReplayedJob | null, call: Call): Promise<Answer> {
     const { status, events, text } = recorded;
     const personal = (value: unknown) => this.#withUrls(job === null ? value : job.personal(value));
@@ -168,7 +168,7 @@ class Replayer {
     };
   }
 
-  /** Removes retry delays, because nothing needs to wait in a fast replay. */
+  /** Sets the retry delay to zero, because nothing needs to wait in a fast replay. */
   #atOnce(answer: unknown): unknown {
     if (this.#options.speed === "real" || !isRecord(answer) || !isRecord(answer.error)) return answer;
     if (answer.error.retry_after === undefined) return answer;
@@ -186,7 +186,7 @@ class Replayer {
   #notRecorded(request: string, body: unknown): null {
     if (this.#options.orLocal) return null;
     const differs = this.#book.nearest(request, body);
-    const how = differs.length === 0 ? "" : `; the nearest recorded request differs in ${differs.join(", ")}`;
+    const how = differs.length === 0 ? "" : `; the most similar recorded request differs in ${differs.join(", ")}`;
     this.#service.metrics.unrecorded(`${request}${how}`);
     throw refuse(
       "NOT_FOUND",
@@ -207,7 +207,7 @@ function partOf({ request }: RecordedAnswer): string {
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Creates a function that finds an upload's hash by its handle. It returns null for other URLs. */
+/** Returns a function that finds an upload's hash by its URL. That function returns null for any other URL. */
 function createUploadHashes({ store, dataDir, origin }: ServiceContext): (url: string) => string | null {
   const known = new Map<string, string>();
   return (url) => {
@@ -234,7 +234,7 @@ function hashOf(path: string): string {
   return hash.digest("hex");
 }
 
-/** Sends the recorded frames of a stream when they are due, and cuts the stream where the service did. */
+/** Sends the recorded frames of a stream when they are due, and cuts the stream if the service cut it. */
 function sendRecordedStream(
   { status, events, cut }: RecordedAnswer,
   personal: (value: unknown) => unknown,
@@ -275,7 +275,7 @@ function frameText({ event, id, retry, data }: RecordedFrame, personal: (value: 
   return `${lines.join("\n")}\n\n`;
 }
 
-/** Converts an answer about a job to an answer of the status endpoint; null if the answer contains no status. */
+/** Converts a recorded response to one of the status endpoint; null if it contains no status. */
 function statusAnswer(recorded: RecordedAnswer): RecordedAnswer | null {
   const frames = recorded.events?.filter(({ event }) => event === "status") ?? [];
   const shown = recorded.status === 200 ? (frames.at(-1)?.data ?? recorded.answer) : null;
@@ -284,7 +284,7 @@ function statusAnswer(recorded: RecordedAnswer): RecordedAnswer | null {
   return { ...recorded, events: undefined, headers: {}, answer: { job_id, status, progress, estimated_completion_at } };
 }
 
-/** Makes a stream for a job that was polled: a frame per status, and an end frame. Null if no status is recorded. */
+/** Builds a stream for a job that was polled: one frame per status, and an end frame. Null if no status is recorded. */
 function streamAnswer(answers: readonly RecordedAnswer[]): RecordedAnswer | null {
   const shown = answers.flatMap((answer) => statusAnswer(answer) ?? []);
   const last = shown.at(-1);

@@ -13,7 +13,6 @@ import {
 } from "../render/contract.ts";
 import type { JobRow } from "../store/rows.ts";
 
-/** The outcome of rendering one output. */
 export type Rendered =
   | { readonly ok: true; readonly assetId: string; readonly result: RenderResult }
   | { readonly ok: false; readonly error: unknown };
@@ -21,14 +20,13 @@ export type Rendered =
 export interface RenderPorts {
   readonly renderer: Renderer;
   readonly dataDir: DataDir;
-  /** Signing secret of this service. */
+  /** The secret with which this service signs. */
   readonly secret: string;
-  /** Receives every rendering error. */
   onError(error: unknown): void;
   voice(voiceId: string, job: JobRow): VoiceProfile | null;
 }
 
-/** The id of an output. It is stable, so that a repeated rendering overwrites a partial file, and cannot be guessed. */
+/** The id of an output. It stays the same if the output is rendered again, and cannot be guessed. */
 function assetIdOf(secret: string, jobId: string, position: number): string {
   const hex = createHmac("sha256", secret).update(`${jobId}/${position}`).digest("hex");
   const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16);
@@ -76,7 +74,7 @@ function planOf(job: JobRow, model: CompiledModel | undefined, dataDir: DataDir)
   };
 }
 
-/** Renders all outputs of a job concurrently. Never rejects: a failed output resolves to its error. */
+/** Renders all outputs of a job concurrently. Never rejects: the result of a failed output is its error. */
 export function renderJob(ports: RenderPorts, job: JobRow, model: CompiledModel | undefined, signal: AbortSignal) {
   const { kind, input, media, outputs, broken } = planOf(job, model, ports.dataDir);
   const voiceId = input["voice_id"];

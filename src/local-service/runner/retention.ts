@@ -3,16 +3,19 @@ import { DAY_MS } from "../../core/kit/duration.ts";
 import type { ServiceContext } from "../service-context.ts";
 
 const SWEEP_EVERY_MS = 600_000;
-/** How often the service's clock is polled, in real milliseconds; a jump of days causes only one sweep. */
+/**
+ * How often the service's clock is read, in real milliseconds. Even if that clock jumps by days, only one sweep
+ * follows.
+ */
 const POLL_EVERY_MS = 1_000;
-/** Drift in milliseconds above which the clock's offset is stored. */
+/** Smallest change of the clock's offset that is stored, in milliseconds. */
 const DRIFT_MS = 1_000;
 const BATCH = 200;
-/** How long uploads are kept after their handles expire, for queued jobs that read them. */
+/** How long an upload is kept after its URL expires, in milliseconds, because queued jobs may still read it. */
 const UPLOAD_GRACE_MS = DAY_MS;
 
 /**
- * Name under which the clock's offset is stored: the service's time minus the machine's time. It is kept so that time
+ * Name under which the clock's offset (the service's time minus the machine's time) is stored. It is kept so that time
  * never runs backwards in a data folder.
  */
 export const CLOCK_OFFSET = "clock_offset_ms";
@@ -20,8 +23,8 @@ export const CLOCK_OFFSET = "clock_offset_ms";
 type Ports = Pick<ServiceContext, "store" | "clock" | "dataDir" | "onDefect">;
 
 /**
- * Removes the bytes of expired media, and stores the clock's offset. Readers see media expire on time even without this;
- * the sweep only frees space. Outputs that an unfinished job reads are kept until it has finished.
+ * Removes the files of expired media, and stores the clock's offset. This only frees space: media expire for readers
+ * even without it. Outputs that an unfinished job reads are kept until that job has finished.
  */
 export function startRetention({ store, clock, dataDir, onDefect }: Ports): () => void {
   let sweepAt = clock.now() + SWEEP_EVERY_MS;

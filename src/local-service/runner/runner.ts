@@ -7,7 +7,7 @@ import { renderJob } from "./render-job.ts";
 
 const PROGRESS_AT = [0.25, 0.5, 0.75];
 
-/** Runs accepted jobs to completion, in order of acceptance, with limited concurrency. */
+/** Runs accepted jobs to completion, in order of acceptance, and limits how many run at the same time. */
 export function createRunner(ports: ServiceParts) {
   const { store, clock, options, catalog } = ports;
   const finisher = jobFinisher(ports);
@@ -111,7 +111,7 @@ export function createRunner(ports: ServiceParts) {
   }
 
   return {
-    /** Queues an accepted job. Call it after the submit is committed. */
+    /** Queues an accepted job. Call it after the transaction that accepted the job is committed. */
     enqueue(job: JobRow): void {
       const due = job.createdAt + job.queueMs;
       if (due <= clock.now()) queue(job.seq);
@@ -126,7 +126,7 @@ export function createRunner(ports: ServiceParts) {
       }
     },
     running: () => active.size,
-    /** Stops rendering; unfinished jobs resume at the next start. */
+    /** Stops rendering. Unfinished jobs are resumed at the next start. */
     async close(): Promise<void> {
       stopping.abort();
       for (const wakeUp of [...sleepers]) wakeUp();

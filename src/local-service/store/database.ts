@@ -2,10 +2,9 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 
 type Values = readonly SQLInputValue[];
 
-/** A row to write, with fields named like the columns. */
 type Columns<Row> = { readonly [Field in keyof Row]: SQLInputValue };
 
-/** The prepared statements of a database, each prepared on first use. Rows are cast to their types unchecked. */
+/** The prepared statements of a database. Each is prepared at its first use. Rows are cast to types unchecked. */
 export class Statements {
   readonly #database: DatabaseSync;
   readonly #prepared = new Map<string, StatementSync>();
@@ -14,7 +13,7 @@ export class Statements {
     this.#database = database;
   }
 
-  /** Creates missing tables. */
+  /** Creates the tables of a schema that are missing. */
   define(schema: string): void {
     this.#database.exec(schema);
   }
@@ -27,19 +26,17 @@ export class Statements {
     return this.#statement(sql).all(...values) as Row[];
   }
 
-  /** Runs a statement, and returns how many rows it changed. */
   run(sql: string, ...values: Values): number {
     return Number(this.#statement(sql).run(...values).changes);
   }
 
-  /** Inserts a row, and returns its row id. */
   insert<Row extends Columns<Row>>(table: string, row: Row, verb = "INSERT"): number {
     const columns = Object.keys(row);
     const sql = `${verb} INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`;
     return Number(this.#statement(sql).run(...Object.values<SQLInputValue>(row)).lastInsertRowid);
   }
 
-  /** Writes every column of the row with this `seq`. */
+  /** Updates the given columns of the row with this `seq`. */
   update<Row extends Columns<Row> & { readonly seq: number }>(table: string, { seq, ...row }: Row): void {
     const assignments = Object.keys(row).map((column) => `${column} = ?`);
     const sql = `UPDATE ${table} SET ${assignments.join(", ")} WHERE seq = ?`;
@@ -53,7 +50,7 @@ export class Statements {
   }
 }
 
-/** Maximum number of work items per transaction, so that a burst does not block the event loop. */
+/** Maximum number of write functions per transaction, so that many writes do not block the event loop for long. */
 const MAX_BATCH = 256;
 
 interface Pending {
@@ -65,8 +62,8 @@ interface Pending {
 type Outcome = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown };
 
 /**
- * Batches all work from one turn of the event loop into one transaction. A work item that throws is rolled back alone.
- * Promises resolve only after the commit.
+ * Combines all writes from one turn of the event loop into one transaction. If a write throws, only that write is rolled
+ * back. Promises resolve only after the commit.
  */
 export class Writer {
   readonly #database: DatabaseSync;
@@ -78,7 +75,7 @@ export class Writer {
     this.#database = database;
   }
 
-  /** Runs `work` (synchronous; it may read and write) in the next transaction. */
+  /** Runs `work` in the next transaction. `work` must be synchronous, and can read and write. */
   write<T>(work: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ work, resolve, reject });
@@ -86,12 +83,11 @@ export class Writer {
     });
   }
 
-  /** Runs `call` once the transaction is durable, but not if the work is rolled back. Call it inside `work`. */
+  /** Runs `call` after the commit, unless the work is rolled back. Call it inside `work`. */
   afterCommit(call: () => void): void {
     this.#afterCommit.push(call);
   }
 
-  /** Commits all pending work now. */
   flush(): void {
     while (this.#queue.length > 0) this.#commitBatch();
   }

@@ -15,14 +15,14 @@ export interface JobRow {
   readonly quality: string | null;
   readonly status: JobStatus;
   readonly prompt: string | null;
-  /** JSON of the validated input, with defaults filled. */
+  /** JSON of the validated input, including default values. */
   readonly input: string;
-  /** JSON with the files of each media field at the time of the submit. */
+  /** JSON with the files of each media field, as found when the job was submitted. */
   readonly media: string;
   readonly webhook: string | null;
   readonly idempotencyKey: string | null;
   readonly seed: number;
-  /** Simulated wait before the job can start, in milliseconds. */
+  /** Simulated time that the job waits before it can start, in milliseconds. */
   readonly queueMs: number;
   /** Simulated duration of the work, in milliseconds. */
   readonly renderMs: number;
@@ -33,7 +33,7 @@ export interface JobRow {
   readonly deletedAt: number | null;
   readonly chargedMicros: number;
   readonly refundedMicros: number;
-  /** Time until which the cost is hidden. */
+  /** Time at which the cost is first shown. */
   readonly costShownAt: number;
   readonly error: string | null;
   readonly lastEventId: number;
@@ -58,7 +58,7 @@ export interface OutputRow {
   readonly durationMs: number | null;
   readonly fps: number | null;
   readonly sizeBytes: number | null;
-  /** Time until which the frame rate is reported as not probed; null means that it is never hidden. */
+  /** Time until which the frame rate is hidden; null means that it is never hidden. */
   readonly fpsShownAt: number | null;
   readonly error: string | null;
 }
@@ -79,7 +79,7 @@ export type LogName =
   | "failed"
   | "recovered";
 
-/** An event to store; the store adds its id and time. */
+/** An event to be stored. The store adds its id and its time. */
 export interface NewEvent {
   readonly level: LogLevel;
   readonly event: LogName;
@@ -96,14 +96,13 @@ export interface EventRow {
   readonly event: LogName;
   readonly message: string;
   readonly source: LogSource;
-  /** JSON text. */
   readonly data: string;
 }
 
-/** A request to a language model. Token counts are null until it has ended; completion tokens include reasoning. */
+/** A request to a language model. Token counts are null until it has ended. Completion tokens include reasoning. */
 export interface ChatRow {
   readonly jobSeq: number;
-  /** `X-Request-Id` of the response. */
+  /** The request's id, as sent in the response header `X-Request-Id`. */
   readonly requestId: string;
   /** 1 if the answer was streamed, otherwise 0. */
   readonly streamed: number;
@@ -131,7 +130,7 @@ export interface KeyRow {
   readonly secretHash: Uint8Array;
   readonly previousHash: Uint8Array | null;
   readonly previousUntil: number | null;
-  /** JSON array; null means full access. */
+  /** A JSON array of scopes; null means every scope. */
   readonly scopes: string | null;
   readonly createdAt: number;
   readonly expiresAt: number | null;
@@ -139,7 +138,7 @@ export interface KeyRow {
   readonly lastUsedAt: number | null;
 }
 
-/** A new key; its other columns are null. */
+/** A new key. All columns that are left out here are null. */
 export type NewKeyRow = Omit<KeyRow, "seq" | "previousHash" | "previousUntil" | "revokedAt" | "lastUsedAt">;
 
 export interface TokenRow {
@@ -160,7 +159,7 @@ export interface FileRow {
   readonly width: number | null;
   readonly height: number | null;
   readonly durationMs: number | null;
-  /** Why no job can decode the file; null if it can be decoded. */
+  /** The reason why the file cannot be decoded; null if it can be decoded. */
   readonly fault: string | null;
   readonly sizeBytes: number;
   readonly createdAt: number;
@@ -173,18 +172,17 @@ export interface VoiceRow {
   readonly ownerId: string;
   readonly jobSeq: number;
   readonly name: string;
-  /** JSON of a voice profile. */
   readonly profile: string;
   readonly createdAt: number;
 }
 
-/** A movement of money in a workspace. */
+/** A change of a workspace's balance. */
 export interface TransactionRow {
-  /** Position in the list, from 1. */
+  /** Position in the workspace's list of transactions, from 1. */
   readonly seq: number;
   readonly id: string;
   readonly kind: "purchase" | "grant" | "usage" | "refund";
-  /** Amount; negative for a charge. */
+  /** Amount in micro-dollars; negative for a charge. */
   readonly micros: number;
   readonly at: number;
 }
@@ -200,7 +198,7 @@ export interface IdempotencyRow {
 /** Version of the tables. Increment it with every change that older code cannot read. */
 export const SCHEMA_VERSION = 1;
 
-/** Times are milliseconds since the Unix epoch, money is whole micro-dollars, and structured columns are JSON text. */
+/** In all tables, times are epoch milliseconds, money is whole micro-dollars, and structured columns are JSON text. */
 export const SCHEMA = `
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 

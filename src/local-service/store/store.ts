@@ -59,15 +59,15 @@ function makePrivate(file: string): void {
 }
 
 /**
- * The service's database. Reads can happen at any time; writes belong inside `write`, which batches all writes from one
- * turn of the event loop into one transaction.
+ * The service's database. Read at any time, but write only inside `write`, which combines all writes from one turn of
+ * the event loop into one transaction.
  */
 export function openStore(dataDir: string) {
   const database = openDatabase(dataDir);
   const writer = new Writer(database);
   const statements = new Statements(database);
   return {
-    /** Statements for parts of the service that have their own tables. */
+    /** Runs SQL for parts of the service that have their own tables. */
     statements,
     write: <T>(work: () => T) => writer.write(work),
     afterCommit: (call: () => void) => writer.afterCommit(call),

@@ -17,7 +17,7 @@ import type {
   WorkspaceRow,
 } from "./rows.ts";
 
-/** The owner to filter by; jobs belong to an owner in a workspace. */
+/** The owner whose rows are read. An owner belongs to a workspace. */
 export interface Owner {
   readonly workspaceId: string;
   readonly ownerId: string;
@@ -27,7 +27,7 @@ export interface UsageRow {
   readonly key: string;
   readonly jobs: number;
   readonly spentMicros: number;
-  /** Number of chats among the jobs. */
+  /** How many of the jobs are requests to language models. */
   readonly requests: number;
 }
 
@@ -53,7 +53,7 @@ const CHATS_IN_FLIGHT = `SELECT count(*) AS ofWorkspace, count(*) FILTER (WHERE 
 const RUNNING_READERS =
   "SELECT count(*) AS count FROM reads JOIN jobs ON seq = readerSeq WHERE sourceSeq = ? AND completedAt IS NULL";
 
-/** The ways to group usage, each with the SQL expression of the key and the end of the query. */
+/** How usage can be grouped: the SQL expression of the group's key, and the end of the query. */
 const USAGE = {
   total: ["'total'", "HAVING count(*) > 0"],
   day: ["date(createdAt / 1000, 'unixepoch')", "GROUP BY key ORDER BY key"],
@@ -81,19 +81,18 @@ export function jobTable(db: Statements) {
       db.all<JobRow>("SELECT seq FROM jobs WHERE completedAt IS NULL ORDER BY seq").map(({ seq }) => seq),
     toExpire: (now: number, limit: number) =>
       db.all<JobRow>("SELECT * FROM jobs WHERE expiresAt <= ? ORDER BY expiresAt LIMIT ?", now, limit),
-    /** Number of unfinished jobs that read an output of this job. */
     runningReaders: (seq: number) => db.get<{ count: number }>(RUNNING_READERS, seq)?.count ?? 0,
     usage: (group: keyof typeof USAGE, workspaceId: string, from: number, to: number) =>
       db.all<UsageRow>(usageSql(group), workspaceId, from, to),
     start: (seq: number, startedAt: number) => db.update("jobs", { seq, status: "IN_PROGRESS", startedAt }),
     end: (seq: number, { status, completedAt, expiresAt, refundedMicros, error }: JobEnd) =>
       db.update("jobs", { seq, status, completedAt, expiresAt, refundedMicros, error }),
-    /** Marks a job as deleted. Keeps its expiry, so that the sweep removes what an interrupted delete has left. */
+    /** Marks a job as deleted. Its expiry stays, so that the sweep removes what an interrupted deletion has left. */
     markDeleted: (seq: number, deletedAt: number) =>
       db.update("jobs", { seq, deletedAt, prompt: null, input: "{}", media: "{}" }),
-    /** Chats in flight: their number in the workspace and for the key, and the sum of their holds. */
+    /** Chats in flight: how many the workspace has, how many the key has, and the sum of their holds. */
     chatsInFlight: (workspaceId: string, keyId: string) => db.get<ChatsInFlight>(CHATS_IN_FLIGHT, keyId, workspaceId)!,
-    /** Replaces the hold of a job with its cost. */
+    /** Replaces the amount held for a job with its cost. */
     settle: (seq: number, chargedMicros: number) => db.update("jobs", { seq, chargedMicros }),
     setExpiry: (seq: number, expiresAt: number | null) => db.update("jobs", { seq, expiresAt }),
     setLastEvent: (seq: number, lastEventId: number) => db.update("jobs", { seq, lastEventId }),
@@ -113,7 +112,6 @@ const CHATS = `SELECT * FROM jobs JOIN chats ON jobSeq = seq WHERE workspaceId =
   AND (?3 IS NULL OR createdAt < ?3) AND (?4 IS NULL OR model = ?4) AND (?5 IS NULL OR keyId = ?5)
   AND seq < ?6 ORDER BY seq DESC LIMIT ?7`;
 
-/** Requests to language models, with their numbers of tokens. */
 export function chatTable(db: Statements) {
   return {
     put: (row: ChatRow) => db.insert("chats", row, "INSERT OR REPLACE"),
@@ -124,7 +122,6 @@ export function chatTable(db: Statements) {
   };
 }
 
-/** Maps a workspace's idempotency keys to submits. */
 export function idempotencyTable(db: Statements) {
   return {
     get: (workspaceId: string, key: string) =>
@@ -133,10 +130,9 @@ export function idempotencyTable(db: Statements) {
   };
 }
 
-/** Lifecycle events of each job. */
 export function eventTable(db: Statements) {
   return {
-    /** Numbers the events, continuing after `lastId`, and stores them. */
+    /** Stores events, and gives them consecutive ids after `lastId`. */
     append(jobSeq: number, lastId: number, at: number, events: readonly NewEvent[]): EventRow[] {
       return events.map((event, index) => {
         const row: EventRow = { ...event, jobSeq, id: lastId + index + 1, at, data: JSON.stringify(event.data) };
@@ -144,10 +140,10 @@ export function eventTable(db: Statements) {
         return row;
       });
     },
-    /** Events after an id, oldest first. */
+    /** Events after the event `id`, oldest first. */
     after: (jobSeq: number, id: number, limit: number) =>
       db.all<EventRow>("SELECT * FROM jobEvents WHERE jobSeq = ? AND id > ? ORDER BY id LIMIT ?", jobSeq, id, limit),
-    /** The most recent events, oldest first. */
+    /** The most recent events, in order, oldest first. */
     latest: (jobSeq: number, limit: number) =>
       db.all<EventRow>("SELECT * FROM jobEvents WHERE jobSeq = ? ORDER BY id DESC LIMIT ?", jobSeq, limit).reverse(),
     clear: (jobSeq: number) => db.run("DELETE FROM jobEvents WHERE jobSeq = ?", jobSeq),
@@ -158,17 +154,17 @@ const ADD_MODEL_RUN = `INSERT INTO modelRuns (model, runs, averageMs) VALUES (?,
   ON CONFLICT (model) DO UPDATE SET averageMs = averageMs + (excluded.averageMs - averageMs) / min(runs + 1, 20),
     runs = runs + 1`;
 
-/** Rendering times of each model, for estimates. */
+/** How long jobs of each model took, for estimates. */
 export function modelRunTable(db: Statements) {
   return {
-    /** Mean time from acceptance to completion, in milliseconds; null for a model that has never run. */
+    /** Mean time from acceptance to completion, in milliseconds; null if no job of the model has completed. */
     averageMs: (model: string) =>
       db.get<{ averageMs: number }>("SELECT averageMs FROM modelRuns WHERE model = ?", model)?.averageMs ?? null,
     add: (model: string, tookMs: number) => db.run(ADD_MODEL_RUN, model, tookMs),
   };
 }
 
-/** Small named values, such as signing secrets and the clock's offset. */
+/** Small named values that are kept across restarts, such as signing secrets and the clock's offset. */
 export function metaTable(db: Statements) {
   return {
     get: (name: string) => db.get<{ value: string }>("SELECT value FROM meta WHERE name = ?", name)?.value ?? null,
@@ -182,7 +178,6 @@ export interface JobCounts {
   readonly byModel: Readonly<Record<string, number>>;
 }
 
-/** Counts of all jobs ever accepted, for the operator. */
 export function countJobs(db: Statements): JobCounts {
   const tally = (column: string) => {
     const rows = db.all<{ name: string; count: number }>(
@@ -194,7 +189,7 @@ export function countJobs(db: Statements): JobCounts {
   return { total, byKey: tally("idempotencyKey"), byModel: tally("model") };
 }
 
-/** All movements of money. If times are equal, funds come first, then charges, then refunds. */
+/** All changes of balance. Of those at the same time, funds come first, then charges, then refunds. */
 const TRANSACTIONS = `WITH moves AS (
     SELECT 'txn_f' || seq AS id, kind, micros, at, 0 AS rank, seq AS number FROM funds WHERE workspaceId = ?
     UNION ALL SELECT 'txn_u' || seq, 'usage', -chargedMicros, createdAt, 1, seq FROM jobs
@@ -206,7 +201,6 @@ const TRANSACTIONS = `WITH moves AS (
 
 type Amount = "fundedMicros" | "chargedMicros" | "refundedMicros";
 
-/** Workspaces with their wallets and members. */
 export function workspaceTable(db: Statements) {
   const add = (amount: Amount, workspaceId: string, micros: number) =>
     db.run(`UPDATE workspaces SET ${amount} = ${amount} + ? WHERE workspaceId = ?`, micros, workspaceId);
@@ -229,7 +223,7 @@ export function workspaceTable(db: Statements) {
       db.run("UPDATE workspaces SET cardDeclined = ? WHERE workspaceId = ?", declined ? 1 : 0, workspaceId),
     join: (workspaceId: string, ownerId: string) =>
       db.run("INSERT OR IGNORE INTO members (workspaceId, ownerId) VALUES (?, ?)", workspaceId, ownerId),
-    /** Records when an owner left the workspace; null means that the owner is a member again. */
+    /** Records when an owner left the workspace. Null means that the owner is a member again. */
     setLeft: (workspaceId: string, ownerId: string, at: number | null) =>
       db.run("UPDATE members SET leftAt = ? WHERE workspaceId = ? AND ownerId = ?", at, workspaceId, ownerId) === 1,
     isMember(workspaceId: string, ownerId: string): boolean {
@@ -239,14 +233,14 @@ export function workspaceTable(db: Statements) {
   };
 }
 
-/** Keys, and the tokens created with them. Only hashes of secrets are stored. */
+/** Keys, and the tokens created with them. Secrets are stored only as hashes. */
 export function keyTable(db: Statements) {
   const page = "SELECT * FROM keys WHERE workspaceId = ? AND seq < ? ORDER BY seq DESC LIMIT ?";
   return {
     insert: (row: NewKeyRow) => db.insert("keys", row),
     get: (keyId: string) => db.get<KeyRow>("SELECT * FROM keys WHERE keyId = ?", keyId),
     page: (workspaceId: string, before: number, limit: number) => db.all<KeyRow>(page, workspaceId, before, limit),
-    /** Replaces a key's secret. Tokens created with the old secret expire with it. */
+    /** Replaces a key's secret. Tokens created with the old secret expire no later than that secret. */
     rotate(keyId: string, secretHash: Uint8Array, previousUntil: number): void {
       const rotate = "UPDATE keys SET previousHash = secretHash, previousUntil = ?, secretHash = ? WHERE keyId = ?";
       db.run(rotate, previousUntil, secretHash, keyId);
@@ -263,7 +257,7 @@ export function keyTable(db: Statements) {
   };
 }
 
-/** Uploaded files, kept until some time after their handles expire. */
+/** Uploaded files. They are kept for some time after their URLs expire. */
 export function fileTable(db: Statements) {
   return {
     insert: (row: FileRow) => db.insert("files", row),
@@ -284,7 +278,7 @@ export function voiceTable(db: Statements) {
   };
 }
 
-/** Path of an output's bytes; null once they have expired, even if they are not removed yet. */
+/** Path of an output's file; null if the output has expired, even if the file is not removed yet. */
 export function pathOf({ status, path }: OutputRow): string | null {
   return status === "COMPLETED" ? path : null;
 }
@@ -297,13 +291,14 @@ export function outputTable(db: Statements) {
     ofJob: (jobSeq: number) => db.all<OutputRow>("SELECT * FROM outputs WHERE jobSeq = ? ORDER BY position", jobSeq),
     byAsset: (assetId: string) => db.get<OutputRow>("SELECT * FROM outputs WHERE assetId = ?", assetId),
     /**
-     * Expires all outputs of a deleted job, including failed ones. Asset ids stay, so that a later use is refused as "expired"
-     * rather than "unknown". Paths stay until `forgetPaths`, so that an unfinished delete can be repeated.
+     * Expires all outputs of a deleted job, including failed outputs. Asset ids are kept, so that a later use is
+     * refused as "expired", not "unknown". Paths are kept until `forgetPaths`, so that an unfinished deletion can be
+     * repeated.
      */
     expireAll: (jobSeq: number) =>
       db.run("UPDATE outputs SET status = 'EXPIRED', error = NULL WHERE jobSeq = ?", jobSeq),
     forgetPaths: (jobSeq: number) => db.run("UPDATE outputs SET path = NULL WHERE jobSeq = ?", jobSeq),
-    /** Expires outputs that had bytes, once their retention is over. */
+    /** Expires the completed outputs of a job whose retention is over. Cloned voices never expire. */
     expireMade: (jobSeq: number) => db.run(expireMade, jobSeq),
   };
 }

@@ -14,10 +14,10 @@ import {
 } from "./open-streams.ts";
 
 const EVENTS_PER_READ = 200;
-/** Reconnect delay sent when the service itself ends a stream, in milliseconds. */
+/** Reconnection delay in milliseconds, sent to the client when the service ends a stream before its job has ended. */
 const RETRY_MS = 1000;
 
-/** `GET /jobs/{job_id}/stream`. Reads the store after each wake-up, but no faster than the client accepts frames. */
+/** Handles `GET /jobs/{job_id}/stream`. Reads the store after each change, but only as fast as the client reads. */
 export function jobStream(service: ServiceContext, find: (call: Call) => JobRow) {
   const { store, views, hub, streams } = service;
 
@@ -39,7 +39,7 @@ export function jobStream(service: ServiceContext, find: (call: Call) => JobRow)
     });
     call.outgoing.on("close", wake);
 
-    /** Sends the current status. Only the status frame after all logs ends the stream. */
+    /** Sends the current status. With `isEnd`, the status frame follows all logs and ends the stream. */
     const showStatus = (current: JobRow, isEnd: boolean) => {
       shown = current.status;
       return sink.send(statusFrame(lastEventId, isEnd, views.status(current)));

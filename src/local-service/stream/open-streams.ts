@@ -4,24 +4,27 @@ import { HOUR_MS } from "../../core/kit/duration.ts";
 import type { StreamFault } from "../faults/engine.ts";
 import type { Call } from "../http/call.ts";
 
-/** Marks the end of a stream, and must never appear inside another frame. */
+/** Marks the end of a stream. It must never appear inside another frame. */
 const DONE = "[STREAM_DONE]";
 const HARMLESS = "\\u005bSTREAM_DONE]";
 
 export const DONE_FRAME = `event: done\ndata: ${DONE}\n\n`;
 export const KEEP_ALIVE = ": keep-alive\n\n";
 
-/** Tells the client to reconnect after this many milliseconds. */
+/** A frame that sets how long a client waits before it reconnects. */
 export const retryFrame = (ms: number) => `retry: ${ms}\n\n`;
 
-/** Formats a frame. The data is one line of JSON, so that user text cannot inject the end marker. */
+/**
+ * Formats a frame. Its data is one line of JSON, in which the end marker is escaped, so that user text cannot inject
+ * it.
+ */
 function frame(event: "status" | "log", id: string, data: unknown): string {
   return `event: ${event}\nid: ${id}\ndata: ${JSON.stringify(data).replaceAll(DONE, HARMLESS)}\n\n`;
 }
 
 export const logFrame = (id: number, data: unknown) => frame("log", String(id), data);
 
-/** A status frame. Its id contains the id of the last event before it, and whether the frame ends the stream. */
+/** Formats a status frame. Its id contains the id of the last event before it, and whether it ends the stream. */
 export const statusFrame = (lastEventId: number, isEnd: boolean, data: unknown) =>
   frame("status", `${lastEventId}.${isEnd ? 2 : 1}`, data);
 
@@ -32,19 +35,19 @@ export interface ResumePoint {
   readonly sawEnd: boolean;
 }
 
-/** Parses `Last-Event-ID`; an unknown format restarts the stream from the beginning. */
+/** Parses the `Last-Event-ID` header. If its format is unknown, the stream restarts at the beginning. */
 export function parseResumePoint(header: string | null): ResumePoint {
   const match = /^(\d{1,15})(?:\.([012]))?$/.exec(header?.trim() ?? "");
   return match ? { eventId: Number(match[1]), sawEnd: match[2] === "2" } : { eventId: 0, sawEnd: false };
 }
 
-/** Writes a stream's frames. After the reader disconnects, writes do nothing. */
+/** Writes the frames of a stream. After the client disconnects, nothing is written. */
 interface Sink {
-  /** False once the stream has ended or its reader has disconnected. */
+  /** False once the stream has ended or the client has disconnected. */
   readonly isOpen: boolean;
-  /** Sends a frame, and resolves once the buffer has room again. */
+  /** Sends a frame, and resolves when the connection can accept more data. */
   send(frame: string): Promise<void>;
-  /** Writes at once, without injected delays and cuts. */
+  /** Writes a text at once. Injected delays and cuts do not apply to it. */
   comment(text: string): void;
   end(last?: string): void;
 }
@@ -96,10 +99,9 @@ export function openSink({ outgoing, standardHeaders }: Call, fault: StreamFault
 }
 
 const KEEP_ALIVE_MS = 15_000;
-/** Time after which a stream is ended cleanly, in milliseconds; its client reconnects and resumes. */
+/** Time after which the service ends a stream cleanly, in milliseconds. The client then reconnects and continues. */
 const MAX_STREAM_MS = HOUR_MS;
 
-/** An open stream, as the registry sees it. */
 export interface OpenStream {
   /** Subscribes to changes, and returns the function that unsubscribes. */
   wakeOn(wake: () => void): () => void;
@@ -114,7 +116,7 @@ interface Entry {
   readonly since: number;
 }
 
-/** All open streams, with one timer that keeps them alive and one call that ends them. */
+/** Tracks all open streams, sends them keep-alive comments, and can end them all. */
 export function createOpenStreams() {
   const open = new Set<Entry>();
 

@@ -16,7 +16,7 @@ function readInstant(call: Call, name: string): number | null {
   if (text === null) return null;
   const ms = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(ms)) return ms;
-  throw invalid([problem(name, "is not an ISO-8601 date, with or without a time", "format")]);
+  throw invalid([problem(name, "is not an ISO 8601 date, with or without a time", "format")]);
 }
 
 function readWindow(call: Call, now: number): { start: number; end: number } {
@@ -27,7 +27,7 @@ function readWindow(call: Call, now: number): { start: number; end: number } {
   return { start, end };
 }
 
-/** Statuses of failed requests, by error code; for all other codes, the status is `upstream_error`. */
+/** Shown statuses of failed requests, by error code. Any other error is shown as `upstream_error`. */
 const FAILURES: Readonly<Record<string, string>> = { CANCELLED: "client_abort", DEADLINE_EXCEEDED: "timeout" };
 
 function outcomeOf({ status, error }: JobRow): string {
@@ -35,7 +35,7 @@ function outcomeOf({ status, error }: JobRow): string {
   return FAILURES[(JSON.parse(error ?? "{}") as { code?: string }).code ?? ""] ?? "upstream_error";
 }
 
-/** A request to a language model as the API shows it; its cost is charged when it ends. */
+/** A request to a language model as the API shows it. The cost is shown once the request has ended. */
 function llmRequest(row: JobRow & ChatRow, now: number) {
   const hasCost = row.completedAt !== null && row.costShownAt <= now;
   return {
@@ -60,7 +60,6 @@ function llmRequest(row: JobRow & ChatRow, now: number) {
 
 const LLM_FILTERS = ["start", "end", "model", "key_id"];
 
-/** Endpoints for the workspace's balance and spending. */
 export function usageEndpoints({ store, clock, options, catalog }: ServiceContext): readonly Endpoint[] {
   const isToday = options.asOf !== "3.9";
 

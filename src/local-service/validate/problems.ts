@@ -8,7 +8,7 @@ export function fieldPath(root: string, pointer: string): string {
   return pointerNames(pointer).reduce(step, root);
 }
 
-/** Collects all subschemas of the given schemas, to identify the errors that they cause. */
+/** Collects the schemas and all their subschemas, so that errors inside them can be recognized. */
 function schemaObjects(node: unknown, found = new Set<unknown>()): Set<unknown> {
   if (typeof node !== "object" || node === null || found.has(node)) return found;
   found.add(node);
@@ -16,7 +16,7 @@ function schemaObjects(node: unknown, found = new Set<unknown>()): Set<unknown> 
   return found;
 }
 
-/** Removes errors inside the branches of a failed oneOf or anyOf, because the choice as a whole is reported. */
+/** Removes errors in the branches of a failed oneOf or anyOf, because one problem is reported for the whole choice. */
 function withoutBranches(errors: readonly ErrorObject[]): ErrorObject[] {
   const branches = new Set<unknown>();
   for (const error of errors) {
@@ -25,7 +25,10 @@ function withoutBranches(errors: readonly ErrorObject[]): ErrorObject[] {
   return errors.filter((error) => error.keyword !== "if" && !branches.has(error.parentSchema));
 }
 
-/** The field names that branches require, if they require nothing else: `oneOf: [{required: [a]}, {required: [b]}]`. */
+/**
+ * The field that each branch requires, as in `oneOf: [{required: [a]}, {required: [b]}]`; null if branches differ in
+ * more.
+ */
 function alternatives(schema: unknown): string[] | null {
   if (!Array.isArray(schema)) return null;
   const names = schema.map((branch: unknown) => {
@@ -51,7 +54,7 @@ function acceptedNames(error: ErrorObject): string[] {
   return isRecord(properties) ? Object.keys(properties) : [];
 }
 
-/** The enumerated values for a missing field; null if there is no enumeration. */
+/** The values allowed for a missing field; null if the schema does not enumerate them. */
 function acceptedValues(error: ErrorObject, name: string): string[] | null {
   const properties = error.parentSchema?.["properties"];
   const field = isRecord(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
@@ -89,7 +92,7 @@ function toProblem(error: ErrorObject, root: string): FieldProblem {
   }
 }
 
-/** Keeps the list of accepted names only on the first unknown field. */
+/** Keeps the list of accepted field names only in the first problem about an unknown field. */
 function allowedOnce(problems: readonly FieldProblem[]): FieldProblem[] {
   const first = problems.findIndex((item) => item.reason === "unknown_field");
   return problems.map((item, index) =>
@@ -97,7 +100,7 @@ function allowedOnce(problems: readonly FieldProblem[]): FieldProblem[] {
   );
 }
 
-/** For a value of the wrong type, keeps only the type problem, because such a value also violates other rules. */
+/** Keeps only the type problem for a value of the wrong type, because such a value also violates other rules. */
 function typeFirst(problems: readonly FieldProblem[]): FieldProblem[] {
   const mistyped = new Set(problems.filter((item) => item.reason === "type").map((item) => item.field));
   return problems.filter((item) => item.reason === "type" || !mistyped.has(item.field));
@@ -108,12 +111,12 @@ function unique(problems: readonly FieldProblem[]): FieldProblem[] {
   return [...seen.values()];
 }
 
-/** All invalid fields at once, as API error messages. `root` is the path of the validated value. */
+/** Converts validation errors to the API's problems. `root` is the path of the validated value. */
 export function toProblems(errors: readonly ErrorObject[], root: string): FieldProblem[] {
   return allowedOnce(typeFirst(unique(withoutBranches(errors).map((error) => toProblem(error, root)))));
 }
 
-/** Prompts that contain one of these words are refused, so that clients can test the refusal. */
+/** Words that make the service refuse a prompt, so that clients can test such a refusal. */
 export const MODERATION_TRIGGERS: readonly string[] = ["moderation-refused"];
 
 const FIELDS = ["prompt", "negative_prompt", "text", "name"];
@@ -141,7 +144,7 @@ export function moderate(input: Readonly<Record<string, unknown>>, triggers: rea
   return moderateTexts(said(input), triggers);
 }
 
-/** Moderates texts. A category may follow a trigger word, as in `moderation-refused:violence`. */
+/** Moderates texts. A trigger word can be followed by a category, as in `moderation-refused:violence`. */
 export function moderateTexts(texts: readonly Said[], triggers: readonly string[]): Refusal | null {
   for (const { field, text } of texts) {
     const lower = text.toLowerCase();

@@ -3,21 +3,19 @@ import { codeOf, type FailureCode, type Outcome, statusOf } from "../outbound/ou
 import { delayAfter } from "../outbound/outbox.ts";
 import type { Statements } from "../store/database.ts";
 
-/** The headers of a delivery; all except the attempt number are signed. */
+/** The values in a delivery's headers. All except the attempt number are signed. */
 export interface Announcement {
-  /** The same for all attempts and redeliveries of an event. */
+  /** Id of the event, which is the same for all its attempts and redeliveries. */
   readonly id: string;
   readonly event: string;
   readonly redelivery: boolean;
-  /** Number of the attempt, from 1. */
   readonly attempt: number;
-  /** Time of signing, in epoch milliseconds. */
   readonly signedAt: number;
 }
 
 const KEY_NAME = "webhook_private_key";
 
-/** Small named values that survive a restart. */
+/** Small named values that are kept across restarts. */
 interface Meta {
   get(name: string): string | null;
   set(name: string, value: string): unknown;
@@ -45,7 +43,6 @@ export function webhookSigner(meta: Meta, brand: string) {
   return {
     /** Base64 of the key's 32 raw bytes. */
     publicKey: rawPublicKey(privateKey),
-    /** All headers for a delivery. */
     headers({ id, event, redelivery, attempt, signedAt }: Announcement, body: Uint8Array): Record<string, string> {
       const timestamp = String(Math.floor(signedAt / 1000));
       const digest = createHash("sha256").update(body).digest("hex");
@@ -66,7 +63,7 @@ export function webhookSigner(meta: Meta, brand: string) {
 
 export type WebhookSigner = ReturnType<typeof webhookSigner>;
 
-/** Maximum number of attempts per cycle. The first delivery is a cycle, and so is each redelivery. */
+/** Maximum number of attempts per cycle. The first delivery is a cycle, and each redelivery is another one. */
 export const MAX_ATTEMPTS = 12;
 
 /*
@@ -79,25 +76,25 @@ export const MAX_ATTEMPTS = 12;
 export type DeliveryStatus = "PENDING" | "DELIVERING" | "DELIVERED" | "FAILED";
 export type DeliveryEvent = "job.completed" | "job.failed" | "billing.top_off_failed";
 
-/** Delivery state. Times are epoch milliseconds on the service's clock. */
+/** The state of a delivery. Times are epoch milliseconds on the service's clock. */
 export interface DeliveryState {
   readonly status: DeliveryStatus;
   /** Null until the job has ended. */
   readonly event: DeliveryEvent | null;
-  /** Total number of attempts started; never decreases. */
+  /** Total number of attempts that were started. It never decreases. */
   readonly attempts: number;
-  /** Number of failed attempts in the current cycle, which determines the retry delay. */
+  /** Number of failed attempts in the current cycle. It determines the retry delay. */
   readonly failedInCycle: number;
   readonly redeliveryCount: number;
   readonly lastResponseStatus: number | null;
   /** Error of the most recent failed attempt. */
   readonly lastError: FailureCode | null;
   readonly lastAttemptAt: number | null;
-  /** Null if there is nothing to send. */
+  /** When the next attempt is due; null if there is nothing to send. */
   readonly nextAttemptAt: number | null;
 }
 
-/** A delivery's state at the time a redelivery was requested. */
+/** The state of a delivery when a redelivery was requested. */
 export interface ReplayEntry {
   readonly requestedAt: number;
   readonly status: DeliveryStatus;
@@ -119,23 +116,22 @@ export const NEW_DELIVERY: DeliveryState = {
   nextAttemptAt: null,
 };
 
-/** The delivery after the job has ended. Its first attempt is due at `dueAt`. */
+/** The delivery after its job has ended. The first attempt is due at `dueAt`. */
 export function fire<D extends DeliveryState>(delivery: D, event: DeliveryEvent, dueAt: number): D {
   return { ...delivery, event, nextAttemptAt: dueAt };
 }
 
-/** Whether an attempt may start now. */
 export function isDue({ status, nextAttemptAt }: DeliveryState, now: number): boolean {
   return status === "PENDING" && nextAttemptAt !== null && nextAttemptAt <= now;
 }
 
-/** The delivery at the start of an attempt. It is stored before anything is sent. */
+/** The delivery when an attempt starts. Store it before anything is sent. */
 export function begin<D extends DeliveryState>(delivery: D, now: number): D {
   const attempts = delivery.attempts + 1;
   return { ...delivery, status: "DELIVERING", attempts, lastAttemptAt: now, nextAttemptAt: null };
 }
 
-/** The delivery after an attempt. If the destination is forbidden, the failure is final at once. */
+/** The delivery after an attempt. If the destination is forbidden, there are no further attempts. */
 export function end<D extends DeliveryState>(delivery: D, outcome: Outcome, now: number): D {
   const error = codeOf(outcome);
   const answered = { ...delivery, lastResponseStatus: statusOf(outcome) };
@@ -146,7 +142,7 @@ export function end<D extends DeliveryState>(delivery: D, outcome: Outcome, now:
   return { ...failed, status: "PENDING", nextAttemptAt: now + delayAfter(failedInCycle) };
 }
 
-/** The delivery after the process died during an attempt, which is repeated because it may not have succeeded. */
+/** The delivery after the process died during an attempt. The attempt is repeated, because it may have failed. */
 export function interrupted<D extends DeliveryState>(delivery: D, now: number): D {
   return { ...delivery, status: "PENDING", nextAttemptAt: now };
 }
@@ -155,7 +151,7 @@ export function mayReplay({ status }: DeliveryState): boolean {
   return status === "DELIVERED" || status === "FAILED";
 }
 
-/** The delivery in a new cycle, which a person has requested, and the history entry to store. */
+/** Starts a new cycle that a person requested. Returns the delivery, and the history entry to store. */
 export function replay<D extends DeliveryState>(
   delivery: D,
   now: number,
@@ -168,7 +164,7 @@ export function replay<D extends DeliveryState>(
   };
 }
 
-/** A delivery, with the values that were fixed at the submit. */
+/** A delivery, with the values that were fixed when its job was submitted. */
 export interface DeliveryRow extends DeliveryState {
   readonly seq: number;
   readonly jobSeq: number;
@@ -179,9 +175,9 @@ export interface DeliveryRow extends DeliveryState {
   readonly url: string;
   readonly source: "per_job" | "default";
   readonly createdAt: number;
-  /** Number of POSTs in the next attempt: 2 if a fault duplicates it. */
+  /** How many times the next attempt sends the POST: twice if a fault duplicates it. */
   readonly copies: number;
-  /** The body of an event that belongs to no job; such a delivery is neither listed nor redelivered. */
+  /** The body of an event that belongs to no job. Such a delivery is neither listed nor redelivered. */
   readonly payload: string | null;
 }
 
@@ -240,7 +236,7 @@ export function webhookTables(db: Statements) {
       ),
     /** Deliveries before the cursor `before`, newest first. */
     page: (workspaceId: string, before: number, limit: number) => db.all<DeliveryRow>(PAGE, workspaceId, before, limit),
-    /** Deliveries still to be sent, including deliveries that an earlier process was sending when it died. */
+    /** Deliveries still to be sent. They include those that an earlier process was sending when it died. */
     unsent: () => db.all<DeliveryRow>(UNSENT),
     addReplay: (deliverySeq: number, number: number, entry: ReplayEntry) =>
       db.insert("redeliveries", { deliverySeq, number, ...entry }),

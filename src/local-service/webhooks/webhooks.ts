@@ -35,19 +35,18 @@ function laneOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : "";
 }
 
-/** Sends deliveries when they are due. */
 function createDispatcher(ports: ServiceParts, tables: WebhookTables, signer: WebhookSigner) {
   const { store, clock, views, outbound } = ports;
   const outbox = new Outbox(ports, LIMITS, attempt);
 
-  /** Schedules the next attempt. Call it after the commit that made the delivery due. */
+  /** Schedules the next attempt. Call it after the transaction that made the delivery due is committed. */
   function schedule(delivery: DeliveryRow): void {
     const { seq, nextAttemptAt } = delivery;
     if (nextAttemptAt === null || outbox.closed) return;
     clock.at(nextAttemptAt, () => outbox.push(laneOf(delivery.url), seq));
   }
 
-  /** Builds the message for each attempt, because URLs in the body are signed anew. */
+  /** Builds the message of an attempt. Each attempt needs its own, because the URLs in the body are signed anew. */
   function messageOf(delivery: DeliveryRow): Message {
     const job = store.jobs.bySeq(delivery.jobSeq);
     const payload = delivery.payload ?? (job && JSON.stringify(views.result(job, "payload")));
@@ -103,7 +102,6 @@ function createDispatcher(ports: ServiceParts, tables: WebhookTables, signer: We
   };
 }
 
-/** Sends signed webhooks for finished jobs. */
 export function createWebhooks(ports: ServiceParts) {
   const { store, clock, faults } = ports;
   const tables = webhookTables(store.statements);
@@ -111,8 +109,8 @@ export function createWebhooks(ports: ServiceParts) {
   const dispatcher = createDispatcher(ports, tables, signer);
 
   /**
-   * The job's own URL, or else the workspace's default at this time, so that later changes of the default do not affect the
-   * delivery.
+   * The job's own URL, or else the workspace's current default. The URL is stored, so that later changes of the default
+   * do not affect the delivery.
    */
   function targetOf(job: JobRow): Pick<DeliveryRow, "url" | "source"> | null {
     if (job.webhook !== null) return { url: job.webhook, source: "per_job" };
@@ -144,7 +142,7 @@ export function createWebhooks(ports: ServiceParts) {
     endpoints: webhookEndpoints(ports, tables, signer, dispatcher),
     /** Resumes deliveries that an earlier process left unsent. */
     recover: dispatcher.recover,
-    /** Reports a failed top-off to the default webhook, if there is one. */
+    /** Sends a failed top-off to the default webhook, if one is set. */
     topOffFailed: (workspaceId: string, dollars: number) =>
       store.write(() => {
         const target = tables.defaults.get(workspaceId);
@@ -161,14 +159,13 @@ export function createWebhooks(ports: ServiceParts) {
         const seq = tables.insert(due);
         store.afterCommit(() => dispatcher.schedule({ ...due, seq }));
       }),
-    /** Starts no further attempts. */
     close: dispatcher.close,
   };
 }
 
 export type Webhooks = ReturnType<typeof createWebhooks>;
 
-/** The fields shared by a delivery and its history. */
+/** Fields that a delivery and the entries of its history have in common. */
 function attemptsView({
   status,
   attempts,
@@ -185,7 +182,6 @@ function attemptsView({
   };
 }
 
-/** A delivery as the API shows it to `reader`. */
 function deliveryView(row: DeliveryRow, replays: readonly ReplayEntry[], reader: { readonly ownerId: string }) {
   return {
     job_id: row.jobId,
@@ -201,7 +197,6 @@ function deliveryView(row: DeliveryRow, replays: readonly ReplayEntry[], reader:
   };
 }
 
-/** The default webhook as the API shows it; null if none is set. */
 function defaultWebhookView(row: DefaultWebhookRow | null) {
   if (row === null) return { url: null, enabled: false, updated_at: null, updated_by_key_id: null };
   return {
@@ -212,7 +207,6 @@ function defaultWebhookView(row: DefaultWebhookRow | null) {
   };
 }
 
-/** All endpoints under `/webhooks`. */
 function webhookEndpoints(
   { store, clock, outbound }: ServiceParts,
   tables: WebhookTables,
@@ -241,7 +235,7 @@ function webhookEndpoints(
     return noContent;
   }
 
-  /** Sends a delivery signed like any other, for a job that does not exist; its event kind identifies it as a test. */
+  /** Sends a signed test delivery about a job that does not exist. Its event kind marks it as a test. */
   async function testDefault(call: Call): Promise<Answer> {
     const { url } = findDefault(call);
     const id = `job_${randomUUID()}`;

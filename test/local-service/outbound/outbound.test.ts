@@ -189,7 +189,7 @@ test.each<[Outcome, string | null]>([
 test("the words of a failure are the same for every destination [D16]", () => {
   expect(failureOf("UNAVAILABLE")).toEqual({
     code: "UNAVAILABLE",
-    message: "The destination was unreachable, redirected, or failed.",
+    message: "The destination could not be reached, sent a redirect, or failed.",
     retryable: true,
   });
 });

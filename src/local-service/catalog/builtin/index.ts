@@ -68,7 +68,6 @@ const PER_REFERENCE_MICROS = 5_000;
 const isPro = (work: Work) => text(work, "quality") === "pro";
 const outputs = (work: Work) => integer(work, "num_outputs", 1);
 
-/** Generates 1 to 4 images from a prompt and optional reference images. */
 export const image = builtIn({
   id: "image-1",
   modality: "image",
@@ -105,7 +104,6 @@ const AVATAR_PER_SECOND_MICROS: Readonly<Record<string, number>> = { "720p": 80_
 /** Duration of the film: `duration_ms`, or else the duration of the audio. */
 const filmMs = (work: Work) => integer(work, "duration_ms", mediaMs(work, "audio"));
 
-/** Animates a face that speaks the given audio. */
 export const avatar = builtIn({
   id: "avatar-1",
   modality: "video",
@@ -153,7 +151,6 @@ function upscalePrice(work: Work): number {
   return Math.max(1, megapixels) * integer(work, "scale", 2) * PER_MEGAPIXEL_MICROS;
 }
 
-/** Enlarges a video. It can be priced only after its input has been measured, which happens at submit. */
 export const upscale = builtIn({
   id: "upscale-1",
   modality: "video",
@@ -190,7 +187,6 @@ export const upscale = builtIn({
   }),
 });
 
-/** A retired model: every request for it gets 410 GONE. */
 export const imageRetired = builtIn({
   id: "image-0",
   modality: "image",

@@ -52,7 +52,10 @@ const frames = (bytes = MAX_IMAGE_BYTES, limits: Limits = {}) => ({
 
 type Fields = Readonly<Record<string, JsonSchema>>;
 
-/** Defines a model. A `!` after a field's name makes the field required. `rules` are keywords for the whole input. */
+/**
+ * Defines a model. A `!` after a field's name makes the field required. `rules` are schema keywords for the whole
+ * input.
+ */
 function model(
   id: string,
   modality: Modality,

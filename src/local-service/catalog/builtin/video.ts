@@ -76,7 +76,7 @@ export function secondsBegun(ms: number): number {
 }
 
 const PER_SECOND_MICROS: Readonly<Record<string, number>> = { "720p": 50_000, "1080p": 90_000, "4K": 200_000 };
-/** Surcharge for sound, as a percentage of the price of the pictures. */
+/** Surcharge for sound, as a percentage of the price without sound. */
 const SOUND_PERCENT = 20;
 
 const TIERS: JsonSchema = {
@@ -109,7 +109,7 @@ function priceMicros(work: Work): number {
   return work.input["generate_audio"] === false ? pictures : (pictures * (100 + SOUND_PERCENT)) / 100;
 }
 
-/** Animates a start frame. This is the example model of the API description, with every field and combination rule. */
+/** The example model of the API description. It uses every field and every rule for field combinations. */
 export const video = builtIn({
   id: "video-1",
   modality: "video",
@@ -157,7 +157,6 @@ export const video = builtIn({
   oldIds: { "video-1-fast": "Use video-1 with quality standard." },
 });
 
-/** A model that is not available yet: every request for it gets 400 FAILED_PRECONDITION. */
 export const videoToCome = builtIn({
   id: "video-2",
   modality: "video",

@@ -9,7 +9,7 @@ const QUOTE = "[\"“'`]([^\"”'`\\n]{1,200})[\"”'`]";
 const LITERAL = new RegExp(`\\b(?:reply|respond|answer|say|output|return)\\b[^.\\n"“'\`]{0,40}${QUOTE}`, "i");
 const BARE_LITERAL =
   /\b(?:[Rr]eply|[Rr]espond|[Aa]nswer|[Ss]ay)\b(?:\s+(?:only|just|exactly|with|the|single|word))+:?\s+([A-Z][A-Z0-9]{0,20})\b/;
-/** Maximum number of characters of a request that its answer quotes. */
+/** Maximum number of characters that an answer quotes from its request. */
 const MOST_QUOTED = 120;
 /** Maximum number of characters of a request that are analyzed. */
 const MOST_READ = 20_000;
@@ -21,13 +21,13 @@ function inShort(requested: string): string {
   return `${line.slice(0, MOST_QUOTED).replace(/\s\S*$/u, "")}…`;
 }
 
-/** The literal text that a request asks for, as in `Reply with "OK"`. */
+/** The literal text that a request asks for, as in `Reply with "OK"`; null if it asks for none. */
 function literal(requested: string): string | null {
   const short = requested.slice(0, MOST_READ);
   return LITERAL.exec(short)?.[1] ?? BARE_LITERAL.exec(short)?.[1] ?? null;
 }
 
-/** Generates texts that quote the request. `variant` distinguishes answers with different seeds. */
+/** Returns a generator of texts that quote the request. `variant` distinguishes answers with different seeds. */
 function simulatedText(requested: string, variant: string): SimulatedText {
   const about = inShort(requested);
   return (index) => {
@@ -36,7 +36,6 @@ function simulatedText(requested: string, variant: string): SimulatedText {
   };
 }
 
-/** Time limit for reading a prompt, in milliseconds. */
 const MAX_READ_MS = 250;
 
 function lastRequest(messages: readonly ChatMessage[]): string {
@@ -44,20 +43,20 @@ function lastRequest(messages: readonly ChatMessage[]): string {
   return requested?.text ?? messages.at(-1)?.text ?? "";
 }
 
-/** Seed for the answer's wording: it depends on the messages, and above temperature 0 also on temperature and seed. */
+/** Seed for the answer's wording. It depends on the messages and, above temperature 0, also on temperature and seed. */
 function seedOf({ messages, temperature, seed }: ChatRequest): string {
   const loose = temperature === 0 ? [] : [temperature, seed];
   return JSON.stringify([messages, 0, ...loose]);
 }
 
-/** The shape of a JSON answer; null for a plain-text answer. A schema set in `response_format` has priority. */
+/** The shape of a JSON answer; null for a plain-text answer. A schema in `response_format` takes priority. */
 function shapeOf({ format }: ChatRequest, requested: string, text: string): SchemaNode | null {
   if (format.is === "schema") return format.schema;
   const wantsJson = format.is === "json" || /\bjson\b/i.test(requested);
   return schemaInText(text) ?? (wantsJson ? describedShape(text) : null);
 }
 
-/** Runs `work` under a time limit: a crafted prompt must not block other requests. @throws Refusal 400 */
+/** Runs `work` with a time limit, so that a crafted prompt cannot block other requests. @throws Refusal 400 */
 function readInTime<T>(work: () => T): T {
   try {
     return withinTime(MAX_READ_MS, work);
@@ -67,7 +66,6 @@ function readInTime<T>(work: () => T): T {
   }
 }
 
-/** The text and pictures from which an answer is generated. */
 function portsOf(request: ChatRequest, black: readonly number[] | null) {
   const requested = lastRequest(request.messages);
   const all = request.messages.map(({ text }) => text).join("\n");
@@ -94,18 +92,18 @@ export function answerTo(request: ChatRequest, black: readonly number[] | null =
   throw invalid([problem("response_format.json_schema.schema", `cannot be answered: ${answer.reason}`, "schema")]);
 }
 
-/** The reasoning before an answer; empty if none was requested. */
+/** The reasoning text that precedes an answer; empty if no reasoning was requested. */
 export function reasoningOn({ effort, messages }: ChatRequest): string {
   if (effort === null || effort === "none") return "";
   return `Simulated reasoning (effort ${effort}) about: ${inShort(lastRequest(messages))}`;
 }
 
-/** Minimum length of words in a tool's name; shorter words are ignored. */
+/** Shorter words in a tool's name are ignored when the name is compared with a message. */
 const LEAST_LETTERS = 4;
 
 /**
- * The tool that an answer calls: the required one, or else the first whose name shares a word with the user's message.
- * Tool results are answered with text.
+ * The tool that an answer calls: the required tool, or else the first whose name shares a word with the user's message.
+ * Null if the answer is text, as it is after a tool result.
  */
 export function toolCalled({ tools, toolChoice, messages }: ChatRequest): ChatTool | null {
   if (toolChoice === "none") return null;

@@ -10,7 +10,8 @@ import type { SchemaNode } from "./json-text.ts";
 const LEFT_OUT = new Set(["$schema", "$id", "id"]);
 
 /**
- * Converts an untrusted schema to the dialect used here: a list under `items`, as in older dialects, becomes `prefixItems`.
+ * Converts an untrusted schema to the dialect used here. A list under `items`, as in older dialects, becomes
+ * `prefixItems`.
  */
 function prepareSchema(schema: SchemaNode): SchemaNode {
   function prepared(node: unknown): unknown {
@@ -27,11 +28,12 @@ function prepareSchema(schema: SchemaNode): SchemaNode {
   return prepared(Object.fromEntries(entries)) as SchemaNode;
 }
 
-/** Number of elements in a generated list. */
 const USUAL_LENGTH = 3;
-/** Time limit for one answer, in milliseconds. */
 const MAX_MS = 400;
-/** Number of attempts. Every second one omits optional properties; only the first six adapt values to the request. */
+/**
+ * Maximum number of attempts. Every second one omits optional properties; only the first six adapt values to the
+ * request.
+ */
 const ATTEMPTS = 12;
 const DEEPEST = 30;
 const LONGEST_PATTERN = 20_000;
@@ -49,11 +51,11 @@ interface Ports {
   readonly requested: string;
   readonly text: SimulatedText;
   readonly random: Random;
-  /** The numbers of the black pictures; null if there are no pictures. */
+  /** The numbers of the request's black pictures; null if it has no pictures. */
   readonly black: readonly number[] | null;
 }
 
-/** Corrects a verdict on pictures, and returns any other value unchanged. */
+/** Makes a verdict on pictures (`pass`) depend only on the black pictures; returns any other value unchanged. */
 function judged(value: unknown, { black }: Ports): unknown {
   if (black === null || !isRecord(value) || typeof value["pass"] !== "boolean") return value;
   const reasons = black.map((number) => `picture ${number} is black`);
@@ -74,8 +76,8 @@ function suited(value: unknown, schema: JsonSchema, pointer: string, { requested
 }
 
 /**
- * Adapts a schema for the generator. Hides the length limits of texts with a pattern, because the generator would pad
- * such texts with arbitrary letters. Gives lists three elements, within their bounds.
+ * Adapts a schema for the generator. Replaces the length limits of texts that have a pattern, because the generator
+ * would pad such texts with arbitrary letters. Gives lists three elements, if their bounds allow it.
  */
 function withUsualLengths(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(withUsualLengths);
@@ -131,16 +133,15 @@ function attempt(schema: SchemaNode, ports: Ports): JsonAnswer {
     if (fits(said)) return { is: "value", value: said };
     if (fits(value)) return { is: "value", value };
   }
-  return { is: "impossible", reason: "no matching value was found" };
+  return { is: "impossible", reason: "no value that matches the schema was found" };
 }
 
 function reasonOf(error: unknown): string {
   if (error instanceof TookTooLong) return `answering it ${error.message}`;
   const reason = error instanceof Error ? error.message : String(error);
-  return `it is not a usable JSON Schema: ${reason.slice(0, 300)}`;
+  return `the JSON Schema is not usable: ${reason.slice(0, 300)}`;
 }
 
-/** Generates a value and validates it against the schema. */
 export function jsonAnswer(schema: SchemaNode, ports: Ports): JsonAnswer {
   try {
     return withinTime(MAX_MS, () => attempt(prepareSchema(schema), ports));
@@ -151,7 +152,7 @@ export function jsonAnswer(schema: SchemaNode, ports: Ports): JsonAnswer {
 
 export const numberOf = (value: unknown): number | null => (typeof value === "number" ? value : null);
 
-/** The place of a value: the name of its property or list, and its position in the list. */
+/** Where a value is: the name of its property or list, and its position in the list. */
 export interface Place {
   readonly name: string;
   readonly index: number;
@@ -163,7 +164,7 @@ export function placeOf(pointer: string): Place {
   return { name: parts.findLast((part) => !isPosition(part)) ?? "", index: Number(parts.findLast(isPosition) ?? 0) };
 }
 
-/** Texts for properties whose names contain certain words, where a sentence would be useless. */
+/** Values for text properties for which a sentence would be useless, selected by words in the property's name. */
 const TEXTS: readonly (readonly [words: string, write: (index: number) => string])[] = [
   ["id slug key handle", (index) => `item-${index + 1}`],
   ["ratio", () => "16:9"],
@@ -178,7 +179,7 @@ export function wordsOf(name: string): readonly string[] {
   return spaced.split(/[^a-z]+/).flatMap((word) => [word, word.replace(/s$/, "")]);
 }
 
-/** Text that suits the place and the schema's length limits. */
+/** A text that suits the property's name and the schema's length limits. */
 function likelyText(schema: SchemaNode, { name, index }: Place, text: SimulatedText): string {
   const words = new Set(wordsOf(name));
   const write = TEXTS.find(([known]) => known.split(" ").some((word) => words.has(word)))?.[1] ?? text;
@@ -196,7 +197,7 @@ function fitted(text: string, least: number, most: number): string {
   return [...atWord].length >= Math.max(1, least) ? atWord : cut;
 }
 
-/** A number that suits the place; null if the name gives no hint. */
+/** A number that suits the property's name; null if the name gives no hint. */
 function likelyNumber({ name, index }: Place): number | null {
   const words = new Set(wordsOf(name));
   const has = (...all: readonly string[]) => all.some((word) => words.has(word));

@@ -3,11 +3,11 @@ import { isRecord, parsed } from "../../json.ts";
 /** An unvalidated JSON Schema, or a part of one. */
 export type SchemaNode = Readonly<Record<string, unknown>>;
 
-/** Maximum length of the text searched, and maximum number of positions tried. */
+/** Maximum length of the text that is searched for JSON, and maximum number of positions tried. */
 const MAX_SEARCHED = 200_000;
 const MAX_STARTS = 50;
 
-/** The end of the JSON value that begins at `start`, found by its brackets; -1 if they are not closed. */
+/** Finds the end of the JSON value that begins at `start`, by counting brackets; -1 if they are not closed. */
 function endOf(text: string, start: number): number {
   let depth = 0;
   let quoted = false;
@@ -21,7 +21,7 @@ function endOf(text: string, start: number): number {
   return -1;
 }
 
-/** The JSON objects embedded in text, in order, and the text around them. */
+/** Separates the JSON objects embedded in a text from the text around them. */
 function split(whole: string): { readonly objects: readonly SchemaNode[]; readonly around: string } {
   const text = whole.slice(0, MAX_SEARCHED);
   const objects: SchemaNode[] = [];
@@ -49,7 +49,6 @@ function isSchema({ $schema, $defs, type, properties, ...rest }: SchemaNode): bo
   return (type === "object" && isRecord(properties)) || (type === "array" && "items" in rest);
 }
 
-/** Infers a schema from an example value. */
 function schemaOfExample(example: unknown): SchemaNode {
   if (Array.isArray(example)) {
     return { type: "array", items: example.length > 0 ? schemaOfExample(example[0]) : {}, minItems: 1 };
@@ -66,7 +65,7 @@ function closedObject(properties: readonly (readonly [string, SchemaNode])[]): S
   return { type: "object", properties: Object.fromEntries(properties), required, additionalProperties: false };
 }
 
-/** The JSON shape that a prompt requests: a schema in the prompt, or else an example in it; null if it has neither. */
+/** The JSON shape that a prompt requests, from a schema or else an example in the prompt; null if it has neither. */
 export function schemaInText(text: string): SchemaNode | null {
   const { objects } = split(text);
   const schema = objects.find(isSchema);
@@ -81,7 +80,7 @@ const LIST = new RegExp(
 );
 const NUMERIC = /_ms$|seconds|duration|count|number|index|score|year|width|height/i;
 
-/** The shape that a prompt describes in words: `an array "shots" of objects with "prompt" and "duration_ms"`. */
+/** The shape that a prompt describes in words, as in `an array "shots" of objects with "prompt" and "duration_ms"`. */
 export function describedShape(text: string): SchemaNode {
   const short = text.slice(0, 20_000);
   const [, before, after] = LIST.exec(short) ?? [];

@@ -1,7 +1,7 @@
 import { pick, type Random, randomFrom } from "../random.ts";
 import { type Color, mix } from "./brush.ts";
 
-/** The colours of a picture, which go well together. */
+/** Colours that go well together. */
 export interface Palette {
   readonly sky: readonly [top: Color, middle: Color, bottom: Color];
   readonly far: Color;
@@ -16,7 +16,7 @@ export type Mood = "day" | "dawn" | "sunset" | "night" | "neon" | "forest" | "wa
 
 type Colors = [Color, Color, Color, Color, Color, Color, Color, Color];
 
-/** A palette from eight colours: three for the sky, then far, middle and near distance, accent and light. */
+/** Parses a palette of eight colours: three for the sky, three from far to near distance, an accent and a light. */
 function palette(colors: string, isDark: boolean): Palette {
   const [top, middle, bottom, far, mid, near, accent, light] = colors.split(" ") as Colors;
   return { sky: [top, middle, bottom], far, mid, near, accent, light, isDark };
@@ -57,7 +57,7 @@ const COLOR_WORDS = new Map(
     .map((pair) => pair.split(" ") as [string, Color]),
 );
 
-/** The palette that the prompt suggests, or else the usual palette of the place, or else a random palette. */
+/** The palette that the prompt suggests, or else the place's usual palette, or else a random palette. */
 function paletteFor(words: string, usual: Mood | null, random: Random): Palette {
   const chance = pick<Mood>(random, ["day", "dawn", "calm", "candy", "warm", "sunset"]);
   return PALETTES[firstMatch(MOOD_WORDS, words) ?? usual ?? chance];
@@ -70,7 +70,7 @@ function namedColor(words: string, palette: Palette): Color | null {
 }
 
 export type Setting = "mountain" | "sea" | "city" | "forest" | "desert" | "hills" | "studio" | "space";
-/** What a picture can show; each subject has a drawing with its name in `figures/`. */
+/** The main subjects that a picture can show. Each is drawn from the file with its name in `figures/`. */
 export type Subject =
   | ("face" | "cat" | "dog" | "bird" | "robot")
   | ("car" | "boat" | "rocket" | "balloon" | "bottle" | "cup" | "house" | "flower");
@@ -84,7 +84,7 @@ export interface Brief {
   readonly subject: Subject | null;
   readonly weather: Weather;
   readonly palette: Palette;
-  /** Colour of the subject: the colour named in the prompt, or else the palette's accent. */
+  /** Colour of the subject: the colour that the prompt names, or else the palette's accent. */
   readonly tint: Color;
   /** Seed for all further random choices. */
   readonly key: string;
@@ -94,7 +94,7 @@ type Row = readonly [Subject, RegExp, usual: readonly [Setting, ...Setting[]]];
 
 const OPEN_LAND = ["mountain", "hills", "sea", "forest"] as const;
 
-/** Each subject with the words that name it, and the places where it usually appears. */
+/** For each subject, the words that name it, and the places where it usually appears. */
 const SUBJECTS: readonly Row[] = [
   ["robot", /\b(robots?|androids?|droid)\b/, ["studio"]],
   ["cat", /\b(cats?|kittens?|kitty)\b/, ["studio"]],

@@ -1,7 +1,6 @@
 import { type Canvas, createCanvas, type Image, type SKRSContext2D } from "@napi-rs/canvas";
 import type { Size } from "../size.ts";
 
-/** A colour as `#rrggbb`. */
 export type Color = string;
 
 type Rgb = readonly [number, number, number];
@@ -43,14 +42,13 @@ export type Context = SKRSContext2D;
 export type Surface = Canvas;
 export type Gradient = ReturnType<Context["createLinearGradient"]>;
 
-/** A vertical gradient between two heights, with evenly spaced colours. */
 export function vertical(context: Context, from: number, to: number, colors: readonly string[]): Gradient {
   const gradient = context.createLinearGradient(0, from, 0, to);
   for (const [i, color] of colors.entries()) gradient.addColorStop(i / (colors.length - 1), color);
   return gradient;
 }
 
-/** Fills the frame below a height. */
+/** Fills the frame from a height down to its lower edge. */
 export function band(context: Context, { width, height }: Size, from: number, fill: string | Gradient): void {
   context.fillStyle = fill;
   context.fillRect(0, from, width, height - from);
@@ -92,7 +90,6 @@ export function slab(
   context.fill();
 }
 
-/** Fills a polygon given by its corners. */
 export function shape(context: Context, fill: string, corners: readonly (readonly [number, number])[]): void {
   context.fillStyle = fill;
   context.beginPath();
@@ -138,7 +135,6 @@ export function drawCover(
   context.drawImage(picture, (picture.width - w) / 2, (picture.height - h) / 2, w, h, x, y, width, height);
 }
 
-/** The picture cropped to fill a frame. */
 export function coverOf(picture: Image | Canvas, size: Size): Canvas {
   const canvas = createCanvas(size.width, size.height);
   const context = canvas.getContext("2d");

@@ -5,15 +5,15 @@ import type { Size } from "../size.ts";
 import type { Brief, Subject } from "./brief.ts";
 import { alpha, type Color, type Context, darker, lighter, mix, oval } from "./brush.ts";
 
-/** Margin drawn beyond each side of the frame, as a fraction of the frame, because a moving camera may show it. */
+/** Width of the margin drawn beyond each side, because a moving camera may show it, as a fraction of the frame. */
 export const OVERSCAN = 0.12;
 
-/** Colours by name, and whether optional parts are shown ("1") or not ("0"). */
+/** Values for the placeholders of a drawing: colours, and "1" or "0" for parts that are shown or hidden. */
 type Tones = Readonly<Record<string, string>>;
 
 /**
- * A drawing from `figures/` in the given tones: `{coat}` is a colour, `{coat+20}` is 20 % lighter, and `{coat-20}` 20 %
- * darker.
+ * Reads a drawing from `figures/` and fills in its colours: `{coat}` is replaced with the colour `coat`, `{coat+20}`
+ * with a colour 20 % lighter, and `{coat-20}` with one 20 % darker.
  */
 function inTones(name: Subject, tones: Tones): string {
   const svg = readFileSync(new URL(`./figures/${name}.svg`, import.meta.url), "utf8");
@@ -24,7 +24,7 @@ function inTones(name: Subject, tones: Tones): string {
   });
 }
 
-/** The position of a figure's centre, and the length of its unit in pixels. */
+/** The position of a figure's centre, and the size of the figure's unit, all in pixels. */
 interface Place {
   readonly x: number;
   readonly y: number;
@@ -41,11 +41,11 @@ function drawFigure(context: Context, { width, height }: Size, svg: string, { x,
 }
 
 interface Placement {
-  /** Height of the ground below the subject (or of its centre, if it flies), as a fraction of the frame. */
+  /** Height of the ground below the subject, or of a flying subject's centre, as a fraction of the frame. */
   readonly at: number;
   /** Half the width of the subject, as a fraction of the shorter side of the frame. */
   readonly scale: number;
-  /** Half the width of the subject's shadow on the ground; 0 if the subject flies or floats. */
+  /** Half the width of the subject's shadow; 0 for a subject that flies or floats. */
   readonly shadow: number;
 }
 
@@ -101,7 +101,6 @@ export function drawSubject(context: Context, size: Size, brief: Brief): void {
   drawFigure(context, size, inTones(subject, tonesOf(brief)), { x, y, unit });
 }
 
-/** Positions of the parts of a drawn face, in pixels. */
 export interface FaceGeometry {
   readonly x: number;
   readonly y: number;
@@ -111,7 +110,7 @@ export interface FaceGeometry {
   readonly eyes: { readonly y: number; readonly apart: number; readonly radius: number };
 }
 
-/** Positions of a drawn face. They depend only on the frame's size, so that the avatar renderer can find the mouth. */
+/** Positions of the parts of a drawn face. They depend only on the frame's size, so the avatar renderer finds them. */
 export function faceGeometry({ width, height }: Size): FaceGeometry {
   const radius = Math.min(width * 0.27, height * 0.2);
   const [x, y] = [width / 2, height * 0.42];

@@ -16,7 +16,7 @@ const FILES: readonly (readonly [family: string, file: string])[] = [
   ["Render DejaVu", "dejavu-fonts-ttf/ttf/DejaVuSans.ttf"],
 ];
 
-/** A CSS font value for the bundled fonts. The machine's own fonts are never used, so text looks the same everywhere. */
+/** A CSS font value for the bundled fonts. The machine's fonts are never used, so text looks the same everywhere. */
 export function fontOf(sizePx: number): string {
   for (const [family, file] of FILES) {
     if (!GlobalFonts.has(family)) GlobalFonts.registerFromPath(require.resolve(file), family);
@@ -28,7 +28,7 @@ const LINES = 2;
 
 const letterOf = ({ width, height }: Size) => Math.max(11, Math.min(width, height) * 0.023);
 
-/** Writes the prompt in small letters at the lower left, over a shade that keeps it legible. */
+/** Writes the prompt in small letters at the lower left, on a dark strip that keeps it legible. */
 export function drawCaption(context: Context, size: Size, prompt: string): void {
   const { width, height } = size;
   const text = prompt.replace(/\s+/gu, " ").trim();
@@ -49,7 +49,7 @@ export function drawCaption(context: Context, size: Size, prompt: string): void 
   for (const [i, line] of lines.entries()) context.fillText(line, margin, top + i * letter * 1.4);
 }
 
-/** The picture with a mirror image of the strip above in place of its caption, which a moving camera would cut off. */
+/** Covers the caption with a mirror image of the strip above it, because a moving camera would cut off the caption. */
 export function withoutCaption(picture: Canvas): Canvas {
   const { width, height } = picture;
   const strip = Math.ceil(letterOf(picture) * (1.7 + 1.4 * LINES));
@@ -90,8 +90,8 @@ const SCENE_SHARE = 0.7;
 const SOFTNESS = 0.07;
 
 /**
- * Combines references into one picture: each reference fills a soft-edged band, and the prompt's scene follows the last
- * band, all in the light of the prompt's palette.
+ * Combines references into one picture. Each reference fills a band with soft edges, and the prompt's scene fills the
+ * last band. All bands are tinted with the prompt's palette.
  */
 export function blendReferences(scene: Surface, references: readonly Image[], brief: Brief): Surface {
   const { width, height } = scene;
@@ -140,7 +140,10 @@ export function enlargePicture(picture: Image, scale: number): Surface {
 
 const REFERENCE_FIELDS = ["images", "image", "start_image", "reference_images"] as const;
 
-/** An image for the prompt or, with `scale`, the first given picture enlarged. `output_format`: png (default), jpeg or webp. */
+/**
+ * Draws an image for the prompt or, if `scale` is set, enlarges the first given picture. `output_format`: png
+ * (default), jpeg or webp.
+ */
 export async function renderImage(request: RenderRequest): Promise<Uint8Array> {
   const { input, media, seed, index } = request;
   const files = REFERENCE_FIELDS.flatMap((field) => (media[field] ?? []).map((file) => ({ file, field })));

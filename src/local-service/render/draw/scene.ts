@@ -6,7 +6,7 @@ import { alpha, band, type Context, disc, glow, mix, type Surface, vertical } fr
 import { drawSubject } from "./figures.ts";
 import { drawSetting } from "./settings.ts";
 
-/** Position and radius of the sun or moon in the frame; other layers are lit from there. */
+/** Position and radius of the sun or moon, which is the light source for all other layers. */
 export function sunAt(brief: Brief, { width, height }: Size) {
   const random = randomFrom(brief.key, "sun");
   const side = random() < 0.5 ? between(random, 0.2, 0.36) : between(random, 0.64, 0.8);
@@ -39,7 +39,7 @@ function drawSky(context: Context, size: Size, brief: Brief): void {
   }
 }
 
-/** Draws a flat cloud: three pills on a common base line, as a single path so that their overlaps do not show. */
+/** Draws a flat cloud from three pills on a common base line. They form one path, so that overlaps do not show. */
 function drawCloud(context: Context, x: number, y: number, width: number): void {
   const h = width * 0.13;
   context.beginPath();
@@ -49,7 +49,7 @@ function drawCloud(context: Context, x: number, y: number, width: number): void 
   context.fill("nonzero");
 }
 
-/** Draws the sky and the place with their fog, without the subject, and darkens the edges. */
+/** Draws everything behind the subject: the sky, the place, its fog and the darkened edges. */
 export function drawBackdrop(context: Context, size: Size, brief: Brief): void {
   const { width, height } = size;
   const { light } = brief.palette;
@@ -66,10 +66,10 @@ export function drawBackdrop(context: Context, size: Size, brief: Brief): void {
   band(context, size, 0, rim);
 }
 
-/** Draws particles in the air at a time in the shot. `strength` fades them out at frames that must stay unchanged. */
+/** Draws particles in the air, `seconds` after the shot's start. `strength` is their visibility, from 0 to 1. */
 export type Air = (context: Context, seconds: number, strength: number) => void;
 
-/** Number of particles, and how far they fall per second, as a fraction of the frame. */
+/** Number of particles, and the distance that they fall per second, as a fraction of the frame's height. */
 const WEATHER: Readonly<Record<Weather, readonly [count: number, fall: number]>> = {
   clear: [16, -0.02],
   fog: [10, -0.02],
@@ -78,7 +78,7 @@ const WEATHER: Readonly<Record<Weather, readonly [count: number, fall: number]>>
   sparks: [50, -0.14],
 };
 
-/** Rain, snow, sparks or slow motes of light, as the prompt's words suggest. */
+/** Particles for the weather that the prompt suggests: rain, snow, sparks or slow motes of light. */
 export function airOf({ width, height }: Size, { key, weather, palette }: Brief): Air {
   const [count, fall] = WEATHER[weather];
   const random = randomFrom(key, "particles");
@@ -121,7 +121,6 @@ export function airOf({ width, height }: Size, { key, weather, palette }: Brief)
   };
 }
 
-/** Draws the whole picture for a brief. */
 export function drawScene(size: Size, brief: Brief): Surface {
   const canvas = createCanvas(size.width, size.height);
   const context = canvas.getContext("2d");

@@ -18,18 +18,18 @@ import {
   vertical,
 } from "./brush.ts";
 
-/** The canvas on which a place is drawn, and the values needed to draw it. */
+/** The canvas on which a place is drawn, with the values needed to draw the place. */
 interface Stage extends Size {
   readonly context: Context;
   readonly brief: Brief;
   readonly palette: Palette;
   readonly random: Random;
-  /** The shorter side. */
+  /** Length of the shorter side. */
   readonly unit: number;
   readonly sun: { readonly x: number; readonly y: number; readonly radius: number };
 }
 
-/** Colours from the far distance through the middle distance to the near distance. */
+/** Returns `count` colours that change from the far distance to the near distance. */
 function distances({ far, mid, near }: Palette, count: number): Color[] {
   return Array.from({ length: count }, (_, i) => {
     const t = (2 * i) / (count - 1);
@@ -37,7 +37,7 @@ function distances({ far, mid, near }: Palette, count: number): Color[] {
   });
 }
 
-/** Heights that vary gently around a base line. */
+/** Random heights close to a base line. */
 function waves(random: Random, count: number, base: number, swing: number): number[] {
   return Array.from({ length: count }, () => base + between(random, -swing, swing));
 }
@@ -57,7 +57,6 @@ function haze(stage: Stage, y: number): void {
   band(context, stage, top, vertical(context, top, y + height * 0.04, pale));
 }
 
-/** Draws rolling ground, lit from above. */
 function land(stage: Stage, base: number, swing: number, tone: Color): void {
   const { context, height, random } = stage;
   const fill = vertical(context, base - height * 0.05, base + height * 0.18, [lighter(tone, 0.17), tone]);
@@ -90,7 +89,7 @@ function drawWindows({ context, height, random }: Stage, left: number, top: numb
   }
 }
 
-/** Draws a seamless backdrop with soft light, a large pale circle and a floor. */
+/** Draws a studio: a plain backdrop with soft light, a large pale circle and a floor. */
 function drawStudio(stage: Stage): void {
   const { context, width, height, unit, palette, brief } = stage;
   const isPortrait = brief.subject === "face";
@@ -142,7 +141,7 @@ function drawMountains(stage: Stage): void {
   land(stage, height * 0.91, 0.03, palette.near);
 }
 
-/** Corners of a summit's snow: horizontal distance from the summit in steps, and fraction of the way down the flank. */
+/** Corners of a summit's snow: horizontal distance from the summit, and fraction of the way down the flank. */
 const SNOW = [
   [0, 0],
   [0.21, 0.21],
@@ -216,7 +215,6 @@ function drawDesert(stage: Stage): void {
   for (const [i, tone] of tones.entries()) land(stage, stage.height * (0.6 + i * 0.085), 0.05, tone);
 }
 
-/** Draws hills with round trees. */
 function drawHills(stage: Stage): void {
   const { context, width, height, palette, random } = stage;
   for (const [i, tone] of distances(palette, 4).entries()) {
@@ -242,7 +240,6 @@ const DRAWERS: Readonly<Record<Setting, (stage: Stage) => void>> = {
   space: drawSpace,
 };
 
-/** Draws the picture's place, in front of the sky. */
 export function drawSetting(context: Context, size: Size, brief: Brief, sun: Stage["sun"]): void {
   const random = randomFrom(brief.key, "setting");
   const unit = Math.min(size.width, size.height);

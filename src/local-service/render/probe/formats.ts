@@ -1,7 +1,6 @@
 import { fileTypeFromBuffer } from "file-type";
 import { open } from "../../../core/kit/file-handle.ts";
 
-/** An accepted upload format. */
 export interface Format {
   readonly kind: "image" | "video" | "audio";
   readonly contentType: string;
@@ -13,7 +12,7 @@ function format(kind: Format["kind"], type: string, reader: Format["reader"]): F
   return { kind, contentType: `${kind}/${type}`, reader };
 }
 
-/** Accepted formats by the name that the sniffer gives them. */
+/** Accepted formats, by the MIME type that the format detector returns. */
 const FORMATS: ReadonlyMap<string, Format> = new Map([
   ["image/png", format("image", "png", "canvas")],
   ["image/apng", format("image", "png", "canvas")],
@@ -38,7 +37,7 @@ const FORMATS: ReadonlyMap<string, Format> = new Map([
 const ACCEPTED = "PNG, JPEG, WebP, GIF, AVIF, MP4, MOV, WebM, WAV, MP3, M4A, OGG or FLAC";
 const HEAD_BYTES = 65_536;
 
-/** Both ends of a file, which show its format and whether it is complete. */
+/** The first and last bytes of a file, which show its format and whether it is complete. */
 export interface FileEnds {
   readonly path: string;
   readonly sizeBytes: number;
@@ -57,7 +56,7 @@ export async function endsOf(path: string): Promise<FileEnds> {
   return { path, sizeBytes: size, head, tail: size <= HEAD_BYTES ? head : await read(size - HEAD_BYTES) };
 }
 
-/** Detects the format from a file's first bytes. @throws Error that says why it is not accepted */
+/** Detects the format from a file's first bytes. @throws Error that says why the format is not accepted */
 export async function sniff({ head }: FileEnds): Promise<Format> {
   if (head.length === 0) throw new Error("the file is empty");
   // The sniffer reads a PNG's chunks to detect animation, and fails on damaged ones.
@@ -71,7 +70,7 @@ export async function sniff({ head }: FileEnds): Promise<Format> {
 
 const CUT = "it is truncated";
 
-/** Why a file is incomplete, judged by its ends; null if it is complete. Decoders would fill in missing parts. */
+/** The reason why a file is incomplete; null if it is complete. Decoders would silently fill in missing parts. */
 export function missingEnd({ sizeBytes, head, tail }: FileEnds, { contentType }: Format): string | null {
   switch (contentType) {
     case "image/gif":
@@ -91,17 +90,17 @@ export function missingEnd({ sizeBytes, head, tail }: FileEnds, { contentType }:
       return end === page.length ? null : CUT;
     }
     case "video/webm":
-      return hasKnownParts(head) ? null : "it contains an unknown element";
+      return hasKnownParts(head) ? null : "the file contains an unknown element";
     default:
       return null;
   }
 }
 
 const SEGMENT = "18538067";
-/** Ids of a segment's elements: SeekHead, Info, Tracks, Cluster, Cues, Chapters, Tags, Attachments, Void and CRC-32. */
+/** Element ids in a segment: SeekHead, Info, Tracks, Cluster, Cues, Chapters, Tags, Attachments, Void and CRC-32. */
 const PARTS = /^(114d9b74|1549a966|1654ae6b|1f43b675|1c53bb6b|1043a770|1254c367|1941a469|ec|bf)$/;
 
-/** Whether a WebM file begins with known elements; with unknown elements, the demuxer may never finish. */
+/** Whether a WebM file begins with known elements. If it does not, the demuxer may never finish. */
 function hasKnownParts(head: Buffer): boolean {
   const lengthAt = (at: number) => Math.clz32(head[at] ?? 0) - 23;
   for (let [at, count] = [0, 0]; at + 12 < head.length; count++) {

@@ -4,7 +4,7 @@ import { endsOf, type FileEnds, type Format, missingEnd, sniff } from "./formats
 
 const MAX_BYTES = 512 * 1024 * 1024;
 
-/** Probes a file by its bytes, never by its name, in bounded memory. Run it in a worker thread, because it decodes. */
+/** Probes a file by its bytes, not its name, in bounded memory. Call it only in a worker thread, because it decodes. */
 export async function probeFile(path: string): Promise<ProbeResult> {
   let announced: AnnouncedMedia | undefined;
   try {
@@ -20,7 +20,7 @@ export async function probeFile(path: string): Promise<ProbeResult> {
   }
 }
 
-/** The properties that a file's first bytes declare, without decoding. @throws Error if the format is not accepted */
+/** Reads the properties that a file's first bytes declare. @throws Error if the format is not accepted */
 export async function probeHead(path: string): Promise<AnnouncedMedia> {
   const file = await endsOf(path);
   return announcedBy(file, await sniff(file));
@@ -34,7 +34,7 @@ async function announcedBy({ head }: FileEnds, { kind, contentType }: Format): P
 
 type Measured = Omit<Extract<ProbeResult, { ok: true }>, "ok">;
 
-/** Measures a file. Loads each library only when first needed, because libraries use more memory than most files. */
+/** Measures a file. Each library is loaded when it is first needed, because it uses more memory than most files. */
 async function measure(file: FileEnds, format: Format): Promise<Measured> {
   const { path, sizeBytes } = file;
   const { kind, contentType, reader } = format;
@@ -53,12 +53,12 @@ async function measure(file: FileEnds, format: Format): Promise<Measured> {
 
 const MAX_SIDE = 8192;
 
-/** Measures a file by reading every packet of every track, one at a time. */
+/** Measures a file by reading every packet of every track. */
 async function measureTracks(path: string, { kind, contentType }: Format): Promise<Measured> {
   const { openInput } = await import("../sound/decode.ts");
   using input = openInput(path);
   const tracks = await input.getTracks();
-  if (tracks.length === 0) throw new Error("it has no tracks");
+  if (tracks.length === 0) throw new Error("the file has no tracks");
   for (const track of tracks) await readThrough(track);
   // A WebM states its duration, but not the duration of its last frame.
   const [stated, found] = [await input.getDurationFromMetadata(), await input.computeDuration()];
@@ -84,11 +84,11 @@ async function readThrough(track: InputTrack): Promise<void> {
   for await (const { data, byteLength } of new EncodedPacketSink(track).packets()) {
     if (data.byteLength === 0 || data.byteLength < byteLength) throw new Error("it is truncated");
     if (track.codec === "avc" && nalUnits(data).end !== data.byteLength) {
-      throw new Error(`its frame ${packets + 1} cannot be decoded`);
+      throw new Error(`frame ${packets + 1} cannot be decoded`);
     }
     packets++;
   }
-  if (packets === 0) throw new Error(`its ${track.type} track is empty`);
+  if (packets === 0) throw new Error(`the ${track.type} track is empty`);
   if (packets < (await track.computePacketStats()).packetCount) throw new Error("it is truncated");
 }
 
@@ -106,7 +106,7 @@ export function nalUnits(picture: Uint8Array): { readonly units: readonly Uint8A
   return { units, end };
 }
 
-/** Frames per second, from the intervals between frames, because not every container states the last frame's duration. */
+/** Frames per second, measured from the times between frames. Not every container states the last frame's duration. */
 export async function frameRateOf(track: InputVideoTrack): Promise<number> {
   const { packetCount, averagePacketRate } = await track.computePacketStats();
   const last = await new EncodedPacketSink(track).getPacket(Number.POSITIVE_INFINITY, { metadataOnly: true });

@@ -8,7 +8,7 @@ import { type DecodeGate, passGate } from "../pool.ts";
 import type { Size } from "../size.ts";
 import { endsOf, type FileEnds, type Format, missingEnd, sniff } from "./formats.ts";
 
-/** Decodes an image. In a pool thread that is closing, nothing is decoded and the promise stays pending. */
+/** Decodes an image. If the thread is closing, decodes nothing, and the promise stays pending. */
 export function decodeImage(bytes: Uint8Array): Promise<Image> {
   const gate = workerData as DecodeGate | null;
   return gate === null ? loadImage(bytes) : passGate(gate, () => loadImage(bytes));
@@ -24,12 +24,12 @@ export function announcedSize(head: Uint8Array): Size | null {
   }
 }
 
-/** Limits that are checked before decoding: bytes, pixels per side, and pixels in total. */
+/** Limits that are checked before decoding: bytes, pixels per side, and total pixels. */
 const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_SIDE = 16_384;
 const MAX_PIXELS = 64_000_000;
 
-/** Measures an image by decoding it, once its declared size has been accepted. @throws Error */
+/** Measures an image by decoding it, after checking its declared size. @throws Error */
 export async function measureImage(file: FileEnds, format: Format): Promise<Size> {
   const { width, height } = await decodeFile(file, format);
   return { width, height };
@@ -37,7 +37,7 @@ export async function measureImage(file: FileEnds, format: Format): Promise<Size
 
 async function decodeFile({ path, sizeBytes, head }: FileEnds, { contentType }: Format): Promise<Image> {
   const size = announcedSize(head);
-  if (size === null || size.width * size.height === 0) throw new Error("its header does not state its size");
+  if (size === null || size.width * size.height === 0) throw new Error("the header does not state the image size");
   if (Math.max(size.width, size.height) > MAX_SIDE || size.width * size.height > MAX_PIXELS) {
     const limits = `at most ${MAX_SIDE} pixels per side and ${MAX_PIXELS} in total`;
     throw new Error(`${size.width} × ${size.height} is too large (${limits})`);
@@ -46,11 +46,11 @@ async function decodeFile({ path, sizeBytes, head }: FileEnds, { contentType }: 
   const bytes = await readFile(path);
   if (contentType === "image/png") assertChecksums(bytes);
   const image = await decodeImage(bytes);
-  if (image.width * image.height === 0) throw new Error("it decodes to an empty image");
+  if (image.width * image.height === 0) throw new Error("the decoded image is empty");
   return image;
 }
 
-/** Checks a PNG's checksums, because the decoder accepts a damaged PNG, and decodes only a part. @throws Error */
+/** Checks a PNG's checksums, because the decoder accepts a damaged PNG but decodes only a part of it. @throws Error */
 function assertChecksums(bytes: Buffer): void {
   for (let at = 8; at + 12 <= bytes.length; ) {
     const end = at + 8 + bytes.readUInt32BE(at);
@@ -63,7 +63,7 @@ function assertChecksums(bytes: Buffer): void {
   throw new Error("it is truncated");
 }
 
-/** Decodes the image in the input field `field`, with the same checks as for an upload. @throws RenderError */
+/** Decodes the image in an input field, with the same checks as for an upload. @throws RenderError */
 export async function loadPicture({ path }: MediaFile, field: string): Promise<Image> {
   const file = await endsOf(path);
   try {

@@ -18,7 +18,7 @@ import { endsOf, type Format, missingEnd, sniff } from "../probe/formats.ts";
 import { joined, type Sound, withLength } from "./sound.ts";
 
 const MAX_SECONDS = 20 * 60;
-/** Assumed length of a damaged frame; frames of all formats are about this long. */
+/** Assumed length of a damaged frame. Frames of all formats are about this long. */
 const SAMPLES_PER_FRAME = 1152;
 
 interface Decoded {
@@ -28,16 +28,15 @@ interface Decoded {
   readonly errors: readonly unknown[];
 }
 
-/** A streaming decoder. Each is imported only when first needed, because decoders use more memory than most files. */
+/** A streaming decoder. Each is imported when it is first needed, because it uses more memory than most files. */
 interface SoundDecoder {
   readonly ready: Promise<void>;
   decode(slice: Uint8Array): Decoded | Promise<Decoded>;
-  /** Flushes the decoder after the last slice. */
   flush?(): Promise<Decoded>;
   free(): void;
 }
 
-/** Receives the channels of each decoded block. */
+/** Receives each decoded block, as one array per channel. */
 type Sink = (channels: readonly Float32Array[]) => void;
 
 type Slices = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
@@ -48,7 +47,7 @@ interface Length {
   readonly samples: number;
 }
 
-/** Decodes slice by slice, then frees the decoder. @throws Error */
+/** Decodes a sound slice by slice, then frees the decoder. @throws Error */
 async function unpack(decoder: SoundDecoder, slices: Slices, sink: Sink): Promise<Length> {
   let [rate, samples, faults] = [0, 0, 0];
   const take = ({ channelData, sampleRate, samplesDecoded, errors }: Decoded) => {
@@ -61,24 +60,24 @@ async function unpack(decoder: SoundDecoder, slices: Slices, sink: Sink): Promis
     await decoder.ready;
     for await (const slice of slices) {
       take(await decoder.decode(slice));
-      if (samples > MAX_SECONDS * rate) throw new Error(`it is longer than ${MAX_SECONDS / 60} minutes`);
+      if (samples > MAX_SECONDS * rate) throw new Error(`the sound is longer than ${MAX_SECONDS / 60} minutes`);
     }
     if (decoder.flush) take(await decoder.flush());
   } finally {
     decoder.free();
   }
-  if (samples === 0) throw new Error("none of its frames can be decoded");
-  if (faults * SAMPLES_PER_FRAME > samples * 0.1) throw new Error(`${faults} of its frames are damaged`);
+  if (samples === 0) throw new Error("none of the frames can be decoded");
+  if (faults * SAMPLES_PER_FRAME > samples * 0.1) throw new Error(`${faults} of the frames are damaged`);
   return { rate, samples };
 }
 
-/** Opens a container. An error between two reads surfaces in the next read instead of ending the thread. */
+/** Opens a container. An error that occurs between two reads makes the next read fail, instead of ending the thread. */
 export function openInput(path: string): Input {
   const source = new FilePathSource(path, { handleUnhandledError: () => undefined });
   return new Input({ source, formats: [MP4, QTFF, WEBM, OGG, WAVE] });
 }
 
-/** Decodes FLAC, bare or in Ogg. For bare FLAC, returns the length that the file states. */
+/** Decodes FLAC, either bare or in Ogg. For bare FLAC, returns the length that the file states. */
 async function unpackFlac(path: string, head: Buffer, sink: Sink): Promise<Length> {
   const { FLACDecoder } = await import("@wasm-audio-decoders/flac");
   const found = await unpack(new FLACDecoder(), createReadStream(path), sink);
@@ -89,11 +88,11 @@ async function unpackFlac(path: string, head: Buffer, sink: Sink): Promise<Lengt
   return { ...found, samples: stated || found.samples };
 }
 
-/** Decodes a container's sound track. If no decoder is available, as for AAC, the result is silence. */
+/** Decodes the sound track of a container. The result is silence if no decoder is available, as for AAC. */
 async function readTrack(path: string, sink: Sink): Promise<Length> {
   using input = openInput(path);
   const track = await input.getPrimaryAudioTrack();
-  if (track === null) throw new Error("it has no audio track");
+  if (track === null) throw new Error("the file has no audio track");
   if (track.codec === "opus") {
     const coded = (await packetsOf(track)).map(({ data }) => data);
     const { rate } = await unpack(await opusDecoder(track), coded, sink);
@@ -115,7 +114,7 @@ async function readTrack(path: string, sink: Sink): Promise<Length> {
 async function opusDecoder(track: InputAudioTrack): Promise<SoundDecoder> {
   const { OpusDecoder } = await import("opus-decoder");
   const head = (await track.getDecoderConfig())?.description;
-  if (!(head instanceof Uint8Array)) throw new Error("its Opus header is missing");
+  if (!(head instanceof Uint8Array)) throw new Error("the Opus header is missing");
   const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
   const channels = view.getUint8(9);
   const preSkip = view.getUint16(10, true);
@@ -152,7 +151,7 @@ export async function readSound(path: string, reader: Format["reader"], sink: Si
     case "demuxer":
       return readTrack(path, sink);
     case "canvas":
-      throw new Error("it contains no audio");
+      throw new Error("the file contains no audio");
     default:
       return reader satisfies never;
   }
@@ -160,10 +159,10 @@ export async function readSound(path: string, reader: Format["reader"], sink: Si
 
 const MAX_BYTES = 100 * 1024 * 1024;
 
-/** Decodes a whole sound file. AAC becomes silence; to keep AAC sound, copy its encoded packets. @throws Error */
+/** Decodes a whole sound file. AAC becomes silence; copy its encoded packets to keep the sound. @throws Error */
 export async function decodeSound(path: string): Promise<Sound> {
   const file = await endsOf(path);
-  if (file.sizeBytes > MAX_BYTES) throw new Error(`it is larger than ${MAX_BYTES} bytes`);
+  if (file.sizeBytes > MAX_BYTES) throw new Error(`the file is larger than ${MAX_BYTES} bytes`);
   const format = await sniff(file);
   const missing = missingEnd(file, format);
   if (missing !== null) throw new Error(missing);

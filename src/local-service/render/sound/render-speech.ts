@@ -9,7 +9,7 @@ import { NATURAL_PITCH, speak } from "./speech.ts";
 
 const MAX_SECONDS = 60;
 
-/** Measures the pitch and loudness of a sample (its first minute), and picks the nearest stock voice. */
+/** Measures the pitch and loudness of a sample's first minute, and chooses the stock voice nearest to them. */
 export function profileOf(sample: Sound, label: string): VoiceProfile {
   const heard = toMono(sample).subarray(0, sample.rate * MAX_SECONDS);
   const pitch = medianPitch(heard, sample.rate);
@@ -50,7 +50,6 @@ export async function encodeSound({ rate, channels }: Sound, format: "wav" | "mp
 
 const DEFAULT_VOICE: VoiceProfile = { base: "slt", pitchHz: null, loudnessDb: null, label: "default" };
 
-/** Renders speech as WAV, or as MP3 if `output_format` says so. */
 export async function renderSpeech(
   request: RenderRequest,
   onProgress: (fraction: number) => void,
@@ -68,8 +67,8 @@ export async function renderSpeech(
 }
 
 /**
- * Renders a WAV: the given sound, shifted to `voice`'s pitch if a voice is given. Without a sound, composes
- * `duration_ms` of music from the prompt.
+ * Renders a WAV. With a sound as input, returns it, shifted to the pitch of `voice` if that is set. Without a sound,
+ * composes `duration_ms` of music from the prompt.
  */
 export async function renderSound({ input, media, voice, seed, index }: RenderRequest): Promise<Uint8Array> {
   const [file] = media.audio ?? [];

@@ -12,7 +12,6 @@ export function durationMsOf(sound: Sound): number {
   return (lengthOf(sound) / sound.rate) * 1000;
 }
 
-/** The channels averaged into one. */
 export function toMono(sound: Sound): Float32Array {
   const [first, ...rest] = sound.channels;
   if (rest.length === 0) return first;
@@ -25,7 +24,7 @@ export function toMono(sound: Sound): Float32Array {
   return mixed;
 }
 
-/** The sound cut, or extended with silence, to exactly `length` samples. */
+/** Cuts the sound, or extends it with silence, to exactly `length` samples. */
 export function withLength(sound: Sound, length: number): Sound {
   const [first, ...rest] = sound.channels.map((channel) => {
     const out = new Float32Array(length);
@@ -35,7 +34,6 @@ export function withLength(sound: Sound, length: number): Sound {
   return { rate: sound.rate, channels: [first ?? new Float32Array(length), ...rest] };
 }
 
-/** Concatenates stretches of samples. */
 export function joined(parts: readonly Float32Array[]): Float32Array {
   const out = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
@@ -46,7 +44,7 @@ export function joined(parts: readonly Float32Array[]): Float32Array {
   return out;
 }
 
-/** Concatenates sounds at the sample rate of the first sound. Several sounds become mono. */
+/** Concatenates sounds at the sample rate of the first sound. The result is mono if there are several sounds. */
 export function joinSounds(first: Sound, rest: readonly Sound[]): Sound {
   if (rest.length === 0) return first;
   const parts = [first, ...rest].map((sound) => toMono(toRate(sound, first.rate)));
@@ -57,8 +55,8 @@ const HALF_WIDTH = 16;
 const PHASES = 256;
 
 /**
- * Reads `input` in steps of `step` samples through a windowed sinc: a step of 2 plays it twice as fast, an octave higher.
- * Frequencies that would alias at that step are removed first.
+ * Resamples `input` with a windowed sinc. A `step` of 2 halves the length and raises the pitch by an octave. Removes
+ * frequencies that would alias first.
  */
 export function resampleBy(input: Float32Array, step: number): Float32Array {
   const length = Math.max(1, Math.round(input.length / step));
@@ -80,7 +78,6 @@ export function resampleBy(input: Float32Array, step: number): Float32Array {
   return output;
 }
 
-/** The same sound at another sample rate. */
 export function toRate(sound: Sound, rate: number): Sound {
   if (sound.rate === rate) return sound;
   const [first, ...rest] = sound.channels;
@@ -106,7 +103,7 @@ const QUIET_DB = -50;
 const BELOW_PEAK_DB = 30;
 const ANALYSIS_RATE_MIN = 16_000;
 
-/** Pitch of one frame in hertz (YIN, de Cheveigné and Kawahara 2002); null if the frame is not voiced. */
+/** Pitch of one frame in hertz (YIN, de Cheveigné and Kawahara 2002); null if the frame is unvoiced. */
 export function pitchOfFrame(samples: Float32Array, start: number, window: number, rate: number): number | null {
   const longest = Math.floor(rate / LOWEST_HZ);
   const shortest = Math.floor(rate / HIGHEST_HZ);
@@ -130,7 +127,7 @@ export function pitchOfFrame(samples: Float32Array, start: number, window: numbe
   return null;
 }
 
-/** Median pitch of the voiced parts in hertz; null if too little is voiced. `rate`: samples per second. */
+/** Median pitch of the voiced parts in hertz; null if too little is voiced. `rate` is in samples per second. */
 export function medianPitch(samples: Float32Array, rate: number): number | null {
   const stride = Math.max(1, Math.floor(rate / ANALYSIS_RATE_MIN));
   const signal = stride === 1 ? samples : decimate(samples, stride);

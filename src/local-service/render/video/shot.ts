@@ -6,7 +6,7 @@ import { airOf, drawBackdrop } from "../draw/scene.ts";
 import { pick, randomFrom } from "../random.ts";
 import type { Size } from "../size.ts";
 
-/** The camera's view. Offsets are fractions of the frame; a larger scale shows the picture larger. */
+/** The camera's view. Offsets are fractions of the frame. A larger scale makes the picture appear larger. */
 export interface View {
   readonly scale: number;
   readonly x: number;
@@ -32,7 +32,7 @@ const MOVES: readonly (readonly [Move, RegExp])[] = [
   ["shake", /\b(handheld|hand-held|shak(y|es|ing)|run(s|ning)?|chase|action|walk(s|ing)?)\b/],
 ];
 
-/** The camera's path through a shot, from start (0) to end (1). It starts with the whole picture, at rest. */
+/** The camera's movement in a shot, from its start (0) to its end (1). At first, the camera shows the whole picture. */
 export function cameraFor(prompt: string, seed: number): (progress: number) => View {
   const words = prompt.toLowerCase();
   const chance = pick<Move>(randomFrom("camera", prompt, seed), ["in", "in", "right", "left", "up"]);
@@ -40,7 +40,7 @@ export function cameraFor(prompt: string, seed: number): (progress: number) => V
   return (progress) => VIEWS[move](ease(progress), progress);
 }
 
-/** Views by kind of movement: `t` eases from 0 to 1, `raw` rises evenly. */
+/** The views of each kind of movement. `t` rises from 0 to 1 with easing, and `raw` rises linearly. */
 const VIEWS: Readonly<Record<Move, (t: number, raw: number) => View>> = {
   still: (t) => ({ scale: 1 + 0.012 * t, x: 0, y: 0 }),
   in: (t) => ({ scale: 1 + 0.26 * t, x: 0, y: -0.015 * t }),
@@ -57,12 +57,12 @@ const VIEWS: Readonly<Record<Move, (t: number, raw: number) => View>> = {
   shake: (t, raw) => ({ scale: 1 + 0.1 * t, x: 0.012 * Math.sin(raw * 23) * t, y: 0.014 * Math.sin(raw * 31) * t }),
 };
 
-/** Eases a progress from 0 to 1, slow at both ends. */
+/** Eases a progress from 0 to 1, so that it is slow at both ends. */
 export function ease(t: number): number {
   return t * t * (3 - 2 * t);
 }
 
-/** A drawing for a camera to move over. `left` and `top`: position of the canvas on a frame of `size`. */
+/** A drawing over which a camera moves. `left` and `top` are the position of the canvas on a frame of `size`. */
 export interface Layer {
   readonly canvas: Canvas;
   readonly left: number;
@@ -70,7 +70,7 @@ export interface Layer {
   readonly size: Size;
 }
 
-/** The picture surrounded by its mirror images, so that a moving camera never shows an edge. */
+/** Surrounds the picture with mirror images of itself, so that a moving camera never shows an edge. */
 export function mirroredLayer(picture: Canvas): Layer {
   const { width, height } = picture;
   const { mx, my, canvas, context } = roomyCanvas({ width, height });
@@ -96,7 +96,7 @@ export function croppedLayer(size: Size, draw: (context: Context) => void): Laye
   return { canvas: cut, left: box.left - mx, top: box.top - my, size };
 }
 
-/** Draws the layer as the camera sees it; with a `depth` below 1 it moves less, like distant things. */
+/** Draws the layer as the camera sees it. With a `depth` below 1, the layer moves less, as distant things do. */
 export function drawLayer(context: Context, { canvas, left, top, size }: Layer, view: View, depth = 1): void {
   const scale = 1 + (view.scale - 1) * depth;
   const x = size.width * (0.5 - (0.5 + clamp(view.x * depth, scale)) * scale);
@@ -132,7 +132,7 @@ function paintedBox(rgba: Uint8Array, width: number, height: number) {
   return right < 0 ? null : { left, top, width: right - left + 1, height: bottom - top + 1 };
 }
 
-/** Draws the frame of a shot at a progress from 0 (first frame) to 1 (last frame). */
+/** Draws one frame of a shot. `progress` is from 0 (first frame) to 1 (last frame). */
 export type Shot = (context: Context, progress: number) => void;
 
 export interface ShotOptions {
@@ -140,15 +140,15 @@ export interface ShotOptions {
   readonly brief: Brief;
   readonly seed: number;
   readonly seconds: number;
-  /** The exact first frame; if null, the shot is drawn from the prompt. */
+  /** The exact first frame; null draws the shot from the prompt. */
   readonly start: Surface | null;
-  /** The first frame without its caption; the shot dissolves into it before the camera moves. */
+  /** The first frame without its caption, into which the shot dissolves before the camera moves. */
   readonly bare: Surface | null;
-  /** The exact last frame. */
+  /** The exact last frame; null if none is given. */
   readonly end: Surface | null;
 }
 
-/** Subjects that move by themselves, so they move ahead of the camera instead of falling behind. */
+/** Subjects that move by themselves. They move ahead of the camera instead of falling behind it. */
 const TRAVELLERS: ReadonlySet<Subject> = new Set(["car", "boat", "rocket", "balloon", "bird"]);
 
 interface Plane {
@@ -157,7 +157,7 @@ interface Plane {
   readonly leads: boolean;
 }
 
-/** Seconds in which the first frame's caption fades out. */
+/** Time during which the first frame's caption fades out, in seconds. */
 const BARE_AFTER_S = 0.8;
 
 /** When the dissolve into the end frame starts, as a fraction of the shot. */
@@ -188,7 +188,7 @@ export function createShot(options: ShotOptions): Shot {
 
 const ahead = ({ scale, x, y }: View): View => ({ scale, x: -0.7 * x, y: -0.7 * y });
 
-/** Dissolves into the end frame, which is slightly enlarged at first and then comes to rest. */
+/** Dissolves into the end frame, which is slightly enlarged at first and gradually shrinks to its exact size. */
 function drawArrival(context: Context, layer: Layer, progress: number): void {
   const t = ease(Math.max(0, (progress - DISSOLVE_FROM) / (1 - DISSOLVE_FROM)));
   if (t <= 0) return;
@@ -198,7 +198,7 @@ function drawArrival(context: Context, layer: Layer, progress: number): void {
   context.globalAlpha = 1;
 }
 
-/** The place and the subject as separate layers, so that the subject moves more than the background. */
+/** Draws the place and the subject as separate layers, so that the subject moves more than the background. */
 function drawnLayers(size: Size, brief: Brief): readonly Plane[] {
   const back = createCanvas(size.width, size.height);
   drawBackdrop(back.getContext("2d"), size, brief);

@@ -17,7 +17,7 @@ import { createShot } from "./shot.ts";
 const FPS = 24;
 const MAX_MS = 60_000;
 
-/** A video from the start frame to the end frame. It lasts `duration_ms`, or as long as customized shots together. */
+/** Renders a video from the start frame to the end frame. Lasts `duration_ms`, or as long as its customized shots. */
 export async function renderVideo(request: RenderRequest, onProgress: (fraction: number) => void): Promise<Uint8Array> {
   const { input, media } = request;
   const source = media.source_video?.[0] ?? media.videos?.[0];
@@ -78,8 +78,8 @@ const MAX_LONG_SIDE = 3840;
 const FIELD = "source_video";
 
 /**
- * The given film enlarged by `scale` (long side at most 3840), with its own sound, timing and frame rate. If its pictures
- * cannot be decoded here, each one is plain grey.
+ * Enlarges the given film by `scale`, to at most 3840 pixels on the longer side. Sound, timing and frame rate stay the
+ * same. Pictures that cannot be decoded here become plain grey.
  */
 async function enlargeVideo(
   { input: { scale } }: RenderRequest,
@@ -116,7 +116,7 @@ function enlarged({ codedWidth, codedHeight }: InputVideoTrack, scale: number): 
   return { width: even(codedWidth), height: even(codedHeight) };
 }
 
-/** Opens a function that draws the track's pictures at another size; it returns null for a damaged picture. */
+/** Returns a function that draws the track's pictures at another size. It returns null for a damaged picture. */
 async function painterOf(track: InputVideoTrack, to: Size): Promise<(picture: Uint8Array) => Uint8Array | null> {
   const { codedWidth: width, codedHeight: height, codec } = track;
   const description = (await track.getDecoderConfig())?.description;
