@@ -17,9 +17,9 @@ import type { JsonSchema, Modality, ModelDefinition, StockVoice } from "./model.
 type InputCheck = (input: Readonly<Record<string, unknown>>) => readonly FieldProblem[];
 
 export interface CompiledModel extends ModelDefinition {
-  /** Validates an input, and fills in missing fields that have a default by changing the input itself. */
+  /** Validates an input. Also fills in default values, by changing the input itself. */
   readonly check: InputCheck;
-  /** Checks the rules of the model's family that its schema does not state. Call it before defaults are filled in. */
+  /** Checks rules of the model's family that the schema does not state. Call it before defaults are filled in. */
   readonly checkFamily: InputCheck;
   /** Checks the model's table of accepted field combinations. Call it before defaults are filled in. */
   readonly checkCombination: InputCheck;

@@ -23,7 +23,9 @@ export function tokenize(text: string): readonly string[] {
 const PER_MESSAGE = 3;
 const PER_IMAGE = 85;
 
-/** One token of an answer. `of` names the part it belongs to; the parts are sent in the order listed there. */
+/**
+ * One token of an answer. `of` names the part to which the token belongs. Parts are sent in the order of these names.
+ */
 export interface AnswerToken {
   readonly of: "reasoning" | "text" | "call";
   readonly text: string;

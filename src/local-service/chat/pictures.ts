@@ -8,10 +8,7 @@ const SIDE = 16;
 /** A picture is black if every channel of every pixel is below this value. Channels range from 0 to 255. */
 const BLACK_BELOW = 24;
 
-/**
- * Returns the numbers of the black pictures, counted from 1. Nothing else in a picture is recognized. @throws Refusal
- * 400
- */
+/** Returns the numbers of the black pictures, counted from 1. Recognizes nothing else. @throws Refusal 400 */
 export async function blackAmong(urls: readonly string[]): Promise<readonly number[]> {
   const black: number[] = [];
   for (const [index, url] of urls.entries()) if (await isBlack(url, index)) black.push(index + 1);

@@ -10,7 +10,7 @@ export const MAX_FIELDS = 1000;
 
 export type Excess = "max_depth" | "max_values" | "max_fields";
 
-/** The position after the string that begins at a quote. Its end is the next quote that is not escaped. */
+/** Returns the position after the string that begins with the quote at `start`. Escaped quotes do not end a string. */
 function afterText(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let first = end;

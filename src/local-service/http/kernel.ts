@@ -27,7 +27,7 @@ export interface Interceptor {
   after(endpoint: Endpoint, call: Call, answer: Answer): Promise<Answer>;
 }
 
-/** For endpoints outside `/v3`: fault rules must not apply to the requests that remove them. */
+/** Used for endpoints outside `/v3`, because faults must not apply to the requests that remove them. */
 const NO_INTERCEPTOR: Interceptor = { before: async () => null, after: async (_endpoint, _call, answer) => answer };
 
 export interface KernelPorts extends ErrorPorts {

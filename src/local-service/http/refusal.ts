@@ -143,7 +143,7 @@ export function refuseForNow(
 }
 
 const MAX_DETAILS = 100;
-/** Maximum lengths in characters, because requests can contain names of any length. */
+/** Maximum lengths in characters. Requests can contain names of any length, which messages then repeat. */
 const MAX_FIELD_LENGTH = 200;
 const MAX_MESSAGE_LENGTH = 500;
 const MAX_ALLOWED = 1000;

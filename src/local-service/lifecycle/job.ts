@@ -95,10 +95,7 @@ export function failure(chargedMicros: number, error: ErrorBody): JobOutcome {
   };
 }
 
-/**
- * The outcome of a rendered job. It is COMPLETED if at least one output succeeded; failed outputs are refunded pro
- * rata.
- */
+/** The outcome of a rendered job: COMPLETED if any output succeeded, with a pro rata refund for failed outputs. */
 export function outcomeOf(chargedMicros: number, ends: readonly OutputEnd[]): JobOutcome {
   const failed = ends.flatMap((end) => (end.ok ? [] : [end.error]));
   const [firstError] = failed;

@@ -86,7 +86,7 @@ export function uploadHandler(service: ServiceContext) {
     });
   }
 
-  /** Refuses uploads of a workspace that was often refused for insufficient funds. @throws Refusal 402 */
+  /** Refuses uploads if too many requests in a row were refused for insufficient funds. @throws Refusal 402 */
   function assertNotPaused(workspaceId: string): void {
     const wallet = db.workspaces.get(workspaceId);
     const isPaused = service.options.asOf !== "3.9" && service.refusals.isPaused(wallet);

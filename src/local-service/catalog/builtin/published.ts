@@ -52,10 +52,7 @@ const frames = (bytes = MAX_IMAGE_BYTES, limits: Limits = {}) => ({
 
 type Fields = Readonly<Record<string, JsonSchema>>;
 
-/**
- * Defines a model. A `!` after a field's name makes the field required. `rules` are schema keywords for the whole
- * input.
- */
+/** Defines a model. Fields marked with `!` are required. `rules` are schema keywords for the whole input. */
 function model(
   id: string,
   modality: Modality,

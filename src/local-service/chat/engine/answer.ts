@@ -103,7 +103,7 @@ const LEAST_LETTERS = 4;
 
 /**
  * The tool that an answer calls: the required tool, or else the first whose name shares a word with the user's message.
- * Null if the answer is text, as it is after a tool result.
+ * Null if the answer is text, which it is after a tool result unless a tool is required.
  */
 export function toolCalled({ tools, toolChoice, messages }: ChatRequest): ChatTool | null {
   if (toolChoice === "none") return null;

@@ -152,7 +152,7 @@ export function jsonAnswer(schema: SchemaNode, ports: Ports): JsonAnswer {
 
 export const numberOf = (value: unknown): number | null => (typeof value === "number" ? value : null);
 
-/** Where a value is: the name of its property or list, and its position in the list. */
+/** The location of a value: the name of its property or list, and its position in the list. */
 export interface Place {
   readonly name: string;
   readonly index: number;
