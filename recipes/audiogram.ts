@@ -4,7 +4,9 @@ import { audiogram, caption, mix } from "showrunner/film";
 import { z } from "zod";
 import { cast } from "./cast.ts";
 
-/** Turns a podcast excerpt into a video to post: its waveform over a drawn cover, with captions, at the usual podcast loudness. */
+/**
+ * Turns a podcast excerpt into a video to post: a waveform over a drawn cover, with captions, at podcast loudness.
+ */
 export default pipeline("audiogram", {
   input: z.object({
     recording: file("audio").default(path(import.meta.dirname, "assets", "voice-sample.wav")),

@@ -3,14 +3,14 @@ import { caption, mix, named } from "showrunner/film";
 import { z } from "zod";
 import { cast } from "./cast.ts";
 
-/** A presenter who says the same text in four languages, at the same loudness, with subtitles in the picture and as files. */
+/** A presenter says the same text in four languages, equally loud, with subtitles in the picture and as files. */
 export default pipeline("avatar-languages", {
   input: z.object({
     look: z
       .string()
       .min(1)
       .default("Portrait of a museum guide in a green jacket, friendly, plain background, front view"),
-    /** Spoken lines by language tag. */
+    /** The text to speak, by language tag. */
     lines: z.record(z.string().regex(/^[a-z]{2}(-[A-Z]{2})?$/), z.string().min(1)).default({
       en: "Welcome to the museum. The tour begins at noon.",
       de: "Willkommen im Museum. Die Führung beginnt am Mittag.",
@@ -18,7 +18,7 @@ export default pipeline("avatar-languages", {
       es: "Bienvenidos al museo. La visita empieza al mediodía.",
     }),
     voice: z.string().min(1).default(cast.voice),
-    /** Native voices by language tag; other languages use `voice`. */
+    /** A native voice for each language tag. Languages without an entry here use `voice`. */
     voices: z.record(z.string(), z.string().min(1)).default({}),
   }),
   onFailure: "continue",

@@ -12,7 +12,7 @@ const ratio = z.enum(["16:9", "9:16", "1:1"]);
 export default pipeline("localized-ad", {
   input: z.object({
     product: z.string().min(1).default("A copper kettle on a camp stove, steam rising, mountains at sunrise behind it"),
-    /** Spoken line by language tag. */
+    /** The line to speak, by language tag. */
     lines: z
       .record(z.string().regex(/^[a-z]{2}(-[A-Z]{2})?$/), z.string().min(1))
       .default({ "en-GB": "The kettle that boils before the sun is up.", "en-US": "Coffee, before sunrise." }),

@@ -5,8 +5,8 @@ import { z } from "zod";
 import { cast } from "./cast.ts";
 
 /**
- * A finished advertisement: two shots of a product, a voice over music, captions timed to the words, and an end card, in three
- * formats. The shots are bought once; all formats are cut from them.
+ * A finished advertisement: two shots of a product, a voice over music, captions timed to the words, and an end card,
+ * in three formats. The shots are generated only once; all formats are cut from them.
  */
 export default pipeline("product-ad", {
   input: z.object({

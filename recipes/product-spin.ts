@@ -6,8 +6,8 @@ import { joinClips } from "./lib/film.ts";
 const SIDES = ["front", "right side", "back", "left side"] as const;
 
 /**
- * A product turns around once: each side is drawn with the front as reference, each clip goes from one side to the next, and the
- * last clip ends on the front again, so that the film loops.
+ * A product turns around once. Each side is drawn with the front as a reference, and each clip goes from one side to
+ * the next. The last clip ends on the front again, so that the film loops.
  */
 export default pipeline("product-spin", {
   input: z.object({

@@ -2,7 +2,7 @@ import { pipeline } from "showrunner";
 import { z } from "zod";
 import { cast } from "./cast.ts";
 
-/** A film with a second choice: if the first fails without being charged, another is made from a still. */
+/** A film with a second choice: if the first attempt fails without a charge, the film is made from a still instead. */
 export default pipeline("second-choice", {
   input: z.object({
     scene: z.string().min(1).default("A paper boat on a pond in light rain, seen from above"),

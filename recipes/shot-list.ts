@@ -13,7 +13,7 @@ const shot = z.object({
   length: z.enum(["short", "long"]),
 });
 
-/** Replaces the path by its rows when the input is read, so that the journal stores the shots and the file is not needed again. */
+/** Reads the file when the input is checked. The journal then stores the rows, and the file is not needed again. */
 const shots = z
   .string()
   .default(join(import.meta.dirname, "assets", "shots.csv"))

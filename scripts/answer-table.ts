@@ -55,7 +55,7 @@ function columnTable(kind: RequestKind, before: SentBefore, isOneOfTwo: boolean)
   ].join("\n");
 }
 
-/** Lists answers by their source: `with envelope: 400, 404`. */
+/** Returns text that lists answers by their source, such as `with envelope: 400, 404`. */
 function sayAnswers(came: readonly Answer[]): string {
   const bySource = Map.groupBy(came, (answer) => answers[answer].source);
   return [...bySource]

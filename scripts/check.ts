@@ -18,7 +18,7 @@ interface Step {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** Whether to show the output while the step runs, as for long steps. */
+  /** True if the output is shown while the step runs, as for long steps. */
   readonly live?: boolean;
   readonly env?: Readonly<Record<string, string>>;
 }

@@ -63,7 +63,7 @@ unknown or absent values are null.
 
 /** Flags that nearly every command accepts. */
 const COMMON = ["--local", "--base-url", "--journal", "--media", "--json", "--service"];
-/** Number of commands with the same flag and description from which the flag is documented only once. */
+/** A flag that at least this many commands have, with the same description, is documented only once. */
 const SHARED_FROM = 3;
 
 interface Leaf {
@@ -82,7 +82,7 @@ const subcommands = (command: Command) => command.commands.filter((one) => one.n
 
 const isCommon = ({ long }: Option) => COMMON.includes(long ?? "");
 
-/** Formats a flag with its description. Flags with the same text are treated as the same flag. */
+/** Formats a flag with its description. Flags whose text is equal are treated as the same flag. */
 function rowOf({ flags, description, defaultValue }: Option): string {
   const standard = defaultValue === undefined ? "" : ` (default \`${String(defaultValue)}\`)`;
   return `- \`${flags}\`: ${description}${standard}`;

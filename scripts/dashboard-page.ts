@@ -1,4 +1,4 @@
-/** Bundles the dashboard's page: `buildPage` into any folder, `builtPage` into a cache that source changes invalidate. */
+/** Bundles the dashboard's page: `buildPage` into any folder, `builtPage` into a cache for the current sources. */
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

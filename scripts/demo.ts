@@ -77,7 +77,6 @@ try {
   await service.close();
 }
 
-/** Writes the run's report; returns its path. */
 async function reportFile(runner: Showrunner, runId: string): Promise<string> {
   const { file } = await writeReport(runner, runId, {
     file: join(folder, runId, "report.html"),
@@ -126,7 +125,7 @@ function finishRun(acts: readonly Act[], walletMicros: number, requests: number)
   return checks.every(([, holds]) => holds);
 }
 
-/** Checks that each step cost what was quoted at the start, or before its submit if its media did not exist yet. */
+/** Checks that each step cost what was quoted: at the start or, without its media, right before it was submitted. */
 function quoteCheck({ quote, report }: Act): [string, boolean] {
   const paid = report.steps.filter(({ quote: quoted }) => quoted !== null);
   const cost = sum(paid.map((step) => costOf(step) ?? 0));

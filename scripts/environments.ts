@@ -30,7 +30,7 @@ chmodSync(temporary, 0o755);
 
 interface Environment {
   readonly what: string;
-  /** Returns the command's exit code; null if it was killed or could not start. */
+  /** Runs the command and returns its exit code; null if the command was killed or could not start. */
   run(): number | null;
 }
 

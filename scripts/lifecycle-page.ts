@@ -42,7 +42,6 @@ for (const { config } of [runMachine, stepMachine, jobMachine, outputMachine, ch
 \`step.finished\` become \`run.<status>\` and \`step.<status>\`.
 `;
 
-/** Generates the page. */
 export function lifecyclePage(): string {
   const parts = charts.map(
     ([name, machine, note]) => `## ${name}\n\n${note}\n\n\`\`\`mermaid\n${mermaid(machine)}\n\`\`\`\n`,

@@ -24,7 +24,7 @@ interface Row {
   readonly operation: Operation;
 }
 
-/** Whether an operation is one model's submit, which the row of the general submit route already covers. */
+/** True if the operation submits jobs of one model. The row of the general operation already covers it. */
 const isModelsOwn = ({ operation }: Row) => operation.tags.includes(TAGS.submit);
 
 function rowsOf({ paths }: Description): Row[] {
@@ -60,7 +60,7 @@ interface RuleSchema {
   readonly properties: Readonly<Record<string, { readonly const?: string; readonly default?: unknown }>>;
 }
 
-/** Fields that every rule has, which determine when it applies. */
+/** Fields that all rules have, and that determine when a rule applies. */
 const MATCH = new Set(["kind", "route", "model", "prompt", "probability", "count", "skip"]);
 
 function ruleSchemas(): readonly RuleSchema[] {

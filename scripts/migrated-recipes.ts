@@ -91,7 +91,7 @@ async function recipe(name: string, { catalog, show, scratch, load }: Tools): Pr
   };
 }
 
-/** Decisions about a document, stored with it. */
+/** Returns the decisions about a document, which are stored in the same folder. */
 function decisionsOf(home: string): Partial<MigrationDecisions> {
   const file = join(home, "migrate.decisions.json");
   return existsSync(file) ? parseDecisions(readFileSync(file, "utf8"), file) : {};

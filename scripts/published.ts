@@ -81,7 +81,7 @@ export function shippedPackages(published: Published): readonly Package[] {
     .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }
 
-/** Path at which Node finds a dependency of the package at `from`: in the nearest `node_modules` that has it. */
+/** Returns the path at which Node finds a dependency of the package at `from`: in the nearest `node_modules`. */
 function installedPath(packages: Readonly<Record<string, Locked>>, from: string, name: string): string {
   for (let at = from; ; at = at.slice(0, Math.max(0, at.lastIndexOf("/")))) {
     const path = `${at}${at === "" ? "" : "/"}node_modules/${name}`;

@@ -91,7 +91,7 @@ ${commands.join("\n")}
 `;
 }
 
-/** Finds the members of the event unions: each one's type, source text and docstring. */
+/** Finds the members of the event unions, and returns the type, source text and docstring of each. */
 function events(): readonly Documented[] {
   return globSync("core/journal/events/*.ts", { cwd: join(root, "src") })
     .toSorted()
@@ -106,7 +106,7 @@ function events(): readonly Documented[] {
     });
 }
 
-/** The fields of an event without its type, which the page shows separately. */
+/** Returns the fields of an event without its type, which the page shows separately. */
 const shapeOf = (text: string) =>
   text
     .replaceAll("readonly ", "")
@@ -159,7 +159,7 @@ ${shapes.join("\n\n")}
 `;
 }
 
-/** Turns the fields of an options interface into table rows with their docstrings, by name. */
+/** Returns the name and the table row of each field of an options interface. The row contains the field's docstring. */
 function optionRows(file: string, name: string): readonly (readonly [string, string])[] {
   const text = source(file);
   const start = text.search(new RegExp(`interface ${name}\\b`));

@@ -32,7 +32,7 @@ const longestStillSeconds = 0.5;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the terminal's own
 const STYLE = /(\u001b\[[\d;]*m)/g;
 
-/** A line on a row of the screen, and the time from which and until which it is shown, in seconds. */
+/** A line on a row of the screen, and the times in seconds at which it appears and disappears. */
 interface Span {
   readonly row: number;
   readonly line: string;

@@ -5,10 +5,10 @@
 import type { Plugin } from "vite";
 
 const COMMAND = "cli/main";
-/** Stays a single file, so that a server can send it unchanged. */
+/** The client for web pages. It stays a single file, so that a server can send it unchanged. */
 const PAGE_CLIENT = "studio/browser/index";
 
-/** A plugin that finds the entries that reach each module without `await import`, and groups for `codeSplitting`. */
+/** Returns a plugin that finds the entries that load each module at startup, and the groups for `codeSplitting`. */
 export function sharedChunks(entries: ReadonlyMap<string, string>) {
   const reachedBy = new Map<string, string[]>();
   const plugin: Plugin = {

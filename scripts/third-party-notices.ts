@@ -6,7 +6,7 @@ import { type Published, shippedPackages } from "./published.ts";
 
 interface Part {
   readonly name: string;
-  /** The package that contains it in compiled form. */
+  /** The package that contains the library in compiled form. */
   readonly within: string;
   readonly licence: string;
   readonly source: string;
@@ -51,7 +51,7 @@ export const PARTS: readonly Part[] = [
   },
 ];
 
-/** The compiled libraries that are installed with a published package. */
+/** Returns the compiled libraries that are installed with a published package. */
 export function partsOf(published: Published): readonly Part[] {
   const shipped = new Set(shippedPackages(published).map(({ name }) => name));
   return PARTS.filter(({ within }) => shipped.has(within));
@@ -92,7 +92,6 @@ function table(headings: readonly string[], rows: readonly (readonly string[])[]
   return [line(headings), line(headings.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
-/** Generates the whole document. */
 export function notices(published: Published): string {
   const packages = shippedPackages(published);
   const parts = partsOf(published).map(({ name, within, licence, source }) => [

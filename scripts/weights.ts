@@ -45,7 +45,6 @@ export function mostWeights(): readonly Weight[] {
 
 const numberOf = (text = "") => Number(text.replaceAll(",", ""));
 
-/** Formats a row of the table. */
 export function rowOf({ folder, src, test }: Weight): string {
   const name = folder.includes(" ") ? folder : `\`${folder}\``;
   return `| ${name} | ${src.toLocaleString("en")} | ${test.toLocaleString("en")} |`;

@@ -6,11 +6,11 @@ import { join } from "node:path";
 const root = join(import.meta.dirname, "..");
 
 interface Wing {
-  /** Beginnings of the paths of its files. Default: the folders with its name in `src` and `test`. */
+  /** How the paths of the wing's files begin. Default: the folders in `src` and `test` that have the wing's name. */
   readonly paths?: readonly string[];
   /** Wings whose changes can break this one, because its code imports them or its tests use them. */
   readonly on: readonly string[];
-  /** Folders whose packages its full tests need; `npm ci` does not install them. */
+  /** Folders with packages that the wing's full tests need, and that `npm ci` does not install. */
   readonly installs?: readonly string[];
 }
 
@@ -37,7 +37,6 @@ export const WINGS: Readonly<Record<string, Wing>> = {
   },
 };
 
-/** Beginnings of the paths of a wing's files. */
 export const pathsOf = (wing: string) => WINGS[wing]!.paths ?? [`src/${wing}/`, `test/${wing}/`];
 
 /** Tests that CI runs after every change: one for each thing outside this process that a change can break. */
@@ -54,11 +53,11 @@ export const OUTSIDE: Readonly<Record<string, string>> = {
   "the demo, played in a browser": "test/demo/demo.long.test.ts",
 };
 
-/** Files that no wing's tests check. */
+/** Files that no tests check. */
 const NO_WING =
   /^(?:\.changeset|\.github|\.ci\/passed|\.gitignore|LICENSE|CHANGELOG|CONTRIBUTING|SECURITY|docs\/(?:internal|site))/;
 
-/** The wings of the changed files, and the wings built on these. A file outside all wings changes every wing. */
+/** Returns the wings of changed files, and the wings that depend on them; all wings for a file outside of them. */
 export function wingsOf(files: readonly string[]): {
   readonly changed: readonly string[];
   readonly built: readonly string[];
@@ -76,10 +75,9 @@ export function wingsOf(files: readonly string[]): {
   return { changed: [...changed], built: [...built].filter((name) => !changed.has(name)) };
 }
 
-/** A wing's test folders, such as `test/film/`. */
 export const testFoldersOf = (wing: string) => pathsOf(wing).filter((path) => path.startsWith("test/"));
 
-/** The wings' test files with this ending, such as `.long.test.ts`, in the order of the wings. */
+/** Returns the test files of wings whose names have this ending, such as `.long.test.ts`, in the order of the wings. */
 export function testsOf(wings: readonly string[], ending: string): readonly string[] {
   return wings.flatMap((name) => {
     const folders = testFoldersOf(name).map((folder) => `${folder}**/*${ending}`);
@@ -87,7 +85,7 @@ export function testsOf(wings: readonly string[], ending: string): readonly stri
   });
 }
 
-/** Files changed since the last commit that passed CI, and that commit; null if this clone does not have it. */
+/** Returns the files changed since the last commit that passed CI, and that commit; null if it is not in this clone. */
 export function changedFiles(): { readonly since: string; readonly files: readonly string[] } | null {
   const named = process.env.CI_BASE || readFileSync(join(root, ".ci/passed"), "utf8").trim();
   const git = (...args: readonly string[]) =>

@@ -33,7 +33,7 @@ interface Checked {
   }[];
 }
 
-/** A pipeline file and the JSON file with its input; null for the defaults. */
+/** A pipeline file, and the JSON file with its input; null for the pipeline's default input. */
 interface Named {
   readonly pipeline: string;
   readonly input: string | null;
@@ -41,7 +41,7 @@ interface Named {
 
 interface Settings {
   readonly pipelines: readonly Named[];
-  /** A copy of a journal, to compare its runs with the pull request's code. */
+  /** Copy of a journal whose runs are compared with the pull request's code; null if runs are not compared. */
   readonly journal: string | null;
   readonly base: string;
   readonly head: string;
@@ -81,7 +81,6 @@ function settings(env: NodeJS.ProcessEnv): Settings {
   };
 }
 
-/** Plans a pipeline in a checkout. */
 function priced(checkout: string, { pipeline, input }: Named, head: string): Promise<Priced> {
   if (!existsSync(fileOf(checkout, pipeline))) return Promise.resolve(null);
   // An input that is new in the pull request is used for the base too.
@@ -95,7 +94,7 @@ function fileOf(checkout: string, pipeline: string): string {
   return join(checkout, pipeline.replace(/#[^#/]*$/, ""));
 }
 
-/** Runs a checkout's own command. This executes code of the pull request, so it gets neither the token nor other secrets. */
+/** Runs the command of a checkout. It executes code from the pull request, so it gets no secrets, such as the token. */
 function ask<T>(checkout: string, words: readonly string[]): Promise<T | { readonly failed: string }> {
   const { PATH, HOME, SHOWRUNNER_FAMILIES } = process.env;
   const env = { PATH, HOME, ...(SHOWRUNNER_FAMILIES !== undefined && { SHOWRUNNER_FAMILIES }) };
@@ -116,7 +115,6 @@ function ask<T>(checkout: string, words: readonly string[]): Promise<T | { reado
   });
 }
 
-/** Formats one pipeline's part of the comment. */
 function section(pipeline: string, before: Priced, after: Priced): string {
   const title = `### ${code(pipeline)}`;
   if (after === null)
@@ -211,7 +209,7 @@ function code(text: string): string {
   return `\`${plain}\``;
 }
 
-/** Creates or updates this action's comment; false if the token lacks permission. */
+/** Creates or updates this action's comment. Returns false if that is impossible, for example without permission. */
 async function comment({ api, repository, pullRequest, token }: Settings, body: string): Promise<boolean> {
   if (pullRequest === null || token === "" || repository === "") return false;
   const call = async (method: string, path: string, sent?: object) => {

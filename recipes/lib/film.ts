@@ -1,4 +1,4 @@
-/** Joins clips and adds sound, for tasks. Copies the encoded video without re-encoding it. */
+/** Joins clips and adds sound, in local tasks. The encoded video is copied without re-encoding. */
 import { registerAacEncoder } from "@mediabunny/aac-encoder";
 import {
   ALL_FORMATS,
@@ -54,7 +54,7 @@ export async function joinClips(paths: readonly string[], target: string): Promi
   return { seconds: at };
 }
 
-/** Replaces a film's sound; cuts longer sound at the end of the video. */
+/** Replaces a film's sound. If the new sound is longer than the video, its end is cut. */
 export async function withSound(
   film: string,
   soundFile: string,
@@ -103,7 +103,7 @@ async function codingOf({ video }: Clip): Promise<string> {
   return `${await video.getCodec()} ${await video.getCodedWidth()} × ${await video.getCodedHeight()}`;
 }
 
-/** Copies a track's packets, shifted by `at` seconds; the first clip's decoder configuration applies to all. */
+/** Copies a track's packets, shifted by `at` seconds. All clips use the decoder configuration of the first clip. */
 async function copyPackets(
   track: InputVideoTrack | InputAudioTrack,
   into: EncodedVideoPacketSource | EncodedAudioPacketSource,

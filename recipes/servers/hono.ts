@@ -1,6 +1,6 @@
 /**
- * A hono server that makes films on request: it quotes a price, then starts a run that webhooks continue. It uses one Showrunner
- * for its whole life; a restart resumes unfinished runs.
+ * A hono server that makes films on request: it quotes a price, then starts a run that webhooks continue. It uses the
+ * same Showrunner as long as it runs. After a restart, it resumes unfinished runs.
  */
 import { createReadStream, statSync } from "node:fs";
 import { Readable } from "node:stream";
@@ -22,7 +22,7 @@ export interface AppOptions {
   readonly seenFile: string;
 }
 
-/** An order. Its id comes from the caller, so that a repeated request is the same order and nothing is paid twice. */
+/** An order. Its id comes from the caller: a repeated request means the same order, so nothing is paid for twice. */
 const order = z.strictObject({ id: z.string().regex(/^[a-z0-9-]{1,60}$/), subject: z.string().min(1).max(500) });
 
 export function createApp({ show, budget, token, seenFile }: AppOptions): Hono {

@@ -188,7 +188,7 @@ export function followedRun(link: Link, id: string): FollowedRun {
           if (!isThere && connection !== "over") return;
           queueMicrotask(() => leave());
           if (isThere) resolve(run);
-          else reject(error ?? new RequestError(404, { message: "The run cannot be followed." }));
+          else reject(error ?? new RequestError(404, { message: "The connection ended before the run did." }));
         };
         const leave = subscribe(look);
         look();

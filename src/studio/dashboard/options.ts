@@ -61,7 +61,7 @@ export interface DashboardOptions {
   readonly loadPipeline?:
     | ((source: { readonly file: string; readonly exportName: string }) => Promise<Pipeline | null>)
     | undefined;
-  /** How commands on the page begin, such as `npx showrunner`. Default `showrunner`. */
+  /** Beginning of the commands that the page shows, such as `npx showrunner`. Default `showrunner`. */
   readonly launcher?: string | undefined;
   /**
    * Called with unexpected errors. `reference` is set if a reviewer was shown it with the error message. Default:

@@ -73,7 +73,8 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
       const refusal = refusalOf(error);
       if (refusal === null) onDefect(error);
       const { status, code, message } =
-        refusal ?? new Refusal(500, "INTERNAL", "Something went wrong in the dashboard.");
+        refusal ??
+        new Refusal(500, "INTERNAL", "Something went wrong in the dashboard's server; its log contains the error.");
       return fail(request, folder, new Refusal(status, code, withLauncher(message, launcher))).catch(onDefect);
     });
   });

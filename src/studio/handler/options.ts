@@ -61,7 +61,7 @@ export interface HandlerOptions {
   readonly inside?: readonly string[] | undefined;
   /** Maximum size of an input with its files, in bytes. Default 64 MiB; an input without files is limited to 1 MiB. */
   readonly mostBytes?: number | undefined;
-  /** Maximum open event streams per caller; all callers together can have ten times as many. Default 1,000. */
+  /** Maximum number of event streams per caller; all callers together can have ten times as many. Default 1,000. */
   readonly mostStreams?: number | undefined;
   /** Engine that drives the runs, such as the pg-boss engine. Default: this process drives them. */
   readonly engine?: { wake(runId: string): Promise<void> } | undefined;

@@ -99,14 +99,14 @@ async function fetched(call: Call, value: unknown, field: string, left: { bytes:
     const { status, body } = await fetchForInput(url.href, { inside, signal: AbortSignal.timeout(FETCH_MS) });
     if (status !== 200) {
       body.on("error", () => {}).destroy();
-      throw badRequest(`${field}: the URL answered with status ${status}.`, field);
+      throw badRequest(`${field}: the URL returned status ${status}; send the file itself instead.`, field);
     }
     const tooLarge = tooMuch(mostBytes);
     const bytes = within(body, left, tooLarge);
     return await call.files.keep({ bytes, name: decodedName(url), mostBytes, tooLarge });
   } catch (error) {
     if (error instanceof Refusal) throw error;
-    const why = error instanceof ForbiddenAddressError ? "has no public address" : "could not be read";
+    const why = error instanceof ForbiddenAddressError ? "does not lead to a public address" : "could not be read";
     throw badRequest(`${field}: the URL ${why}; send the file itself instead.`, field);
   }
 }

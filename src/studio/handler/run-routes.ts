@@ -61,7 +61,7 @@ async function decideOn(call: Call): Promise<RunView> {
   const { context, caller } = call;
   const row = await ownRun(call);
   if (caller.mayDecide === false)
-    throw new Refusal(403, "READ_ONLY", "You cannot decide on runs; ask someone who can.");
+    throw new Refusal(403, "READ_ONLY", "You are not allowed to make decisions; ask someone who is.");
   const body = await jsonBody(call);
   const step = textField(body, "step");
   const { approve } = body;

@@ -33,7 +33,7 @@ export interface SentBytes {
 /** What needs a file: a request, a quote (`until` is its expiry in epoch milliseconds), or a run. */
 type Use = { readonly request: string } | { readonly until: number } | { readonly run: string };
 
-/** Prefix of the mark on a file that is being removed. Whoever sends the file again waits for the removal. */
+/** Prefix of the file that marks a removal in progress. Whoever sends the same file again waits for its end. */
 const REMOVING = ".removing-";
 const REMOVAL_MS = 60_000;
 const REMOVAL_POLL_MS = 20;
@@ -149,7 +149,7 @@ export class SentFiles {
     });
   }
 
-  /** Removes a file and its marks, but adds the mark from `decide`. Keeps the file if `decide` returns null. */
+  /** Removes a file and its marks. `decide` returns the mark to put in their place, or null to keep the file. */
   async #remove(
     owner: string,
     sha256: string,

@@ -52,7 +52,8 @@ async function start(call: Call): Promise<Response> {
   const { context, caller, params, request, files } = call;
   const key = request.headers.get("Idempotency-Key") ?? "";
   if (!KEY.test(key)) {
-    const message = "Idempotency-Key: send this header with a unique key per run, 1 to 200 visible ASCII characters.";
+    const message =
+      "Idempotency-Key: send this header with a unique key for each run, of 1 to 200 visible ASCII characters.";
     throw badRequest(message, "Idempotency-Key");
   }
   const { endpoint, input, body, filesFrom, quote } = await priced(call);

@@ -59,7 +59,10 @@ function refusalOf(
   if (headers.origin !== undefined && headers.origin !== `http://${host}`)
     return { status: 403, message: "Web pages from other sites cannot send this request." };
   if (!isSame(bearerOf(headers), token))
-    return { status: 401, message: "The token is missing or wrong. Send this server's token: Authorization: Bearer …" };
+    return {
+      status: 401,
+      message: "The token is missing or invalid. Send this server's token in the header Authorization: Bearer …",
+    };
   if (url !== PATH) return { status: 404, message: `Not found; the only path is ${PATH}.` };
   return METHODS.has(method) ? null : { status: 405, message: "Send messages with POST." };
 }

@@ -3,7 +3,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ErrorCode, type JSONRPCErrorResponse, JSONRPCMessageSchema } from "@modelcontextprotocol/sdk/types.js";
 import { isRecord } from "../served/index.ts";
 
-/** An MCP server that also responds to invalid messages. The SDK ignores them, and their senders would wait. */
+/** An MCP server that also responds to invalid messages. The SDK alone ignores them, and their senders keep waiting. */
 export class AnsweringServer extends Server {
   override connect(transport: Transport): Promise<void> {
     // The protocol calls a handler that was set before its own first, with every message.

@@ -94,7 +94,7 @@ export function createServer(session: AgentSession): Server {
     };
     const asTask = params.task !== undefined;
     if (asTask && tools.find((one) => one.name === params.name)?.takesTask !== true)
-      throw new McpError(ErrorCode.InvalidParams, `${params.name} cannot run as a task; call it without one.`);
+      throw new McpError(ErrorCode.InvalidParams, `${params.name} cannot run as a task; call it as an ordinary tool.`);
     const answer = await callTool(params.name, params.arguments ?? {}, call);
     if (!asTask) return answer;
     // A failed call has no run and therefore no task, so the client gets the error.

@@ -124,7 +124,10 @@ export class AgentSession {
       await this.refuseBeyondLimits(runId, decision);
       const isOpen = (await this.waiting(runId)).some((one) => one.step === step && one.since === since);
       if (!isOpen)
-        throw new ToolError(`Step ${JSON.stringify(step)} is no longer open`, "`run_status` shows its state");
+        throw new ToolError(
+          `Step ${JSON.stringify(step)} is no longer waiting for this decision`,
+          "`run_status` shows its state",
+        );
       const verdict = { approved: decision === "approve", note, value, pick: pick === undefined ? pick : pick - 1 };
       await decide(this.options.show, runId, step, verdict);
       await this.#resume(runId);

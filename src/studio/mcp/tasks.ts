@@ -100,7 +100,8 @@ export function addTasks(server: Server, session: AgentSession): void {
       await session.state(params.taskId);
       await session.options.show.stop(params.taskId);
       const now = await taskOf(session, params.taskId);
-      const statusMessage = "No more jobs are submitted; jobs already paid for finish and are collected.";
+      const statusMessage =
+        "No more jobs will be submitted. Jobs already paid for will finish, and their results will be collected.";
       return now.status === "working" || now.status === "input_required"
         ? { ...now, status: "cancelled" as const, statusMessage }
         : now;

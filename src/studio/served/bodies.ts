@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { badRequest, Refusal } from "./refusal.ts";
 
-/** Time limit for a body in milliseconds, the same as Node's. Otherwise a slow sender would occupy memory forever. */
+/** Time limit for a body in milliseconds, as in Node. Without it, a slow sender would occupy memory forever. */
 export const LONGEST_BODY_MS = 5 * 60_000;
 
 export interface SentBody {

@@ -12,7 +12,7 @@ interface Bytes {
 }
 
 interface Answer {
-  /** Default 200, or 206 for a range. */
+  /** Status of the response. Default: 200, or 206 for a range of bytes. */
   readonly status?: number | undefined;
   /** Response headers. A request with `If-None-Match` or `If-Range` is compared with the `ETag` among them. */
   readonly headers: Readonly<Record<string, string>>;

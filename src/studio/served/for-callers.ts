@@ -107,7 +107,8 @@ export function refusalFor(error: unknown, { audience, report }: How): Refusal {
   const reference = reported(error, report);
   if (known !== undefined) return new Refusal(known.status, code, said(known.is, audience), null, reference);
   const quote = `Quote ${reference} to ${said(OPERATOR, audience)}.`;
-  if (!isOfService(error)) return new Refusal(500, "INTERNAL", `Something went wrong here. ${quote}`, null, reference);
+  if (!isOfService(error))
+    return new Refusal(500, "INTERNAL", `Something went wrong on this server. ${quote}`, null, reference);
   const message = `The service that this server uses failed. Try again later. ${quote}`;
   return new Refusal(503, "SERVICE", message, null, reference);
 }
@@ -235,7 +236,7 @@ const PAUSES: Readonly<Record<string, Sentences>> = {
   },
   late: {
     customer: "A job is taking longer than usual",
-    agent: "A job is taking longer than usual: `resume_run` waits for it again, and nothing is paid twice",
+    agent: "A job is taking longer than usual: `resume_run` waits for it again, and nothing is paid for twice",
   },
   stopped: { customer: "The run was stopped.", agent: "The run was stopped; `resume_run` continues it" },
   files: {
@@ -277,7 +278,7 @@ function pauseText(pause: Pause, { audience, hasEngine = false }: RunTextOptions
 
 const INTERRUPTED: Sentences = {
   customer: "The run is interrupted. Its results are kept.",
-  agent: "No process is driving the run; `resume_run` continues it, and nothing is paid twice",
+  agent: "No process is driving the run; `resume_run` continues it, and nothing is paid for twice",
 };
 const PARTIAL = "Some of the results could not be generated.";
 

@@ -32,7 +32,7 @@ export class Shares {
     const { each = Number.POSITIVE_INFINITY, all, what, retryAfterS } = this.#limits;
     const had = this.#held.get(owner) ?? 0;
     if (had + amount > each || (had > 0 && had + amount > all - this.#sum - amount)) {
-      const message = `You have too many ${what} here. Try again later.`;
+      const message = `You have too many ${what} on this server. Try again later.`;
       throw new BusyRefusal(429, message, retryAfterS);
     }
     if (amount > all - this.#sum) {

@@ -124,7 +124,7 @@ test("the locked page takes the token, and no wrong one", async () => {
   await page.getByLabel("Token").fill("wrong-wrong-wrong-wrong");
   await page.getByRole("button", { name: "Open" }).click();
   await page.getByRole("heading", { name: "This dashboard is locked" }).waitFor();
-  await page.getByRole("alert").getByText("Wrong token").waitFor();
+  await page.getByRole("alert").getByText("This token is not valid").waitFor();
   expect(await violations(page)).toEqual([]);
   await page.getByLabel("Token").fill(TOKEN);
   await page.getByRole("button", { name: "Open" }).click();

@@ -99,7 +99,7 @@ describe("an answer of the person decides nothing and buys nothing", () => {
       await world.show.reject(run, "ok", { note: "no" });
       return accept({ decision: "approve" });
     });
-    expect(JSON.stringify((await decide(client, run)).content)).toContain("is no longer open");
+    expect(JSON.stringify((await decide(client, run)).content)).toContain("is no longer waiting for this decision");
     expect((await world.journal.inbox(run)).map(({ message }) => message.type)).toEqual(["reject"]);
     expect((await world.show.show(run)).cost).toBe("0.02");
   });

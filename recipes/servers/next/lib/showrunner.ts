@@ -1,6 +1,6 @@
 import { openShowrunner, type Showrunner } from "showrunner";
 
-/** One instance per process: in development, Next reloads a route's module when it changes. */
+/** Keeps one instance per process: in development, Next reloads a route's module when it changes. */
 const shared = globalThis as typeof globalThis & { __showrunner?: Promise<Showrunner> };
 
 export function showrunner(): Promise<Showrunner> {

@@ -4,7 +4,8 @@ import { Refusal, STREAM_BEAT, STREAM_BEAT_MS, STREAM_HEADERS, STREAM_START, str
 
 const title = "This dashboard is locked";
 const head = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title>`;
-const wrong = "<p role=alert>Wrong token. The token is the part of the address after <code>token=</code>.</p>";
+const wrong =
+  "<p role=alert>This token is not valid. The token is the part of the address after <code>token=</code>.</p>";
 const bodyWith = (said: string) =>
   `${head}<main><h1>${title}</h1>${said}<p>Open the address that <code>showrunner dashboard</code> printed in the terminal. It contains your token. Or enter the token here:</p><form method="post" action="/login"><label>Token <input name="token" type="password" required autocomplete="current-password"></label> <button>Open</button></form></main></html>`;
 

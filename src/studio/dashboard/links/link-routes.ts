@@ -157,7 +157,8 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
     const now = Date.now();
     const { id = "", ref = "", ends = "", mark = "" } = params;
     const link = await admitted(incoming, now, () => linkOfFile(journal, { id, ref, ends, mark }));
-    if (Number(ends) <= now) throw new Refusal(410, "FILE_ENDED", "This address has expired. Reload the page.");
+    if (Number(ends) <= now)
+      throw new Refusal(410, "FILE_ENDED", "The address of this file has expired. Reload the page.");
     const shown = await decisions.file(link, ref, now);
     if (shown === null) throw notFound("This file");
     return mediaResponse(headOf(incoming), media, shown.copy, { "Cache-Control": "private, no-store" });

@@ -53,7 +53,7 @@ export function reviewLinkUrl(origin: string, token: string): string {
 async function checkScope(journal: JournalStore, { tags, runId, step }: ReviewScope): Promise<void> {
   checkTags(tags, "tag");
   if (Object.keys(tags ?? {}).length === 0 && runId === undefined) {
-    throw new InvalidOptionError("tag", "set a tag or a run; a link cannot cover everything.");
+    throw new InvalidOptionError("tag", "set a tag or a run; a link cannot cover all runs.");
   }
   if (step !== undefined && runId === undefined)
     throw new InvalidOptionError("step", "also set the run that contains the step.");
@@ -72,7 +72,7 @@ function checkNumber(option: string, value: number, least: number, most: number,
   throw new InvalidOptionError(option, `must be ${range}.`);
 }
 
-/** Compared instead of a link's hash if the link does not exist, so that response times do not reveal which ids exist. */
+/** Compared instead of a link's hash if the link does not exist, so that response times do not reveal existing ids. */
 const NO_HASH = hash("sha256", randomBytes(24));
 
 /** Returns the review link for a token, even if it has expired or was revoked; null if the token is invalid. */

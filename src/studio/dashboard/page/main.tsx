@@ -155,7 +155,7 @@ function GaugeBar({ gauges }: { readonly gauges: Gauges | null }) {
       </div>
       <div
         class="gauge requests"
-        title="Requests sent by this dashboard in the last minute, and the key's limit once known"
+        title="Requests that this dashboard sent in the last minute, and the API key's limit if it is known"
       >
         <span>Requests per minute</span>
         <b>{requests}</b>

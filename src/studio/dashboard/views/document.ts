@@ -60,7 +60,7 @@ export type RerunView = NonNullable<ResumePreview["rerunScope"]>;
 export type Gauges = Awaited<ReturnType<GaugeReader["read"]>>;
 /** A file that was picked in the browser and is now on the server's disk. */
 export type PickedView = Awaited<ReturnType<typeof keepFile>>;
-/** The response to the page's first request: who the visitor is, and how commands begin. */
+/** The response to the page's first request: the visitor's role, and the launcher with which commands begin. */
 export type WelcomeView = VisitorView & { readonly launcher: string };
 export interface ErrorBody {
   readonly error: { readonly code: string; readonly message: string };

@@ -15,7 +15,7 @@ export interface Group<T> {
   readonly needs: readonly string[];
 }
 
-/** Maximum steps to draw individually. */
+/** Maximum number of steps that are drawn individually. */
 export const MOST_SINGLE = 60;
 const MOST_GROUPS = 150;
 export const LEAST_MEMBERS = 3;

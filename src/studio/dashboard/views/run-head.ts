@@ -79,7 +79,7 @@ export function unreadable(
 
 export interface HeadFacts {
   readonly row: Pick<RunRow, "updatedAt" | "status">;
-  /** The error that made this dashboard stop driving the run. */
+  /** The error that made this dashboard stop driving the run; null if there was none. */
   readonly driveError: string | null;
   readonly drivenHere: boolean;
   readonly counts?: StepCounts | undefined;

@@ -59,7 +59,7 @@ export const runTools = [
   tool({
     name: "resume_run",
     title: "Resume a run",
-    description: "Continues a paused or interrupted run within its existing budget. Nothing is paid twice.",
+    description: "Continues a paused or interrupted run within its existing budget. Nothing is paid for twice.",
     input: { run: runId },
     output: runSummary,
     isReadOnly: false,

@@ -46,10 +46,10 @@ export const runId = z.string().min(1).max(120).describe("Run id, as returned by
 const MOST_ITEMS = [200, 100, 50, 20, 10, 5, 2, 1];
 const MOST_CHARACTERS = 60_000;
 const LONGEST_TEXT = 2_000;
-/** An object keeps at least this many of its fields. Showrunner's own results have fewer. */
+/** Shortened objects keep at least this many fields. Showrunner's own results have fewer. */
 const LEAST_FIELDS = 20;
 
-/** Returns a tool's result. Text from elsewhere is cleaned, and long lists are shortened to limit the total length. */
+/** Returns a tool's result. External text is cleaned, and long lists are shortened to limit the total length. */
 export function json(
   value: Readonly<Record<string, unknown>>,
 ): Outcome & { readonly content: [{ type: "text"; text: string }] } {

@@ -269,7 +269,7 @@ function ApproveAll({ items, onClose }: Props) {
         ))}
         {items.length > MOST_LISTED && <li>and {items.length - MOST_LISTED} more</li>}
       </ul>
-      <p class="quiet">Steps where a take must be picked stay open.</p>
+      <p class="quiet">Steps in which a take must be picked are not approved.</p>
     </Dialog>
   );
 }

@@ -103,8 +103,8 @@ export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
 const matches: Readonly<Record<CandidateView["match"], string>> = {
   key: "Same idempotency key.",
   prompt: "Same prompt:",
-  possible: "No prompt to compare.",
-  unlike: "Different prompt or key:",
+  possible: "This job has no prompt to compare.",
+  unlike: "Different prompt or idempotency key:",
 };
 
 /** Lets a person say what became of a request without a response. The step's reason is already shown above. */
@@ -124,7 +124,7 @@ export function Resolve({ runId, step }: { readonly runId: string; readonly step
   const canAct = useCanAct();
   const empty = isOfProvider
     ? "If the provider generated a file, adopt it on the command line. Otherwise the step fails, and the money reserved for it is released."
-    : "The service lists no job from that time. A job could still exist, and you could lose a job that you paid for.";
+    : "The service lists no job from that time. If one exists after all, you could lose a job that you paid for.";
   return (
     <section class="decide" aria-label="Outcome of the request">
       {found.state === "loading" && <p class="quiet">Asking the service…</p>}

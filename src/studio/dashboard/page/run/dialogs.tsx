@@ -18,11 +18,11 @@ export function StopDialog({ model, onClose }: { readonly model: RunModel; reado
       onAction={stop}
       onClose={onClose}
     >
-      <p>No more jobs are submitted. Finished results are kept, and the run can be resumed.</p>
+      <p>No more jobs will be submitted. Finished results are kept, and the run can be resumed.</p>
       {atService > 0 && (
         <p>
-          {count(atService, "job")} already on the service cannot be stopped: {usd(model.head.heldMicros)} is held for
-          them, and resuming collects their results.
+          {count(atService, "job")} already on the service cannot be stopped. {usd(model.head.heldMicros)} is reserved
+          for them; their results are collected when the run is resumed.
         </p>
       )}
     </Dialog>
@@ -109,14 +109,17 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
       onClose={onClose}
     >
       {!isRemade && (
-        <p>The run continues where it left off. Jobs already paid for are collected, never submitted again.</p>
+        <p>
+          The run continues where it left off. Jobs already paid for are not submitted again; their results are
+          collected.
+        </p>
       )}
       {isEditable && <StepInput runId={head.id} step={first!} onChange={setFields} />}
       {isNoted && (
         <label class="field">
           <span>{redo === undefined ? "Why" : "What to change"}</span>
           <input maxLength={2000} value={note} onInput={({ currentTarget }) => setNote(currentTarget.value)} />
-          <small>Kept in the run's history.{redo === undefined && " Optional."}</small>
+          <small>Stored in the run's history.{redo === undefined && " Optional."}</small>
         </label>
       )}
       {redo !== undefined && known !== null && <Revised edited={known.edited} />}
@@ -163,8 +166,8 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
             checked={sameSeed}
             onInput={({ currentTarget }) => setSameSeed(currentTarget.checked)}
           />{" "}
-          The code sets {same.map(({ step, seed }) => `seed ${seed} for ${step}`).join(", ")}, so the same request is
-          sent and you probably pay for the same result. Rerun anyway.
+          The code sets {same.map(({ step, seed }) => `seed ${seed} for ${step}`).join(", ")}. The same request would be
+          sent again, and you would probably pay for the same result. Rerun anyway.
         </label>
       )}
       <BudgetField head={{ ...known?.rerunScope, ...head }} value={budget} onChange={setBudget} />
@@ -183,7 +186,7 @@ interface DriftedProps {
   readonly onChange: (takesUp: boolean) => void;
 }
 
-/** True if the current code changes more than the edited steps. */
+/** True if the code has also changed in steps that were not edited, or in the list of steps. */
 function isMoreChanged({ changed, added, removed, renamed }: DriftView, edited: ResumePreview["edited"]): boolean {
   const others = changed.filter((one) => !edited.some(({ step }) => step === one.step));
   return others.length + added.length + removed.length + renamed.length > 0;
@@ -192,7 +195,7 @@ function isMoreChanged({ changed, added, removed, renamed }: DriftView, edited: 
 function AlsoChanged({ drift }: { readonly drift: DriftView }) {
   return (
     <div class="note ask">
-      The code changed since this run was planned; these changes are applied too:
+      The code has changed since this run was planned; these changes will also be applied:
       <DriftLines drift={drift} />
     </div>
   );
@@ -218,7 +221,7 @@ function DriftLines({ drift }: { readonly drift: DriftView }) {
 function Drifted({ drift, takesUp, onChange }: DriftedProps) {
   return (
     <fieldset class="drift">
-      <legend>The code changed since this run was planned</legend>
+      <legend>The code has changed since this run was planned</legend>
       <DriftLines drift={drift} />
       <label>
         <input type="radio" name="drift" checked={!takesUp} onChange={() => onChange(false)} /> Continue with the old
@@ -287,8 +290,8 @@ function Revised({ edited }: Pick<ResumePreview, "edited">) {
   if (edited.length === 0) {
     return (
       <p class="note ask">
-        The step's code has no <code>revise</code> to apply a note, so the step reruns unchanged, with new seeds for
-        takes.
+        The step's code has no <code>revise</code> function to apply a note, so the step reruns unchanged, with new
+        seeds for takes.
       </p>
     );
   }

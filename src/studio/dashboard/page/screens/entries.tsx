@@ -121,7 +121,7 @@ export function FileEntry({ control, required, label, value, onChange }: Of<"fil
     <div class="file-entry">
       <input
         aria-label={label}
-        placeholder="file path on the dashboard's machine"
+        placeholder="path of a file on the dashboard's machine"
         required={required}
         value={asText(value)}
         onInput={({ currentTarget: { value: path } }) => onChange(path === "" && !required ? undefined : path)}

@@ -236,7 +236,7 @@ function StartDialog({ name, text, plan, onClose }: StartProps) {
           value={budget}
           onInput={(event) => setBudget(event.currentTarget.value)}
         />
-        <small>Jobs that would exceed it are not submitted.</small>
+        <small>Jobs that would exceed this budget are not submitted.</small>
       </label>
       <label class="field">
         <span>Name of the run (optional)</span>
@@ -247,7 +247,9 @@ function StartDialog({ name, text, plan, onClose }: StartProps) {
           onInput={(event) => setId(event.currentTarget.value)}
         />
       </label>
-      <p class="quiet">This dashboard drives the run. If it closes, the run stops gracefully and can be resumed.</p>
+      <p class="quiet">
+        This dashboard will drive the run. If the dashboard closes, the run stops gracefully and can be resumed.
+      </p>
     </Dialog>
   );
 }

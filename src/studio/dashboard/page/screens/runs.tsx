@@ -13,7 +13,7 @@ import { Dialog } from "../ui/panel.tsx";
 import { pauses, pauseText } from "../ui/pauses.ts";
 
 const PAGE = 50;
-/** Maximum runs that the server lists; older runs are found by searching. */
+/** Maximum number of runs that the server lists. Older runs can be found by searching. */
 const MOST_ROWS = 1000;
 const statuses = ["running", "interrupted", "paused", "planned", "succeeded", "partial", "failed", "cancelled"];
 
@@ -240,7 +240,7 @@ function ReviewLinks({ onClose }: { readonly onClose: () => void }) {
         <label class="field">
           <span>Send this address to the client</span>
           <input readOnly value={url} onFocus={(event) => event.currentTarget.select()} />
-          <small>It is shown only once. Anyone who has it can decide.</small>
+          <small>This address is shown only once. Anyone who has it can decide.</small>
         </label>
       </Dialog>
     );
@@ -256,7 +256,7 @@ function ReviewLinks({ onClose }: { readonly onClose: () => void }) {
       <label class="field">
         <span>Runs with this tag</span>
         <input placeholder="client=acme" value={tag} onInput={(event) => setTag(event.currentTarget.value)} />
-        <small>The link shows only their pending decisions.</small>
+        <small>The link shows only the decisions of these runs.</small>
       </label>
       <label class="field">
         <span>Valid for</span>

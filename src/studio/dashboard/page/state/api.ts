@@ -17,7 +17,7 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   if (inlined === null) return send<T>(path, { signal: signal ?? null });
   const answer = inlinedAnswer(inlined, path);
   if (answer === null)
-    throw new Refused(404, "NOT_IN_REPORT", "This information is in the journal, not in the report.");
+    throw new Refused(404, "NOT_IN_REPORT", "The report does not contain this information; only the journal does.");
   return answer as T;
 }
 

@@ -139,6 +139,6 @@ export function facts(media: MediaView): string {
 function missing(media: MediaView): string {
   if (media.error !== null) return media.error;
   if (media.state === "expired") return "The service no longer has this output, and there is no local copy.";
-  if (media.state === "failed") return "This output failed; the others were kept.";
+  if (media.state === "failed") return "This output could not be generated; the other outputs were kept.";
   return "Not downloaded yet.";
 }

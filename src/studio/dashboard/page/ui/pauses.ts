@@ -18,7 +18,7 @@ export const pauses: Readonly<Record<Pause["reason"], { readonly word: string; r
   code: { word: "needs its code", title: "This step needs the pipeline's code" },
   unreachable: { word: "service unavailable", title: "The service cannot be reached" },
   misdirected: { word: "wrong server", title: "Another server answers at the service's address" },
-  credentials: { word: "key refused", title: "The service rejected the key" },
+  credentials: { word: "key refused", title: "The service rejected the API key" },
 };
 
 /** Describes a pause in a list. It does not use the pause's message, which can contain a command for a terminal. */

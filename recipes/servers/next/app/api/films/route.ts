@@ -10,7 +10,7 @@ export const dynamic = "force-dynamic";
 const BUDGET = "1.00";
 const order = z.strictObject({ id: z.string().regex(/^[a-z0-9-]{1,60}$/), subject: z.string().min(1).max(500) });
 
-/** `POST /api/films`: orders a film. Callers can repeat it: the same id and subject are never paid twice. */
+/** `POST /api/films`: orders a film. A repeated request with the same id and subject is never paid for twice. */
 export async function POST(request: Request): Promise<Response> {
   const given = order.safeParse(await request.json().catch(() => null));
   if (!given.success) return Response.json({ error: z.prettifyError(given.error) }, { status: 400 });
