@@ -3,8 +3,8 @@ import type { LocalService } from "showrunner-local";
 import { FoldedRun, formatUsd, type JournalStore, type RunState } from "../internal.ts";
 
 /**
- * Asserts that each submit led to one job on the service, that there are no unknown jobs, that no step was charged
- * twice, and that the wallet matches the runs.
+ * Asserts that each request for a job created one job on the service, that runs recorded all jobs, that no step was
+ * charged twice, and that the wallet paid what the runs recorded.
  */
 export async function assertPaidOnce(service: Pick<LocalService, "stats">, journal: JournalStore): Promise<void> {
   const stats = service.stats();
@@ -45,8 +45,8 @@ function jobsOfOneKey(jobsByKey: Readonly<Record<string, number>>, states: reado
 }
 
 /**
- * Finds jobs that no run has recorded. Chats have no idempotency key: the cost of a chat repeated after a crash is in
- * `unconfirmed`, which is checked below.
+ * Finds jobs that no run has recorded. Chats are left out: they have no idempotency key, and the cost of a chat
+ * repeated after a crash is in `unconfirmed`, which is checked below.
  */
 function unknownJobs(jobsByModel: Readonly<Record<string, number>>, states: readonly RunState[]): readonly string[] {
   const known = new Map<string, Set<string>>();
@@ -81,7 +81,7 @@ function otherCharges(chargedMicros: number, states: readonly RunState[]): reado
   return [`the wallet paid ${formatUsd(chargedMicros)}, but the runs recorded ${range}`];
 }
 
-/** Amount that a run spent at other providers, in micro-dollars. The wallet does not pay it. */
+/** Returns what a run spent at providers, in micro-dollars, which the wallet does not pay. */
 export function chargedElsewhere({ steps }: Pick<RunState, "steps">): number {
   return Object.values(steps)
     .flatMap(({ attempts }) => attempts)

@@ -2,8 +2,8 @@ import { AssertionError } from "node:assert";
 import type { RunResult } from "../internal.ts";
 
 /**
- * Asserts that the run succeeded, so that its outputs have the pipeline's return type. Throws AssertionError with each
- * failed step's reason, or with what the run waits for.
+ * Asserts that the run succeeded, which gives its outputs the pipeline's return type. Otherwise throws AssertionError
+ * with each failed step's reason, or with what the run waits for.
  */
 export function assertSucceeded<R extends RunResult>(
   run: R,

@@ -21,24 +21,24 @@ import { startTestService, type TestService } from "./surroundings.ts";
 
 /** Options of `assertSurvivesKills`. */
 export interface KillOptions extends Pick<RunOptions, "budget" | "concurrency" | "maxUnquoted" | "profile"> {
-  /** Makes the decisions that the run needs from a person. Default: approves, and picks the first option. */
+  /** Makes the decisions for which the run needs a person. Default: approves, and picks the first option. */
   readonly decide?: Decide | undefined;
-  /** Kills only at every n-th boundary. Default 1: at every boundary. */
+  /** Kills only at every n-th boundary. Default 1: at each boundary. */
   readonly every?: number | undefined;
-  /** Kills only at this boundary, counted from 1. Failures contain its number. */
+  /** Kills only at this boundary, counted from 1. A failure message names the boundary. */
   readonly at?: number | undefined;
 }
 
-/** The result of the kills: how many there were, and how every run ended. */
+/** How many kills there were, and how all runs ended. */
 export interface KillReport {
-  /** Number of journal commits and requests at which an engine was killed, each in a run of its own. */
+  /** Number of boundaries (journal commits and requests) at which an engine was killed, each in a run of its own. */
   readonly boundaries: number;
-  /** Status of each run. */
+  /** The status with which every run ended. */
   readonly status: RunResult["status"];
-  /** Number of paid jobs in each run, without chats. */
+  /** Number of paid jobs in each run, not counting chats. */
   readonly jobs: number;
   readonly files: number;
-  /** Number of chat requests repeated after a kill, across all runs; chats have no idempotency key. */
+  /** Number of chat requests in all runs that were repeated after a kill, because chats have no idempotency key. */
   readonly repeatedChats: number;
 }
 
@@ -49,12 +49,12 @@ export interface Subject {
 
 const RUN_ID = "killed";
 const NEVER = Number.POSITIVE_INFINITY;
-/** Maximum number of processes for one run, including its decisions; more would mean an endless run. */
+/** Maximum number of processes for one run, including those that make decisions. More would mean an endless run. */
 const MOST_PROCESSES = 100;
-/** Number of runs after which the service is restarted, because it becomes slower with every run. */
+/** Number of runs after which a new service is started, because a service becomes slower with every run. */
 const RUNS_OF_A_SERVICE = 200;
 
-/** Kills the run at every boundary, and compares each result with the result of an undisturbed run. */
+/** Kills a run at each boundary, and compares each result with that of a run that was not killed. */
 export async function assertSurvivesKills(
   studio: StudioOptions,
   subject: Subject,
@@ -76,18 +76,19 @@ export async function assertSurvivesKills(
     refuseOther(
       calm.life,
       life,
-      `Killed at boundary ${point} (${injector.points[point - 1]}), the run ended differently`,
+      `The run that was killed at boundary ${point} (${injector.points[point - 1]}) ended differently`,
     );
     if (at !== undefined) break;
   }
-  if (boundaries === 0) throw new TypeError(`Boundary ${at} does not exist: the run has ${calm.injector.count}.`);
+  if (boundaries === 0)
+    throw new TypeError(`Boundary ${at} does not exist: the run has only ${calm.injector.count} boundaries.`);
   const { status, jobs, files } = calm.life.same;
   return { boundaries, status, jobs, files: files.length, repeatedChats };
 }
 
 /**
- * Throws for providers that cannot be polled: after a kill, their requests are left to a person, so the result differs
- * by design.
+ * Throws if the pipeline uses providers that cannot be polled. After a kill, requests to them are left to a person, so
+ * the result would always differ.
  */
 function refuseAskedOnce(asked: readonly string[], when: string): void {
   if (asked.length === 0) return;
@@ -109,7 +110,7 @@ function refuseOther(calm: Life, life: Life, what: string): void {
   });
 }
 
-/** Completes a run whose first process dies at a boundary, counted from 1. */
+/** Completes a run whose first process is killed at the given boundary, counted from 1. */
 async function lifeWithDeathAt(
   point: number,
   service: TestService,
@@ -150,7 +151,7 @@ async function lifeWithDeathAt(
   }
 }
 
-/** True if the run ended without its rewritten prompt: the request for it was lost in a kill and is not repeated. */
+/** True if the run ended without its rewritten prompt, because a kill lost the request, which is never repeated. */
 async function isRewritingLost(journal: JournalStore): Promise<boolean> {
   const state = (await journal.run(RUN_ID)) === null ? null : await loadRun(journal, RUN_ID);
   if (state === null || !isRunFinal(state.status)) return false;
@@ -160,7 +161,7 @@ async function isRewritingLost(journal: JournalStore): Promise<boolean> {
   });
 }
 
-/** Starts processes until the run is finished. Only the first one dies. */
+/** Starts processes until the run is finished. Only the first process is killed. */
 async function untilEnd(
   drive: (now: CrashInjector) => Promise<RunResult | null>,
   first: CrashInjector,
@@ -177,7 +178,7 @@ async function untilEnd(
   throw new AssertionError({ message: `The run did not end within ${MOST_PROCESSES} processes.` });
 }
 
-/** Provides a service for each run; reuses a service while it is fast. */
+/** Provides a service for each run. A service is used for several runs, as long as it is fast. */
 class ServiceSource implements AsyncDisposable {
   readonly #options: StudioOptions;
   #current: TestService | null = null;
@@ -202,14 +203,14 @@ class ServiceSource implements AsyncDisposable {
   }
 }
 
-/** A run's result: everything that must not depend on how often its engine was killed. */
+/** The result of a run, with everything that kills must not change in `same`. */
 interface Life {
   readonly same: {
     readonly status: RunResult["status"];
     /** Path, status and value of each step. */
     readonly steps: readonly string[];
     readonly jobs: number;
-    /** Charges for jobs minus refunds, in micro-dollars. */
+    /** What was charged for jobs, minus refunds, in micro-dollars. */
     readonly chargedMicros: number;
     readonly heldMicros: number;
     /** Path, position and hash of each step's files. */
@@ -219,9 +220,9 @@ interface Life {
     /** The pipeline's return value without paths and ids. */
     readonly outputs: string;
   };
-  /** Number of chat requests answered by the service. */
+  /** Number of chat requests that the service answered. */
   readonly chats: number;
-  /** Charges unknown to the run, beyond what it reserved for unanswered chats. */
+  /** Charges in micro-dollars that the run did not record and that exceed what it reserved for unanswered chats. */
   readonly unknownMicros: number;
 }
 
@@ -278,7 +279,7 @@ async function namedFiles(names: readonly string[], outDir: string): Promise<rea
 
 const LISTED = 10;
 
-/** Differences from the undisturbed run, in words; empty if there are none. */
+/** Describes how a run differs from the run that was not killed; empty if it does not differ. */
 function differences(calm: Life, life: Life): readonly string[] {
   const found = (Object.keys(calm.same) as (keyof Life["same"])[]).flatMap((name) => {
     const [was, is] = [calm.same[name], life.same[name]];

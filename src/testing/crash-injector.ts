@@ -4,7 +4,7 @@ import type { JournalStore } from "../internal.ts";
 
 type Controller = Dispatcher.DispatchController;
 
-/** A process that can be killed: after the chosen boundary, none of its requests is answered. */
+/** Simulates a process that is killed at a chosen boundary: after that, none of its requests is answered. */
 export class CrashInjector {
   count = 0;
   readonly points: string[] = [];
@@ -34,7 +34,7 @@ export class CrashInjector {
     await new Promise<never>(() => {});
   };
 
-  /** The journal as the killed process sees it: boundaries before and after each commit. */
+  /** Returns the journal as the process sees it, with a boundary before and after each commit. */
   store(inner: JournalStore): JournalStore {
     const { boundary } = this;
     return new Proxy(inner, {
@@ -57,7 +57,7 @@ export class CrashInjector {
     });
   }
 
-  /** The network as the killed process sees it: boundaries before each request leaves and after its response. */
+  /** Returns the network as the process sees it, with a boundary before each request and after its response. */
   dispatcher(inner: Dispatcher): Dispatcher {
     return inner.compose((dispatch) => (options, handler) => {
       const { method } = options;
@@ -73,7 +73,7 @@ export class CrashInjector {
     });
   }
 
-  /** The clock as the killed process sees it: its timers no longer fire. */
+  /** Returns the clock as the process sees it: after the kill, timers no longer fire. */
   clock(inner: Clock): Clock {
     return {
       now: () => inner.now(),
@@ -82,8 +82,7 @@ export class CrashInjector {
   }
 
   /**
-   * Resolves once the service has answered everything that was sent, except streams, so that no response arrives in a
-   * later process.
+   * Resolves once the service has answered all requests except streams, so that no response reaches a later process.
    */
   requestsSettled(): Promise<void> {
     return this.#requests.settled();
@@ -119,12 +118,11 @@ interface Call {
   readonly controller: Controller | null;
   leaves(): void;
   starts(controller: Controller): void;
-  /** Marks the request's response as an endless stream. */
+  /** Tells that the response is a stream, which may never end. */
   streams(): void;
   ends(): void;
 }
 
-/** A process's requests in progress. */
 class Requests {
   readonly #open = new Map<Call, { readonly method: string; controller: Controller | null }>();
   readonly #streams = new Set<Call>();
@@ -153,7 +151,7 @@ class Requests {
     return call;
   }
 
-  /** Aborts reads, as when a process dies; requests that change something still arrive. */
+  /** Aborts reads, as when a process dies. Requests that change something still reach the service. */
   hangUp(): void {
     for (const { method, controller } of this.#open.values()) {
       if (method === "GET") controller?.abort(new Error("the process was killed"));
@@ -169,7 +167,7 @@ class Requests {
   }
 }
 
-/** The path without values that differ between runs. */
+/** Returns the path without the parts that differ between runs. */
 function pathOf(path: string): string {
   return path
     .replace(/\?.*$/, "")

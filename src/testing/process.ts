@@ -15,7 +15,6 @@ import {
 import type { CrashInjector } from "./crash-injector.ts";
 import type { StudioOptions } from "./options.ts";
 
-/** What all processes in a test share. */
 export interface Surroundings {
   readonly service: Pick<LocalService, "baseUrl" | "apiKey">;
   readonly dispatcher: Dispatcher;
@@ -25,14 +24,14 @@ export interface Surroundings {
   readonly providers: StudioOptions["providers"];
 }
 
-/** What a process leaves behind. */
+/** What remains when a process ends. */
 export interface Remains {
   readonly journal: JournalStore;
-  /** Folder with the media and the named files. */
+  /** The folder with the media and the named files. */
   readonly folder: string;
 }
 
-/** Opens an engine as if in a separate process; `injector` can kill it. */
+/** Opens an engine as if in a separate process, which `injector` can kill. */
 export async function openProcess(
   { service, dispatcher, clock, chat, families, providers }: Surroundings,
   { journal, folder }: Remains,
@@ -65,16 +64,16 @@ export async function openProcess(
 /** A step that waits for a person. */
 export interface WaitingStep {
   readonly path: string;
-  /** The pipeline's question; null if it has none. */
+  /** The question that the pipeline asks; null if there is none. */
   readonly message: string | null;
-  /** True if one of the shown results must be picked; false if the step must be approved or rejected. */
+  /** True if one of the results shown must be picked; false if the step must be approved or rejected. */
   readonly isChoice: boolean;
 }
 
-/** A person's decision: approve, reject, or the index of the pick, from 0. */
+/** A person's decision: to approve, to reject, or to pick the result with this index, counted from 0. */
 export type Decision = "approve" | "reject" | { readonly pick: number };
 
-/** Decides a waiting step. */
+/** Returns the decision on a waiting step. */
 export type Decide = (step: WaitingStep) => Decision;
 
 /** Approves everything and picks the first option. */

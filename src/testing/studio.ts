@@ -29,7 +29,7 @@ import { startTestService } from "./surroundings.ts";
 
 /** Options of a studio's `run`. */
 export interface StudioRunOptions extends RunOptions {
-  /** Makes the decisions each time the run pauses for a person. Default: the run stays paused. */
+  /** Makes the decisions whenever the run pauses for a person. Default: the run stays paused. */
   readonly decide?: Decide | undefined;
 }
 
@@ -37,13 +37,13 @@ type ResultOfRun<R extends Returns> = Awaited<ReturnType<RunHandleOf<R>["result"
 
 /** A service, a journal and an engine for one test. */
 export interface Studio extends AsyncDisposable {
-  /** The service: `stats()`, `fund()`, `faults()` and its clock. */
+  /** The local service, with `stats()`, `fund()`, `faults()` and its clock. */
   readonly service: LocalService;
-  /** The engine with the studio's journal and service, for everything that has no method here. */
+  /** The Showrunner that uses the studio's journal and service, for everything that has no method here. */
   readonly showrunner: Showrunner;
-  /** The journal, in memory; it is lost when the studio is disposed of. */
+  /** The journal, kept in memory until the studio is disposed of. */
   readonly journal: JournalStore;
-  /** Folder with media and named files; removed with the studio. */
+  /** The folder with the media and named files, removed when the studio is disposed of. */
   readonly folder: string;
   /** Runs the pipeline until it ends or pauses. Named files go to `<folder>/out/<run id>`, unless `outDir` is given. */
   run<S extends z.ZodType, R extends Returns>(
@@ -51,27 +51,27 @@ export interface Studio extends AsyncDisposable {
     input: z.input<S>,
     options?: StudioRunOptions,
   ): Promise<ResultOfRun<R>>;
-  /** Quotes the pipeline. */
+  /** Prices the pipeline for this input without running it. */
   quote<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
     input: z.input<S>,
     options?: QuoteOptions,
   ): Promise<Quote>;
-  /** Advances time by `ms` milliseconds, and waits for the work that becomes due. */
+  /** Advances time by `ms` milliseconds, and waits for the work that becomes due in that time. */
   advance(ms: number): Promise<void>;
   /**
-   * Asserts that every submit led to one job on the service, every job belongs to a run, no step was charged twice, and
-   * the wallet paid what the runs recorded. Throws AssertionError.
+   * Asserts that each request for a job created one job on the service, that runs recorded all jobs, that no step was
+   * charged twice, and that the wallet paid what the runs recorded. Throws AssertionError.
    */
   assertPaidOnce(): Promise<void>;
   /**
-   * Asserts that spent and reserved money never exceeded the budget: the run's budget, or this amount in US dollars as
-   * a decimal string. Throws AssertionError.
+   * Asserts that what the run spent and reserved never exceeded its budget, or this budget in US dollars as a decimal
+   * string. Throws AssertionError.
    */
   assertWithinBudget(run: string | { readonly id: string }, budget?: string): Promise<void>;
   /**
-   * Quotes the pipeline and compares every step's price with the file. A missing file is written (in CI, the assertion
-   * fails instead); SHOWRUNNER_UPDATE_QUOTES=1 rewrites it. Throws AssertionError with the differences.
+   * Quotes the pipeline and compares each step's price with the file. A missing file is written, except in CI, where
+   * the assertion fails; SHOWRUNNER_UPDATE_QUOTES=1 rewrites it. Throws AssertionError with the differences.
    */
   assertSameQuote<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
@@ -80,7 +80,7 @@ export interface Studio extends AsyncDisposable {
     options?: QuoteOptions,
   ): Promise<void>;
   /**
-   * Runs the pipeline repeatedly on a service of its own: each time, the engine is killed at a different journal commit
+   * Runs the pipeline many times on a separate service. Each time, the engine is killed at a different journal commit
    * or request, and a new engine resumes the run. Throws AssertionError if a run ends with other jobs, charges, values
    * or files than a run that was not killed.
    */
@@ -91,12 +91,12 @@ export interface Studio extends AsyncDisposable {
   ): Promise<KillReport>;
 }
 
-/** Number of steps in which {@link Studio.advance} advances time, so that work that is due can continue in between. */
+/** Number of steps into which {@link Studio.advance} divides the time, so that due work can continue in between. */
 const STEPS = 50;
 
 /**
- * Starts a local service in this process with an engine on it, for tests. Dispose of it: `await using studio = …`. If
- * showrunner-local is not installed, throws with the command that installs it.
+ * Starts a local service in this process, with an engine that uses it, for tests. Dispose of it with `await using
+ * studio = …`. If showrunner-local is not installed, throws with the command that installs it.
  */
 export async function startStudio(options: StudioOptions = {}): Promise<Studio> {
   const started = await startTestService(options);
@@ -143,7 +143,7 @@ export async function startStudio(options: StudioOptions = {}): Promise<Studio> 
   return studio;
 }
 
-/** Waits until all responses have arrived and the requests that they cause were sent. */
+/** Waits until all responses have arrived and all requests that follow from them have been sent. */
 async function settled(network: CrashInjector): Promise<void> {
   for (let quiet = 0; quiet < 3; quiet++) {
     await network.requestsSettled();
@@ -174,15 +174,14 @@ async function assertWithinBudget(journal: JournalStore, runId: string, budget?:
   }
 }
 
-/** A quote as stored in a file, with decimal dollar amounts. */
+/** A quote in the form stored in a file, with decimal dollar amounts. */
 interface StoredQuote {
   readonly pipeline: string;
   readonly total: { readonly min: string; readonly max: string | null };
-  /** Steps by path. */
   readonly steps: { readonly [path: string]: { readonly model: string | null; readonly price: string } };
 }
 
-/** Compares a quote with the file; writes the file if it is missing or should be updated. */
+/** Compares a quote with the file. Writes the file if it is missing or is to be updated. */
 async function assertSameQuote(quote: Quote, file: string | URL): Promise<void> {
   const now = storedQuote(quote);
   const path = typeof file === "string" ? file : fileURLToPath(file);

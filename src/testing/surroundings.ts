@@ -8,7 +8,7 @@ import { loadLocalService } from "../core/kit/load-local-service.ts";
 import { type StudioOptions, serviceOptions } from "./options.ts";
 import type { Surroundings } from "./process.ts";
 
-/** The number by which waits are divided in `short` mode. */
+/** Waits are divided by this number in `short` mode. */
 const SPEED = 100;
 
 export interface TestService extends Surroundings, AsyncDisposable {
@@ -53,7 +53,7 @@ function heldByHand(clock: ClockControl) {
 const MEMORY = "/dev/shm";
 const ENOUGH_BYTES = 256 * 1024 * 1024;
 
-/** A new folder, in memory if there is space; for tests that write a lot of data, but do not test the disk. */
+/** Creates a folder, in memory if there is enough space, for tests that write much data but do not test the disk. */
 export async function fastFolder(prefix: string): Promise<string> {
   const free = await statfs(MEMORY).then(
     ({ bavail, bsize }) => bavail * bsize,
@@ -62,7 +62,7 @@ export async function fastFolder(prefix: string): Promise<string> {
   return mkdtemp(join(free >= ENOUGH_BYTES ? MEMORY : tmpdir(), prefix));
 }
 
-/** A client's clock that follows the local service's clock, whether it is running, scaled or manual. */
+/** Returns a client clock that follows the local service's clock in all of its modes. */
 export function clockOf(service: Pick<ClockControl, "now" | "at">): Clock {
   return {
     now: () => service.now(),
@@ -71,8 +71,8 @@ export function clockOf(service: Pick<ClockControl, "now" | "at">): Clock {
 }
 
 /**
- * A clock on which only waiting takes time: a wait takes `1 / speed` of its duration and moves the service's clock to
- * its end. Background timers, which guard sockets, take their full time.
+ * Returns a clock on which only waiting takes time: a wait takes `1 / speed` of its duration and advances the service's
+ * clock to its end. Background timers, which guard sockets, take their full time.
  */
 function shortWaits(service: ClockControl, speed: number): Clock {
   service.manual();

@@ -30,7 +30,7 @@ test("a test arrives signed with the key that `notify key` prints; a refusal is 
   });
   const refused = await cli(["notify", "test"], { cwd, env: { SHOWRUNNER_NOTIFY_URL: hookOf(receiver) } });
   expect(refused.code).toBe(1);
-  expect(refused.stdout).toContain("it answered 500");
+  expect(refused.stdout).toContain("the target responded with status 500");
   expect(refused.stdout + refused.stderr).not.toContain("secret-part");
 });
 
@@ -58,6 +58,6 @@ test("what the target refuses is a finding of `doctor`, with the command that tr
   await cli(["run", "gate.ts", "--id", "a", "--budget", "5"], { cwd, env });
   const { code, stdout, stderr } = await cli(["doctor"], { cwd, env });
   expect(code).toBe(1);
-  expect(stdout).toMatch(/FAIL {2}notify +1 not delivered to http:\/\/127\.0\.0\.1:\d+: it answered 500/);
+  expect(stdout).toMatch(/FAIL {2}notify +1 not delivered to http:\/\/127\.0\.0\.1:\d+: .+ responded with status 500/);
   expect(stderr).toContain("Next: showrunner notify test");
 });

@@ -4,28 +4,28 @@ import { type Engine, type EngineHandlers, keyOfWork, type ProcessOptions, type 
 
 /** Options of `createPgBossEngine`. */
 export interface PgBossEngineOptions {
-  /** `postgres://…` URL of the database for the queues, which may be the journal's. */
+  /** URL (`postgres://…`) of the database for the queues. It may be the journal's database. */
   readonly connectionString: string;
-  /** Schema of pg-boss's tables. Default `pgboss`. */
+  /** Schema for pg-boss's tables. Default `pgboss`. */
   readonly schema?: string | undefined;
-  /** Number of database connections of this process, besides the journal's. Default 4. */
+  /** Number of this process's database connections for the queues. Default 4. */
   readonly connections?: number | undefined;
   /**
-   * Seconds without a sign of life after which a process counts as dead and its work goes to another process. Default 10,
-   * pg-boss's minimum.
+   * After this many seconds without a sign of life, a process counts as dead, and its work goes to another process.
+   * Default 10, pg-boss's minimum.
    */
   readonly heartbeatSeconds?: number | undefined;
-  /** Called with failures of handlers and of the queue; the work is retried. */
+  /** Called for each failure of a handler or of the queue. The work is retried. */
   readonly onError?: ((error: unknown, what: string) => void) | undefined;
 }
 
-/** Number of failed attempts after which the queue drops a run; every due run can still be found in the journal. */
+/** Number of failed attempts after which the queue drops a run. The run is still in the journal and is found there. */
 const RETRIES = 1_000;
 const [SLICES, LOCAL] = ["showrunner-slices", "showrunner-local"] as const;
-/** Polling interval, for timers and missed notifications; NOTIFY announces new jobs. Each slice slot polls separately. */
+/** Interval between polls, per slice slot. Polls find timers and missed notifications; NOTIFY announces new jobs. */
 const POLL_SECONDS = 2;
 
-/** Creates an engine on PostgreSQL that uses the queues of pg-boss, an optional peer dependency. */
+/** Creates an engine that uses the PostgreSQL queues of pg-boss, an optional peer dependency. */
 export async function createPgBossEngine(options: PgBossEngineOptions): Promise<Engine> {
   const { connectionString, schema = "pgboss", connections = 4, heartbeatSeconds = 10, onError = () => {} } = options;
   const boss = new (await load())({

@@ -14,47 +14,47 @@ export interface RestateEngineOptions {
   /** URL of Restate's ingress, such as `http://restate:8080`. */
   readonly ingress: string;
   /**
-   * Prefix for the names of the engine's services in Restate. Workers with the same name share runs; workers with an
+   * Prefix for the names of the engine's services in Restate. Workers with the same name share runs. Workers with an
    * incompatible version need another name. Default `showrunner`.
    */
   readonly name?: string | undefined;
   /** Bearer token for Restate, such as an API key of Restate Cloud. */
   readonly token?: string | undefined;
-  /** The endpoint at which this process takes work. */
+  /** How Restate reaches this process to give it work. */
   readonly endpoint?: RestateEndpointOptions | undefined;
-  /** Called with failures of handlers and of the endpoint; the work is retried. */
+  /** Called for each failure of a handler or of the endpoint. The work is retried. */
   readonly onError?: ((error: unknown, what: string) => void) | undefined;
 }
 
-/** Where Restate reaches this process. */
+/** How Restate reaches this process. */
 export interface RestateEndpointOptions {
-  /** Address to listen on. Default `127.0.0.1`. Anyone who can reach it can call the handlers, unless identity keys are set. */
+  /** Address to listen on. Default `127.0.0.1`. Without identity keys, anyone who reaches it can call the handlers. */
   readonly host?: string | undefined;
   /**
-   * Port to listen on. Default 9080. On Linux, several processes of the same user can share a port; the kernel distributes
-   * Restate's connections among them.
+   * Port to listen on. Default 9080. On Linux, several processes of the same user can share a port. The kernel then
+   * distributes Restate's connections among them.
    */
   readonly port?: number | undefined;
   /**
-   * URL at which Restate reaches this process or its load balancer, registered when this process starts taking work.
-   * `null`: someone else registers the URL. Default: host and port.
+   * URL at which Restate reaches this process or its load balancer. Registered with Restate when this process starts to
+   * take work. `null`: someone else registers the URL. Default: host and port.
    */
   readonly address?: string | null | undefined;
-  /** URL of Restate's admin API. Default: port 9070 of the ingress's host. */
+  /** URL of Restate's admin API. Default: port 9070 on the ingress's host. */
   readonly admin?: string | undefined;
-  /** Public keys (`publickeyv1_…`) of the Restate that may call this process. Default: anyone may call it. */
+  /** Public keys (`publickeyv1_…`) of the Restate servers that may call this process. Default: anyone may call. */
   readonly identityKeys?: readonly string[] | undefined;
 }
 
 /**
- * Number of calls per connection beyond the available slots. Small, so that Restate soon opens a connection to another
- * worker.
+ * Number of calls that a connection accepts beyond the available slots. A small number makes Restate soon open a
+ * connection to another worker.
  */
 const MORE_STREAMS = 4;
 
 /**
- * Creates an engine on Restate. Taking work requires `@restatedev/restate-sdk`, an optional peer dependency; waking
- * does not.
+ * Creates an engine on Restate. A process that takes work needs `@restatedev/restate-sdk`, an optional peer dependency.
+ * A process that only wakes runs does not.
  */
 export function createRestateEngine(options: RestateEngineOptions): Engine {
   return new RestateEngine(options);
@@ -151,7 +151,7 @@ class Endpoint {
     await once(this.#server, "listening");
   }
 
-  /** Sends waiting calls to other processes, and lets calls in progress finish. */
+  /** Refuses waiting calls, so that they go to other processes, and lets calls in progress finish. */
   async close(drainMs: number): Promise<void> {
     this.#places.slices.close();
     this.#places.local.close();
@@ -170,7 +170,7 @@ class Endpoint {
   }
 }
 
-/** Registers the services' URL with Restate. A URL that is already registered keeps its services. */
+/** Registers this worker's URL with Restate. Throws if the URL is in use by another worker name. */
 async function register(
   { admin, address, token }: { readonly admin: string; readonly address: string; readonly token: string | undefined },
   service: string,
@@ -181,7 +181,7 @@ async function register(
   const { services } = (await answer.json()) as { readonly services: readonly { readonly name: string }[] };
   if (services.some(({ name }) => name === service)) return;
   const others = services.map(({ name }) => name).join(", ");
-  throw new Error(`${failed} for ${service}, because ${others} uses this address: each name needs its own`);
+  throw new Error(`${failed} for ${service}, because ${others} uses this address: give each its own address`);
 }
 
 async function briefly(answer: Response): Promise<string> {
@@ -206,7 +206,7 @@ function withoutSlash(url: string): string {
   return url.replace(/\/+$/, "");
 }
 
-/** Reports the SDK's messages about the endpoint; errors of handlers are reported elsewhere. */
+/** Reports what the SDK logs about the endpoint. Errors of handlers are reported elsewhere. */
 function loggerOf(onError: (error: unknown, what: string) => void): Restate.LoggerTransport {
   return ({ level, source, context }, ...message) => {
     if (context !== undefined || source === "USER" || level !== "error") return;
@@ -222,7 +222,7 @@ async function load(): Promise<typeof Restate> {
   }
 }
 
-/** Restate is not running, or has another URL. */
+/** Restate did not answer, because it is not running or has another URL. */
 class RestateUnavailableError extends ShowrunnerError {
   readonly code = "ENGINE_UNAVAILABLE";
   constructor(origin: string, cause: unknown) {
@@ -233,7 +233,7 @@ class RestateUnavailableError extends ShowrunnerError {
   }
 }
 
-/** Sends a request to Restate's ingress or admin API. Errors contain the request's name, but never the token. */
+/** Sends a request to Restate's ingress or admin API. Errors name the request but never contain the token. */
 export async function post(
   url: string,
   body: unknown,

@@ -4,26 +4,26 @@ import type { LocalWork } from "../../internal.ts";
 import { type EngineHandlers, keyOfWork } from "../worker/index.ts";
 import type { Claim, Places } from "./places.ts";
 
-/** The part of the services that runs in this process. */
+/** What the services need from this process. */
 export interface Work {
   readonly handlers: EngineHandlers;
   readonly places: { readonly slices: Places; readonly local: Places };
-  /** Aborts when this process stops. */
+  /** Aborted when this process stops. */
   readonly end: AbortSignal;
   readonly onError: (error: unknown, what: string) => void;
 }
 
 export interface Wake {
-  /** When the run is due, in epoch milliseconds; 0 means at once. */
+  /** When the run is due, in epoch milliseconds. 0 means at once. */
   readonly at: number;
   readonly priority: number;
   /** When the wake was sent, in epoch milliseconds. Default: the time at which the run is due. */
   readonly since?: number;
-  /** Consecutive failed slices of this run. */
+  /** Number of this run's slices in a row that have failed. */
   readonly failures?: number;
 }
 
-/** The slice that a run waits for. A slice with another turn was superseded by an earlier wake. */
+/** The slice that a run waits for. A slice with another `turn` was replaced by a wake for an earlier time. */
 interface Pending {
   readonly turn: string;
   readonly at: number;
@@ -33,17 +33,17 @@ interface Pending {
 interface Turn {
   readonly turn: string;
   readonly priority: number;
-  /** When the slice became due, in epoch milliseconds, so that a call that is repeated goes before later calls. */
+  /** When the slice became due, in epoch milliseconds. A repeated call keeps this time, and so its place. */
   readonly since?: number;
 }
 
-/** Shortest and longest delay before a rejected slice is repeated, in milliseconds. */
+/** Minimum and maximum delay before a failed slice is repeated, in milliseconds. */
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [1_000, 60_000];
 
 /**
- * Restate's retries after a process died or refused a call. Restate never gives up, because later wakes would then wait
- * for a slice that never starts. Delays are short, because each death of a worker counts as an attempt, and a call has
- * no result until its slice ends.
+ * How Restate repeats a call after a process died or refused it. Restate never gives up, because later wakes would then
+ * wait for a slice that never starts. Delays are short, because each death of a worker counts as an attempt, and a call
+ * has no result until its slice ends.
  */
 const AGAIN = {
   initialInterval: 250,
@@ -52,20 +52,20 @@ const AGAIN = {
   maxAttempts: 1_000_000_000,
   onMaxAttempts: "kill",
 } as const;
-/** Settings that keep nothing after completion, not even the idempotency keys that Restate adds to external calls. */
+/** Makes Restate keep nothing after completion, not even the idempotency keys that it adds to external calls. */
 const COMMON = { journalRetention: 0, idempotencyRetention: 0, retryPolicy: AGAIN } as const;
 
 export function namesOf(name: string) {
   return { wakes: `${name}-wakes`, runs: `${name}-runs`, local: `${name}-local` } as const;
 }
 
-/** Makes Restate repeat a call. The error's message is empty, because Restate would store it in its own journal. */
+/** Makes Restate repeat a call. The message is empty, because Restate would store it. */
 class TriedAgain extends Error {}
 
 /**
- * `runs`: a virtual object per run, so that each run has one slice at a time. `wakes`: a second object per run that
- * stays free during a slice and stores when the next slice is due. `local`: functions as separate calls. A later
- * version replays the operations of each handler in order. A version with another order must use other service names.
+ * Defines the services. `runs`: a virtual object per run, so that a run has one slice at a time. `wakes`: another
+ * object per run, free during a slice, that stores when the next slice is due. `local`: local functions as separate
+ * calls. Restate replays each handler's operations in order, so a version with another order needs other service names.
  */
 export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
   const names = namesOf(name);
@@ -82,7 +82,7 @@ export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
         const next: Turn = { turn, priority, since: Math.max(at, since) };
         context.objectSendClient(runsRef, context.key).slice(next, sdk.rpc.sendOpts({ delay }));
       },
-      /** Returns the number of failures before this turn; null if the turn is obsolete. */
+      /** Returns how many slices failed before this turn; null if the turn is obsolete. */
       begin: sdk.handlers.object.exclusive(
         { ingressPrivate: true },
         async (context: Restate.ObjectContext, turn: string): Promise<number | null> => {
@@ -144,8 +144,8 @@ export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
 }
 
 /**
- * Performs a slice and returns when the next one is due. Never rejects, because that would block the run's object in
- * Restate.
+ * Performs a slice and returns when the next one is due. Never rejects, because a rejection would block the run's
+ * object in Restate.
  */
 async function sliceOf({ handlers, onError }: Work, runId: string, failures: number, signal: AbortSignal) {
   try {
@@ -158,7 +158,7 @@ async function sliceOf({ handlers, onError }: Work, runId: string, failures: num
   }
 }
 
-/** Performs work in one of this process's slots. */
+/** Performs work in one of this process's slots, once a slot is free. */
 async function placed(
   { places, end }: Work,
   kind: keyof Work["places"],
@@ -184,8 +184,8 @@ async function placed(
 }
 
 interface Attempt {
-  /** Aborts when this process stops or Restate gives up the call. */
+  /** Aborted when this process stops or Restate gives up the call. */
   readonly signal: AbortSignal;
-  /** Holds the slot until the work ends, whatever happens to the call. */
+  /** Performs work in the slot, which stays taken until the work ends, even if the call ends before. */
   during<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
 }

@@ -5,22 +5,22 @@ import { JournalGauges } from "./journal-gauges.ts";
 import { expositionText, type MetricFamily, type Sample } from "./metrics.ts";
 import { loadOpenTelemetry, observeCounters, traceRun } from "./open-telemetry.ts";
 
-/** A measured journal. Open Showrunner with its `journal` instead of the original journal. */
+/** A journal whose use is measured. Pass its `journal` to Showrunner in place of the original. */
 export interface Measured {
   readonly journal: JournalStore;
-  /** Also counts this client's requests. */
+  /** Also counts the requests that this client sends. */
   watch(show: Pick<Showrunner, "client">): void;
-  /** All metrics in Prometheus's text format. */
+  /** Returns all metrics in Prometheus's text format. */
   scrape(): Promise<string>;
-  /** Answers `GET /metrics`; returns false and does nothing for any other request. */
+  /** Answers `GET /metrics`. Returns false and does nothing for any other request. */
   handle(incoming: Pick<IncomingMessage, "method" | "url">, response: ServerResponse): Promise<boolean>;
 }
 
 /** Options of `measureJournal`. */
 export interface MeasureOptions {
   /**
-   * Whether spans also use the names in OpenTelemetry's conventions for generative AI (`gen_ai.request.model` …), which may
-   * change. Default: true if OTEL_SEMCONV_STABILITY_OPT_IN contains `gen_ai_latest_experimental`.
+   * Whether spans also get the names in OpenTelemetry's conventions for generative AI (`gen_ai.request.model` …), which
+   * may still change. Default: true if OTEL_SEMCONV_STABILITY_OPT_IN contains `gen_ai_latest_experimental`.
    */
   readonly genAi?: boolean | undefined;
 }
@@ -32,8 +32,8 @@ function optsIn(list = ""): boolean {
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /**
- * Counts what passes through a journal. If `@opentelemetry/api` is installed, its SDK reads the same counters and receives
- * a trace of each run that ends in this process. Journals that are not measured have no overhead.
+ * Measures the use of a journal. If `@opentelemetry/api` is installed, its SDK reads the same counters and receives a
+ * trace of each run that ends in this process. A journal that is not measured has no overhead.
  */
 export async function measureJournal(inner: JournalStore, options: MeasureOptions = {}): Promise<Measured> {
   const { genAi = optsIn(process.env.OTEL_SEMCONV_STABILITY_OPT_IN) } = options;

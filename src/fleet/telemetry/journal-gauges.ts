@@ -1,14 +1,14 @@
 import { type JournalStore, statusNow } from "../../internal.ts";
 import type { MetricFamily, Sample } from "./metrics.ts";
 
-/** Maximum number of runs counted, newest first. */
+/** Maximum number of runs to count, starting with the newest. */
 const MOST_RUNS = 10_000;
-/** Minimum interval between reads of the journal in milliseconds, however many scrapes there are. */
+/** Minimum interval between reads of the journal, in milliseconds. Scrapes in between get the same values. */
 const FRESH_MS = 5_000;
 
 type Gauges = readonly (readonly [MetricFamily, readonly Sample[]])[];
 
-/** Gauges for the contents of the journal, from all processes. */
+/** Gauges for what the journal contains, whichever process wrote it. */
 export class JournalGauges {
   readonly #store: JournalStore;
   #read: { readonly at: number; readonly gauges: Promise<Gauges> } | null = null;
@@ -48,7 +48,7 @@ export class JournalGauges {
       one("showrunner_spent_usd", "Total charges of all runs.", sum(totals.map(({ settledMicros }) => settledMicros))),
       one(
         "showrunner_held_usd",
-        "Amount reserved for submits that are not yet settled.",
+        "Amount reserved for requests whose cost is not known yet.",
         sum(totals.map(({ heldMicros }) => heldMicros)),
       ),
       one("showrunner_notices_waiting", "Notifications not delivered yet.", notices.length),

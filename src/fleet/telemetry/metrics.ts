@@ -1,7 +1,7 @@
 type Labels = Readonly<Record<string, string>>;
 
 export interface MetricFamily {
-  /** Prometheus name, including the unit. */
+  /** The metric's name in Prometheus, including its unit. */
   readonly name: string;
   readonly help: string;
   readonly type: "counter" | "gauge";
@@ -12,12 +12,12 @@ export interface Sample {
   readonly value: number;
 }
 
-/** A counter with one value per combination of labels. */
+/** A counter with a separate value for each combination of labels. */
 export class Counter {
   readonly family: MetricFamily;
   readonly #byLabels = new Map<string, { readonly labels: Labels; value: number }>();
 
-  /** `starts`: reports 0 from the start, so that the first increase is visible; only for counters without labels. */
+  /** `starts`: whether to report 0 before the first increase, so that this increase is visible. Only without labels. */
   constructor(name: string, help: string, { starts = false } = {}) {
     this.family = { name, help, type: "counter" };
     if (starts) this.add({}, 0);
@@ -35,7 +35,7 @@ export class Counter {
   }
 }
 
-/** Formats metrics for Prometheus (version 0.0.4). */
+/** Formats metrics for Prometheus (text format 0.0.4). */
 export function expositionText(metrics: readonly (readonly [MetricFamily, readonly Sample[]])[]): string {
   return metrics
     .filter(([, samples]) => samples.length > 0)

@@ -15,13 +15,13 @@ type OpenTelemetry = typeof import("@opentelemetry/api");
 
 let loading: Promise<OpenTelemetry | null> | null = null;
 
-/** Loads the optional peer dependency; null if it is not installed. */
+/** Loads `@opentelemetry/api`, an optional peer dependency; null if not installed. */
 export function loadOpenTelemetry(): Promise<OpenTelemetry | null> {
   loading ??= import("@opentelemetry/api").catch(() => null);
   return loading;
 }
 
-/** Lets the program's SDK, if there is one, read these counters when it collects metrics. */
+/** Lets the program's OpenTelemetry SDK, if there is one, read these counters when it collects metrics. */
 export function observeCounters(api: OpenTelemetry, counters: readonly Counter[]): void {
   const meter = api.metrics.getMeter("showrunner");
   for (const { family, samples } of counters.map((counter) => ({
@@ -59,7 +59,7 @@ export async function traceRun(
   record(run, trace.setSpanContext(ROOT_CONTEXT, parent));
 }
 
-/** A span in a run's trace, with its children. Times are epoch milliseconds. */
+/** A span in a run's trace, with the spans inside it. Times are in epoch milliseconds. */
 interface TracedSpan {
   readonly name: string;
   readonly attributes: Attributes;
@@ -70,23 +70,23 @@ interface TracedSpan {
 }
 
 interface RunTrace {
-  /** Derived from the run's id and plan time, so that it is the same in every process. */
+  /** Computed from the run's id and plan time, so that all processes get the same id. */
   readonly traceId: string;
   readonly spanId: string;
   readonly run: TracedSpan;
 }
 
 interface TraceOptions {
-  /** True to also use the names in OpenTelemetry's conventions for generative AI, which are not stable yet. */
+  /** Whether to add the names in OpenTelemetry's conventions for generative AI, which may still change. */
   readonly genAi: boolean;
 }
 
-/** Phases taken from the timeline; submits and jobs come from the attempts, with model and cost. */
+/** Phases whose spans come from the timeline. All others come from the attempts, which include model and cost. */
 const PHASES: ReadonlySet<TimelineSpan["phase"]> = new Set(["upload", "download", "task", "approval"]);
 
 /**
- * Builds a run's trace from its events, as one tree: the run, the steps that started, and the work for each. Null before the
- * run ends.
+ * Builds a run's trace from its events, as one tree: the run, the steps that started, and the work for each step.
+ * Returns null before the run ends.
  */
 export function runTrace(runId: string, events: readonly StoredEvent[], options: TraceOptions): RunTrace | null {
   const { view, history } = FoldedRun.of(events);
@@ -114,7 +114,7 @@ export function runTrace(runId: string, events: readonly StoredEvent[], options:
 interface Own {
   readonly runId: string;
   readonly options: TraceOptions;
-  /** End of the run; all spans have ended by then. */
+  /** When the run ended, which is the latest end of any span. */
   readonly endedAt: number;
 }
 
@@ -148,7 +148,7 @@ interface OfStep {
   readonly options: TraceOptions;
 }
 
-/** Spans for a job's submit and wait, or for a chat request. */
+/** Returns the spans of an attempt: submitting the job and waiting for it, or the chat request. */
 function attemptSpans(attempt: AttemptView, of: OfStep): readonly TracedSpan[] {
   const { kind, n, sentAt, submittedAt, endedAt, costMicros, error, jobId } = attempt;
   if (kind === "try" || sentAt === null) return [];
@@ -193,7 +193,7 @@ function modelNames(model: string | null): Attributes {
   return model === null ? {} : { "showrunner.model": model };
 }
 
-/** Attributes according to the conventions, which use `generate_content` for anything but text. */
+/** Attributes in the conventions for generative AI, which use `generate_content` for everything but text. */
 function genAiNames(kind: "job" | "chat", model: string | null): Attributes {
   return {
     "gen_ai.operation.name": kind === "chat" ? "chat" : "generate_content",

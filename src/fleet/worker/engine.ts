@@ -1,60 +1,60 @@
 import type { LocalWork } from "../../internal.ts";
 
 /**
- * Drives runs on several machines: tracks the processes, gives them work, keeps timers, retries failures, and reassigns the
- * work of dead processes. It does not decide what a run does next; the journal does. All implementations must pass the same
- * contract suite.
+ * Distributes the driving of runs over processes and machines: gives them work, sets timers, repeats failed work, and
+ * passes the work of dead processes on. What a run does next is decided by the journal, not by the engine. All
+ * implementations pass the same contract tests.
  */
 export interface Engine {
-  /** True if the engine forgets its work when this process dies. A later process finds the work in the journal. */
+  /**
+   * True if the engine loses its list of work when this process dies. A later process finds the work in the journal.
+   */
   readonly isOfProcess?: true;
   /**
-   * Schedules a slice of the run, at once or at a given time. A run's wakes are merged into the earliest; a wake during
-   * a slice leads to another slice. Resolves once the wake would survive this process, if the engine supports that.
+   * Schedules a slice of the run, at once or at a given time. Several wakes of a run are merged into the earliest; a
+   * wake during a slice leads to another slice. Resolves once the wake would survive this process, if the engine
+   * supports that.
    */
   wake(runId: string, options?: WakeOptions): Promise<void>;
-  /**
-   * Schedules local work in any process; the lowest `place` goes first. Work that is already scheduled is not added
-   * again.
-   */
+  /** Schedules local work in any process, unless already scheduled. Work with the lowest `place` goes first. */
   delegate(work: LocalWork): Promise<void>;
   /**
-   * Starts taking work. A run has one slice at a time across all processes. A handler that rejects is called again
+   * Starts to take work. A run has one slice at a time across all processes. A handler that rejects is called again,
    * after growing delays. If a handler's process dies, another process calls the handler.
    */
   process(handlers: EngineHandlers, options: ProcessOptions): Promise<void>;
   /**
-   * Stops taking work and aborts the signals of work in progress. Resolves once that work has ended, or after `drainMs`;
-   * unfinished work then goes to another process.
+   * Stops taking work and aborts the signals of work in progress. Resolves once that work has ended, or after
+   * `drainMs`. Unfinished work then goes to another process.
    */
   close(options?: { readonly drainMs?: number | undefined }): Promise<void>;
 }
 
-/** When and how urgently a run is woken. */
+/** When to wake a run, and how urgently. */
 export interface WakeOptions {
-  /** Time of the wake, in epoch milliseconds. Default: at once. */
+  /** When the wake is due, in epoch milliseconds. Default: at once. */
   readonly at?: number | undefined;
-  /** Priority among due wakes; higher goes first. Default 0. */
+  /** Priority among the wakes that are due; higher values go first. Default 0. */
   readonly priority?: number | undefined;
 }
 
 /** What a worker does with the work that its engine gives it. */
 export interface EngineHandlers {
-  /** Drives one slice of a run; returns when to wake the run again, in epoch milliseconds, or null. */
+  /** Drives one slice of a run. Returns when to wake the run again, in epoch milliseconds; null if not at all. */
   slice(runId: string, signal: AbortSignal): Promise<number | null>;
-  /** Runs a local function of a run and delivers its result. */
+  /** Performs a local function of a run and delivers the result. */
   local(work: LocalWork, signal: AbortSignal): Promise<void>;
 }
 
-/** How much a process works on at the same time. */
+/** How many things a process works on at the same time. */
 export interface ProcessOptions {
-  /** Maximum concurrent slices in this process. */
+  /** Maximum number of concurrent slices in this process. */
   readonly slices: number;
-  /** Maximum concurrent local functions in this process. */
+  /** Maximum number of concurrent local functions in this process. */
   readonly local: number;
 }
 
-/** Identifies local work. Another attempt or a rerun is different work. */
+/** Returns a key for local work, which differs for each attempt and each rerun. */
 export function keyOfWork({ runId, command, of }: LocalWork): string {
   return `${runId} ${command.type}:${command.step} ${of}`;
 }

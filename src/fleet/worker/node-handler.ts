@@ -1,26 +1,26 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 export interface BodyLimits {
-  /** Maximum size of a body. Above the limit for webhooks, so that the receiver refuses larger webhooks itself. */
+  /** Maximum size of a body. Above the limit for webhooks, so that larger webhooks are refused by the receiver. */
   readonly mostBytes: number;
-  /** Maximum total size of bodies in memory, since no sender is verified before its whole body has arrived. */
+  /** Maximum size of all bodies in memory together, because no sender can be verified before its body is complete. */
   readonly mostBytesHeld: number;
 }
 
 const MIB = 1024 * 1024;
 export const BODY_LIMITS: BodyLimits = { mostBytes: 16 * MIB, mostBytesHeld: 64 * MIB };
-/** Time limit for a body, in milliseconds. */
+/** Time limit for receiving a body, in milliseconds. */
 const BODY_MS = 10_000;
 /**
- * Delay before closing the connection of a refused sender, in milliseconds. The sender reads the refusal only while it can
- * still send.
+ * Delay before the connection of a refused sender is closed, in milliseconds. A sender reads the refusal only while it
+ * can still send.
  */
 const HANG_UP_AFTER_MS = 1_000;
 
 /**
- * Adapts a Fetch-style handler to Node's server. The body is read on demand, so that a handler that refuses because of the
- * headers reads none of it. A body may take 10 s and be 16 MiB large. All bodies together may take 64 MiB; above that, the
- * oldest body of the sender with the most bytes is refused with 503; the service then delivers it again.
+ * Adapts a Fetch-style handler to Node's server. A body is read only when the handler asks for it, so that a refusal
+ * because of headers reads nothing. A body may take 10 s and have 16 MiB. All bodies together may have 64 MiB; above
+ * that, the oldest body of the sender with the most bytes is refused with 503, and the service delivers it again later.
  */
 export function nodeHandler(
   handle: (request: Request) => Promise<Response>,
@@ -77,7 +77,7 @@ async function answerTo(
 class Body {
   readonly sender: string;
   bytes = 0;
-  /** Resolves with the refusal once the body is no longer read. */
+  /** Resolves with the response if the body is refused while it is being read. */
   readonly refused: Promise<Response>;
   readonly #incoming: IncomingMessage;
   readonly #held: Set<Body>;
@@ -103,7 +103,7 @@ class Body {
 
   stream(): ReadableStream<Uint8Array> {
     this.#held.add(this);
-    this.#timer = setTimeout(() => this.#end(refusal(408, "the body took too long")), BODY_MS).unref();
+    this.#timer = setTimeout(() => this.#end(refusal(408, "the body took too long to arrive")), BODY_MS).unref();
     const incoming = this.#incoming;
     return new ReadableStream({
       start: (controller) => {
@@ -161,8 +161,8 @@ function sumOf(bodies: Iterable<Body>): number {
 }
 
 /**
- * The oldest unfinished body of the sender with the most bytes. There is always one: the body whose piece just arrived. A
- * set keeps insertion order.
+ * Returns the oldest unfinished body of the sender with the most bytes. There is always one, because a piece of a body
+ * has just arrived. A set keeps insertion order.
  */
 function oldestOfGreediest(held: ReadonlySet<Body>): Body {
   const coming = [...held].filter(({ isWhole }) => !isWhole);

@@ -2,7 +2,7 @@ import TinyQueue from "tinyqueue";
 import type { LocalWork } from "../../internal.ts";
 import { type Engine, type EngineHandlers, keyOfWork, type ProcessOptions, type WakeOptions } from "./engine.ts";
 
-/** Shortest and longest delay before a rejected handler is called again, in milliseconds. */
+/** Minimum and maximum delay before a failed handler is called again, in milliseconds. */
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [1_000, 60_000];
 
 interface Item {
@@ -11,11 +11,11 @@ interface Item {
   priority: number;
   failures: number;
   isActive: boolean;
-  /** A wake that arrived while the work was active. */
+  /** A wake that arrived while the work was in progress; null if there was none. */
   again: WakeOptions | null;
-  /** The work's current entry in a queue; its other entries are stale. */
+  /** The queue entry that counts for this work; its other entries are obsolete. */
   entry: Entry | null;
-  /** Performs the work; resolves to the time at which it is due again, or null. */
+  /** Performs the work. Resolves with the time at which it is due again; null if it is not. */
   readonly perform: (handlers: EngineHandlers, signal: AbortSignal) => Promise<number | null>;
   readonly kind: keyof ProcessOptions;
 }
@@ -31,16 +31,16 @@ const mostUrgent = (a: Entry, b: Entry) => b.priority - a.priority || a.at - b.a
 
 /** Options of `createTimersEngine`. */
 export interface TimersOptions {
-  /** Returns epoch milliseconds. Default `Date.now`. */
+  /** Returns the current time in epoch milliseconds. Default `Date.now`. */
   readonly now?: (() => number) | undefined;
   /** Sets a timer. Default `setTimeout`. */
   readonly setTimer?: ((delayMs: number, fire: () => void) => { cancel(): void }) | undefined;
-  /** Called with each failure of a handler, which is then called again. */
+  /** Called for each failure of a handler, which is then called again. */
   readonly onError?: ((error: unknown, what: string) => void) | undefined;
 }
 
 /**
- * Creates an engine for one process. Its timers and work end with the process; the next worker finds due runs in the
+ * Creates an engine for one process. Its timers and its work end with the process; a later worker finds due runs in the
  * journal.
  */
 export function createTimersEngine(options: TimersOptions = {}): Engine {
@@ -124,7 +124,7 @@ class TimersEngine implements Engine {
     this.#later.push(item.entry);
   }
 
-  /** Starts due work as far as there is capacity, and sets the timer for later work. */
+  /** Starts work that is due, as capacity allows, and sets the timer for work that is due later. */
   #look(): void {
     if (this.#handlers === null) return;
     const now = this.#options.now();

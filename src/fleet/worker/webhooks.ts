@@ -5,14 +5,14 @@ import type { Engine } from "./engine.ts";
 /** Options of `createWebhookReceiver`. */
 export interface WebhookReceiverOptions
   extends Pick<WebhookHandlerOptions, "publicKey" | "brand" | "maxBytes" | "toleranceMs" | "clock" | "logger"> {
-  /** Provides the signing key through its client, and stores the messages in its journal. */
+  /** The Showrunner whose client provides the signing key and whose journal gets the messages. */
   readonly show: Showrunner;
   /**
-   * The engine to wake for an immediate slice. Default: none; the process that drives the run finds the message in the
+   * The engine that wakes the run at once. Default: none; the process that drives the run finds the message in the
    * journal within seconds.
    */
   readonly engine?: Pick<Engine, "wake"> | undefined;
-  /** Called for each genuine delivery with its outcome. */
+  /** Called with the outcome of each genuine delivery about a job. */
   readonly onDelivery?:
     | ((jobId: string, hinted: Awaited<ReturnType<Showrunner["engine"]["hint"]>>) => void)
     | undefined;
@@ -20,12 +20,12 @@ export interface WebhookReceiverOptions
   readonly onNews?: ((message: string) => void) | undefined;
 }
 
-/** Delay before a second search for a job whose commit may be in progress when its webhook arrives, in milliseconds. */
+/** Delay before a webhook's job is looked up again, in milliseconds: the job may be about to be recorded. */
 const AGAIN_MS = 2_000;
 
 /**
- * Creates a Fetch-style handler that receives webhooks for all runs in the journal, in any process; it responds like
- * `createWebhookHandler`. A genuine delivery adds a hint to the inbox of the run with the job, only once across all
+ * Creates a Fetch-style handler that receives webhooks for all runs in the journal, in any process. It responds like
+ * `createWebhookHandler`. A genuine delivery about a job adds a hint to the inbox of its run, only once across all
  * processes. Nothing else changes, because the job's state is read from the service.
  */
 export function createWebhookReceiver(options: WebhookReceiverOptions): (request: Request) => Promise<Response> {
@@ -62,5 +62,5 @@ function newsOf({ event, topOffFailure }: AccountEvent): string {
   if (topOffFailure === null) return `The service sent the event ${event}, which this version does not know.`;
   const { reason, amountAttemptedMicros, balanceMicros } = topOffFailure;
   const [amount, balance] = [amountAttemptedMicros, balanceMicros].map(formatUsd);
-  return `The automatic top-up of the wallet by $${amount} failed (${reason}); $${balance} is left. Runs pause once it is spent: add funds or update the payment method in the service's console.`;
+  return `The automatic top-up of the wallet by $${amount} failed (${reason}); $${balance} is left. Runs pause when this amount is spent: add funds or update the payment method in the service's console.`;
 }

@@ -3,22 +3,22 @@ import type { Engine } from "./engine.ts";
 
 /** Options of `startWorker`. */
 export interface WorkerOptions {
-  /** The Showrunner, opened with a journal that all workers share. */
+  /** A Showrunner that was opened with the journal that all workers share. */
   readonly show: Showrunner;
-  /** Gives work to this process; all workers use the same kind of engine. */
+  /** The engine that gives work to this process. All workers use the same kind of engine. */
   readonly engine: Engine;
-  /** Finds the code for runs with local functions. Default: such runs are left to workers that have the code. */
+  /** Finds the code of runs with local functions. Default: such runs are left to workers that have the code. */
   readonly findPipeline?: SliceOptions["findPipeline"];
-  /** Maximum concurrent slices. Default 16. */
+  /** Maximum number of concurrent slices. Default 16. */
   readonly slices?: number | undefined;
-  /** Maximum concurrent local functions. Default 4. */
+  /** Maximum number of concurrent local functions. Default 4. */
   readonly local?: number | undefined;
   /**
    * `delegated`: each local function is a separate job. `inline`: functions run inside the slice. Default `delegated`.
    */
   readonly localWork?: "delegated" | "inline" | undefined;
   /**
-   * True if webhooks report when jobs end (see `createWebhookReceiver`), so that polling is only a fallback. Default
+   * Whether webhooks report the ends of jobs (see `createWebhookReceiver`), so that polling is only a fallback. Default
    * false.
    */
   readonly webhooks?: boolean | undefined;
@@ -30,33 +30,33 @@ export interface WorkerOptions {
   readonly onSlice?: ((runId: string, slice: Awaited<ReturnType<Showrunner["engine"]["slice"]>>) => void) | undefined;
   /** See {@link SliceOptions.onEvents}. */
   readonly onEvents?: SliceOptions["onEvents"];
-  /** Called with the error if the journal could not be searched; the search is repeated. */
+  /** Called with the error if a search of the journal fails. The search is repeated. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
-/** A running worker. */
+/** A worker that was started. */
 export interface Worker {
-  /** True while the worker takes work: its journal is readable, and it is not stopping. */
+  /** True while the worker takes work: it can read its journal, and it is not stopping. */
   isReady(): boolean;
   /** True once the worker has searched the journal and all its runs are idle, failed, or driven by another process. */
   isIdle(): boolean;
-  /** Runs whose last slice failed, or that this process cannot drive. They are retried. */
+  /** Returns the runs whose last slice failed, or which this process cannot drive. They are retried. */
   failed(): readonly string[];
-  /** Stops taking work, and ends slices and local functions gracefully. Resolves when done, or after `drainMs`. */
+  /** Stops taking work and ends slices and local functions gracefully. Resolves once they end, or after `drainMs`. */
   stop(options?: { readonly drainMs?: number | undefined }): Promise<void>;
 }
 
-/** Age at which a due wake counts as lost, because its sender died or had no engine. */
+/** A wake that is overdue by this much counts as lost: its sender died or had no engine. */
 const LOST_WAKE_MS = 2_000;
 const MOST_AT_ONCE = 1_000;
-/** Shortest and longest delay before a process retries a run that it cannot drive, in milliseconds. */
+/** Minimum and maximum delay before a process retries a run that it cannot drive, in milliseconds. */
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [5_000, 60_000];
-/** How far ahead to wake a run that waits only for local work, in milliseconds. */
+/** How far ahead a starting worker takes waiting runs, in milliseconds, in case their local work was lost. */
 const ORPHANED_MS = 15 * 60_000;
 
 /**
- * Drives the runs that an engine gives to this process. With the engine for one process, it also drives runs that a
- * process without a worker left behind, because no engine knows those runs.
+ * Drives the runs that an engine gives to this process. With the engine for one process, also drives runs that a
+ * process without a worker left behind, because that engine does not know about them.
  */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { show, engine, findPipeline, webhooks, slices = 16, local = 4, sweepEveryMs = 5_000 } = options;
@@ -65,9 +65,9 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const orphans = new Set(
     engine.isOfProcess ? await show.engine.dueRuns({ lateMs: -ORPHANED_MS, limit: MOST_AT_ONCE }) : [],
   );
-  /** Runs that this process took and that are not idle. */
+  /** Ids of the runs that this process took and that are not idle. */
   const open = new Set<string>();
-  /** Consecutive failures by run. */
+  /** Number of slices in a row that failed, by run id. */
   const failed = new Map<string, number>();
   const fail = (runId: string) => {
     const failures = (failed.get(runId) ?? 0) + 1;

@@ -233,7 +233,7 @@ describe("A status that can never be read", () => {
 
   test("is ended by a person, after several answers: with the film", async () => {
     const { world, model, result } = await stopped(3);
-    expect(result.report.steps[0]!.reason).toContain("its status could not be read");
+    expect(result.report.steps[0]!.reason).toContain("the status could not be read");
     expect(result.report.next).toMatchObject({ note: expect.stringContaining("showrunner adopt x film") });
     expect((await world.show.unresolved("x")).map(({ step, provider }) => [step, provider])).toEqual([["film", "fal"]]);
     const file = join(world.outDir, "given.mp4");

@@ -4,7 +4,7 @@ import type { JournalStore } from "../../journal/store.ts";
 import { jobPhases } from "../../lifecycle/index.ts";
 import type { PlanStep } from "../../plan/plan.ts";
 
-/** Tolerance for clock differences and slow submits: a job created this close to a run may belong to it. */
+/** Clock tolerance: a job created up to this long before or after a run may belong to that run. */
 const NEAR_MS = 10 * 60_000;
 
 interface Span {
@@ -13,7 +13,7 @@ interface Span {
   readonly to: number;
 }
 
-/** Lists each model's jobs since its oldest run. `orphans`: the jobs near a run that are not in the journal. */
+/** Lists each model's jobs since its oldest run. `orphans`: the listed jobs that no run in the journal started. */
 export async function listNearbyJobs(parts: ReconcileParts, states: readonly RunState[]) {
   const { client, known, now, onProgress } = parts;
   const listed = new Map<string, JobSummary>();
@@ -35,8 +35,8 @@ export async function listNearbyJobs(parts: ReconcileParts, states: readonly Run
 }
 
 /**
- * A model's jobs created since `oldest`, newest first. If the catalog lacks the model, as with some chat models, they
- * are taken from the list of all jobs.
+ * Yields a model's jobs created since `oldest`, newest first. If the catalog lacks the model, as with some chat models,
+ * filters the list of all jobs instead.
  */
 async function* jobsOf(client: Client, model: string, oldest: number): AsyncGenerator<JobSummary, void, undefined> {
   const isOld = ({ createdAt }: JobSummary) => Date.parse(createdAt ?? "") < oldest;
@@ -64,7 +64,7 @@ function spansByModel(states: readonly RunState[], now: number): ReadonlyMap<str
   return spans;
 }
 
-/** False for a provider's step, since the service knows nothing about requests to providers. */
+/** False for a step that a provider performs: the service knows nothing about requests to providers. */
 function isOfService(step: PlanStep): step is PlanStep & { readonly model: string } {
   return "model" in step && !("provider" in step);
 }
@@ -77,13 +77,12 @@ interface OwnJob {
 
 /** Differences between the journal, the ledger and the service, for a person to judge. */
 export interface ReconcileReport {
-  /** Ids of the compared runs. */
   readonly runs: readonly string[];
   /** Jobs that belong to no run in the journal, but use a compared run's model and were created around that run. */
   readonly orphans: readonly (JobSummary & { readonly nearbyRuns: readonly string[] })[];
-  /** Paid outputs without a local copy that can still be downloaded. */
+  /** Outputs that were paid for, have no local copy, and can still be downloaded. */
   readonly unclaimed: readonly (OwnJob & { readonly index: number; readonly assetId: string | null })[];
-  /** Failed jobs that the service still charges for. */
+  /** Failed jobs that the service has charged for without a refund. */
   readonly missingRefunds: readonly (OwnJob & { readonly costMicros: number })[];
   /** Jobs whose cost in the journal differs from the cost on the service. */
   readonly otherCosts: readonly (OwnJob & { readonly journalMicros: number; readonly serviceMicros: number })[];
@@ -95,25 +94,25 @@ export interface ReconcileReport {
     readonly expectedMicros: number;
     readonly chargedMicros: number;
   }[];
-  /** Runs whose ledger and events add up to different amounts. */
+  /** Runs for which the sum of the ledger differs from the sum of the events. */
   readonly ledgers: readonly { readonly runId: string; readonly eventsMicros: number; readonly ledgerMicros: number }[];
-  /** The compared runs' jobs that the service does not return, so nothing can be concluded about them. */
+  /** Jobs of the compared runs that the service did not return, so they could not be compared. */
   readonly unseen: readonly OwnJob[];
   /**
-   * Chat requests that were sent but never answered, each with its maximum cost. An orphan of the same model that was
-   * created at about the same time probably belongs to such a request.
+   * Chat requests that were sent but never answered, each with its maximum cost. An orphan of the same model, created
+   * at about the same time, probably belongs to such a request.
    */
   readonly abandonedChats: readonly {
     readonly runId: string;
     readonly step: string;
     readonly model: string;
-    /** When the request was sent (ISO-8601). */
+    /** When the request was sent, as an ISO 8601 timestamp. */
     readonly sentAt: string;
     readonly unconfirmedMicros: number;
   }[];
 }
 
-/** Progress of a comparison: first the models whose job lists have been read, then the jobs compared. */
+/** Progress of a comparison. First the job lists are read, one per model; then the jobs are compared one by one. */
 export interface ReconcileProgress {
   readonly reading: "job lists" | "jobs";
   readonly done: number;
@@ -121,7 +120,6 @@ export interface ReconcileProgress {
 }
 
 export interface ReconcileOptions {
-  /** Called as job lists and jobs are read. */
   readonly onProgress?: ((progress: ReconcileProgress) => void) | undefined;
 }
 
@@ -129,13 +127,13 @@ export interface ReconcileParts extends ReconcileOptions {
   readonly client: Client;
   readonly store: JournalStore;
   readonly now: () => number;
-  /** Job ids of all runs in the journal, including runs not compared. */
+  /** Ids of the jobs of all runs in the journal, including runs that are not compared. */
   readonly known: ReadonlySet<string>;
 }
 
 /**
- * Compares the journal with the service without changing anything. Reads each model's job list back to the oldest run,
- * and individual jobs where the list is not enough.
+ * Compares the journal with the service and changes nothing. Reads each model's job list back to its oldest run, and
+ * reads single jobs when the list does not tell enough.
  */
 export async function compareWithService(parts: ReconcileParts, states: readonly RunState[]): Promise<ReconcileReport> {
   const { listed, orphans } = await listNearbyJobs(parts, states);
@@ -176,13 +174,11 @@ export async function compareWithService(parts: ReconcileParts, states: readonly
 
 interface Known {
   readonly own: OwnJob;
-  /** The cost in the journal; null if there is none yet. */
+  /** The cost recorded in the journal; null if none has been recorded yet. */
   readonly knownMicros: number | null;
-  /** Indexes of outputs without a local copy. */
   readonly missing: { readonly size: number; has(index: number): boolean };
 }
 
-/** All of a run's jobs, from its job steps and from its chats. */
 function ownJobs({ runId, steps }: RunState): readonly Known[] {
   return Object.values(steps).flatMap(({ path: step, attempts, chats }) => [
     ...attempts.flatMap((attempt): readonly Known[] => {
@@ -219,7 +215,7 @@ function overcharges({ runId, steps }: RunState): ReconcileReport["overcharges"]
   });
 }
 
-/** Indexes of outputs without a local copy; includes every output of an unfinished job. */
+/** Indexes of outputs without a local copy. Every output of an unfinished job counts as missing. */
 function withoutCopy({ phase, outputs }: AttemptState): Known["missing"] {
   if (phase === "completed") {
     const copied = outputs.filter(({ phase, copy }) => copy === null && phase !== "archived" && phase !== "failed");

@@ -9,7 +9,7 @@ import { whyUnadoptable } from "../../run/inbox.ts";
 import { isForPerson } from "../../run/waiting.ts";
 import { InvalidOptionError } from "../errors.ts";
 
-/** Throws unless the step is unresolved and the job may belong to it. A null job means that no job was created. */
+/** Throws unless the step is unresolved and may have created the job. A null `jobId` says that no job was created. */
 export async function checkAdoption(
   { client, repository }: AdoptionParts,
   state: RunState,
@@ -18,7 +18,7 @@ export async function checkAdoption(
   const { step, jobId } = adoption;
   const attempt = unresolvedAttempt(state, step);
   if (jobId === null) return;
-  const list = `showrunner adopt ${state.runId} ${step}   (lists the jobs that it may have created)`;
+  const list = `showrunner adopt ${state.runId} ${step}   (lists the jobs that the step may have created)`;
   // The step's own job, which the service could not find for a while.
   if (jobId === attempt.jobId) return;
   if ((await repository.knownJobs({ runId: state.runId, step })).has(jobId)) {
@@ -29,18 +29,18 @@ export async function checkAdoption(
   throw new InvalidOptionError("job-id", `${jobId} ran on ${job.model}, but ${step} requested ${attempt.model}.`, list);
 }
 
-/** Tolerance for slow requests and for the service's clock, which is known only to the second. */
+/** Tolerance for slow requests and for the service's clock, which is known only to the nearest second. */
 const MARGIN_MS = 10 * 60_000;
 
-/** When an attempt's submit may have reached the service, in epoch milliseconds by the service's clock. */
+/** When an attempt's request may have reached the service, in epoch milliseconds by the service's clock. */
 export interface SendWindow {
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * The window from the first send to the last. `offsetMs`: how far the service's clock is ahead now. If the journal
- * recorded other offsets, the window covers them too.
+ * Returns the period from the first send to the last. `offsetMs`: how far the service's clock is ahead now. The period
+ * also covers other offsets that the journal recorded.
  */
 export function sendWindow(attempt: AttemptState, offsetMs: number): SendWindow {
   // A provider's jobs are not searched, so no tolerance is needed.
@@ -52,16 +52,15 @@ export function sendWindow(attempt: AttemptState, offsetMs: number): SendWindow 
 }
 
 /**
- * How well a job matches an unanswered submit of the same model. `key`: the service reports the submit's own
- * idempotency key. `prompt`: the prompts are equal. `possible`: there is no prompt to compare. `unlike`: the prompt or
- * key differs.
+ * How well a job matches an unanswered request of the same model. `key`: both have the same idempotency key. `prompt`:
+ * both have the same prompt. `possible`: there is no prompt to compare. `unlike`: the key or the prompt differs.
  */
 export type JobMatch = "key" | "prompt" | "possible" | "unlike";
 
 interface SentRequest {
   readonly key: string;
   readonly input: Json;
-  /** The job that the service named in its response to this key. */
+  /** The job that the service named in its response to the request with this key; null if it named none. */
   readonly namedJobId: string | null;
 }
 
@@ -79,7 +78,7 @@ export function matchOf({ key, input, namedJobId }: SentRequest, job: ListedJob)
   return words.includes(job.prompt.trim()) ? "prompt" : "unlike";
 }
 
-/** The texts in an input, trimmed. The service may report any of them as the prompt. */
+/** Returns the trimmed texts of an input. The service may report any one of them as the job's prompt. */
 function promptTexts(input: Json): readonly string[] {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return [];
   const record = input as { readonly [name: string]: Json };
@@ -87,13 +86,13 @@ function promptTexts(input: Json): readonly string[] {
   return texts.filter((text) => typeof text === "string").map((text) => text.trim());
 }
 
-/** A job that an unanswered submit may have created. */
+/** A job that an unanswered request may have created. */
 export interface AdoptionCandidate extends JobSummary {
   readonly prompt: string | null;
   readonly match: JobMatch;
 }
 
-/** A step whose submit was never answered, with what a person needs to decide what happened to it. */
+/** A step whose request was never answered, with the facts that a person needs to decide what happened. */
 export interface UnresolvedStep {
   readonly step: string;
   readonly attempt: number;
@@ -103,22 +102,22 @@ export interface UnresolvedStep {
   /** The amount held for the step, in micro-dollars. */
   readonly holdMicros: number;
   readonly reason: string | null;
-  /** The provider that never answered, whose account a person has to check; null if the service did not answer. */
+  /** The provider that did not answer, whose account a person has to check; null if the request went to the service. */
   readonly provider: string | null;
   /**
-   * Start of the window in which the model's jobs are listed (ISO-8601, the service's clock). For a provider, when the
-   * request was sent.
+   * Start of the period in which the model's jobs are listed, as an ISO 8601 timestamp by the service's clock. For a
+   * provider: when the request was first sent.
    */
   readonly sentFrom: string;
   readonly sentTo: string;
   /** Jobs that belong to no run in the journal, likeliest first. */
   readonly candidates: readonly AdoptionCandidate[];
   /**
-   * The job that the submit certainly created: the job with its key, or the only job with its prompt if no other open
-   * step has that prompt. Otherwise null.
+   * The job that the request certainly created: the job with the same idempotency key, or the only job with the same
+   * prompt if no other unanswered step has that prompt. Otherwise null.
    */
   readonly certain: string | null;
-  /** A person's decision, which the run will apply when it continues. */
+  /** A person's decision, which takes effect when the run continues. */
   readonly decided: { readonly jobId: string | null; readonly isFile?: true } | null;
 }
 
@@ -167,7 +166,7 @@ export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Pr
   return listed;
 }
 
-/** The job that an unanswered submit certainly created. Null: none of the listed jobs. Undefined: not certain. */
+/** Finds the job that an unanswered request certainly created. Null: there is none. Undefined: uncertain. */
 export async function jobOfSubmit(
   parts: LookupParts,
   state: RunState,
@@ -191,7 +190,6 @@ function certainJob(
   return otherAlike === undefined && !sharesPrompt(attempt, state) ? alike?.jobId : undefined;
 }
 
-/** True if another unanswered step sent the same prompt to the same model. */
 function sharesPrompt({ model, input, key }: AttemptState, state: RunState): boolean {
   const words = promptTexts(input!);
   return Object.values(state.steps).some((step) => {
@@ -203,7 +201,7 @@ function sharesPrompt({ model, input, key }: AttemptState, state: RunState): boo
   });
 }
 
-/** Throws unless a person may decide what happened to the step. */
+/** Returns the step's last attempt. Throws if the step is not one that a person may resolve. */
 export function unresolvedAttempt(state: RunState, step: string): AttemptState {
   const refusal = whyUnadoptable(state, step);
   if (refusal === null) return lastAttempt(state.steps[step]!)!;
@@ -229,7 +227,6 @@ function requestOf(step: string, attempt: AttemptState, events: readonly StoredE
   return { key: attempt.key!, input: attempt.input!, namedJobId: attempt.jobId ?? namedJobId };
 }
 
-/** Makes a {@link JobBook} of all jobs that belong to no run. */
 async function jobBook(
   { client, repository }: LookupParts,
   open: readonly { readonly attempt: AttemptState }[],
@@ -242,7 +239,7 @@ async function jobBook(
 
 const order: readonly JobMatch[] = ["key", "prompt", "possible", "unlike"];
 
-/** Reads the service's jobs: each list and each job only once. */
+/** Reads jobs from the service, and requests each list and each job only once. */
 class JobBook {
   readonly #client: Client;
   readonly #known: ReadonlySet<string>;
@@ -254,7 +251,7 @@ class JobBook {
     this.#known = known;
   }
 
-  /** The attempt's send window and the jobs that it may have created, likeliest first; no jobs for a provider. */
+  /** Returns when the attempt was sent, and the jobs it may have created, likeliest first (none for a provider). */
   async madeBy(attempt: AttemptState, request: SentRequest) {
     const isOfService = attempt.provider === undefined;
     // The first response provides the service's clock.
@@ -280,8 +277,8 @@ class JobBook {
   }
 
   /**
-   * Rates how well each job matches the request; the best match comes first, then the newest job. Includes the job that
-   * the service named, even if that job is older.
+   * Rates how well each job matches the request, and sorts the best match first and newer jobs before older ones. Adds
+   * the job that the service named if it is too old to be in `nearby`.
    */
   async judged(request: SentRequest, nearby: readonly JobSummary[]): Promise<readonly AdoptionCandidate[]> {
     const { namedJobId } = request;
@@ -319,7 +316,7 @@ function rank({ match }: AdoptionCandidate): number {
   return order.indexOf(match);
 }
 
-/** Returns null for the error of another owner's job, which is listed but cannot be read; throws other errors. */
+/** Returns null if a listed job cannot be read because it belongs to another owner; throws other errors. */
 function orNull(error: unknown): null {
   if (error instanceof ApiError && (error.status === 404 || error.status === 403)) return null;
   throw error;

@@ -11,7 +11,7 @@ import { openSteps } from "../price/totals.ts";
 import type { Showrunner } from "../showrunner/showrunner.ts";
 
 export interface BulkRow {
-  /** The run's id. The same row always has the same id, so a repeated start continues the run. */
+  /** The run's id, always the same for the same row, so that starting the row again continues its run. */
   readonly id: string;
   readonly input: unknown;
   readonly title?: string | undefined;
@@ -20,16 +20,16 @@ export interface BulkRow {
 
 export interface QuotedRow {
   readonly row: BulkRow;
-  /** The expected cost of the row's run, in micro-dollars; for an existing run, its projected cost. */
+  /** The expected cost of the row's run, in micro-dollars. For an existing run: its projected total cost. */
   readonly expectedMicros: number;
-  /** The maximum cost in micro-dollars; null if a step in `openSteps` is open-ended. */
+  /** The maximum cost of the row's run, in micro-dollars; null if a step in `openSteps` has no upper limit. */
   readonly maxMicros: number | null;
   readonly openSteps: readonly string[];
-  /** The run's maximum cost when it was quoted, in micro-dollars; for a new run, its current maximum. */
+  /** What the run was expected to cost when it was first quoted, in micro-dollars. */
   readonly quotedMicros: number;
-  /** The status of the existing run; null for a new one. */
+  /** The status of the row's existing run; null if the row has no run yet. */
   readonly known: RunReport["status"] | null;
-  /** The name of the batch, whose runs share a budget; null for an existing run that was started alone. */
+  /** The name of the batch whose runs share a budget; null for an existing run that was started outside any batch. */
   readonly batch: string | null;
 }
 
@@ -45,25 +45,24 @@ export type BulkQuote =
       readonly expectedMicros: number;
       /** Id of the rows' source, which all their runs share; null if no source was given. */
       readonly source: string | null;
-      /** Unfinished runs whose rows have since been changed in the source or removed from it. `runEach` stops them. */
+      /** Unfinished runs whose rows have been changed in the source or removed from it. `runEach` stops these runs. */
       readonly replaced: readonly RunReport[];
     }
-  /** Every problem of every row. */
   | { readonly ok: false; readonly problems: readonly BulkProblem[] };
 
 export interface BulkQuoteOptions
   extends Pick<RunOptions, "maxUnquoted" | "profile" | "reuse" | "concurrency" | "signal"> {
   /**
-   * Where the rows come from, such as the path of a file. Set it only if `rows` contains every row of the source:
-   * `runEach` stops unfinished runs whose rows are missing or changed. Default: it stops no run.
+   * Where the rows come from, such as the path of a file. Set it only if `rows` contains every row of that source:
+   * `runEach` stops unfinished runs whose rows are missing or changed. If not set, no run is stopped.
    */
   readonly source?: string | undefined;
 }
 
-/** Number of rows planned or priced at a time. Pricing sends requests, which the key's rate limit spaces out. */
+/** Number of rows planned or priced at a time. The key's rate limit spaces out the requests for prices. */
 const AT_ONCE = 8;
 
-/** Checks all rows, then prices all rows, before any run starts. Spends nothing. */
+/** Checks all rows, then prices all rows. Starts no run and spends nothing. */
 export async function quoteEach(
   show: Showrunner,
   pipeline: Pipeline,
@@ -102,7 +101,7 @@ async function replacedRuns(show: Showrunner, rows: readonly BulkRow[], source: 
   return inOrder(open, undefined, ({ runId }) => show.show(runId));
 }
 
-/** Lists every problem of every row that has no run yet. Prices nothing. */
+/** Lists every problem of every row that has no run yet, without pricing any row. */
 export async function checkEach(
   show: Showrunner,
   pipeline: Pipeline,
@@ -149,7 +148,7 @@ async function knownRuns(show: Showrunner, rows: readonly BulkRow[]): Promise<Re
   return new Map(reports.map((report) => [report.id, report]));
 }
 
-/** Names a batch. Everyone who starts the same rows gets the same name. */
+/** Names a batch by its rows, so that everyone who starts the same rows gets the same name. */
 function batchName({ name }: Pipeline, rows: readonly BulkRow[]): string {
   const ids = rows.map(({ id }) => id).toSorted();
   return `${name.slice(0, 60)}-${hash("sha256", ids.join("\n")).slice(0, 8)}`;
@@ -173,7 +172,7 @@ function batchOf({ tags }: RunReport): string | null {
   return tags[BATCH_TAG] ?? null;
 }
 
-/** How much of the rows' shared budget a run uses, in micro-dollars. */
+/** How much of the shared budget a run uses, in micro-dollars. */
 export function mostOf({ projected }: Pick<RunReport, "projected">): number {
   return parseUsd(projected)!;
 }

@@ -12,11 +12,11 @@ import { type BulkQuote, mostOf, type QuotedRow } from "./quote-each.ts";
 export interface BulkOptions extends Omit<RunOptions, "id" | "title" | "budget" | "onExisting"> {
   /** The most that all rows together may cost, in US dollars as a decimal string. Default: no limit. */
   readonly budget?: string | undefined;
-  /** The maximum number of runs in progress. Default 4. */
+  /** The maximum number of runs in progress at the same time. Default 4. */
   readonly atOnce?: number | undefined;
-  /** The folder in which each run gets a folder named after it. Default `out`. */
+  /** The folder that gets one subfolder per run, named after the run. Default `out`. */
   readonly outDir?: string | undefined;
-  /** Hands each run to an engine, whose workers drive it, instead of driving it here; `atOnce` then has no effect. */
+  /** Hands each run to an engine, which then drives it; `atOnce` has no effect. Default: runs are driven here. */
   readonly wake?: ((runId: string) => Promise<void>) | undefined;
   /** Called when a row's run starts or continues. */
   readonly onStart?: ((row: Pick<RowOutcome, "index" | "id">) => void) | undefined;
@@ -30,21 +30,21 @@ export interface RowOutcome {
   /** `refused`: the run could not be driven. `waiting`: not started; see `message`. `handed`: an engine drives it. */
   readonly status: RunResult["status"] | "refused" | "waiting" | "handed";
   readonly costMicros: number;
-  /** The run's projected cost at its end, at the latest prices, in micro-dollars. */
+  /** The run's projected total cost at the latest prices, in micro-dollars. */
   readonly projectedMicros: number;
-  /** Why the row's run paused, failed, was refused, or waits; null if it succeeded. */
+  /** Why the row's run paused, failed, was refused or was not started; null if the run succeeded. */
   readonly message: string | null;
 }
 
-/** Reasons for a pause that would also stop the next row, whatever its price. */
+/** Pause reasons that would stop every other row as well, whatever its price. */
 const FOR_ALL: ReadonlySet<string> = new Set(["funds", "cap", "unreachable", "misdirected", "credentials", "stopped"]);
 /** Errors that concern only one row. */
 const OF_ONE: ReadonlySet<string> = new Set(["RUN_DIFFERS", "RUN_BUSY", "RUN_TAKEN_OVER", "PLAN_PROBLEMS"]);
 
 /**
- * Starts one run per row, in order, several at a time. All rows share one budget: a row starts only if the budget still
- * covers it after reserving the maximum price of every started row. Existing runs continue under the new budget. Runs
- * that the rows replace are stopped first; after that, only `resume` continues them. Returns the outcomes in row order.
+ * Starts one run per row, in order, several at a time. All rows share one budget: a row starts only if the budget
+ * covers its expected cost and that of all started rows. Existing runs continue under the new budget. Runs whose rows
+ * were changed or removed are stopped first; only `resume` continues them. Returns the outcomes in row order.
  */
 export async function runEach(
   show: Showrunner,
@@ -75,19 +75,19 @@ class Bulk {
   readonly #settings: Settings;
   readonly #outcomes: (RowOutcome | undefined)[];
   readonly #running = new Set<Promise<void>>();
-  /** What existing and started runs have spent or may still spend, in micro-dollars. */
+  /** What existing and newly started runs have spent or may still spend, in micro-dollars. */
   #committedMicros: number;
-  /** Projected maximum of each batch's rows. The key null stands for rows without a batch. */
+  /** The projected cost of each batch's rows, in micro-dollars. The key null stands for rows without a batch. */
   readonly #mostOf = new Map<string | null, number>();
-  /** The batch of the new rows, which gets the budget that other batches do not need; null if no row has a batch. */
+  /** The batch of the new rows, which gets the budget that no other batch needs; null if no row is in a batch. */
   readonly #main: string | null;
-  /** The amount that each batch's other runs, which are not among these rows, have spent or hold. */
+  /** What each batch's runs outside these rows have spent or reserved, in micro-dollars. */
   readonly #elsewhere = new Map<string, number>();
-  /** Indexes of rows that paused because the shared budget was short. */
+  /** Indexes of rows whose runs paused because the shared budget was too small. */
   readonly #short: number[] = [];
-  /** The highest ratio of a row's cost to its quote. */
+  /** The highest ratio of a run's projected cost to its quote so far. */
   #worst = 1;
-  /** Why no further row starts; null while rows may start. */
+  /** Why no further row is started; null while rows may start. */
   #stopped: string | null = null;
   #failure: unknown = null;
 
@@ -129,7 +129,7 @@ class Bulk {
     return this.#outcomes as readonly RowOutcome[];
   }
 
-  /** Waits until the row may start, or until no row may start any more (`#stopped`). */
+  /** Waits until the row may start, or until `#stopped` is set because no further row may start. */
   async #waitForHeadroom(quoted: QuotedRow): Promise<void> {
     const { atOnce, budgetMicros, signal } = this.#settings;
     for (;;) {
@@ -143,8 +143,8 @@ class Bulk {
         const [taken, all] = [formatUsd(this.#committedMicros), `the budget of ${formatUsd(budgetMicros)} USD`];
         this.#stopped =
           this.#committedMicros > budgetMicros
-            ? `the rows already started may cost ${taken} USD, more than ${all}`
-            : `may cost ${formatUsd(neededMicros)} USD, but earlier rows have spent or reserved ${taken} of ${all}`;
+            ? `the rows already started may cost ${taken} USD, which is more than ${all}`
+            : `this row may cost ${formatUsd(neededMicros)} USD, but earlier rows have spent or reserved ${taken} of ${all}`;
         return;
       }
       await Promise.race(this.#running);
@@ -166,7 +166,7 @@ class Bulk {
   }
 
   /**
-   * The budget of a row's run: without a batch, the run's own projection; otherwise the batch's share of the whole
+   * The budget of a row's run. Without a batch: the run's own projected cost. Otherwise: the batch's share of the whole
    * budget, so that all batches together stay within it.
    */
   #budgetOf({ batch, expectedMicros }: QuotedRow): number {
@@ -180,7 +180,7 @@ class Bulk {
     this.#mostOf.set(batch, (this.#mostOf.get(batch) ?? 0) + micros);
   }
 
-  /** Resumes rows that paused for lack of budget: rows that cost less than they reserved may have freed enough. */
+  /** Resumes rows that paused for lack of budget, because other rows may have cost less than expected. */
   async #again(): Promise<void> {
     for (const index of this.#short.splice(0)) {
       if (this.#stopped !== null || this.#committedMicros > this.#settings.budgetMicros) return;
@@ -192,7 +192,7 @@ class Bulk {
     }
   }
 
-  /** Records by what factor a row exceeded its quote; the other rows are expected to do the same. */
+  /** Records by what factor a run exceeded its quote. Other rows are expected to exceed theirs equally. */
   #learn({ quotedMicros }: QuotedRow, projectedMicros: number): void {
     if (quotedMicros > 0) this.#worst = Math.max(this.#worst, projectedMicros / quotedMicros);
   }

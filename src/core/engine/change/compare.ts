@@ -6,42 +6,41 @@ import type { Json, Plan, Problem } from "../../plan/plan.ts";
 import type { StepPrice } from "../price/totals.ts";
 import { priceText } from "../price/totals.ts";
 
-/** A step in the new plan for which the earlier run has no valid result. */
+/** A step of the new plan for which the earlier run has no result that can be reused. */
 export interface StaleStep {
   readonly path: string;
   /**
-   * `changed`: its request differs. `new`: the earlier plan lacks it. `uses`: it reads a stale step. `unmade`: its
-   * request is unchanged, but the earlier run has no result.
+   * `changed`: the step's request differs. `new`: the earlier plan has no such step. `uses`: the step reads a stale
+   * step. `unmade`: the request is unchanged, but the earlier run has no result.
    */
   readonly cause: "changed" | "new" | "uses" | "unmade";
-  /** Readable reason, such as `voice changed: input.name was "a", is "b"`. */
+  /** The reason in words, such as `voice changed: input.name was "a", is "b"`. */
   readonly why: string;
   /** The differences in the request; empty unless `cause` is `changed`. */
   readonly fields: readonly FieldChange[];
 }
 
-/** A pipeline and an input compared with an earlier run. Comparing spends nothing. */
+/** The result of comparing a pipeline and an input with an earlier run. */
 export interface Comparison {
   /** False if the plan has problems; in that case nothing was compared or priced. */
   readonly ok: boolean;
   readonly problems: readonly Problem[];
-  /** Id of the earlier run. */
   readonly against: string;
   readonly plan: Plan | null;
   readonly diff: PlanDiff;
-  /** Stale steps in plan order. */
+  /** Stale steps, in plan order. */
   readonly stale: readonly StaleStep[];
   readonly prices: readonly StepPrice[];
-  /** Total price in micro-dollars. `max` is null if a step is open-ended. */
+  /** The total price of the stale steps, in micro-dollars. `max` is null if a step has no upper limit. */
   readonly totalMicros: { readonly min: number; readonly max: number | null };
-  /** One line, such as `voice changed: 3 of 14 steps stale, 2.10 USD`. */
+  /** One line that sums up the comparison, such as `voice changed: 3 of 14 steps stale, 2.10 USD`. */
   readonly summary: string;
 }
 
 const MOST_CHANGES = 3;
 const LONGEST_VALUE = 60;
 
-/** Describes changes, such as `input.name was "a", is "b"; input.seed was left out, is 7`. */
+/** Describes changes in words, such as `input.name was "a", is "b"; input.seed was left out, is 7`. */
 function formatChanges(fields: readonly FieldChange[]): string {
   const texts = fields
     .slice(0, MOST_CHANGES)
@@ -59,7 +58,6 @@ function formatValue(value: Json | undefined): string {
 
 export type RunDifference = Pick<Comparison, "diff" | "stale">;
 
-/** Determines for which steps the run has no valid result, and why. */
 export function compareWithRun(plan: Plan, run: RunState): RunDifference {
   const diff = diffPlans(withoutGrown(run.planned.plan, plan), plan);
   const changed = new Map(diff.changed.map(({ path, fields }) => [path, fields]));
@@ -111,7 +109,7 @@ function said(paths: readonly string[], what: string): string | null {
   return `${paths.slice(0, 3).join(", ")}${more} ${what}`;
 }
 
-/** The earlier plan without the steps that its expansions created, because the new plan has not created any yet. */
+/** Leaves out the steps that expansions created in the earlier plan, because the new plan has none yet. */
 function withoutGrown(before: Plan, after: Plan): Plan {
   const expansions = expansionsIn(after.steps);
   const isGrown = (path: string) => {
@@ -123,14 +121,14 @@ function withoutGrown(before: Plan, after: Plan): Plan {
   return { ...before, steps: before.steps.filter(({ path }) => !isGrown(path)) };
 }
 
-/** True if a paused run's inbox contains a decision with no stop after it. */
+/** True if a paused run's inbox contains a person's decision (approve, reject or adopt) and no later stop. */
 export function isAskedToGoOn(inbox: readonly InboxEntry[]): boolean {
   return lastDecision(inbox) > (inbox.findLast(({ message }) => message.type === "stop")?.id ?? 0);
 }
 
 /**
- * Ids of stops that a later message supersedes. If a person resumes, these are all stops so far; otherwise, the stops
- * sent before the newest decision.
+ * Returns the ids of stops that a later message overrides. If a person resumes the run, these are all stops so far; in
+ * an unattended resume, only the stops sent before the newest decision.
  */
 export function outdatedStops(inbox: readonly InboxEntry[], unattended: boolean): readonly number[] {
   const until = unattended ? lastDecision(inbox) : Number.POSITIVE_INFINITY;

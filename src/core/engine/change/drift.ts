@@ -22,86 +22,84 @@ import type { StepPrice } from "../price/totals.ts";
 import { priceText } from "../price/totals.ts";
 import { noDiff, type Replanning } from "./replanning.ts";
 
-/** Which steps of a run would run again, and at what price. Computing it spends nothing. */
+/** Which steps of a run would run again, and at what price. */
 export interface RerunScope {
   readonly runId: string;
   /** Paths of the steps that would run again, including all dependent steps, in plan order. */
   readonly stale: readonly string[];
-  /** All problems. If there are any, the changes cannot be applied. */
+  /** Problems that prevent the changes; empty if the changes can be applied. */
   readonly problems: readonly Problem[];
   readonly prices: readonly StepPrice[];
-  /** Total price in micro-dollars. `max` is null if a step is open-ended. */
+  /** The total price of the stale steps, in micro-dollars. `max` is null if a step has no upper limit. */
   readonly totalMicros: { readonly min: number; readonly max: number | null };
-  /** Expected cost of rerunning the stale steps, in micro-dollars. */
+  /** The expected cost of rerunning the stale steps, in micro-dollars. */
   readonly expectedMicros: number;
-  /** The amount that the run has spent and reserved so far, in micro-dollars; the price comes on top of it. */
+  /** What the run has spent and reserved so far, in micro-dollars. The price of the rerun is added to this amount. */
   readonly committedMicros: number;
   /** The run's budget in micro-dollars; null if it has none. */
   readonly budgetMicros: number | null;
-  /** New seeds for takes that run again; they differ from the seeds of the current results. */
+  /** The new seeds of takes that run again, each different from the seed of the take's current result. */
   readonly seeds: readonly NewSeed[];
   /**
-   * Steps that would repeat exactly the same request because their seed is fixed in the code. `resume` refuses to rerun
-   * them without `sameSeed`.
+   * Steps that would repeat exactly the same request because the code fixes their seed. `resume` refuses to rerun them
+   * unless `sameSeed` is set.
    */
   readonly sameSeed: readonly { readonly step: string; readonly seed: number }[];
-  /** Stale and removed steps with paid jobs on the service. The run finishes those jobs first. */
+  /** Stale and removed steps that still have paid jobs on the service. The run waits for those jobs first. */
   readonly seenThroughFirst: readonly string[];
   /**
-   * Steps of `seenThroughFirst` whose request was never answered, with the amount held. The run looks for their jobs on
-   * the service. If there are none, it withdraws the request; if it cannot be certain, it sends the request again with
-   * the same key.
+   * Those steps of `seenThroughFirst` whose request was never answered, each with the amount reserved. The run looks
+   * for their jobs on the service. If the request created no job, the run withdraws it; if that is uncertain, the run
+   * sends the request again with the same key.
    */
   readonly unanswered: readonly { readonly step: string; readonly holdMicros: number }[];
 }
 
-/** What `resume` with `rerun` would run again. */
+/** What `resume` would run again for its `rerun` option, and at what price. */
 export interface RerunQuote extends RerunScope {
-  /** Open rerun requests that include some of these steps. `resume` continues them and reruns nothing twice. */
+  /** Unfinished rerun requests that include some of these steps. `resume` continues them and reruns no step twice. */
   readonly inProgress: readonly RerunRequest[];
 }
 
-/** How the code's plan differs from the run's plan, and what would run again if you accept the code. */
+/** How the code's plan differs from the run's plan, and what would run again if the changes were accepted. */
 export interface Drift extends PlanDiff, RerunQuote {
   /** Paths of the steps that would run again, including all dependent steps, in plan order. */
   readonly stale: readonly string[];
-  /** True if the code's requests and returned results are unchanged. */
+  /** True if the code makes the same requests and returns the same results as the run's plan. */
   readonly isSame: boolean;
   /**
-   * Other steps that contain the edited text and would keep it, such as captions of a spoken line. If one of these
-   * steps is a local function, `resume` refuses the edit unless `everywhere` is given, as true or false.
+   * Other steps that contain the edited text and would keep the old text, such as captions of a spoken line. If one of
+   * these steps is a local function, `resume` refuses the edit unless `everywhere` is set to true or false.
    */
   readonly sameText: readonly SameText[];
 }
 
 export interface DriftOptions
   extends Pick<ResumeOptions, "input" | "edit" | "everywhere" | "rerun" | "rerunFailed" | "requestId"> {
-  /** Also accept a run from another account, using this service's catalog and prices. Default false: throws. */
+  /** Whether to accept a run of another account, using this service's catalog and prices. Default false: throws. */
   readonly anyAccount?: boolean | undefined;
 }
 
-/** The steps to rerun in addition to steps that changed in the code. */
+/** Steps to rerun in addition to the steps that changed in the code. */
 export interface Asked {
-  /** Steps whose rerun was requested. */
   readonly steps: readonly string[];
   /** Failed expansions whose function now succeeds. */
   readonly fixed: readonly string[];
   readonly inProgress: readonly RerunRequest[];
-  /** Overrides the run's limit for one unquoted job, in micro-dollars; null keeps that limit. */
+  /** Replaces the run's maximum price for one unquoted job, in micro-dollars; null leaves that limit unchanged. */
   readonly maxUnquotedMicros: number | null;
 }
 
-/** Everything that runs again, with prices. */
 export interface Remade {
   readonly roots: RerunRoots;
-  /** The plan, with the new seeds of takes. */
+  /** The run's new plan, including the new seeds of takes. */
   readonly plan: Plan;
   readonly scope: RerunQuote;
 }
 
 /**
  * Builds the run's new plan from the changed steps, the requested reruns, and the steps that were cancelled when the
- * run stopped. A null `diff` keeps the run's own plan.
+ * run stopped. If `diff` is null, the run keeps its own plan apart from new seeds.
  */
 export async function remade(
   state: RunState,
@@ -167,14 +165,14 @@ function unansweredOf({ steps }: RunState, paths: readonly string[]): RerunScope
   );
 }
 
-/** Problems with groups that exceed their limits, including what they have already cost. */
+/** Returns a problem for each group that would exceed its `maxCost`, counting what the group has already cost. */
 function groupProblems(state: RunState, plan: Plan, prices: readonly StepPrice[]): readonly Problem[] {
   return Object.entries(plan.groups ?? {}).flatMap(([prefix, { maxCostMicros }]): readonly Problem[] => {
     const within = prices.filter(({ step }) => step.startsWith(`${prefix}/`));
     const price = within.reduce((sum, { costMicros, maxCostMicros: most }) => sum + (costMicros ?? most ?? 0), 0);
     const spent = committedWithin(state, prefix);
     if (price === 0 || spent + price <= maxCostMicros) return [];
-    const message = `has spent or reserved ${formatUsd(spent)} of its maxCost of ${formatUsd(maxCostMicros)} USD; rerunning its steps costs ${formatUsd(price)} more. Raise maxCost, then accept the change`;
+    const message = `has spent or reserved ${formatUsd(spent)} of its maxCost of ${formatUsd(maxCostMicros)} USD; rerunning its steps would cost ${formatUsd(price)} USD more. Raise maxCost, then accept the changes`;
     return [{ code: "over-max-cost", step: prefix, field: null, message }];
   });
 }
@@ -189,25 +187,24 @@ function committedWithin({ steps }: RunState, prefix: string): number {
   return sum;
 }
 
-/** Adds the steps that were cancelled when a failure stopped the run, if any step is to be rerun. */
+/** Adds the steps that were cancelled when a failure stopped the run. Adds nothing if no step is to be rerun. */
 function withLeftOut(state: RunState, plan: Plan, roots: RerunRoots): RerunRoots {
   if (roots.size === 0) return roots;
   const cancelled = cancelledSteps(state, plan).filter((path) => !roots.has(path));
   return new Map([...roots, ...cancelled.map((path) => [path, "the run continues"] as const)]);
 }
 
-/** Identifies what a revision is based on: the plan and the rerun requests so far. */
+/** Returns an id for what a revision was based on: the plan and the rerun requests so far. */
 export function planId({ planned, reruns }: RunState): string {
   return fingerprint({ plan: planned.plan, reruns } as unknown as Json);
 }
 
 interface MadeAgain extends Pick<Offered, "plan" | "input"> {
   readonly scope: RerunScope;
-  /** The limit for one unquoted job, if the run itself has no such limit. */
+  /** The maximum price of one unquoted job, used if the run itself has no such limit. */
   readonly maxUnquotedMicros: number | null;
 }
 
-/** Describes a rerun for a person to approve. */
 export function madeAgain(state: RunState, { plan, input, scope, maxUnquotedMicros }: MadeAgain): Offered {
   const stale = new Set(scope.stale);
   return {
@@ -221,7 +218,6 @@ export function madeAgain(state: RunState, { plan, input, scope, maxUnquotedMicr
   };
 }
 
-/** Compares a run with its code and with the requested reruns. */
 export async function driftFrom(
   state: RunState,
   { again, asked }: { readonly again: Replanning; readonly asked: Asked },
@@ -245,21 +241,19 @@ export async function driftFrom(
   return { ...diff, ...scope, problems, seenThroughFirst, unanswered, isSame, sameText: again.sameText };
 }
 
-/** Changed and new steps, each with the reason it runs again. */
 function changedRoots({ changed, added }: PlanDiff): RerunRoots {
   const why = ({ path, fields }: PlanDiff["changed"][number]) =>
     [path, `changed: ${fields.map(({ field }) => field).join(", ")}`] as const;
   return new Map([...changed.map(why), ...added.map((path) => [path, "new in the plan"] as const)]);
 }
 
-/** True if both plans have the same steps and returned results; policies may differ. */
+/** True if both plans have the same steps and return the same results. Steps may differ in their policies. */
 export function isSamePlan(before: Plan, after: Plan, diff: PlanDiff): boolean {
   const { changed, added, removed, renamed } = diff;
   const steps = changed.length + added.length + removed.length + renamed.length;
   return steps === 0 && canonicalJson(before.returns) === canonicalJson(after.returns);
 }
 
-/** A message with the differences, their price and the next command. */
 export function driftMessage({ runId, problems, ...drift }: Drift): string {
   if (problems.length > 0) {
     const [first, ...others] = problems;
@@ -282,7 +276,7 @@ export function driftMessage({ runId, problems, ...drift }: Drift): string {
   const what = parts.length === 0 ? "it returns different outputs" : parts.join("; ");
   const price = priceText(drift.totalMicros, drift.prices, (micros) => `${formatUsd(micros)} USD`);
   const count = drift.stale.length === 1 ? "1 step" : `${drift.stale.length} steps`;
-  return `the code has changed since the run was planned: ${what}. Continuing runs ${count} for ${price}; nothing has been spent yet. Accept the changes with: showrunner resume ${runId} --file FILE --accept-changes`;
+  return `the code has changed since the run was planned: ${what}. To continue with the changes costs ${price} for ${count}; nothing of that has been spent yet. Accept the changes with: showrunner resume ${runId} --file FILE --accept-changes`;
 }
 
 function said(what: string, paths: readonly string[]): string | null {
@@ -290,8 +284,8 @@ function said(what: string, paths: readonly string[]): string | null {
 }
 
 /**
- * Problems with names that the run used for another step or another kind of step. Such a name cannot be used again,
- * because idempotency keys and bills are identified by step name and attempt.
+ * Returns a problem for each step name that the run already used for another step or for another kind of step. Such a
+ * name cannot be used again, because idempotency keys and bills identify a job by step name and attempt number.
  */
 function nameProblems(state: RunState, plan: Plan, { changed, added, renamed }: PlanDiff): readonly Problem[] {
   if (changed.length + added.length + renamed.length === 0) return [];

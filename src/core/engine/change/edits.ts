@@ -13,7 +13,7 @@ import { referencedValue } from "../../run/resolve.ts";
 import { InvalidOptionError } from "../errors.ts";
 import type { ResumeOptions } from "../options/options.ts";
 
-/** Validates edits for the journal. Throws {@link InvalidOptionError} for a step that cannot be edited. */
+/** Converts edits to their form in the journal. Throws {@link InvalidOptionError} if a step cannot be edited. */
 export function editsOf(state: RunState, edit: ResumeOptions["edit"] = {}): StepEdits {
   const edits = Object.entries(edit).map(([name, fields]) => {
     const path = own(state.formerNames, name) ?? name;
@@ -50,7 +50,7 @@ export function textChanges({ planned }: RunState, edits: StepEdits): readonly T
   });
 }
 
-/** Extends edits to all other steps that contain the replaced texts, including fields that were edited before. */
+/** Also replaces the given texts in fields that earlier edits set. Returns the combined edits with the texts. */
 export function everywhere(
   { planned }: RunState,
   edits: StepEdits,
@@ -65,10 +65,10 @@ export function everywhere(
   return { edits: { ...edits, ...Object.fromEntries(earlier) }, texts };
 }
 
-/** Maximum length of an edited value as JSON, in characters. */
+/** Maximum length of an edited value, in characters of JSON. */
 const MOST_CHARACTERS = 1_000_000;
 
-/** Validates a value that a person approves instead of the value shown. Throws {@link InvalidOptionError}. */
+/** Checks a value that a person puts in place of the value shown for approval. Throws {@link InvalidOptionError}. */
 export function changedValue(state: RunState, decision: Decision, chosen: Chosen | undefined, value: Json): Json {
   const next = `showrunner approve ${state.runId}   (lists pending decisions and what they show)`;
   const refuse = (why: string) => new InvalidOptionError("value", why, next);
@@ -92,13 +92,13 @@ export function changedValue(state: RunState, decision: Decision, chosen: Chosen
   return value;
 }
 
-/** The single value that a decision shows, with its schema. With a null schema, only the type must stay the same. */
+/** The single value that a decision shows. Without a schema, an edited value must have the same type. */
 interface ChangeableValue {
   readonly value: Json;
   readonly schema: Json | null;
 }
 
-/** The value that can be edited on approval, or a message that says why no value can be. */
+/** Returns the value that a person can edit when approving, or a message that says why there is none. */
 export function changeableValue(state: RunState, decision: Decision): ChangeableValue | string {
   const shown = changeable(decision, undefined);
   const value = shown === null ? undefined : referencedValue(state, shown);
@@ -109,7 +109,6 @@ function standsForNone({ path }: Decision): string {
   return `${path} does not show a single value that can be edited.`;
 }
 
-/** The value's declared schema; null if the value has no schema. */
 function schemaOf(state: RunState, { step, at = [], output }: Reference["$ref"]): Json | null {
   const plan = planStep(state, step);
   if (plan.kind === "chat") return plan.schema === null ? { type: "string" } : schemaAt(plan.schema, at).schema;

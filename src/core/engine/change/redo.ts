@@ -11,11 +11,11 @@ import { functionsFor, type StepFunctions } from "../effects/functions.ts";
 import { InvalidOptionError } from "../errors.ts";
 import type { ResumeOptions } from "../options/options.ts";
 
-/** How {@link Showrunner.resume} acts on a note. */
+/** What {@link Showrunner.resume} does with a person's note on a step. */
 export interface Redo {
-  /** The edits that the steps' `revise` returned; absent if there are none. */
+  /** The edits that the steps' `revise` functions returned; absent if there are none. */
   readonly edit?: NonNullable<ResumeOptions["edit"]>;
-  /** Steps to rerun unchanged, if there are no edits. */
+  /** Steps to rerun unchanged; absent if there are edits. */
   readonly rerun?: readonly string[];
   readonly note?: string;
 }
@@ -23,8 +23,8 @@ export interface Redo {
 type Fields = { readonly [field: string]: Json | undefined };
 
 /**
- * Turns a note on a step, or on what an approval shows, into edits or reruns. Returns an empty object while any of the
- * steps is still in progress. Throws {@link InvalidOptionError}.
+ * Turns a note on a step, or on the result that an approval shows, into edits or reruns. Returns an empty object while
+ * any of the steps concerned is in progress. Throws {@link InvalidOptionError}.
  */
 export function redoOf(state: RunState, step: string, note: string, pipeline: Pipeline | undefined): Redo {
   const path = own(state.formerNames, step) ?? step;
@@ -45,8 +45,8 @@ export function redoOf(state: RunState, step: string, note: string, pipeline: Pi
 }
 
 /**
- * The paid steps that produced a step's results, possibly the step itself. For a choice: the chosen option's steps or,
- * if no option succeeded, the failed steps.
+ * Returns the paid steps that produced a step's results, which may be the step itself. For a choice: the steps of the
+ * chosen option or, if no option succeeded, the failed steps.
  */
 function madeFor(state: RunState, path: string): readonly string[] {
   const plan = planStep(state, path);
@@ -59,7 +59,7 @@ function madeFor(state: RunState, path: string): readonly string[] {
   return all.flatMap((maker) => (state.steps[maker]!.status === "failed" ? (madeAgainFor(state, maker) ?? []) : []));
 }
 
-/** The fields that a step's `revise` changes; null if the step has no `revise`. Other fields keep their references. */
+/** Returns the fields that a step's `revise` changed, so that others keep their references; null without a `revise`. */
 function changesOf(state: RunState, step: PlanStep, note: string, functions: StepFunctions): Fields | null {
   const found = functions.find(state, step.path);
   if (!("code" in found) || found.code.kind !== "revise" || !("input" in step)) return null;

@@ -21,19 +21,19 @@ import { type Code, codeOf } from "../effects/functions.ts";
 import type { Planner } from "../price/planner.ts";
 import { everywhere, textChanges } from "./edits.ts";
 
-/** A new plan from the run's input and the current code, or the problems that prevent it. */
+/** A new plan made from the run's input and the current code, or the problems that prevented it. */
 export type Replanning =
   | {
       readonly ok: true;
-      /** Includes the steps of expansions whose value is unchanged. */
+      /** The new plan, including the steps of expansions whose value is unchanged. */
       readonly plan: Plan;
       readonly input: Json;
-      /** What the re-planned expansions returned, by path. */
+      /** What each re-planned expansion returned, by the expansion's path. */
       readonly expanded: { readonly [step: string]: readonly Reference[] };
       readonly diff: PlanDiff;
       readonly code: Code;
       readonly edited: { readonly edits: StepEdits; readonly texts: readonly TextChange[] };
-      /** Other places that contain the replaced text and keep it. */
+      /** Other places that contain the replaced text and would keep it. */
       readonly sameText: readonly SameText[];
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
@@ -43,21 +43,20 @@ type Grown =
   | Extract<Replanning, { readonly ok: false }>;
 
 /**
- * The input to plan from. Empty: the run's own input. `changes`: fields that replace fields of that input. `whole`: a
- * complete new input, as for `run`.
+ * The input to plan with. Empty: the run's own input. `changes`: fields that replace fields of the run's input.
+ * `whole`: a complete new input, as for `run`.
  */
 export type ReplanInput = ({ readonly changes?: unknown } | { readonly whole: unknown }) & {
-  /** Changes to fields of step inputs, on top of earlier edits. */
+  /** Edits of step inputs, applied on top of earlier edits. */
   readonly edits?: StepEdits;
-  /** Whether to replace the edited text in all other steps too. */
   readonly everywhere?: boolean | undefined;
 };
 
 type Functions = Map<string, LocalFunction>;
 
 /**
- * Plans a run's input again with the current code. Also plans an expansion again if its value is unchanged, so that its
- * steps can be compared; an expansion whose value will change is left out.
+ * Plans a run's input again with the current code. Also plans each expansion again whose value is unchanged, so that
+ * its steps can be compared. Leaves out an expansion whose value will change.
  */
 export async function replanRun(
   state: RunState,
@@ -103,7 +102,6 @@ function isAsPlanned({ planned, steps }: RunState): boolean {
   return planned.basis !== undefined && Object.values(steps).every(({ expanded }) => expanded === null);
 }
 
-/** A diff in which every step of the plan is unchanged. */
 export function noDiff(plan: Plan): PlanDiff {
   const none = { changed: [], added: [], removed: [], renamed: [], stale: [] };
   return { unchanged: plan.steps.map(({ path }) => path), ...none };
@@ -122,7 +120,7 @@ interface Planned {
   readonly texts: readonly TextChange[];
 }
 
-/** Two plans under comparison, with the expansions planned so far. */
+/** The two plans that are compared, together with the expansions planned so far. */
 class Growing {
   readonly state: RunState;
   readonly functions: Functions;
@@ -142,7 +140,7 @@ class Growing {
     this.before = { ...state.planned.plan, steps: this.ownedBy(null) };
   }
 
-  /** Steps in the journal's plan that this expansion created; with null, the steps outside all expansions. */
+  /** Returns the journal's steps that this expansion created or, for null, the steps that no expansion created. */
   ownedBy(expansion: string | null): readonly PlanStep[] {
     const { steps } = this.state.planned.plan;
     const expansions = expansionsIn(steps);
@@ -180,7 +178,7 @@ async function grow(growing: Growing, planner: Planner): Promise<Grown> {
   }
 }
 
-/** The next expansion that still has its value but has not been planned again yet; null if there is none. */
+/** Returns the next expansion that is unchanged but not yet planned again; null if there is none. */
 function nextExpansion(
   { state, before, after, expanded }: Growing,
   { stale, renamed }: PlanDiff,

@@ -33,7 +33,7 @@ import {
 import { editsOf } from "./edits.ts";
 import { noDiff, type Replanning, replanRun } from "./replanning.ts";
 
-/** Failed expansions whose function now succeeds on the same value. Spends nothing. */
+/** Returns the failed expansions whose function now succeeds when called again with the same value. */
 async function fixedExpansions(state: RunState, pipeline: Pipeline, planner: Planner): Promise<readonly string[]> {
   const failed = state.planned.plan.steps.flatMap((step) => {
     const { status, expanded } = state.steps[step.path]!;
@@ -60,28 +60,27 @@ async function fixedExpansions(state: RunState, pipeline: Pipeline, planner: Pla
   return fixed;
 }
 
-/** The changes that a resume requests, priced and permitted, or drift that was not accepted. */
+/** The checked and priced changes that a resume requests, or changes in the code that nobody accepted. */
 export type Revision =
   | { readonly kind: "drifted"; readonly drift: Drift; readonly agreed: null }
   | {
       readonly kind: "rerun";
-      /** The quote that the caller agreed to; null if there was none. */
+      /** The quote that the caller accepted; null if there was none. */
       readonly agreed: AgreedQuote | null;
-      /** Id of the plan this revision applies to. A different plan needs a new revision. */
+      /** Id of the plan for which this revision was made. Once the plan changes, a new revision is needed. */
       readonly of: string;
-      /** Makes the same revision for a plan that has since grown. */
+      /** Makes the same revision again after the plan has grown. */
       renew(state: RunState): Promise<Revision | null>;
       /** Steps whose jobs must finish before {@link Revision.events} may be committed. */
       busy(state: RunState): readonly string[];
-      /** The busy steps whose requests should no longer be sent. */
+      /** Those busy steps whose requests should no longer be sent. */
       replaces(state: RunState): readonly string[];
-      /** The events that change the run, which then continues. */
       events(state: RunState): readonly RunEvent[];
     };
 
 type Replanned = Extract<Replanning, { readonly ok: true }>;
 
-/** Plans the run's input with the given code; null if there is nothing to compare. */
+/** Plans the run again with the given code and input; returns null if there is nothing to compare. */
 export async function replanFor(state: RunState, how: ResumeOptions, planner: Planner): Promise<Replanning | null> {
   const { pipeline, compare = true, acceptChanges = false, input, edit } = how;
   for (const option of ["acceptChanges", "input", "edit"] as const) {
@@ -95,8 +94,8 @@ export async function replanFor(state: RunState, how: ResumeOptions, planner: Pl
 }
 
 /**
- * Determines what `pipeline`, `acceptChanges` and `rerun` change in a run and what that costs, before anything is
- * written. Null: nothing changes. Throws if the changes are impossible or exceed the budget.
+ * Determines what `pipeline`, `acceptChanges` and `rerun` change in a run and what that costs, without writing
+ * anything. Returns null if nothing changes. Throws if the changes are impossible or exceed the budget.
  */
 export async function revise(
   state: RunState,
@@ -163,12 +162,12 @@ function isAnother({ plan, input }: Replanned, { planned }: RunState): boolean {
   return canonicalJson({ plan, input }) !== canonicalJson({ plan: planned.plan, input: planned.input });
 }
 
-/** The run's own plan with the code's `within` times, if the requests are the same. Null if nothing changed. */
+/** Returns the run's plan with the code's `within` times; null if they are unchanged or the requests differ. */
 function sameWithWaits(state: RunState, again: Replanning | null): Replanned | null {
   return again?.ok && isSamePlan(state.planned.plan, again.plan, again.diff) ? withWaits(state, again) : null;
 }
 
-/** The run's own plan with the code's `within` times; null if the times are unchanged. */
+/** Returns the run's own plan with the `within` times from the code; null if those are unchanged. */
 function withWaits({ planned: { plan, input } }: RunState, again: Replanned): Replanned | null {
   const now = new Map(again.plan.steps.map((step) => [step.path, "policy" in step ? step.policy.withinMs : undefined]));
   let isChanged = false;
@@ -205,14 +204,13 @@ function replannedOf(
 
 export type RerunQuoteOptions = RerunOptions & Pick<ResumeOptions, "pipeline" | "compare">;
 
-/** What would run again, with the plan and input on which this result is based. */
+/** Which steps would run again, together with the plan and input from which this was computed. */
 export interface Quoted<S extends RerunQuote> {
   readonly scope: S;
   readonly plan: Plan;
   readonly input: Json;
 }
 
-/** How a run's plan differs from the code, and what `resume` would run again to accept the code. */
 export async function driftQuote(
   state: RunState,
   how: DriftOptions & Pick<ResumeOptions, "pipeline">,
@@ -241,7 +239,7 @@ export async function rerunQuote(
   return { scope, plan, input: state.planned.input };
 }
 
-/** Determines what to rerun besides changed steps: the request to record, and the steps as {@link Asked}. */
+/** Returns the rerun request to record, and as {@link Asked} what to rerun besides changed steps. */
 async function askedFor(state: RunState, how: ResumeOptions, planner: Planner) {
   const { request, inProgress } = resolveRerunRequest(state, how);
   const fixed = how.pipeline === undefined ? [] : await fixedExpansions(state, how.pipeline, planner);
@@ -252,7 +250,7 @@ async function askedFor(state: RunState, how: ResumeOptions, planner: Planner) {
 function standsElsewhere({ runId }: RunState, places: readonly SameText[]): InvalidOptionError {
   const [{ text }] = places as readonly [SameText];
   const where = [...new Set(places.map(({ step, field }) => `${step} ${field}`))].join(", ");
-  const why = `${JSON.stringify(text)} also appears in ${where} and would stay there. Choose whether to replace it there too.`;
+  const why = `${JSON.stringify(text)} also appears in ${where} and would remain unchanged in that place. Choose whether to replace it everywhere.`;
   return new InvalidOptionError("edit", why, `showrunner resume ${runId} … --everywhere   (or --no-everywhere)`);
 }
 
@@ -264,7 +262,6 @@ function asksForTheSame({ runId }: RunState, [first, ...others]: RerunSeeds["sam
   return new InvalidOptionError("rerun", why, `showrunner resume ${runId} --edit ${edit}   (or --same-seed)`);
 }
 
-/** Throws unless each step exists and has finished. */
 function checkRequested(state: RunState, plan: Plan, { steps }: Asked): void {
   const paths = plan.steps.map(({ path }) => path);
   for (const path of steps) {
@@ -295,7 +292,7 @@ function checkGoesOn(
   throw new InvalidOptionError("rerun", why, `showrunner resume ${state.runId} --rerun ${stop.path}`);
 }
 
-/** Throws if all these steps were left out by a choice or condition: they would be priced, then left out again. */
+/** Throws if a choice or a condition left out all of these steps: they would be priced and then left out again. */
 function checkIsNeeded(state: RunState, plan: Plan, { steps }: Asked): void {
   const areLeftOut = steps.every((path) => {
     const { pruned, skippedByCondition } = state.steps[path]!;
@@ -316,7 +313,7 @@ function checkResolved(state: RunState, touched: readonly string[]): void {
 }
 
 function unresolved(state: RunState, path: string): string {
-  return `it is unknown whether the submit of ${path} created a job. Resolve this first: showrunner adopt ${state.runId} ${path} <job-id|none>`;
+  return `it is unknown whether the request of ${path} created a job. Resolve this first: showrunner adopt ${state.runId} ${path} <job-id|none>`;
 }
 
 function checkBudget(state: RunState, { expectedMicros }: RerunScope, given: number | null): void {
@@ -328,15 +325,15 @@ function checkBudget(state: RunState, { expectedMicros }: RerunScope, given: num
 
 type RerunOptions = Pick<ResumeOptions, "rerun" | "rerunFailed" | "requestId">;
 
-/** A rerun request for the steps that no open request includes, and the open requests that include the others. */
+/** A rerun request for the steps that no unfinished request includes, and the unfinished requests for the others. */
 interface ResolvedRerun {
   readonly request: RequestedRerun | null;
   readonly inProgress: readonly RerunRequest[];
 }
 
 /**
- * Resolves a rerun against the open requests. Running a command again (after a crash or a lost response) continues the
- * request in progress. With a `requestId`, it continues that request even if it finished long ago.
+ * Compares a rerun with the unfinished requests, so that repeating a command after a crash or a lost response continues
+ * the request in progress. A `requestId` continues the request with that id even if it finished long ago.
  */
 function resolveRerunRequest(state: RunState, how: RerunOptions): ResolvedRerun {
   const { requestId } = how;
@@ -371,7 +368,7 @@ function isPattern(name: string): boolean {
   return name.includes("*");
 }
 
-/** The step with this name, or the finished steps that match the pattern. */
+/** Returns the step with this name or, if the name is a pattern, all finished steps that match. */
 function namedBy(state: RunState, name: string): readonly string[] {
   if (!isPattern(name)) return [name];
   const fitting = state.planned.plan.steps.filter(({ path }) => matchesPattern(name, path));
@@ -382,8 +379,8 @@ function namedBy(state: RunState, name: string): readonly string[] {
 }
 
 /**
- * Steps that failed themselves, fully or partly, and that no later option replaced. If an expansion has created steps,
- * only those of its steps that failed are listed, never the expansion itself.
+ * Returns the steps that failed themselves, fully or partly, and that no later option replaced. For an expansion that
+ * has created steps, returns those of its steps that failed, not the expansion itself.
  */
 function failedSteps(state: RunState): readonly string[] {
   return state.planned.plan.steps.flatMap(({ path }) => {

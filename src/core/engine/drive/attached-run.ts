@@ -8,21 +8,21 @@ import type { RunHandle, RunResult } from "./run-result.ts";
 import { runHandle } from "./run-result.ts";
 import { Updates } from "./updates.ts";
 
-/** A newly recorded run has no lease yet; its process takes the lease within this time, in milliseconds. */
+/** The time within which the process that created a run takes the run's lease, in milliseconds. */
 const BEGINS_WITHIN_MS = 5_000;
 
 /**
- * True if the journal says that the run is in progress but no process drives it, because its process was killed or gave
- * up. Derived from the lease, never stored; `now` in epoch milliseconds.
+ * True if the journal records the run as in progress but no process drives it, for example because that process was
+ * killed. `now` is in epoch milliseconds.
  */
 export function isInterrupted(row: RunRow, now: number): boolean {
   return (row.status === "running" || row.status === "planned") && !isDriven(row, now);
 }
 
-/** An engine is assumed to have no worker if it should have continued a run more than this many milliseconds ago. */
+/** If a run is overdue by more than this many milliseconds, the engine is assumed to have no worker. */
 const UNWORKED_AFTER_MS = 60_000;
 
-/** True if a process drives the run or is about to, or if an engine is due to continue the run and is not overdue. */
+/** True if a process drives the run or is about to, or if an engine is to continue the run and is not overdue. */
 export function isDriven({ status, lease, updatedAt, wakeAt, resumeAt }: RunRow, now: number): boolean {
   if (lease !== null) return now <= lease.expiresAt && !isHolderGone(lease.holder, lease.expiresAt - now);
   // A finished or paused run is driven only for late work, and nobody waits for that. A message makes the run due.
@@ -31,7 +31,7 @@ export function isDriven({ status, lease, updatedAt, wakeAt, resumeAt }: RunRow,
   return status === "planned" && now - updatedAt <= BEGINS_WITHIN_MS;
 }
 
-/** The row with its current status: `interrupted` if it is recorded as in progress but no process drives it. */
+/** Returns the row with status `interrupted` if it is recorded as in progress but no process drives the run. */
 export function statusNow(row: RunRow, now: number): RunRow {
   return isInterrupted(row, now) ? { ...row, status: "interrupted" } : row;
 }
@@ -44,20 +44,19 @@ export interface AttachedParts {
   readonly clock: Clock;
   load(): Promise<RunState>;
   resultOf(state: RunState): RunResult;
-  /** Drives the run here once the other process has ended. */
+  /** Drives the run in this process after the other process has ended. */
   takeOver(): Promise<RunHandle>;
-  /** True if the follower should restart the paused run, to apply new limits or to wait again for late work. */
+  /** True if a paused run should be restarted, to apply new limits or to wait again for late work. */
   continues(state: RunState): boolean;
 }
 
-/** A handle for a run that another process drives. It reports events and takes over if that process dies. */
+/** Returns a handle for a run that another process drives. If that process dies, the run is driven here. */
 export function attach({ runId, lastSeq }: RunRow, parts: AttachedParts, signal: AbortSignal | undefined): RunHandle {
   const updates = new Updates(parts.store, runId, lastSeq);
   const stop = () => parts.store.send(runId, { type: "stop" }, parts.clock.now());
   return runHandle(runId, updates, { begin: () => follow(runId, lastSeq, parts, updates), stop }, signal);
 }
 
-/** Follows a run that another process drives, and takes over if that process dies. */
 export async function follow(
   runId: string,
   lastSeq: number,
@@ -81,12 +80,12 @@ export async function follow(
   }
 }
 
-/** Time allowed for another process to take over from a dead driver, in milliseconds. */
+/** How long to wait for another follower to take over the run from a dead process, in milliseconds. */
 const TAKEN_OVER_WITHIN_MS = 10_000;
 
 /**
- * A read-only handle. It reports events no matter which process drives the run, and ends when the run is at rest or no
- * process drives it.
+ * Returns a read-only handle, which reports events whichever process drives the run. The handle ends when the run is at
+ * rest or when no process drives the run.
  */
 export function watch(
   { runId, lastSeq }: RunRow,
@@ -117,7 +116,7 @@ export function watch(
   return runHandle(runId, updates, { begin, stop }, undefined);
 }
 
-/** Resolves at the run's next event, or when it is time to check that its process is alive. */
+/** Resolves at the run's next event, or when it is time to check whether the driving process is alive. */
 async function movedOrDue(
   store: JournalStore,
   clock: Clock,
@@ -132,7 +131,7 @@ async function movedOrDue(
   over.abort();
 }
 
-/** Drives the run and passes its updates on; null if another follower took over first. */
+/** Drives the run and passes on its updates. Returns null if another follower took over first. */
 async function driveOn(handle: RunHandle, updates: Updates): Promise<RunResult | null> {
   for await (const update of handle.events()) {
     if ("event" in update) updates.push([update]);

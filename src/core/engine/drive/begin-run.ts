@@ -19,20 +19,20 @@ import type { Updates } from "./updates.ts";
 
 export interface Start extends ResumeOptions {
   readonly quoted?: readonly RunEvent[] | undefined;
-  /** The pipeline functions with which a new run was just planned. */
+  /** The pipeline functions from the code that planned a new run. */
   readonly code?: Code | undefined;
   readonly revision?: Revision | null | undefined;
-  /** Stops in the inbox that were sent before the run was resumed. */
+  /** Ids of stops that were sent before the run was resumed and no longer apply. */
   readonly outdatedStops?: readonly number[] | undefined;
   /** Id of the last stop sent before the resume. A later stop still applies, even if the resume changes the run. */
   readonly lastStop?: number | undefined;
-  /** Moves the run to its account's verified new key or address. */
+  /** Moves the run to its account's new key or address, which has been verified. */
   readonly move?: AccountMove | undefined;
-  /** Keeps a paused run paused, but still processes its inbox. */
+  /** Whether a paused run stays paused while its inbox is processed. */
   readonly staysPaused?: boolean | undefined;
-  /** Leaves a run finished if it ended without waiting for a late job. Only an explicit resume waits again. */
+  /** Whether a run that ended without waiting for a late job stays ended, as it does unless a person resumes it. */
   readonly leavesGivenUp?: boolean | undefined;
-  /** Follows the run if another process took its lease first: a worker can find a run as soon as it is recorded. */
+  /** Follows the run if another process took its lease first, such as a worker that found the new run. */
   readonly followOther?: ((updates: Updates, stop: AbortSignal) => Promise<RunResult>) | undefined;
 }
 
@@ -40,13 +40,12 @@ export type RerunRevision = Extract<Revision, { readonly kind: "rerun" }>;
 
 interface Beginning {
   readonly events: readonly RunEvent[];
-  /** The revision to apply once the jobs it waits for have finished. */
+  /** The revision to apply after the jobs that block it have finished; null if there is none. */
   readonly pending: RerunRevision | null;
-  /** True if there is nothing to do. */
   readonly isIdle: boolean;
 }
 
-/** The first events of a drive: initial prices, the end of a pause, and the changes that a resume requests. */
+/** Returns the first events of a drive: the end of a pause, and the changes that a resume requests. */
 export async function beginRun(state: RunState, how: Start): Promise<Beginning> {
   const revision = await current(state, how.revision ?? null);
   if (revision?.kind === "drifted") {
@@ -57,7 +56,7 @@ export async function beginRun(state: RunState, how: Start): Promise<Beginning> 
   if (revision !== null) {
     const busy = revision.busy(state);
     if (busy.length === 0) return { events: [...budget, ...revision.events(state)], pending: null, isIdle: false };
-    const message = `the changes are applied once jobs on the service have finished (${busy.join(", ")}). If this command is interrupted first, run it again.`;
+    const message = `the changes will be applied when the jobs of these steps have finished on the service: ${busy.join(", ")}. If this command is interrupted before that, run it again.`;
     return {
       events: [...budget, ...pauseForDrift(state, message, revision.replaces(state))],
       pending: revision,
@@ -73,7 +72,7 @@ export async function beginRun(state: RunState, how: Start): Promise<Beginning> 
   };
 }
 
-/** The revision, renewed if the plan changed before this process took the lease. */
+/** Returns the revision, made again if the plan changed before this process took the lease. */
 async function current(state: RunState, revision: Revision | null): Promise<Revision | null> {
   const isOutdated = revision?.kind === "rerun" && revision.of !== planId(state);
   return isOutdated ? revision.renew(state) : revision;
@@ -90,13 +89,13 @@ function pauseForDrift(state: RunState, message: string, replaced: readonly stri
   return isSaid ? [] : [...start, { ...paused, ...(replaced.length > 0 && { replaced }) }];
 }
 
-/** The known prices of a new run, so that its steps need no new quotes. */
+/** Returns events that record the prices already quoted for a new run, so that its steps are not quoted again. */
 export function firstPrices(plan: Plan, prices: Quote["prices"]): readonly RunEvent[] {
   const quoted = prices.filter(({ step }) => traitsOf(stepNamed(plan, step)!).pricing.by === "quote");
   return quoted.flatMap((price) => quotedEvents(price, 1));
 }
 
-/** Budget changes requested by a resume. `more`: the price of the reruns that the caller agreed to. */
+/** Returns the budget changes that a resume requests. `more`: the price of the reruns that the caller accepted. */
 function budgetEvents(
   state: RunState,
   { budget, agree, maxUnquoted }: ResumeOptions,

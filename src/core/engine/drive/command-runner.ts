@@ -12,41 +12,39 @@ import type { Surroundings } from "./decide-until-stable.ts";
 import { DELEGATED_AGAIN_MS, DriveMemory } from "./drive-memory.ts";
 import type { DriveDependencies, DriveOptions, SliceOptions } from "./drive-tools.ts";
 
-/** Interval at which an ended run's late work is polled if no webhook can report it, in milliseconds. */
+/** Interval between polls for the late work of an ended run if no webhook can report that work, in milliseconds. */
 const RARELY_MS = 15 * MINUTE_MS;
 
-/** Receives the results of commands. */
 interface Listener {
-  /** Accepts events for the journal; an empty list only shows that the command is alive. */
+  /** Accepts events for the journal. An empty list shows that the command has ended. */
   answer(events: readonly RunEvent[]): void;
-  /** Reports a failure outside the run. */
+  /** Reports a failure that has a cause outside the run. */
   fail(error: unknown): void;
-  /** Makes the drive decide about a step again, whatever its command returned. */
+  /** Makes the drive consider a step again, whatever the step's command returned. */
   touch(step: string): void;
   priority(step: string): number;
 }
 
-/** Performs the commands of one drive; tracks which are in progress and when the others may be retried. */
+/** Performs the commands of one drive. Records which commands are in progress and when others may be retried. */
 export class CommandRunner {
   readonly #deps: DriveDependencies;
   readonly #state: RunState;
   readonly #options: DriveOptions;
   readonly #on: Listener;
-  /** Ids of commands in progress, here or in other jobs of the engine. */
+  /** Ids of commands in progress, both here and in other jobs of the engine. */
   readonly active = new Set<string>();
-  /** Ids of commands that a stop interrupted. */
   readonly interrupted = new Set<string>();
   readonly memory: DriveMemory;
-  /** Commands whose results arrived while they were still being handed to another job of the engine. */
+  /** Ids of commands whose results arrived while they were still being handed to another job of the engine. */
   readonly #performed = new Set<string>();
-  /** Number of commands being handed to the engine. */
+  /** Number of commands that are being handed to another job of the engine right now. */
   #handing = 0;
   readonly service: ServiceWatch;
-  /** Effects that wait until the events they emitted are in the journal. */
+  /** Resumes effects that wait until the journal contains the events that they emitted. */
   readonly #waiting: (() => void)[] = [];
-  /** Aborts commands that may be interrupted at any time: all except submits. */
+  /** Aborts all commands except those that submit paid work, which must not be interrupted. */
   readonly #interrupt = new AbortController();
-  /** Aborts individual commands that poll for jobs. */
+  /** Aborts individual commands that poll for jobs, by command id. */
   readonly #asking = new Map<string, AbortController>();
 
   constructor(deps: DriveDependencies, state: RunState, options: DriveOptions, on: Listener) {
@@ -60,12 +58,11 @@ export class CommandRunner {
     for (const id of this.memory.delegated.keys()) this.active.add(id);
   }
 
-  /** Number of commands performed here rather than in other jobs of the engine. */
+  /** Number of commands in progress here, not in other jobs of the engine. */
   get working(): number {
     return this.active.size - this.memory.delegated.size;
   }
 
-  /** The facts about commands that the next decision needs. */
   get known(): Pick<Surroundings, "active" | "interrupted" | "notBefore" | "unsent"> {
     const { active, interrupted, memory } = this;
     return { active, interrupted, notBefore: memory.notBefore, unsent: memory.unsent };
@@ -75,7 +72,7 @@ export class CommandRunner {
     return [...this.active].some((id) => id.startsWith("submit:") || id.startsWith("chat:"));
   }
 
-  /** Awaits a turn of the drive, then releases the effects that were already waiting when the turn began. */
+  /** Awaits a turn of the drive, and then resumes the effects that were already waiting when the turn began. */
   async awaiting<T>(turn: Promise<T>): Promise<T> {
     const waiting = this.#waiting.splice(0);
     try {
@@ -85,7 +82,7 @@ export class CommandRunner {
     }
   }
 
-  /** Releases waiting effects at the end of the drive; events that they still emit are written together. */
+  /** Resumes all waiting effects at the end of the drive. The events that they then emit are written together. */
   waitNoLonger(): void {
     for (const goOn of this.#waiting.splice(0)) goOn();
   }
@@ -94,7 +91,7 @@ export class CommandRunner {
     this.#interrupt.abort(new Error(why));
   }
 
-  /** Interrupts commands that only poll for work. */
+  /** Interrupts these commands, if they only poll for work. */
   breakOff(ids: readonly string[]): void {
     for (const id of ids) this.#asking.get(id)?.abort(new Error("The run no longer waits for this job."));
   }
@@ -105,7 +102,7 @@ export class CommandRunner {
     return first === undefined ? null : first + DELEGATED_AGAIN_MS;
   }
 
-  /** The memory for the next slice, or for the next drive if the run is idle. */
+  /** Returns the memory to pass to the next slice or, if the run is idle, to the next drive. */
   memo(isIdle: boolean): Json {
     return this.memory.left(isIdle ? null : [this.service.memo(), this.#deps.spending.memo()]);
   }
@@ -130,14 +127,14 @@ export class CommandRunner {
     void this.#perform(command, context);
   }
 
-  /** Records a failed call; returns how long to wait before the next call, in milliseconds. */
+  /** Records a failed call. Returns how long to wait before the next call, in milliseconds. */
   recordOutage(id: string, serviceFailure: ServiceFailure): number {
     const { delayMs, events } = this.service.failed(watchId(id), serviceFailure);
     this.#on.answer(events);
     return delayMs;
   }
 
-  /** Applies a message's effect on commands; its events are handled elsewhere. */
+  /** Applies a message's effect on commands. Other code turns the message into events. */
   onMessage(message: InboxMessage): void {
     if (message.type === "hint") this.#hint(message);
     else if (message.type === "adopt")
@@ -148,14 +145,14 @@ export class CommandRunner {
     this.#on.touch(message.step);
   }
 
-  /** Makes the job's poll due. If the run is not driven in slices, also notifies the code that follows the job. */
+  /** Makes the job's next poll due now. Without slices, also notifies the code that waits for the job. */
   #hint(hint: Extract<InboxMessage, { readonly type: "hint" }>): void {
     this.memory.hint(hint);
     const jobId = this.#state.steps[hint.step]?.attempts[hint.attempt - 1]?.jobId ?? null;
     if (jobId !== null && this.#options.slice === undefined) this.#deps.client.notify(jobId);
   }
 
-  /** True for an `adopt` decision while the step's request is active: the decision waits for the request's outcome. */
+  /** True if the message is an `adopt` decision that must wait for the outcome of the step's active request. */
   waitsForAnswer(message: InboxMessage): boolean {
     if (message.type !== "adopt") return false;
     const n = this.#attemptsOf(message.step);
@@ -189,8 +186,8 @@ export class CommandRunner {
   }
 
   /**
-   * Delegates a command to another job of the engine. True if the command is still in progress there; false if it has
-   * already been performed.
+   * Delegates a command to another job of the engine. Returns true if the command is now in progress there, false if it
+   * has already been performed.
    */
   async #hand(command: Command, { delegate }: SliceOptions): Promise<boolean> {
     const id = commandId(command);

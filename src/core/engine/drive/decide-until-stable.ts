@@ -15,13 +15,13 @@ export interface Decided {
   readonly events: readonly RunEvent[];
   readonly commands: readonly Command[];
   readonly wakeAt: number | null;
-  /** When to poll for late work again if the run is otherwise idle. */
+  /** When to poll for late work again if the run is otherwise idle; null if there is no late work to poll for. */
   readonly lateAt: number | null;
 }
 
 /**
- * Headroom measured when this run had committed `ownMicros`. The headroom grows as later bills release part of that
- * amount.
+ * The remaining headroom, as measured when this run had committed `ownMicros`. The headroom grows when later bills
+ * release part of that amount.
  */
 export interface KnownHeadroom {
   readonly headroom: Headroom;
@@ -29,28 +29,27 @@ export interface KnownHeadroom {
 }
 
 export interface Surroundings {
-  /** Results of effects that are not yet in the journal. */
+  /** Events from the results of effects, not yet in the journal. */
   readonly answers: readonly RunEvent[];
   readonly inbox: readonly InboxEntry[];
   readonly headrooms: readonly KnownHeadroom[];
   readonly active: ReadonlySet<string>;
   readonly notBefore: ReadonlyMap<string, number>;
   readonly unsent: ReadonlySet<string>;
-  /** Commands that a stop interrupted; the next drive performs them. */
+  /** Ids of commands that a stop interrupted. The next drive performs these commands again. */
   readonly interrupted: ReadonlySet<string>;
   readonly now: number;
-  /** The current plan's steps, most urgent first. A decision may change the plan. */
+  /** Returns the current plan's steps, most urgent first. A decision may change the plan and so the order. */
   order(): readonly PlanStep[];
   readonly expected: (step: PlanStep) => Expected;
   readonly asksForLate: boolean;
   readonly clockOffsetMs: number;
   readonly idempotencyWindowMs: number;
-  /** True if this process was asked to stop the run. */
   readonly isStopped: boolean;
   stopIfRequested(): boolean;
 }
 
-/** Decides repeatedly until nothing more follows without outside input. Pure: performs no commands. */
+/** Decides repeatedly until the run needs an outside event to continue. Performs no commands. */
 export function decideUntilStable(state: RunState, scheduler: Scheduler, around: Surroundings): Decided {
   const { now, notBefore, unsent, expected, asksForLate, clockOffsetMs, idempotencyWindowMs } = around;
   const events: RunEvent[] = [];
@@ -107,15 +106,15 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
 }
 
 /**
- * True for an answer that starts or ends a step that has already ended. Such an answer is free, so it can be dropped.
- * Examples: a price refused because an input expired, and an upload no longer needed.
+ * True if the event starts or ends a step that has already ended, such as a price that was refused because an input
+ * expired, or an upload that is no longer needed. Dropping such an event loses no payment.
  */
 function isTooLate(state: RunState, answer: RunEvent): boolean {
   const isOfEnd = answer.type === "step.started" || answer.type === "step.finished" || answer.type === "step.reused";
   return isOfEnd && isStepFinal(state.steps[answer.step]!.status);
 }
 
-/** The answers, preceded by an event that reopens the run if an answer ends a job that the run had given up. */
+/** Inserts an event that reopens the run before the first event that ends a job that the run had given up. */
 export function withReopening(state: RunState, answers: readonly RunEvent[]): readonly RunEvent[] {
   const at = answers.findIndex((answer) => hasCome(state, answer));
   return at === -1 ? answers : answers.toSpliced(at, 0, { type: "run.reopened", byItself: true });
@@ -126,14 +125,14 @@ function hasCome(state: RunState, answer: RunEvent): boolean {
   return isEnd && isRunFinal(state.status) && state.steps[answer.step]!.isGivenUp === true;
 }
 
-/** Pauses after which no further request is sent. The service continues the jobs that it has accepted. */
+/** After a pause for one of these reasons, no request is sent. The service finishes the jobs that it has accepted. */
 const atOnce: ReadonlySet<PauseReason> = new Set(["stopped", "unreachable", "misdirected", "credentials"]);
 
 export function restsAtOnce({ status, pause }: RunState): boolean {
   return status === "paused" && pause !== null && atOnce.has(pause.reason);
 }
 
-/** Turns a stop into a pause. Jobs that the service has accepted continue there. */
+/** Returns the events with which a stop pauses the run. The service finishes the jobs that it has accepted. */
 function stopEvents(state: RunState): readonly RunEvent[] {
   if (isRunFinal(state.status) || state.pause?.reason === "stopped") return [];
   const start: readonly RunEvent[] = state.status === "planned" ? [{ type: "run.started" }] : [];

@@ -6,23 +6,23 @@ import { HINTED } from "../effects/follow.ts";
 import type { SpendingMemo } from "../money/spending.ts";
 import type { WatchMemo } from "../service/service-answers.ts";
 
-/** A delegated command is delegated again after this time, in milliseconds. */
+/** After this many milliseconds without a result, a delegated command is delegated again. */
 export const DELEGATED_AGAIN_MS = 15 * 60_000;
 
 /**
- * What a drive remembers in addition to the journal. A run driven in slices passes this memory to the next slice when
- * it is parked. After a crash the memory is lost, and everything is polled again.
+ * What a drive needs to remember but does not record in the journal. When a run that is driven in slices is parked,
+ * this memory is stored for the next slice. After a crash, the memory is lost and everything is polled again.
  */
 export class DriveMemory {
-  /** When a command may be retried, in epoch milliseconds; Infinity means not in this drive. */
+  /** When each command may be retried, in epoch milliseconds, by command id. Infinity means not during this drive. */
   readonly notBefore: Map<string, number>;
-  /** Submits whose requests never left this machine in this drive. */
+  /** Ids of submit commands whose request failed before it left this machine. */
   readonly unsent: Set<string>;
-  /** The next poll of each followed job, by command id. */
+  /** The next poll of each job, by command id. */
   readonly polls: Map<string, PlannedPoll>;
-  /** When commands were delegated to other jobs of the engine, by command id. */
+  /** When each command was delegated to another job of the engine, in epoch milliseconds, by command id. */
   readonly delegated: Map<string, number>;
-  /** The process that performs the delegated commands, if they are lost when it dies; null if an engine keeps them. */
+  /** The process whose death loses the delegated commands; null if an engine stores them. */
   worker: LeaseHolder | null;
   service: WatchMemo | null;
   spending: SpendingMemo | null;
@@ -40,7 +40,7 @@ export class DriveMemory {
     this.spending = memo.spending ?? null;
   }
 
-  /** Restores what {@link DriveMemory.toJson} wrote. `isResumed`: retry deferred commands now. */
+  /** Restores what {@link DriveMemory.toJson} wrote. `isResumed`: whether deferred commands are to be retried now. */
   static of(memo: Json, { isResumed }: { readonly isResumed: boolean }): DriveMemory {
     // Only this class writes the memo, so the cast is safe.
     const stored = (memo ?? {}) as unknown as Partial<StoredMemo>;
@@ -48,21 +48,21 @@ export class DriveMemory {
     return new DriveMemory({ ...stored, notBefore: [], unsent: [], service: null, spending: null });
   }
 
-  /** Drops commands delegated too long ago; returns true if there were any. */
+  /** Removes commands that were delegated too long ago. Returns true if there were any. */
   forgetDelegated(now: number): boolean {
     const late = [...this.delegated].filter(([, since]) => since + DELEGATED_AGAIN_MS <= now);
     for (const [id] of late) this.delegated.delete(id);
     return late.length > 0;
   }
 
-  /** Makes a job that a person adopted due for polling. */
+  /** Makes the next poll due at once for a job that a person adopted. */
   adopt({ step, attempt }: { readonly step: string; readonly attempt: number }): void {
     const id = `follow:${step}#${attempt}`;
     this.notBefore.delete(id);
     this.polls.delete(id);
   }
 
-  /** Makes a job's poll due after a webhook. */
+  /** Makes the next poll due at once for a job that a webhook reported. */
   hint({ step, attempt }: { readonly step: string; readonly attempt: number }): void {
     const id = `follow:${step}#${attempt}`;
     this.notBefore.delete(id);
@@ -70,7 +70,7 @@ export class DriveMemory {
     this.polls.set(id, { expectedAt: null, ...planned, dueAt: HINTED, read: "job" });
   }
 
-  /** The memory for the next slice; if the run is idle, only the work that continues in other jobs. */
+  /** Returns the memory for the next slice. If `seen` is null, keeps only the delegated commands. */
   left(seen: readonly [WatchMemo, SpendingMemo] | null): Json {
     if (seen === null) return new DriveMemory({ delegated: [...this.delegated], worker: this.worker }).toJson();
     [this.service, this.spending] = seen;

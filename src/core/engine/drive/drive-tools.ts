@@ -13,27 +13,26 @@ import type { SpendingWatch } from "../money/spending.ts";
 import type { ExpectedDurations } from "../price/expected-durations.ts";
 import type { DriveMemory } from "./drive-memory.ts";
 
-/** Orders steps by urgency: longest remaining chain first. */
+/** Orders steps by urgency: the step with the longest chain of steps still to come is the most urgent. */
 export interface Schedule {
   readonly plan: Plan;
-  /** All steps in the plan, most urgent first. */
   readonly order: readonly PlanStep[];
   readonly priority: (step: string) => number;
 }
 
 /**
- * What a drive computes from all of a run's steps. The next slice reuses it if no other process drove the run in
- * between, so a wake-up processes only what changed.
+ * What a drive computes from all steps of a run. The next slice reuses these tools if no other process drove the run in
+ * between; it then processes only what changed.
  */
 export interface DriveTools {
   readonly scheduler: Scheduler;
-  /** Called on every turn; returns the same object until the plan changes. */
+  /** Returns the same object until the plan changes, because every turn calls this function. */
   readonly schedule: (plan: Plan) => Schedule;
   readonly expected: (step: PlanStep) => Expected;
   readonly results: ResultRecorder;
-  /** Weight of the run's state at its last snapshot or last count; null if not counted. */
+  /** Size of the run's state when it was last counted or stored as a snapshot; null if never counted. */
   weight: number | null;
-  /** Sequence number of the last event that these tools include. */
+  /** Sequence number of the last event that was taken into account. */
   seq: number;
 }
 
@@ -64,36 +63,35 @@ export interface DriveDependencies
   extends Omit<EffectContext, "state" | "signal" | "priority" | "emit" | "recorded" | "progress" | "reportOutage"> {
   readonly store: JournalStore;
   readonly clock: Clock;
-  /** The limits on what several runs together may spend, in addition to each run's own budget. */
+  /** Limits on what several runs may spend together, in addition to each run's own budget. */
   readonly spending: SpendingWatch;
-  /** How long the run waits for an unavailable service before it pauses, in milliseconds; Infinity means forever. */
+  /** How long the run waits for an unavailable service before it pauses, in milliseconds. Infinity means forever. */
   readonly giveUpAfterMs: number;
-  /** Interval between reads of the inbox, in milliseconds. */
   readonly inboxEveryMs: number;
 }
 
-/** How to drive a slice of a run. The run is parked when it can only wait. */
+/** How to drive a slice of a run: as soon as the run can only wait, the run is parked and the slice ends. */
 export interface SliceOptions {
   readonly memory: DriveMemory;
-  /** True if webhooks report when jobs end, so that polling is only a fallback. */
+  /** True if webhooks report the ends of jobs, so that polling is only a fallback. */
   readonly webhooks: boolean;
-  /** Aborted when the slice has run long enough: nothing new starts, so other runs get their turn. */
+  /** Aborted when the slice has run long enough. Nothing new is then started, so that other runs get their turn. */
   readonly end: AbortSignal;
-  /** True if another job of the engine performs the command, and answers with a `performed` inbox message. */
+  /** True if another job of the engine performs the command and then sends the run a `performed` message. */
   readonly isDelegated: (command: Command) => boolean;
-  /** Delegates a command to the engine, unless already done. `place`: how many of the run's commands precede it. */
+  /** Hands a command to the engine, unless already done. `place`: number of the run's commands ahead of this one. */
   readonly delegate: (command: Command, place: number) => Promise<void>;
 }
 
 export interface DriveOptions {
-  /** If absent, the run is driven until it finishes, pauses or is stopped. */
+  /** How to drive one slice. If absent, the run is driven until it finishes, pauses or is stopped. */
   readonly slice?: SliceOptions;
   readonly tools: DriveTools;
-  /** How long a frozen process keeps the lease, in milliseconds. */
+  /** How long the lease lasts if the process no longer renews it, in milliseconds. */
   readonly leaseMs: number;
-  /** False if the inbox has just been found empty. */
+  /** False if the inbox was empty when the lease was taken. */
   readonly hasMail: boolean;
-  /** Abort to stop gracefully: no new submits; submits in progress are settled, then the run is parked. */
+  /** Aborted to stop gracefully: nothing new is submitted, and requests in progress are awaited. */
   readonly stop: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
 }

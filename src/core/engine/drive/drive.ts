@@ -22,10 +22,10 @@ import { InboxReader, keepRun } from "./keep-run.ts";
 import { RunTakenOverError, type RunWriter } from "./run-writer.ts";
 
 /**
- * Drives a leased run until it finishes, pauses or is stopped: decides, commits the decision, performs it, and feeds
- * the answers back. Nothing is performed before its events are committed; answers that arrive together share a commit.
- * A slice also ends when the run can only wait. Resolves with the time when that wait ends, in epoch milliseconds; null
- * if the run is idle.
+ * Drives a leased run until it finishes, pauses or is stopped. Repeatedly decides what to do, commits the decision,
+ * performs it, and passes the results on to the next decision. Nothing is performed before its events are committed;
+ * results that arrive together share a commit. A slice also ends when the run can only wait. Resolves with the time
+ * when the run is due again, in epoch milliseconds; null if the run is idle.
  */
 export function drive(
   deps: DriveDependencies,
@@ -36,9 +36,9 @@ export function drive(
   return new Driver(deps, state, writer, options).run();
 }
 
-/** Interval between checks if nothing is in progress or due, in milliseconds. */
+/** Interval between checks while nothing is in progress or due, in milliseconds. */
 const IDLE_MS = 1000;
-/** Interval between checks for a parked run, in milliseconds. */
+/** Interval between checks while a run is parked, in milliseconds. */
 const PARKED_IDLE_MS = 10_000;
 
 interface Parked {
@@ -54,10 +54,10 @@ class Driver {
   readonly #inbox: InboxReader;
   readonly #rest: Rest;
   readonly #commands: CommandRunner;
-  /** Results of effects that are not yet in the journal. */
+  /** Events from the results of effects, not yet in the journal. */
   #answers: RunEvent[] = [];
   #failure: unknown = null;
-  /** True if the state contains events that the journal lacks. */
+  /** True if the state contains events that could not be written to the journal. */
   #needsReload = false;
 
   constructor(deps: DriveDependencies, state: RunState, writer: RunWriter, options: DriveOptions) {
@@ -116,14 +116,14 @@ class Driver {
     }
   }
 
-  /** Prepares the first decision, in a separate turn because it may take long. */
+  /** Prepares the first decision. This is a turn of its own because it may take long. */
   async #prepare(): Promise<null> {
     this.#scheduler.prepare();
     await new LongWork().pause(this.#state.planned.plan.steps.length);
     return null;
   }
 
-  /** Decides, commits, performs, and waits for the next change. Null until the run is parked. */
+  /** Decides, commits, starts commands, and waits for the next change. Returns null until the run is parked. */
   async #step(): Promise<Parked | null> {
     const { slice } = this.#options;
     const { commands, wakeAt, lateAt, parked } = await this.#commands.awaiting(this.#advance());
@@ -140,7 +140,7 @@ class Driver {
     return null;
   }
 
-  /** The time until which this drive can only wait; null if something is in progress or due. */
+  /** Returns when this drive, which can only wait, is due again; null if something is in progress or already due. */
   #restUntil(wakeAt: number | null, lateAt: number | null): Parked | null {
     if (this.#isFinished()) return { wakeAt: restsAtOnce(this.#state) ? null : lateAt };
     if (this.#options.slice === undefined || this.#commands.working > 0 || this.#failure !== null) return null;
@@ -148,7 +148,7 @@ class Driver {
     return at > this.#deps.now() ? { wakeAt: at } : null;
   }
 
-  /** Interrupts polling for work that the run no longer waits for; the next drive polls again. */
+  /** Interrupts polling for work that the run no longer waits for. The next drive polls for that work again. */
   #leaveLate(): void {
     const { slice } = this.#options;
     const isIdle = isRunFinal(this.#state.status) || this.#state.status === "paused";
@@ -165,7 +165,7 @@ class Driver {
     return this.#park(isOver ? null : this.#deps.now());
   }
 
-  /** Releases the run until it is due. Returns null, with nothing changed, if a message has arrived meanwhile. */
+  /** Parks the run until it is due. Returns null and changes nothing if a message has arrived in the meantime. */
   async #park(
     at: number | null,
     events: readonly RunEvent[] = [],
@@ -190,8 +190,8 @@ class Driver {
   }
 
   /**
-   * Decides and commits. A decision that exceeds the headroom is discarded and made again. If the run can then only
-   * wait, the same commit marks it as parked.
+   * Decides and commits. A decision that exceeds the headroom is discarded and made again. If the run can only wait
+   * after that, that commit also releases the run.
    */
   async #advance(): Promise<Decided & { readonly parked: Parked | null }> {
     this.#rest.turn();
@@ -226,8 +226,8 @@ class Driver {
   }
 
   /**
-   * Commits a decision and releases the run. Null, with nothing written, if the decision has commands or answers to act
-   * on, or money must be checked.
+   * Commits a decision and releases the run. Returns null and writes nothing if there are commands to perform, results to
+   * process, or holds to check against the budget.
    */
   async #parkWith({ commands, events, wakeAt, lateAt }: Decided, inbox: readonly InboxEntry[]): Promise<Parked | null> {
     if (commands.length > 0 || this.#answers.length > 0 || ledgerChanges(events).some(({ type }) => type === "hold"))
@@ -236,7 +236,7 @@ class Driver {
     return rest === null ? null : this.#park(rest.wakeAt, events, inbox);
   }
 
-  /** Checks the budgets up front, because after a refused commit the whole journal must be read again. */
+  /** Reads the remaining budgets in advance: after a refused commit, the whole journal has to be read again. */
   async #headrooms(inbox: readonly InboxEntry[]): Promise<readonly KnownHeadroom[]> {
     // A bill alone says nothing new about the wallet, because the charge is already deducted.
     const moves = inbox.length > 0 || ledgerChanges(this.#answers).some(({ type }) => type !== "settle");
@@ -270,7 +270,7 @@ class Driver {
     this.#needsReload = false;
   }
 
-  /** Records the outcome of a balance read, which happens inside a commit rather than as a command. */
+  /** Records the outcome of reading the wallet's balance, which happens during a commit and not as a command. */
   #recordWalletFailure(): void {
     const judged = this.#deps.spending.takeAnswer();
     if (judged === undefined) return;
@@ -295,12 +295,11 @@ class Driver {
     return stopping;
   }
 
-  /** True if nothing is in progress and nothing can be done until a resume. */
   #isFinished(): boolean {
     return this.#commands.working === 0 && (isRunFinal(this.#state.status) || this.#state.status === "paused");
   }
 
-  /** Handles a failure outside the run: waits for submits in progress, records their answers, and rejects. */
+  /** Rejects with a failure from outside the run, after recording the results of requests in progress. */
   async #fail(failure: unknown): Promise<never> {
     this.#commands.interrupt("The run stopped.");
     await this.#untilIdle();
@@ -312,7 +311,7 @@ class Driver {
     throw failure;
   }
 
-  /** Records the answers of submits in progress, if possible; otherwise the submits are sent again with their keys. */
+  /** Records the results of requests in progress, if possible. Otherwise, a later drive sends these requests again. */
   async #commitAnswers(): Promise<void> {
     if (this.#needsReload) await this.#reload();
     await this.#writer.record(withReopening(this.#state, this.#answers));
@@ -320,10 +319,10 @@ class Driver {
   }
 }
 
-/** Where the run's loop waits between turns: until woken, or until a given time. */
+/** Lets the drive wait between turns, until it is woken or until a given time. */
 class Rest {
   readonly #clock: Clock;
-  /** True if something may have changed since the last turn began. */
+  /** True if something may have changed since the current turn began. */
   #isWoken = false;
   #end: () => void = () => {};
 
@@ -331,7 +330,7 @@ class Rest {
     this.#clock = clock;
   }
 
-  /** Starts a turn; later wake-ups apply to the next turn. */
+  /** Begins a turn. Wake-ups from now on count for the next turn. */
   turn(): void {
     this.#isWoken = false;
   }
@@ -341,7 +340,7 @@ class Rest {
     this.#end();
   }
 
-  /** Waits until this time, in epoch milliseconds, or until woken. Null waits only to be woken. */
+  /** Waits until this time in epoch milliseconds, or until woken. With null, waits only to be woken. */
   async until(at: number | null): Promise<void> {
     if (this.#isWoken) return;
     let timer: { cancel(): void } | null = null;
@@ -354,7 +353,7 @@ class Rest {
   }
 }
 
-/** Journal failures that may pass or that a person may fix. */
+/** Journal errors that may end by themselves or that a person may fix. */
 const MAY_PASS: ReadonlySet<string> = new Set([
   "JOURNAL_BUSY",
   "JOURNAL_DISK_FULL",
@@ -367,13 +366,13 @@ interface Leaving {
   readonly store: JournalStore;
   readonly clock: Clock;
   readonly now: () => number;
-  /** Abort to stop waiting for a journal that does not respond. */
+  /** Aborted to give up on a journal that does not respond. */
   readonly stop: AbortSignal;
 }
 
 /**
- * Leaves providers' late answers in the inbox for the next process that drives the run. Such answers are paid for, or
- * prove that nothing is owed, and cannot be requested again.
+ * Puts late results from providers into the inbox, for the next process that drives the run. Such results record a
+ * payment, or prove that nothing is owed, and cannot be requested again.
  */
 async function leaveToNext(leaving: Leaving, { runId, steps }: RunState, answers: readonly RunEvent[]): Promise<void> {
   const { store, now } = leaving;
@@ -389,8 +388,8 @@ async function leaveToNext(leaving: Leaving, { runId, steps }: RunState, answers
 }
 
 /**
- * Retries a write until the journal accepts it: a full disk or an unreachable database may recover, and the answers
- * exist nowhere else.
+ * Retries a write until the journal accepts it, because the results are stored nowhere else and a full disk or an
+ * unreachable database may recover.
  */
 async function untilTaken(send: () => Promise<unknown>, { clock, stop }: Leaving): Promise<void> {
   for (let tries = 0; ; tries += 1) {

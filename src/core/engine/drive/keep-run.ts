@@ -13,12 +13,12 @@ interface Keeping {
 /** Interval between inbox reads while a run is busy, in milliseconds. */
 const BUSY_EVERY_MS = 50;
 
-/** Reads the inbox: at intervals while the run is busy, and whenever a waiting run continues. */
+/** Reads a run's inbox, at intervals while the run is busy, and whenever a waiting run continues. */
 export class InboxReader {
   readonly #from: Pick<Keeping, "store" | "now">;
   readonly #runId: string;
   #readAt: number | null = null;
-  /** True until the first read, if the inbox has just been found empty. */
+  /** True until the first read if the inbox was empty when the lease was taken. */
   #isKnownEmpty: boolean;
 
   constructor(from: Pick<Keeping, "store" | "now">, runId: string, hasMail: boolean) {
@@ -27,13 +27,12 @@ export class InboxReader {
     this.#isKnownEmpty = !hasMail;
   }
 
-  /** Makes the next turn read the inbox. */
   noteArrival(): void {
     this.#readAt = null;
     this.#isKnownEmpty = false;
   }
 
-  /** Returns the entries to process now. `isPending`: whether an entry has to wait for something in progress. */
+  /** Returns the entries to process now. `isPending`: tells whether an entry has to wait for something in progress. */
   async read(isBusy: boolean, isPending: (entry: InboxEntry) => boolean): Promise<readonly InboxEntry[]> {
     const now = this.#from.now();
     if (isBusy && this.#readAt !== null && Math.abs(now - this.#readAt) < BUSY_EVERY_MS) return [];
@@ -49,8 +48,8 @@ export class InboxReader {
 }
 
 /**
- * Renews the lease and watches the inbox until aborted. Calls `lost` if another process has taken the run or the
- * journal fails.
+ * Renews the lease and watches the inbox until the signal is aborted. Calls `lost` if another process has taken over
+ * the run, or if the journal fails.
  */
 export async function keepRun(
   keeping: Keeping,

@@ -20,7 +20,7 @@ import { type DriveTools, driveTools } from "./drive-tools.ts";
 import { RunWriter, type Taken } from "./run-writer.ts";
 import type { Updates } from "./updates.ts";
 
-/** Maximum number of first prices per commit. After a crash, prices that were not committed are quoted again. */
+/** Maximum number of quoted prices per commit. After a crash, prices that were not committed are quoted again. */
 const QUOTED_AT_ONCE = 1_000;
 
 export interface HolderParts {
@@ -33,28 +33,28 @@ export interface HolderParts {
   dependencies(state: RunState, how: Start): DriveDependencies;
 }
 
-/** One drive under a run's lease. It owns `state` and brings it up to date. */
+/** What one drive needs. The drive owns `state` and updates it from the journal. */
 interface LeasedDrive {
   readonly state: RunState;
   readonly updates: Pick<Updates, "push" | "progress">;
   readonly stop: AbortSignal;
   readonly how: Start;
-  /** Makes the slice's options from the previous slice's memory. If absent, the run is driven until idle. */
+  /** Builds the options of a slice from the memory of the previous slice. If absent, the run is driven until idle. */
   readonly slice?: (memo: Json, resumption: { readonly isResumed: boolean }) => SliceOptions;
-  /** Tools from the previous slice or from planning, if there are any. */
+  /** Tools computed by the previous slice or during planning; null or absent if there are none. */
   readonly tools?: DriveTools | null;
 }
 
 interface DriveEnd {
-  /** The revision to apply after this drive. */
+  /** The revision to apply after this drive; null if there is none. */
   readonly pending: RerunRevision | null;
-  /** When a parked run continues, in epoch milliseconds; null if it is idle. */
+  /** When the parked run is due again, in epoch milliseconds; null if the run is idle. */
   readonly wakeAt: number | null;
-  /** Tools for the next slice; null if nothing was driven. */
+  /** Tools that the next slice can reuse; null if nothing was driven. */
   readonly tools: DriveTools | null;
 }
 
-/** Takes the lease, drives the run until it is parked, and releases the lease. Throws {@link RunBusyError}. */
+/** Takes the lease, drives the run until it is parked or idle, and releases the lease. Throws {@link RunBusyError}. */
 export async function driveAsHolder(parts: HolderParts, leased: LeasedDrive): Promise<DriveEnd> {
   const { store } = parts;
   const holder = thisHolder(randomUUID());
@@ -79,7 +79,7 @@ function takeRun({ store, clock, leaseMs }: HolderParts, runId: string, holder: 
   return store.takeLease(runId, holder, { at: clock.now(), ttlMs: leaseMs, isDead: isHolderDead });
 }
 
-/** Records a new run's first prices and leaves the run to its engine, unless the engine took it first. */
+/** Records a new run's prices and releases the run to its engine. Does nothing if the engine already took the run. */
 export async function handOver(parts: HolderParts, state: RunState, quoted: readonly RunEvent[]): Promise<void> {
   const outcome = await takeRun(parts, state.runId, thisHolder(randomUUID()));
   // The engine requests the quotes itself.
@@ -151,13 +151,13 @@ async function driveLeased(parts: HolderParts, leased: LeasedDrive, outcome: Tak
   return { pending, wakeAt, tools };
 }
 
-/** Repeats a stop that arrived while a change waited until the run was at rest. */
+/** Pauses the run again if a stop arrived while a change was waiting for jobs to finish. */
 function stopAfter({ pause }: RunState, { lastStop = Number.POSITIVE_INFINITY }: Start): readonly RunEvent[] {
   const isAfter = (pause?.stopId ?? 0) > lastStop;
   return isAfter ? [{ type: "run.paused", reason: "stopped", message: ownText("stopped on request") }] : [];
 }
 
-/** Applies people's earlier decisions before a change; the change then decides whether the run continues. */
+/** Applies people's decisions before a change. Whether the run continues is left to the change. */
 async function takeInDecisions(store: JournalStore, writer: RunWriter, state: RunState): Promise<void> {
   const decisions = (await store.inbox(state.runId)).filter(({ message }) => DECISIONS.has(message.type));
   const counting = inOrder(decisions);

@@ -13,7 +13,7 @@ import type { Drift } from "../change/drift.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { RunUpdate, Updates } from "./updates.ts";
 
-/** What a pipeline returned, in its original shape. Missing parts are null. */
+/** Returns what the pipeline returned, in its original shape. Missing parts are null. */
 export function runOutputs(state: RunState, media: MediaStore): { readonly [name: string]: unknown } {
   const map = (value: Returned): unknown => {
     if (isReference(value)) return resolveOne(state, media, value.$ref);
@@ -52,36 +52,36 @@ function one(state: RunState, media: MediaStore, step: string, output: OutputSta
   };
 }
 
-/** Why a run is paused, and what it needs to continue. */
+/** Why a run is paused, and what is needed for the run to continue. */
 export interface RunPause {
   readonly reason: PauseReason;
   /** What happened, and what to do next. */
   readonly message: string;
-  /** Where to add funds; set for `funds` if the service provides a page. */
+  /** The web page for adding funds; set for the reason `funds` if the service provides one. */
   readonly fundingUrl: string | null;
-  /** How much the refused job needed; set for `funds`. */
+  /** The price of the job that the wallet could not pay for, in micro-dollars; set for the reason `funds`. */
   readonly requiredMicros: number | null;
-  /** The wallet's balance at the time of the refusal; set for `funds`. */
+  /** The wallet's balance when the job was refused, in micro-dollars; set for the reason `funds`. */
   readonly balanceMicros: number | null;
-  /** When the run can continue without a person, in epoch milliseconds; set for `cap`. */
+  /** When the run can continue without a person, in epoch milliseconds; set for the reason `cap`. */
   readonly resumeAt: number | null;
-  /** The option that raises the limit, if a cap across several runs was reached. */
+  /** The command-line option that raises the limit; set if a limit on several runs was reached. */
   readonly flag: string | null;
 }
 
-/** The result of a run; `status` selects its form. `O` is what the pipeline returns; in `P`, missing parts are null. */
+/** The result of a run, with a form for each `status`. `O` is what the pipeline returns; in `P`, parts may be null. */
 export type RunResult<O = unknown, P = unknown> = SucceededRun<O> | EndedRun<P> | PausedRun<P>;
 
 interface AnyRun {
   readonly id: string;
-  /** Charges minus refunds. */
+  /** What was charged, minus refunds. */
   readonly cost: { readonly micros: number; readonly usd: string };
   readonly report: RunReport;
-  /** Set if the code passed to `resume` makes different requests and the change was not accepted. */
+  /** How the code passed to `resume` differs from the run, if the changes were not accepted; otherwise null. */
   readonly drift: Drift | null;
   /**
-   * Jobs that continue on the service, and cost money, although this run no longer watches them. `isUnresolved`: it is
-   * unknown whether the job exists.
+   * Jobs that continue on the service, and may cost money, although this run no longer waits for them. `isUnresolved`:
+   * true if it is unknown whether the job exists.
    */
   readonly openJobs: readonly OpenJob[];
 }
@@ -89,8 +89,8 @@ interface AnyRun {
 interface SucceededRun<O> extends AnyRun {
   readonly status: "succeeded";
   /**
-   * What the pipeline returns. Parts are null only where the pipeline allows it, with `quorum(n)` or a returned step
-   * that its `when` skipped.
+   * What the pipeline returns. A part is null only where the pipeline allows that, with `quorum(n)` or by returning a
+   * step that has a `when` and was skipped.
    */
   readonly outputs: O;
   readonly pause: null;
@@ -114,18 +114,18 @@ interface PausedRun<P> extends AnyRun {
 export interface RunHandle<O = unknown, P = unknown> {
   /** The run's id, as used by `resume` and the command line. */
   readonly id: string;
-  /** All of the run's events from the first, then progress as it arrives. Ends when the run ends or pauses. */
+  /** Yields all events from the first one on, and progress as it arrives. Ends when the run ends or pauses. */
   events(): AsyncIterable<RunUpdate>;
   /**
-   * Resolves when the run finishes or pauses. Rejects for failures outside the run, such as a full disk or a lost
-   * lease.
+   * Resolves when the run finishes or pauses. Rejects for a failure that has a cause outside the run, such as a full
+   * disk or a lost lease.
    */
   result(): Promise<RunResult<O, P>>;
-  /** Stops gracefully: no new submits; submits in progress are settled, then the run pauses. */
+  /** Stops gracefully: nothing new is submitted; the run pauses once requests in progress are answered. */
   stop(): Promise<void>;
 }
 
-/** The handle of a run whose pipeline returns `R`. For a plain `Pipeline`, the outputs' types are unknown. */
+/** The handle of a run whose pipeline returns `R`. For a plain `Pipeline`, the types of the outputs are unknown. */
 export type RunHandleOf<R extends Returns> = Returns extends R ? RunHandle : RunHandle<ResultOf<R>, PartialResultOf<R>>;
 
 export function result(state: RunState, media: MediaStore, drift: Drift | null = null): RunResult {
@@ -141,7 +141,7 @@ export function result(state: RunState, media: MediaStore, drift: Drift | null =
   return { ...rest, status: "paused", pause: state.pause ?? AT_REST };
 }
 
-/** The pause reported for a run that no process drives although nothing blocks it. */
+/** The pause to report for a run that could continue but is not driven by any process. */
 const AT_REST: RunPause = {
   reason: "stopped",
   message: "no process is driving the run; resume it",
@@ -152,7 +152,6 @@ const AT_REST: RunPause = {
   flag: null,
 };
 
-/** A run in the background: how it begins, and how it is stopped. */
 interface Background {
   begin(): Promise<RunResult>;
   stop(): Promise<unknown>;

@@ -13,7 +13,7 @@ import { driveAsHolder, type HolderParts } from "./leased-drive.ts";
 import { type RunHandle, type RunResult, result, runHandle } from "./run-result.ts";
 import { Updates } from "./updates.ts";
 
-/** Interval between checks for a job that must finish before a change is applied, in milliseconds. */
+/** Interval between checks whether the jobs that block a change have finished, in milliseconds. */
 const LOOK_AGAIN_MS = 5_000;
 const MOST_LOOKS = 60;
 
@@ -36,9 +36,9 @@ export class RunSupervisor {
   }
 
   /**
-   * Takes the lease, brings the state up to date, and drives the run in the background. From then on the drive owns
-   * `known` and `tools`. If this process already drives the run, returns that drive's handle; changes wait until that
-   * drive is at rest.
+   * Drives the run in the background and returns a handle. The drive owns `known` and `tools` from then on. If this
+   * process already drives the run, returns the handle of that drive unless `how` changes the run; such changes wait
+   * until that drive is at rest.
    */
   open(known: RunState, how: Start, tools: DriveTools | null = null): RunHandle {
     if (how.move === undefined) this.#parts.repository.checkAccount(known);
@@ -89,7 +89,7 @@ export class RunSupervisor {
     await Promise.allSettled(this.#running.keys());
   }
 
-  /** Drives the run until idle. Drives it again for a pending change, a new resume, or a pause that ended in time. */
+  /** Drives the run until idle, and again for a pending change, a new resume, or a pause whose cause is gone. */
   async #drive(
     state: RunState,
     updates: Updates,
@@ -139,7 +139,7 @@ export class RunSupervisor {
     }
   }
 
-  /** Returns whether to try the pending revision again. Waits briefly if steps that block it are still busy. */
+  /** Returns whether to try the revision again. Waits a short time first if its steps are still busy. */
   async #awaitQuiet(state: RunState, pending: RerunRevision, signal: AbortSignal): Promise<boolean> {
     const busy = pending.busy(state);
     // These jobs may have been the run's last work. The run then finishes, and is reopened for the changes.
@@ -150,7 +150,7 @@ export class RunSupervisor {
     return !signal.aborted;
   }
 
-  /** True once the paused run has what it lacks; false if time ran out first. */
+  /** Waits until the cause of the run's pause has gone. Returns false if the time ran out first. */
   async #awaitPauseEnd({ runId, pause }: RunState, signal: AbortSignal, forMs: number): Promise<boolean> {
     const { clock, store, client } = this.#parts;
     const resumeAt = pause?.resumeAt ?? Number.POSITIVE_INFINITY;
@@ -166,14 +166,13 @@ export class RunSupervisor {
   }
 }
 
-/** True if a resume requests more than to continue as before. */
 function changesRun(state: RunState, how: Start, before: Start): boolean {
   return (how.revision ?? null) !== null || how.move !== undefined || changesLimits(state, how, before);
 }
 
 type Limits = Pick<Start, "budget" | "agree" | "maxUnquoted">;
 
-/** True if these limits differ from the previous request's limits, or from the run's limits. */
+/** True if the requested limits differ from those of the previous request, or from the run's own limits. */
 export function changesLimits(
   { budgetMicros, maxUnquotedMicros, agreed }: RunState,
   how: Limits,
@@ -193,17 +192,16 @@ function onAbort(signal: AbortSignal | undefined, then: () => void): void {
   if (signal?.aborted === true) then();
 }
 
-/** One drive of a run in this process: whether it is active, and what was requested meanwhile. */
+/** One drive of a run in this process, with what was requested while it was active. */
 class DriveTurn {
-  /** Abort to stop the drive gracefully. */
   readonly stop = new AbortController();
-  /** Set if someone resumed the run during this drive, which must then read the run's inbox again once at rest. */
+  /** True if someone resumed the run during this drive. The drive must then read the inbox again once it is at rest. */
   isAskedAgain = false;
-  /** Ids of stops sent before someone resumed the run during this drive. */
+  /** Ids of stops that were sent before someone resumed the run during this drive. */
   readonly outdatedStops: number[] = [];
   #work: PromiseWithResolvers<void> | null = Promise.withResolvers();
 
-  /** Resolves when the drive is at rest; null while idle, such as between two tries of a run without funds. */
+  /** Resolves when the drive is at rest; null while nothing is driven, as while the run waits for funds. */
   get work(): Promise<void> | null {
     return this.#work?.promise ?? null;
   }
@@ -218,17 +216,17 @@ class DriveTurn {
   }
 }
 
-/** Interval between balance reads for a run that waits for funds, in milliseconds. */
+/** Interval between reads of the balance while a run waits for funds, in milliseconds. */
 export const FUNDS_EVERY_MS = 10_000;
 
-/** What can end a pause without a person; null if nothing can. */
+/** Returns what can end the pause without a person; null if nothing can. */
 function awaitedBy({ status, pause }: Pick<RunState, "status" | "pause">): "funds" | "cap" | null {
   if (status !== "paused" || pause === null) return null;
   if (pause.reason === "funds") return "funds";
   return pause.resumeAt === null ? null : "cap";
 }
 
-/** True once the wallet has the missing funds, or the cap's period is over. */
+/** True if the wallet now has the missing funds, or if the period of the spending cap has ended. */
 export async function isPauseOver(
   pause: PauseState | null,
   {

@@ -23,7 +23,7 @@ import type { SpendingWatch } from "../money/spending.ts";
 import { noticesOf } from "../notify/notifier.ts";
 import type { DriveTools } from "./drive-tools.ts";
 
-/** Another process took over the run. This process stopped and wrote nothing more. */
+/** Another process took over the run, so this process stopped and wrote nothing more. */
 export class RunTakenOverError extends ShowrunnerError {
   readonly code = "RUN_TAKEN_OVER";
   constructor(runId: string) {
@@ -34,21 +34,21 @@ export class RunTakenOverError extends ShowrunnerError {
 export interface RunWriterParts {
   readonly store: JournalStore;
   readonly clock: Clock;
-  /** Delivers queued notifications; null if no target is configured. */
+  /** Sends queued notifications; null if no target is configured. */
   readonly notifier: { poke(): void } | null;
   readonly onEvents: (events: readonly StoredEvent[]) => void;
 }
 
 export type Taken = LeaseOutcome & { readonly acquired: true };
 
-/** Wraps an event for the journal, with the number that follows `afterSeq`. */
+/** Adds to an event what the journal stores with it, including the sequence number after `afterSeq`. */
 export function storedEvent(runId: string, afterSeq: number, at: number, event: RunEvent): StoredEvent {
   return { runId, seq: afterSeq + 1, at, version: EVENT_VERSION, event };
 }
 
 /**
- * Makes all commits for the process that holds a run's lease. Throws {@link RunTakenOverError} once another process has
- * taken it.
+ * Makes all commits for a run while this process holds the lease. Throws {@link RunTakenOverError} once another process
+ * has taken the lease.
  */
 export class RunWriter {
   readonly lease: Lease;
@@ -57,10 +57,9 @@ export class RunWriter {
   readonly #state: RunState;
   /** Number of events since the last snapshot. */
   #tail: number;
-  /** The amount of its budget that the run had committed at its last write. */
+  /** How much of its budget the run had committed at its last write, in micro-dollars. */
   #committedMicros: number;
 
-  /** `tail`: number of events since the run's last snapshot. */
   constructor(parts: RunWriterParts, state: RunState, { lease, tail }: Pick<Taken, "lease" | "tail">) {
     this.lease = lease;
     this.#parts = parts;
@@ -70,9 +69,9 @@ export class RunWriter {
   }
 
   /**
-   * Writes events already applied to the state. Returns null once they are durable. Otherwise writes nothing and
-   * returns the headroom that their holds exceeded. `isSubmitting`: the run may have charges that the wallet does not
-   * show yet.
+   * Writes events that have already been applied to the state. Returns null once they are durable. If their holds
+   * exceed the headroom, writes nothing and returns that headroom. `isSubmitting`: true if the wallet may not yet show
+   * all of the run's charges.
    */
   async commit(
     events: readonly RunEvent[],
@@ -100,14 +99,14 @@ export class RunWriter {
     }
   }
 
-  /** Applies events to the state and writes them. The events must not reserve money. */
+  /** Applies events to the state and writes them. The events must not reserve any money. */
   async record(events: readonly RunEvent[], inbox: readonly InboxEntry[] = []): Promise<void> {
     if (events.length === 0 && inbox.length === 0) return;
     this.take(events);
     await this.#write(events, inbox);
   }
 
-  /** Applies events to the state; the next commit writes them. */
+  /** Applies events to the state without writing them. The next commit writes them. */
   take(events: readonly RunEvent[]): void {
     const at = this.#parts.clock.now();
     for (const event of events) {
@@ -117,26 +116,26 @@ export class RunWriter {
   }
 
   /**
-   * Releases the lease in the same commit as the last events, which the state already contains, and a snapshot if one
-   * is due. False, with nothing written, if a message arrived meanwhile.
+   * Releases the lease and writes the last events, which the state already contains, in one commit. Adds a snapshot if
+   * one is due. Returns false and writes nothing if a message has arrived in the meantime.
    */
   async park(wake?: Wake, events: readonly RunEvent[] = [], inbox: readonly InboxEntry[] = []): Promise<boolean> {
     return (await this.#write(events, inbox, { park: true, ...(wake !== undefined && { wake }) })).committed;
   }
 
-  /** Reloads the state from the journal into the same object. */
+  /** Reloads the state from the journal, into the same object. */
   async reload(): Promise<void> {
     Object.assign(this.#state, await loadRun(this.#parts.store, this.#state.runId));
   }
 
-  /** Records newly reached percentages of spending limits, if anyone is notified of them. */
+  /** Records which percentages of spending limits have been reached, if anyone is to be notified of them. */
   async #report(reached: readonly SpendingReached[]): Promise<void> {
     const { spendingReached = {} } = this.#state;
     const isNew = ({ limit, percent }: SpendingReached) => (own(spendingReached, limit) ?? 0) < percent;
     if (this.#parts.notifier !== null) await this.record(reached.filter(isNew));
   }
 
-  /** The percentages of the run's own budget reached since the last commit. */
+  /** Returns the percentages of the run's own budget that have been reached since the last commit. */
   #budgetReached(): readonly SpendingReached[] {
     const { budgetMicros, planned } = this.#state;
     const before = this.#committedMicros;

@@ -1,13 +1,13 @@
 import type { StoredEvent } from "../../journal/events.ts";
 import type { JournalStore, Progress } from "../../journal/store.ts";
 
-/** An update for a run's watchers: an event, or progress too minor for an event. */
+/** An update for those who watch a run: an event, or progress that is too minor to be an event. */
 export type RunUpdate = StoredEvent | ({ readonly type: "progress" } & Progress);
 
-/** Number of events kept in memory. Late readers read older events from the journal. */
+/** Number of events kept in memory. Readers that are further behind read older events from the journal. */
 const RECENT_EVENTS = 1_000;
 
-/** Updates for any number of readers. Each reader gets all events, and the progress reported since it joined. */
+/** Passes a run's updates to any number of readers. A reader gets all events, and progress from when it joined. */
 export class Updates {
   readonly #journal: Pick<JournalStore, "read">;
   readonly #runId: string;
@@ -16,14 +16,13 @@ export class Updates {
   #lastSeq: number;
   #ended = false;
 
-  /** `lastSeq`: sequence number of the last event already in the journal. */
   constructor(journal: Pick<JournalStore, "read">, runId: string, lastSeq: number) {
     this.#journal = journal;
     this.#runId = runId;
     this.#lastSeq = lastSeq;
   }
 
-  /** Adds new events and skips known events, so the whole journal may be passed again after a pause. */
+  /** Adds new events and skips known ones, so that the whole journal may be passed again after a pause. */
   push(events: readonly StoredEvent[]): void {
     for (const event of events) {
       if (event.seq <= this.#lastSeq) continue;

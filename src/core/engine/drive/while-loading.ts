@@ -12,14 +12,13 @@ export class RunWhileLoadingError extends ShowrunnerError {
 const loading = new AsyncLocalStorage<true>();
 
 /**
- * Runs `load` for code that is only read, such as a file that exports a pipeline. If that code calls `run` or `resume`,
- * at its top level or in work that it leaves running, {@link RunWhileLoadingError} is thrown before anything is paid.
+ * Calls `load`, which loads a file only to read what it exports, such as a pipeline. If code in that file calls `run`
+ * or `resume` meanwhile, throws {@link RunWhileLoadingError} before anything is paid.
  */
 export function whileLoading<T>(load: () => Promise<T>): Promise<T> {
   return loading.run(true, load);
 }
 
-/** Throws if called within {@link whileLoading}. */
 export function refuseWhileLoading(pipeline: string): void {
   if (loading.getStore()) throw new RunWhileLoadingError(pipeline);
 }

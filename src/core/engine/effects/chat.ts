@@ -24,11 +24,11 @@ import { filesOf, localInput } from "./local-code.ts";
 
 type Chat = Extract<Command, { readonly type: "chat" }>;
 
-/** Time limit for an answer, in milliseconds. It is long because a missed answer cannot be requested again. */
+/** Time limit for an answer in milliseconds. It is long because an answer that is missed has to be paid for again. */
 const ANSWER_MS = 10 * 60_000;
-/** A stop does not interrupt waits for a bill that are at most this long, in milliseconds. */
+/** Waits of at most this many milliseconds for a bill continue even if the run is stopped. */
 const PATIENT_MS = 4_000;
-/** Maximum wait before another read of a job that the service does not find, in milliseconds. */
+/** If the service does not find the job, its bill is read again only after waits of at most this many milliseconds. */
 const SHORT_MS = 1_000;
 const BILL_WAITS_MS = [0, 500, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000];
 const MAX_ANSWER_CHARACTERS = 1_000_000;
@@ -36,7 +36,7 @@ const TOO_LONG: Read = { ok: false, message: `The answer has more than ${MAX_ANS
 
 type Read = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly message: string };
 
-/** Sends one chat request, whose intent is already durable. Every outcome becomes an event, and no charge is lost. */
+/** Sends one chat request, after its intent was recorded. Every outcome becomes an event, so that no charge is lost. */
 export const chat: Effect<"chat"> = async (command, context) => {
   const { step, attempt, model } = command;
   const { schema } = planStep(context.state, step) as ChatStep;
@@ -93,7 +93,7 @@ function formatOf(step: string, schema: Json | null): { readonly response_format
   return { response_format: { type: "json_schema", json_schema: { name, schema } } };
 }
 
-/** Reads an answer's value: its text, or the JSON that the schema requires. */
+/** Returns an answer's value: its text or, with a schema, the JSON in it. */
 function readAnswer({ content, finishReason }: ChatCompletion, schema: Json | null): Read {
   const cut = finishReason === "length" ? " It was cut short; use fewer words." : "";
   if (content === null || content === "") return { ok: false, message: `The answer is empty.${cut}` };
@@ -118,7 +118,7 @@ function withoutFence(content: string): string {
 
 type Bill = Pick<Extract<RunEvent, { readonly type: "chat.answered" }>, "costMicros" | "isUnconfirmed" | "tokens">;
 
-/** An answer's cost: as stated in the answer or in its job, otherwise from tokens and prices, otherwise the maximum. */
+/** Returns what an answer cost: as stated in the answer or its job, else from tokens and prices, else the maximum. */
 async function billOf(reply: ChatCompletion, { model, maxCostMicros }: Chat, context: EffectContext): Promise<Bill> {
   const known = reply.costMicros ?? (await billOfJob(reply.id, context));
   if (known !== null) return { costMicros: known };
@@ -131,7 +131,7 @@ async function billOf(reply: ChatCompletion, { model, maxCostMicros }: Chat, con
   return { costMicros: Math.ceil(micros), isUnconfirmed: true, tokens: promptTokens + completionTokens };
 }
 
-/** The job's charge; null if the service does not report it in time. */
+/** Returns the amount charged for the job; null if the service does not report it in time. */
 async function billOfJob(jobId: string, { client, clock, signal }: EffectContext): Promise<number | null> {
   let isMissing = false;
   for (const waitMs of BILL_WAITS_MS) {
@@ -188,19 +188,19 @@ interface Message {
   readonly content: unknown;
 }
 
-/** A request to send, or why it cannot be sent: the message about its pictures, or the effect's result. */
+/** A request to send, what is wrong with its pictures, or the result of the effect if nothing can be sent now. */
 type Shown =
   | { readonly body: { readonly messages: readonly Readonly<Record<string, unknown>>[] } }
   | { readonly message: string }
   | { readonly without: EffectResult };
 
 const MEBIBYTE = 1024 * 1024;
-/** Maximum size of all pictures together; as Base64 they stay below the service's body limit of 5 MiB. */
+/** Maximum size of all pictures together: in Base64, they must fit into the service's body limit of 5 MiB. */
 const MOST_BYTES = 3.5 * MEBIBYTE;
 const MOST_PICTURES = 20;
 const TYPES = ["image/jpeg", "image/png", "image/webp", "image/gif"];
 
-/** A chat's request body, with the pictures added to the first user message. */
+/** Builds a chat's request body, and adds the pictures to the first user message. */
 async function withPictures(input: Json, context: EffectContext): Promise<Shown> {
   const { images, ...rest } = input as { readonly [field: string]: Json };
   if (images === undefined) return { body: rest as unknown as { messages: [] } };

@@ -27,12 +27,12 @@ import {
 import { bytesProgress, type Effect, type EffectContext } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
 
-/** Number of placed files recorded per commit, because each commit takes milliseconds. */
+/** Number of placed files recorded per commit, since each commit takes several milliseconds. */
 const RECORDED_AT_ONCE = 250;
-/** Priority above submits (100 to 150): paid outputs are downloaded before new work is requested. */
+/** A priority above that of submissions (100 to 150): paid outputs are downloaded before new work is requested. */
 const FIRST = 300;
 
-/** The facts of an output that the journal does not describe. */
+/** Stands in for the facts of an output that the journal does not describe. */
 const UNSTATED = { contentType: null, width: null, height: null, durationMs: null };
 
 type Download = Extract<Command, { readonly type: "download" }>;
@@ -74,12 +74,12 @@ export const download: Effect<"download"> = async (command, context) => {
   }
 };
 
-/** Failures that an immediate retry would repeat. The next resume retries: the URL or options may be different then. */
+/** Failures that an immediate retry would repeat. The next resume retries, since URLs or options may have changed. */
 const CERTAIN: ReadonlySet<DownloadError["reason"]> = new Set(["refused", "too-large", "forbidden-address"]);
 
 /**
- * Reports a failed copy at once and retries it soon or, if it is certain to fail again, at the next resume. A refusal
- * after the expiry means that the output is gone; an incomplete download is retried until the output is erased.
+ * Reports a failed copy and retries it soon, or at the next resume if the failure is certain to repeat. If the service
+ * refuses an output after its expiry, the output is gone. Other failures are retried until the output expires.
  */
 function uncopied(
   command: Download,
@@ -100,7 +100,7 @@ function outputOf({ step, attempt, index }: Download, { state }: EffectContext):
   return (attempt === 0 ? outputs : attempts?.[attempt - 1]?.outputs)?.[index];
 }
 
-/** True if the output has expired by both clocks (either may be wrong), or the service refused it as an input. */
+/** True if the output has expired by both clocks (one may be wrong), or if the service refused it as an input. */
 function mayBeGone(command: Download, context: EffectContext): boolean {
   const output = outputOf(command, context);
   const now = context.now();
@@ -108,7 +108,7 @@ function mayBeGone(command: Download, context: EffectContext): boolean {
 }
 
 /**
- * Handles an output that the service once listed but no longer lists: trusts the earlier answer until the output may
+ * Handles an output that the service listed before but no longer lists. The output counts as available until it may
  * have expired.
  */
 function saysLess(command: Download, context: EffectContext, { reason, message }: DownloadError): EffectResult {
@@ -124,15 +124,15 @@ function saysLess(command: Download, context: EffectContext, { reason, message }
   return { end: "refused", events, otherwise: expired };
 }
 
-/** The download's priority: the earlier the output expires, the higher. */
+/** Returns the download's priority, which is higher the earlier the output expires. */
 function urgency(command: Download, context: EffectContext): number {
   const { expiresAt = Number.POSITIVE_INFINITY } = outputOf(command, context) ?? {};
   return FIRST + 24 / (1 + Math.max(0, expiresAt - context.now()) / HOUR_MS);
 }
 
 /**
- * Places every returned output in the run's folder under its name, with a manifest. After a crash before the events are
- * recorded, everything is placed again with the same content.
+ * Places every returned output in the run's folder under its name, with a manifest. If the process dies before the
+ * events are recorded, everything is placed again with the same content.
  */
 export const place: Effect<"place"> = async (_command, context) => {
   const { media, state } = context;
@@ -177,13 +177,13 @@ async function namedCopy({ name, step, output: { copy } }: UnplacedOutput, { sta
 
 interface ExpectedFile {
   readonly name: string;
-  /** Hash of the placed file. It differs from the output's hash if the file is marked. */
+  /** Hash of the placed file, which differs from the output's hash if a mark was added to the file. */
   readonly placedSha256: string;
 }
 
 /**
- * The subfolder of `outDir` for the run's files. Usually empty; the run's own folder if one of the names is already
- * used by other bytes or, according to a manifest, by another run.
+ * Returns the subfolder of `outDir` for the run's files, which is usually empty. Returns the run's own folder if one of
+ * the names is taken by other bytes or, according to a manifest, by another run.
  */
 async function folderFor(state: RunState, copies: readonly ExpectedFile[]): Promise<string> {
   const { runId, planned, files } = state;
@@ -218,7 +218,7 @@ function isOfRun({ steps }: RunState, sha256: string): boolean {
 
 const MOST_BYTES = 1024 * 1024;
 
-/** The run that a file's manifest states; null if there is no manifest. */
+/** Returns the id of the run that a file's manifest names; null if there is no manifest. */
 async function makerOf(outDir: string, name: string): Promise<string | null> {
   try {
     await using manifest = await openNamedFile(join(outDir, manifestName(name)), [outDir]);
@@ -232,7 +232,7 @@ async function makerOf(outDir: string, name: string): Promise<string | null> {
   }
 }
 
-/** Restores a finished run's named files, with manifests, from the media store if they were removed. */
+/** Restores a finished run's named files and their manifests from the media store, if they were removed. */
 export async function placeAgain(state: RunState, media: MediaStore): Promise<void> {
   const { outDir, nonce, manifests } = state.planned;
   const tag = temporaryTag(nonce);

@@ -18,7 +18,7 @@ import type { StepFunctions } from "./functions.ts";
 
 const EVERY_MS = 250;
 
-/** Reports a step's transferred bytes as progress, at most a few times per second. */
+/** Reports the bytes that a step has transferred as progress, at most a few times per second. */
 export function bytesProgress(step: string, { progress, now }: Pick<EffectContext, "progress" | "now">) {
   let lastAt = now();
   return (bytes: number, totalBytes: number | null) => {
@@ -28,16 +28,16 @@ export function bytesProgress(step: string, { progress, now }: Pick<EffectContex
   };
 }
 
-/** How a run driven in slices polls its jobs instead of following them. `planned`: the next polls, by command id. */
+/** How a run driven in slices polls its jobs. `planned`: the next poll of each job, by command id. */
 export interface Polls {
   readonly planned: Map<string, PlannedPoll>;
-  /** True if webhooks report when jobs end, so that polling is only a fallback. */
+  /** True if webhooks report the ends of jobs, so that polling is only a fallback. */
   readonly webhooks: boolean;
 }
 
 /**
- * A request's place in the queue. `above` puts the request ahead of the step's other requests, for example if it is a
- * submit that other work waits for.
+ * Returns a request's place in the queue. `above` puts it ahead of the step's other requests, for example because other
+ * work waits for it.
  */
 export function placed({ priority, turn }: Pick<EffectContext, "priority" | "turn">, above = 0): Priority {
   return { level: above + priority, turn };
@@ -48,41 +48,40 @@ export interface EffectContext {
   readonly media: MediaStore;
   readonly handles: UploadHandles;
   readonly estimates: EstimateCache;
-  /** Download URLs by `job id, output`; kept in memory only, never stored. */
+  /** Download URLs by `job id, output`. They are kept only in memory. */
   readonly freshUrls: Map<string, { readonly url: string; readonly readAt: number }>;
   readonly jobOwners: JobOwners;
-  /** Looks up which jobs already belong to a step of this or another run. */
+  /** Finds out which jobs already belong to a step of this or another run. */
   readonly repository: Pick<RunRepository, "knownJobs">;
   readonly cache: ResultCache;
-  /** Keys of the results that this run already reuses. Computed on demand, because it scans every step. */
+  /** Returns the keys of the results that this run already reuses. Computed on demand, because it scans all steps. */
   readonly reusedKeys: () => Set<string>;
-  /** The run's state. Read only: only the driver changes it. */
+  /** The run's state, which only the driver may change. */
   readonly state: RunState;
   readonly signal: AbortSignal;
   readonly follow: "auto" | "stream" | "poll";
-  /** Set if the run is driven in slices: jobs are then polled when due instead of followed. */
+  /** How to poll jobs when they are due; undefined if the run is not driven in slices and follows its jobs instead. */
   readonly polls?: Polls;
   readonly now: () => number;
   readonly clock: Clock;
-  /** An idempotency key is not sent again once this many milliseconds have passed since its first send. */
+  /** An idempotency key is not sent again when more than this many milliseconds have passed since it was first sent. */
   readonly idempotencyWindowMs: number;
   readonly functions: StepFunctions;
-  /** Returns the model to use in place of a provider's model: that model itself, or a rehearsal. */
+  /** Returns the model to use for a provider's model: the model itself or, in a rehearsal, a stand-in. */
   readonly substitute: Substitute;
-  /** Internal network origins that providers' URLs may have. */
+  /** Origins on the internal network that a provider's URLs may point to. */
   readonly inside: readonly string[];
-  /** Plans and prices an expansion's steps from its value. */
   readonly expansions: Expansions;
-  /** The step's critical-path rank, which puts its urgent requests first within its run. */
+  /** The step's urgency, which orders the run's own requests. */
   readonly priority: number;
   /** The run's turn in the request queue, which alternates between runs. */
   readonly turn: Turn;
-  /** Commits events before the effect finishes. */
+  /** Commits events before the effect has finished. */
   emit(events: readonly RunEvent[]): void;
-  /** Resolves once emitted events are in the journal, or the drive ends. Awaited by effects that emit many events. */
+  /** Resolves when emitted events are in the journal or the drive ends. For effects that emit many events. */
   recorded(): Promise<void>;
   progress(progress: Progress): void;
-  /** Reports a service failure before the effect finishes; returns the delay before a retry, in milliseconds. */
+  /** Reports a service failure before the effect has finished. Returns the delay before a retry, in milliseconds. */
   reportOutage(serviceFailure: ServiceFailure): number;
 }
 
@@ -91,7 +90,7 @@ export type Effect<T extends Command["type"]> = (
   context: EffectContext,
 ) => Promise<EffectResult>;
 
-/** Maximum number of remembered attempts, in addition to those in active runs. */
+/** Maximum number of attempts to remember for runs that are no longer active. */
 const MOST = 50_000;
 
 interface Attempt {
@@ -99,12 +98,12 @@ interface Attempt {
   readonly attempt: number;
 }
 
-/** Which attempt each job belongs to, for the runs that this process drives. A job can pay for only one request. */
+/** Which attempt each job belongs to, in the runs that this process drives. One job cannot pay for two requests. */
 export class JobOwners {
   readonly #owners = new Map<string, string>();
   readonly #known = new WeakSet<RunState>();
 
-  /** Assigns the job to this attempt. False if the job already belongs to another attempt. */
+  /** Assigns the job to this attempt. Returns false if the job already belongs to another attempt. */
   claim(state: RunState, { step, attempt }: Attempt, jobId: string): boolean {
     this.#note(state);
     const name = ownerName(state, { step, attempt });
@@ -130,7 +129,7 @@ function ownerName({ runId }: RunState, { step, attempt }: Attempt): string {
   return JSON.stringify([runId, step, attempt]);
 }
 
-/** The outage to report if a media bucket is unavailable for a while; null for any other error. */
+/** Returns the outage to report if a media bucket is temporarily unavailable; null for any other error. */
 export function bucketAway(error: unknown): ServiceFailure | null {
   const passes = error instanceof MediaBucketError && (error.reason === "busy" || error.reason === "unreachable");
   return passes ? { pause: "unreachable", isMedia: true, message: cleanText(error.message) } : null;
@@ -139,8 +138,8 @@ export function bucketAway(error: unknown): ServiceFailure | null {
 type Without = { readonly without: EffectResult };
 
 /**
- * Prepares code and media for a request whose intent is already durable. If that fails, the intent is withdrawn;
- * otherwise it would look like a request without a response.
+ * Prepares code and media for a request whose intent has already been recorded. If the preparation fails, the result
+ * withdraws the intent; otherwise the request would seem to have been sent without a response.
  */
 export async function beforeSending<T extends object>(
   prepare: () => Promise<T | Without>,

@@ -23,8 +23,8 @@ type Source =
   | { readonly from: "code"; readonly step: string };
 
 /**
- * Checks the copies with these hashes. Restores a damaged or missing copy at no cost if the service or the uploaded
- * file still has the bytes. Throws {@link MediaLostError}, or a download error that may pass.
+ * Checks the stored copies with these hashes. Restores a damaged or missing copy free of charge if the service or the
+ * uploaded file still has the bytes. Throws {@link MediaLostError}, or a download error that may pass.
  */
 export async function ensureCopies(hashes: Iterable<string>, context: Context): Promise<void> {
   for (const sha256 of new Set(hashes)) {
@@ -35,7 +35,7 @@ export async function ensureCopies(hashes: Iterable<string>, context: Context): 
   }
 }
 
-/** {@link ensureCopies} for an effect. Returns null, or the effect's result if copies are missing. */
+/** Calls {@link ensureCopies} for an effect. Returns the effect's result if copies are missing, otherwise null. */
 export async function withoutCopies(hashes: Iterable<string>, context: Context): Promise<EffectResult | null> {
   try {
     await ensureCopies(hashes, context);
@@ -46,7 +46,7 @@ export async function withoutCopies(hashes: Iterable<string>, context: Context):
   }
 }
 
-/** Pauses the run until the media are restored or made again. */
+/** Pauses the run until the lost media have been restored or produced again. */
 export function mediaLost(failure: MediaLostError, events: readonly RunEvent[] = []): EffectResult {
   const { step, message } = failure;
   const rerun = step !== null && { rerun: step };
@@ -104,7 +104,7 @@ function sourcesOf({ planned, steps }: RunState, sha256: string): readonly Sourc
   });
 }
 
-/** The attempt's job; null for a provider's job, whose outputs the service does not have. */
+/** Returns the attempt's job on the service; null for a provider's job. */
 function jobOf(attempt: AttemptState | null): string | null {
   return attempt?.provider === undefined ? (attempt?.jobId ?? null) : null;
 }

@@ -8,7 +8,7 @@ import { done, journalError, judge, retryOrPause } from "../service/service-answ
 import type { Effect } from "./effect.ts";
 import { localCode, thrownError } from "./local-code.ts";
 
-/** Plans and prices an expansion's steps, now that its value is known. Requests only estimates, and pays nothing. */
+/** Plans and prices an expansion's steps once its value is known. Requests only estimates, so nothing is paid. */
 export const expand: Effect<"expand"> = async ({ step, input: value }, context) => {
   const found = localCode(context, step, "expand");
   if ("without" in found) return found.without;
@@ -46,7 +46,6 @@ export const expand: Effect<"expand"> = async ({ step, input: value }, context) 
   }
 };
 
-/** Lists all problems, so that a person can fix the code in one go. */
 function problemsText(problems: readonly Problem[]): string {
   return problems
     .map(({ step, field, message }) => {

@@ -14,10 +14,10 @@ import {
 import { type Effect, type EffectContext, type Polls, placed } from "./effect.ts";
 import { billed, type Follow, jobEnd } from "./job-end.ts";
 
-/** Delay before following a job again if its status stream ended without a final status, in milliseconds. */
+/** Delay before a job is followed again if its status stream ended before the job did, in milliseconds. */
 const AGAIN_MS = 5_000;
 
-/** Follows an accepted job to its end, which is always read from GET /jobs/{id}. */
+/** Follows an accepted job to its end. The final result is always read from GET /jobs/{id}. */
 export const follow: Effect<"follow"> = async (command, context) => {
   const { step, attempt, jobId } = command;
   const { signal } = context;
@@ -46,7 +46,7 @@ export const follow: Effect<"follow"> = async (command, context) => {
   }
 };
 
-/** Handles a failed read of a job. `isFound`: the service has returned the job before. */
+/** Handles a failed read of a job. `isFound`: true if the service has returned the job before. */
 export function followFailed(
   { step, attempt, jobId }: Follow,
   context: EffectContext,
@@ -69,7 +69,7 @@ export function progressOf(step: string, { progress, estimatedCompletionAt }: Jo
   return { step, fraction: progress, estimatedCompletionAt: Number.isNaN(estimate) ? null : estimate };
 }
 
-/** Rereads a job that was completed but lacked part of its result, until it is complete or a person decides. */
+/** Rereads a completed job whose result was incomplete, until the result is complete or a person decides. */
 export async function readAgain(command: Follow, context: EffectContext): Promise<EffectResult> {
   const { step, attempt, jobId } = command;
   const isFound = context.state.steps[step]!.attempts[attempt - 1]!.phase !== "unresolved";
@@ -81,7 +81,7 @@ export async function readAgain(command: Follow, context: EffectContext): Promis
   }
 }
 
-/** Reads the late bill of a job that has ended. */
+/** Reads the bill of a job that ended before its cost was known. */
 export const settle: Effect<"settle"> = async (command, context) => {
   const { step, attempt, jobId } = command;
   const { completedAt, impossibleBill } = context.state.steps[step]!.attempts[attempt - 1]!;
@@ -101,12 +101,12 @@ export const settle: Effect<"settle"> = async (command, context) => {
 /** Each delay grows by up to this fraction, depending on the job id, so that jobs are not all polled at once. */
 const SPREAD = 0.05;
 
-/** Delay before rereading a job that a webhook reported as ended but that is still in progress, in milliseconds. */
+/** If a webhook reports a job's end but the job reads as running, it is read again after this many milliseconds. */
 const LAG_MS = 2_000;
-/** Due time of a poll that a webhook requested: at once. */
+/** Makes a poll due at once, after a webhook. */
 export const HINTED = 0;
 
-/** Polls an accepted job once if due, and schedules the next poll. The end is always read from GET /jobs/{id}. */
+/** Polls an accepted job once if due, and plans the next poll. The final result is always read from GET /jobs/{id}. */
 export async function poll(
   command: Extract<Command, { readonly type: "follow" }>,
   context: EffectContext,

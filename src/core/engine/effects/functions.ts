@@ -14,8 +14,8 @@ export interface StepFunctions {
 }
 
 /**
- * The functions from the current recording of the pipeline, or from recording it again with the journal's input. Does
- * not change the plan. Steps whose code is missing wait for a process that has it.
+ * Returns the functions of the pipeline's code, recorded again with the journal's input if necessary. The plan stays
+ * the same. Steps whose code is missing wait for a process that has the code.
  */
 export function functionsFor(
   { planned }: RunState,
@@ -26,7 +26,7 @@ export function functionsFor(
   return pipeline === undefined ? noFunctions : new BoundFunctions(codeOf(redraft(pipeline, planned.input)));
 }
 
-/** The parts of a draft that a run needs while it is driven. */
+/** The parts of a draft that are needed to drive a run. */
 export type Code = Pick<Draft, "functions" | "problems" | "parsedInput">;
 
 export function codeOf({ functions, problems, parsedInput }: Draft): Code {
@@ -39,7 +39,7 @@ const noFunctions: StepFunctions = {
 
 class BoundFunctions implements StepFunctions {
   readonly #code: Code;
-  /** Recorded expansions, by path and value. */
+  /** The code of expansions, by path and value. */
   readonly #grown = new Map<string, Code>();
 
   constructor(code: Code) {
@@ -67,7 +67,7 @@ class BoundFunctions implements StepFunctions {
     }
   }
 
-  /** Reruns an expansion's builder with the value in the journal: only the builder provides its steps' functions. */
+  /** Calls an expansion's builder with the value in the journal, because only the builder has its steps' functions. */
   #grow(state: RunState, step: PlanStep, on: Reference): Code | null {
     const builder = this.find(state, step.path);
     const ready = readiness(state, step, on);
@@ -79,7 +79,7 @@ class BoundFunctions implements StepFunctions {
   }
 }
 
-/** Why the function does not fit the plan; null if it does. Another version or model would produce other results. */
+/** Returns why the function does not fit the plan; null if it fits. Another version could return other results. */
 function otherVersion({ planned }: RunState, code: LocalFunction, path: string): string | null {
   if (code.kind === "generate") return otherModel(stepNamed(planned.plan, path), code.model);
   if (!("version" in code)) return null;

@@ -20,12 +20,12 @@ import { filesOf, localCode } from "./local-code.ts";
 
 type Generate = Extract<Command, { readonly type: "generate" }>;
 
-/** Time limit, in milliseconds, for a model that answers only when its work is done and cannot be polled before. */
+/** Time limit in milliseconds for a model that responds only after the work is done and cannot be polled. */
 const ANSWER_MS = { image: 10 * 60_000, audio: 10 * 60_000, video: 60 * 60_000 } as const;
 const MOST_OPERATION_BYTES = 64 * 1024;
 const KEY_AGAIN_MS = 15_000;
 
-/** Sends a provider one request, whose intent is already durable. No stop interrupts it, because it may be charged. */
+/** Sends a provider one request, after its intent was recorded. No stop interrupts it, since it may be charged. */
 export const generate: Effect<"generate"> = async (command, context) => {
   const ready = await beforeSending(() => prepared(command, context), context);
   if ("without" in ready) return unsent(command, ready.without);
@@ -81,7 +81,6 @@ async function sent(
   }
 }
 
-/** The idempotency header; empty if the provider documents none. */
 function keyHeader({ promise, provider }: GenerateStep, key: string): { readonly [header: string]: string } {
   const declared = promise === "keyed" ? declaredOf(provider).startKey : undefined;
   return declared === undefined ? {} : { [declared.header]: key };
@@ -97,13 +96,13 @@ function accepted(
   const sizeBytes = Buffer.byteLength(text ?? "");
   if (text === null || sizeBytes > MOST_OPERATION_BYTES) {
     const what = text === null ? "no reference to it" : `a reference of ${sizeBytes} bytes`;
-    const why = ownText(`its provider accepted the request but returned ${what}, so the result cannot be fetched`);
+    const why = ownText(`the provider accepted the request but returned ${what}, so the result cannot be fetched`);
     return unknown(command, plan, why, context);
   }
   return done({ ...submitted(command, plan), operation: sealed(JSON.parse(text), secrets) });
 }
 
-/** An operation as JSON text; null if it cannot be converted to JSON. */
+/** Returns an operation as JSON text; null if it cannot be converted to JSON. */
 function jsonOf(given: unknown): string | null {
   try {
     return JSON.stringify(given) ?? null;
@@ -173,7 +172,7 @@ function failed(
   return unknown(command, plan, saidBy(error), context);
 }
 
-/** Handles a paid answer that could not be stored completely. */
+/** Handles an answer that was paid for but could not be stored completely. */
 function unkept(
   { step, attempt: n }: Generate,
   plan: GenerateStep,
@@ -184,7 +183,7 @@ function unkept(
   return done(...lostAnswer(plan, attempt, { why, kept }));
 }
 
-/** Repeats the request if its key makes that safe; otherwise treats it as a request without an answer. */
+/** Sends the request again if its key makes that safe, otherwise records that the request has no answer. */
 function unknown(command: Generate, plan: GenerateStep, why: CleanText, { state }: EffectContext): EffectResult {
   const { step, attempt: n, mayExist } = command;
   if (plan.promise === "keyed") {
@@ -195,7 +194,7 @@ function unknown(command: Generate, plan: GenerateStep, why: CleanText, { state 
   return done(...lostAnswer(plan, attempt, { why }));
 }
 
-/** Handles a request that never left this machine: releases the hold and returns `why`. */
+/** Handles a request that never left this machine: releases its hold and returns `why`. */
 function unsent({ step, attempt, mayExist }: Generate, why: EffectResult): EffectResult {
   if (mayExist) return why;
   return { ...why, events: [{ type: "job.submit.withdrawn", step, attempt, reason: "code" }, ...why.events] };
@@ -212,7 +211,7 @@ export function modelOf(
 const unset = (...fields: readonly string[]) => Object.fromEntries(fields.map((field) => [field, undefined]));
 const PICTURE = ["prompt", "aspectRatio", "seed"];
 
-/** Every field in the specification, because models expect all of them; undefined unless given. */
+/** All fields in the specification, because models expect each of them to be present, with undefined if not given. */
 const ALL_FIELDS = {
   image: { n: 1, ...unset(...PICTURE, "size", "files", "mask") },
   video: {

@@ -17,7 +17,7 @@ import type { EffectContext } from "./effect.ts";
 
 export type Follow = Extract<Command, { readonly type: "follow" }>;
 
-/** `outcome`: what the job's status means; `open` if the job is in progress again. */
+/** `outcome`: the meaning of the job's status; `open` if the job is in progress again. */
 interface Ended {
   readonly job: JobResult;
   readonly outcome: StatusClass;
@@ -25,7 +25,7 @@ interface Ended {
 
 type JobContext = Pick<EffectContext, "state" | "now" | "freshUrls" | "client" | "signal">;
 
-/** Handles a job's end: records the complete result, or decides when to read it again. */
+/** Handles the end of a job: records a complete result, or decides when to read the job again. */
 export async function jobEnd(command: Follow, context: JobContext, { job, outcome }: Ended): Promise<EffectResult> {
   const { step, attempt: n } = command;
   const { state, freshUrls } = context;
@@ -49,14 +49,14 @@ export async function jobEnd(command: Follow, context: JobContext, { job, outcom
 }
 
 /**
- * Tolerance for clock differences, in milliseconds: the service's clock is known only to the second, and this machine's
- * clock may be wrong before the first response.
+ * Tolerance for clock differences, in milliseconds. The service's clock is known only to the second, and this machine's
+ * clock may be wrong until the service's first response.
  */
 const CLOCK_MS = 10 * 60_000;
 
 /**
- * Why the job cannot belong to the request that it was acknowledged for; null if it can. A job that a person adopted is
- * always accepted.
+ * Returns why the job cannot belong to the request that the service answered with it; null if it can. A job that a
+ * person adopted is always accepted.
  */
 async function contradiction(attempt: AttemptState, job: JobResult, context: JobContext): Promise<CleanText | null> {
   const { key, isAdopted, sentByService, intendedAt } = attempt;
@@ -81,7 +81,7 @@ async function contradiction(attempt: AttemptState, job: JobResult, context: Job
   return sentence`${id} did not run with the prompt of the request; ${found}`;
 }
 
-/** True if neither prompt contains the other: services may shorten prompts or insert them into templates. */
+/** True if neither prompt contains the other. Services may shorten prompts or insert them into templates. */
 function isOtherPrompt({ input }: AttemptState, prompt: string | null): boolean {
   const { prompt: asked, text } = input as { readonly prompt?: unknown; readonly text?: unknown };
   const ran = plainWords(prompt ?? "");
@@ -100,7 +100,7 @@ function plainWords(text: string): string {
   );
 }
 
-/** True if the service may have rewritten the prompt, which some models can do, or do by default. */
+/** True if the service may have rewritten the prompt, as some models do by default or on request. */
 async function mayRewrite({ model, input }: AttemptState, { client, signal }: JobContext): Promise<boolean> {
   const { enhance_prompt: isEnhanced } = input as { readonly enhance_prompt?: unknown };
   if (isEnhanced !== undefined) return isEnhanced !== false;
@@ -110,7 +110,7 @@ async function mayRewrite({ model, input }: AttemptState, { client, signal }: Jo
   );
 }
 
-/** Describes why the service's answer is not a job's complete final result; null if it is. */
+/** Returns what is missing for the service's answer to be a job's complete final result; null if it is complete. */
 function lackOf({ jobId }: Follow, { job, outcome }: Ended, expected: number): CleanText | null {
   const id = cleanText(jobId, 300);
   if (job.jobId !== jobId) return sentence`the service returned job ${cleanText(job.jobId, 300)} instead of ${id}`;
@@ -132,7 +132,7 @@ function lackOf({ jobId }: Follow, { job, outcome }: Ended, expected: number): C
   return null;
 }
 
-/** Rereads a doubtful job for a while, counted from the first doubtful answer in the journal; then a person decides. */
+/** Rereads a doubtful job for some time after the first doubt in the journal. After that, a person has to decide. */
 function doubted(
   { step, attempt: n, jobId }: Follow,
   { doubt, phase, costMicros, impossibleBill }: AttemptState,
@@ -157,7 +157,7 @@ function doubted(
   return deferToNextDrive(...events);
 }
 
-/** The expiry of an output without a stated expiry: counted from the submit, by the service's clock. */
+/** Returns when an output expires that has no stated expiry, counted from its job's creation. */
 function keptUntil({ submittedAt }: AttemptState, { createdAt }: JobResult, { client, now }: JobContext): number {
   const statedAt = Date.parse(createdAt ?? "");
   const madeAt = Number.isNaN(statedAt) ? (submittedAt ?? now()) + client.clockOffsetMs() : statedAt;
@@ -181,7 +181,7 @@ function finished({ step, attempt }: Follow, job: JobResult, { outcome, keptUnti
   return [{ type: "job.failed", step, attempt, error }];
 }
 
-/** The events for a job's reported cost. `reported`: an implausible cost reported earlier. */
+/** Returns the events for the cost that a job reports. `reported`: an impossible cost that was already recorded. */
 export function billed(
   { step, attempt }: { readonly step: string; readonly attempt: number },
   { costMicros, impossibleCost }: Pick<JobResult, "costMicros" | "impossibleCost">,

@@ -10,7 +10,7 @@ import type { HeldMedia } from "../media/held-media.ts";
 import { deferToNextDrive, type EffectResult } from "../service/service-answers.ts";
 import type { EffectContext } from "./effect.ts";
 
-/** A stored file as local functions see it. */
+/** Returns a stored file in the form that local functions receive. */
 export function localFile(
   held: HeldMedia,
   { sha256, contentType }: { readonly sha256: string; readonly contentType: string },
@@ -18,7 +18,7 @@ export function localFile(
   return { path: held.path(sha256), contentType, sha256, sizeBytes: held.sizeBytes(sha256) };
 }
 
-/** A resolved input with each `{ $file }` replaced by its file; a copy, which the function may change. */
+/** Copies a resolved input and replaces each `{ $file }` by the file. The function may change the copy. */
 export function localInput(input: Json, held: HeldMedia): unknown {
   if (typeof input !== "object" || input === null) return input;
   if (Array.isArray(input)) return input.map((item: Json) => localInput(item, held));
@@ -27,7 +27,7 @@ export function localInput(input: Json, held: HeldMedia): unknown {
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [plainName(name), localInput(value, held)]));
 }
 
-/** Hashes of the stored files that an input contains. */
+/** Returns the hashes of the stored files to which an input refers. */
 export function filesOf(input: Json): readonly string[] {
   const found: string[] = [];
   visit(input, found);
@@ -48,7 +48,7 @@ function isFile(
 
 const MAX_MESSAGE = 1000;
 
-/** The step's function if it has the required kind; otherwise the pause that waits for the code. */
+/** Returns the step's function if it has the required kind, else the pause that waits for the code. */
 export function localCode<K extends LocalFunction["kind"]>(
   { state, functions }: EffectContext,
   step: string,
@@ -66,7 +66,7 @@ export function localCode<K extends LocalFunction["kind"]>(
 
 export const ABORTED = Symbol("aborted");
 
-/** Awaits the user's code, unless the run stops first. */
+/** Awaits the user's code, or stops waiting when the signal is aborted. */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | typeof ABORTED> {
   if (signal.aborted) return ABORTED;
   let stop: () => void = () => {};
@@ -81,7 +81,7 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
   }
 }
 
-/** An error thrown by the user's code, with the location in the code, for the journal. */
+/** Returns an error that the user's code threw, with its location in that code, in the form that the journal stores. */
 export function thrownError(error: unknown, code: string): JournalError {
   const text = thrownText(error);
   const errorCode = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : code;

@@ -18,10 +18,10 @@ import { modelOf } from "./generate.ts";
 type Operation = Extract<Command, { readonly type: "operation" }>;
 
 const ANSWER_MS = 2 * 60_000;
-/** Maximum age of an operation without a result, in milliseconds; an older operation is left to a person. */
+/** Age in milliseconds at which an operation without a result is left to a person. */
 const LONGEST_MS = DAY_MS;
 
-/** Polls an accepted request to a provider once. Polling is free. */
+/** Polls a request that a provider accepted, once and free of charge. */
 export const operation: Effect<"operation"> = async (command, context) => {
   const attempt = context.state.steps[command.step]!.attempts[command.attempt - 1]!;
   const found = modelOf(command, context);
@@ -42,7 +42,7 @@ export const operation: Effect<"operation"> = async (command, context) => {
   } catch (error) {
     if (context.signal.aborted) return done();
     await learnSecretsOf(model);
-    return askAgain(command, attempt, cleanText(`its status could not be read: ${saidBy(error)}`), context);
+    return askAgain(command, attempt, cleanText(`the status could not be read: ${saidBy(error)}`), context);
   }
 };
 
@@ -68,7 +68,7 @@ async function ended(
   }
   switch (status) {
     case "pending":
-      if (ageMs > LONGEST_MS) return tooOld(command, attempt, ownText("it did not finish within 24 hours"), context);
+      if (ageMs > LONGEST_MS) return tooOld(command, attempt, ownText("the work took more than 24 hours"), context);
       return {
         end: "retryLater",
         inMs: nextAskMs(ageMs),
@@ -96,30 +96,30 @@ async function ended(
       return doubted(
         command,
         { plan, attempt, said: statusAnswer, reply },
-        saidBy(withBody(statusAnswer.error ?? "the request failed; its provider gave no reason", reply)),
+        saidBy(withBody(statusAnswer.error ?? "the request failed; the provider gave no reason", reply)),
         context,
       );
     default:
       return askAgain(
         command,
         attempt,
-        ownText("its status could not be read: the response contains no known status"),
+        ownText("the status could not be read: the response contains no known status"),
         context,
       );
   }
 }
 
-/** Describes a response that says nothing about the work. */
+/** Describes a response that does not say how the work is going. */
 function unreadable(statusAnswer: StatusAnswer, reply: StatusReply | null): CleanText {
   const answer = reply === null ? "" : ` (${reply.httpStatus === null ? "no response" : `HTTP ${reply.httpStatus}`})`;
   const why =
     statusAnswer.status === "error"
       ? saidBy(withBody(statusAnswer.error, reply))
       : ownText("the response contains no known status");
-  return cleanText(`its status could not be read${answer}: ${why}`);
+  return cleanText(`the status could not be read${answer}: ${why}`);
 }
 
-/** Adds the response body to the error, because some packages do not report it. */
+/** Adds the response's body to the error, because some model packages leave it out. */
 function withBody(error: string, reply: StatusReply | null): Error {
   const responseBody = reply?.body === undefined ? undefined : JSON.stringify(reply.body);
   return Object.assign(new Error(error), responseBody !== undefined && { responseBody });
@@ -129,22 +129,22 @@ function ageOf({ submittedAt }: AttemptState, { now }: EffectContext): number {
   return now() - (submittedAt ?? now());
 }
 
-/** Clears a doubt that has passed, so that a later doubt is timed from its own start. */
+/** Clears a doubt that no longer applies, so that the time of a later doubt is counted from zero. */
 function noMoreDoubt({ step, attempt }: Operation, { doubt }: AttemptState): readonly RunEvent[] {
   if (doubt === undefined) return [];
   return [
-    { type: "job.doubted", step, attempt, message: ownText("its provider says it is in progress"), isOver: true },
+    { type: "job.doubted", step, attempt, message: ownText("the provider reports work in progress"), isOver: true },
   ];
 }
 
-/** Milliseconds until the next poll: a tenth of the operation's age, but at least 1 and at most 10 seconds. */
+/** Returns the delay before the next poll in milliseconds: a tenth of the operation's age, from 1 to 10 seconds. */
 function nextAskMs(ageMs: number): number {
   return Math.round(Math.min(10_000, Math.max(1_000, ageMs / 10)));
 }
 
 /**
- * Some models report any failed poll as an error of the operation, so an error counts only if it persists for a while.
- * Results that cannot be fetched are retried for the same time, then left to a person.
+ * Handles a reported error. An error counts only if it persists, because some models report a failed poll as a failed
+ * operation. Results that cannot be fetched are retried for the same time, then left to a person.
  */
 function doubted(
   command: Operation,
@@ -183,8 +183,8 @@ function doubted(
 }
 
 /**
- * How long an error has been reported. Between two answers, counts at most the poll interval; otherwise a changed
- * clock, a sleeping laptop or a resume a day later would turn two answers into hours.
+ * Returns how long an error has been reported. The time between two responses counts at most as one poll interval, so
+ * that a changed clock, a sleeping laptop or a resume a day later does not turn two responses into hours.
  */
 function saidFor(doubt: AttemptState["doubt"], now: number): number {
   const { saidForMs, saidAt } = doubt ?? {};
@@ -192,7 +192,7 @@ function saidFor(doubt: AttemptState["doubt"], now: number): number {
   return saidForMs + Math.min(Math.max(0, now - saidAt), lookAgainMs(saidForMs) ?? 0);
 }
 
-/** Polls again until the provider reports on the work. After a while, a person may decide instead. */
+/** Polls again until the provider reports on the work. After some time, a person may decide instead. */
 function askAgain(command: Operation, attempt: AttemptState, message: CleanText, context: EffectContext): EffectResult {
   if (attempt.phase === "unresolved" || ageOf(attempt, context) > LONGEST_MS) {
     return tooOld(command, attempt, message, context);
@@ -209,12 +209,12 @@ function askAgain(command: Operation, attempt: AttemptState, message: CleanText,
   return { end: "retryLater", inMs, events: isNews ? [...(isOther ? noMoreDoubt(command, attempt) : []), noted] : [] };
 }
 
-/** Leaves the operation to a person. If the run has ended without its result, leaves it to the next resume instead. */
+/** Leaves the operation to a person or, if the run has already ended without its result, to the next resume. */
 function tooOld(command: Operation, attempt: AttemptState, message: CleanText, { state }: EffectContext): EffectResult {
   return state.steps[command.step]!.isGivenUp === true ? deferToNextDrive() : unresolved(command, attempt, message);
 }
 
-/** Leaves the operation to a person; emits no event if it is already recorded as unresolved. */
+/** Leaves the operation to a person. Adds no event if that is already recorded. */
 function unresolved(
   { step, attempt }: Operation,
   { phase }: AttemptState,

@@ -22,7 +22,7 @@ import { ensureCopies, mediaLost } from "./ensure-copies.ts";
 
 type Submit = Extract<Command, { readonly type: "submit" }>;
 
-/** Sends one submit, whose intent is durable. Every outcome becomes an event or a retry. */
+/** Sends one submit request, after its intent was recorded. Every outcome becomes an event or a retry. */
 export const submit: Effect<"submit"> = async (command, context) => {
   const onProgress = bytesProgress(command.step, context);
   const ensure = (sha256: string) => ensureCopies([sha256], context);
@@ -75,12 +75,12 @@ export const submit: Effect<"submit"> = async (command, context) => {
   }
 };
 
-/** A send is answered or given up within this time, in milliseconds. Then its job is listed or does not exist. */
+/** After this many milliseconds, an unanswered request has either created a job that can be listed, or no job. */
 const ANSWERED_WITHIN_MS = 60_000;
 
 /**
- * For a changed step: looks for the job of an unanswered submit, because repeating the outdated request could pay for
- * an unwanted job. Null if the job cannot be identified for certain, or the lookup fails.
+ * Looks for the job of a changed step's unanswered request: to repeat that request could pay for an unwanted job.
+ * Returns null if the lookup fails or the job cannot be identified for certain.
  */
 async function lookedFor(command: Submit, context: EffectContext): Promise<EffectResult | null> {
   const { state, signal, clock, now } = context;
@@ -103,8 +103,8 @@ async function lookedFor(command: Submit, context: EffectContext): Promise<Effec
 }
 
 /**
- * Checks the age of a key that may have been sent. Uses the service's clock, because local clocks change and machines
- * sleep. Null: sending the key again is safe.
+ * Checks that an idempotency key which may have been sent before is not too old, by the service's clock, because local
+ * clocks change and machines sleep. Returns null if the key can be sent again safely.
  */
 async function forgottenOrAway(command: Submit, context: EffectContext): Promise<EffectResult | null> {
   const { client, signal, now, idempotencyWindowMs } = context;
@@ -121,8 +121,8 @@ async function forgottenOrAway(command: Submit, context: EffectContext): Promise
 }
 
 /**
- * The latest time to send, checked because a machine may sleep between two sends. After that time, the service may have
- * forgotten the key, or nobody would look for the job.
+ * Returns the latest time at which the request may be sent, since a machine may sleep between two tries. Later, the
+ * service may have forgotten the key, and nobody would look for the job.
  */
 function lastMoment({ step, attempt, mayExist }: Submit, { state, now, idempotencyWindowMs }: EffectContext): number {
   const { intendedAt = null, lastSentAt = null } = state.steps[step]?.attempts[attempt - 1] ?? {};
@@ -172,7 +172,7 @@ async function acknowledged(
   return done({ type: "job.submitted", step, attempt, jobId, model, replayed: ack.replayed, ...serviceClock(context) });
 }
 
-/** Why the acknowledged job cannot belong to the request; null if it can. */
+/** Returns why the job in the service's response cannot belong to the request; null if it can. */
 async function contradiction(command: Submit, { jobId, model }: SubmitAck, context: EffectContext) {
   const id = cleanText(jobId, 300);
   // A job returned for one request belongs to that request, even if it proves to be wrong.
@@ -186,7 +186,7 @@ async function contradiction(command: Submit, { jobId, model }: SubmitAck, conte
   return sentence`the service returned ${id}, which belongs to another step; find the job that belongs to this request`;
 }
 
-/** The id under which the service lists the model. The step may use an alias instead. */
+/** Returns the id under which the service lists the model, since the step may use an alias. */
 async function resolvedId({ model }: Submit, { client, signal }: EffectContext): Promise<string> {
   return client.model(model, { signal }).then(
     ({ id }) => id,
@@ -194,20 +194,20 @@ async function resolvedId({ model }: Submit, { client, signal }: EffectContext):
   );
 }
 
-/** Records, once, that the outcome is unknown. Only an acknowledgement settles it. */
+/** Records, only once, that it is unknown whether the request created a job. */
 function unknown({ step, attempt }: Submit, context: EffectContext, error: unknown): readonly RunEvent[] {
   if (phaseOf(context, step, attempt) !== "submitting.sent") return [];
   const { message } = journalError(error);
   return [{ type: "job.submit.unknown", step, attempt, message, clockOffsetMs: context.client.clockOffsetMs() }];
 }
 
-/** Handles a refused re-send: an earlier send may have created the job, so the refusal proves nothing. */
+/** Handles a refused repetition. It proves nothing, because the first request may have created the job. */
 function unresolved(command: Submit, context: EffectContext, error: unknown): EffectResult {
   const message = sentence`the first request got no answer, and the second one with the same key was refused: ${journalError(error).message}`;
   return leftOpen(command, context, { message, cause: "refused" });
 }
 
-/** Leaves the submit to a person. Records this once, not for every send. */
+/** Leaves the request to a person. Records that only once, however often the request was sent. */
 function leftOpen({ step, attempt }: Submit, context: EffectContext, why: Why): EffectResult {
   const isRecorded = phaseOf(context, step, attempt) === "unresolved";
   return isRecorded
@@ -215,7 +215,6 @@ function leftOpen({ step, attempt }: Submit, context: EffectContext, why: Why): 
     : deferToNextDrive({ type: "job.unresolved", step, attempt, ...why, ...serviceClock(context) });
 }
 
-/** The service's clock offset, according to its latest response. */
 function serviceClock({ client }: EffectContext): { readonly clockOffsetMs?: number } {
   const clockOffsetMs = client.clockOffsetMs();
   return clockOffsetMs === 0 ? {} : { clockOffsetMs };
@@ -236,13 +235,13 @@ function withdrawn(
   return { type: "job.submit.withdrawn", step, attempt, reason };
 }
 
-/** Withdraws the submit so that its inputs can first be made again. If it may have been sent, a person decides. */
+/** Withdraws the request until its inputs are produced again. If the request may have been sent, a person decides. */
 function withoutCopy(command: Submit, context: EffectContext, error: MediaLostError): EffectResult {
   const events = command.mayExist ? unresolved(command, context, error).events : [withdrawn(command, "unsent")];
   return mediaLost(error, events);
 }
 
-/** Handles an input asset that the service no longer accepts: sends the asset's file instead, if there is one. */
+/** Handles an input asset that the service no longer accepts: the asset's file is sent instead, if there is one. */
 function withoutMedia(command: Submit, context: EffectContext, { error }: Judged, mayExist: boolean): EffectResult {
   if (mayExist) return unresolved(command, context, error);
   const missing = lapsedOutputs(context.state, command.input, error);

@@ -18,15 +18,15 @@ import { withoutCopies } from "./ensure-copies.ts";
 import { ABORTED, filesOf, localCode, localInput, thrownError, unlessAborted } from "./local-code.ts";
 
 const MAX_VALUE_BYTES = 1024 * 1024;
-/** Default content types of declared files; they determine the file extensions, which many tools rely on. */
+/** Default content types of declared files. They determine the file extensions, on which many tools rely. */
 const ENDINGS = { image: "image/png", video: "video/mp4", audio: "audio/wav", text: "text/plain" } as const;
 
-/** The function did not return what its step declares. */
+/** Thrown if a function did not return what its step declares. */
 class TaskContractError extends Error {
   readonly code = "TASK_CONTRACT";
 }
 
-/** Runs a local function with its own folder and collects its outputs. A stop discards the attempt. */
+/** Calls a local function with a folder of its own, and collects its outputs. A stop discards the attempt. */
 export const task: Effect<"task"> = async (command, context) => {
   const { step } = command;
   const found = localCode(context, step, "task");
@@ -38,7 +38,7 @@ export const task: Effect<"task"> = async (command, context) => {
   const plan = planStep(context.state, step) as TaskStep;
   const folder = new TaskFolder(context.media, plan);
   const held = files.length === 0 ? nothingHeld : await context.media.hold(files);
-  /** The function's promise, awaited before cleanup if the function ignores the abort. */
+  /** The function's promise, which is awaited before the cleanup even if the function ignores the abort signal. */
   let running: Promise<unknown> | null = null;
   try {
     const input = localInput(command.input, held);
@@ -70,7 +70,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 
 const nothingHeld = heldMedia(new Map());
 
-/** The folder for one attempt of a task, created when the function asks for it. */
+/** The folder for one attempt of a task, created the first time the function uses it. */
 class TaskFolder {
   readonly #media: MediaStore;
   readonly #files: TaskStep["files"];
@@ -97,7 +97,6 @@ class TaskFolder {
     return path;
   }
 
-  /** Path of a declared file; undefined for any other name. */
   file(name: string): string | undefined {
     const declared = this.#files.find((file) => file.name === name);
     return declared === undefined ? undefined : pathOf(this.path(), name, declared.kind);
@@ -128,12 +127,11 @@ function taskContext({ signal, progress }: EffectContext, step: string, folder: 
   };
 }
 
-/** The path of a declared file. A name without an extension gets its kind's extension. The planner checks names. */
+/** Returns the path of a declared file. A name without an extension gets the extension of its kind. */
 function pathOf(folder: string, name: string, kind: TaskStep["files"][number]["kind"]): string {
   return join(folder, /\.[A-Za-z0-9]{1,5}$/.test(name) ? name : `${name}${fileExtension(ENDINGS[kind])}`);
 }
 
-/** Measures the declared files and moves them into the media store. */
 async function collectOutputs(
   plan: TaskStep,
   folder: TaskFolder,
@@ -144,12 +142,14 @@ async function collectOutputs(
     const path = folder.file(name)!;
     const found = await lstat(path).catch(() => null);
     if (found === null)
-      throw new TaskContractError(`it did not write its file "${name}" (write it to file("${name}"))`);
+      throw new TaskContractError(
+        `the function did not write its file "${name}"; write it to the path that file("${name}") returns`,
+      );
     if (!found.isFile() || found.size === 0) {
-      throw new TaskContractError(`its file "${name}" is ${found.isFile() ? "empty" : "not a plain file"}`);
+      throw new TaskContractError(`the file "${name}" is ${found.isFile() ? "empty" : "not a plain file"}`);
     }
     const facts = await measureMedia(path, kind);
-    if ("fault" in facts) throw new TaskContractError(`its file "${name}" should be ${kind}, but ${facts.fault}`);
+    if ("fault" in facts) throw new TaskContractError(`the file "${name}" should be ${kind}, but ${facts.fault}`);
     const { sha256, sizeBytes } = await media.adopt(path);
     const produced = { status: "COMPLETED", assetId: null, voiceId: null, error: null } as const;
     files.push({ name, index, ...produced, ...facts, contentType: ownText(facts.contentType), sha256, sizeBytes });
@@ -157,7 +157,7 @@ async function collectOutputs(
   return files;
 }
 
-/** A function's return value as JSON; undefined becomes null. */
+/** Returns a function's return value as JSON, with null in place of undefined. */
 function jsonValue(returned: unknown): Json {
   if (returned === undefined || returned === null) return null;
   if (typeof returned === "boolean") return returned;
@@ -173,13 +173,13 @@ function jsonValue(returned: unknown): Json {
     });
   } catch (error) {
     const text = thrownText(error);
-    throw new TaskContractError(`its return value is not JSON: ${text}`);
+    throw new TaskContractError(`the return value is not JSON: ${text}`);
   }
-  if (text === undefined) throw new TaskContractError("its return value is not JSON");
+  if (text === undefined) throw new TaskContractError("the return value is not JSON");
   if (Buffer.byteLength(text) > MAX_VALUE_BYTES) {
-    throw new TaskContractError(`its return value exceeds ${MAX_VALUE_BYTES} bytes; write large results to a file`);
+    throw new TaskContractError(`the return value exceeds ${MAX_VALUE_BYTES} bytes; write large results to a file`);
   }
   const value = JSON.parse(text) as Json;
-  if (isTooDeep(value)) throw new TaskContractError(`its return value is nested deeper than ${MOST_LEVELS} levels`);
+  if (isTooDeep(value)) throw new TaskContractError(`the return value is nested deeper than ${MOST_LEVELS} levels`);
   return value;
 }

@@ -3,12 +3,12 @@ import type { StatusAnswer, VideoModel } from "../../plan/generate-model.ts";
 import type { Json } from "../../plan/plan.ts";
 import type { StatusReply } from "../../providers/index.ts";
 
-/** Maximum size of a status response in bytes; a larger response contains media. */
+/** Maximum size of a status response in bytes. A larger response contains media instead of a status. */
 const MOST_STATUS_BYTES = 1024 * 1024;
 
 export interface Asked {
   readonly answer: StatusAnswer;
-  /** The HTTP response from which the package derived the answer; null if unknown. */
+  /** The HTTP response from which the model package derived the status; null if unknown. */
   readonly reply: StatusReply | null;
 }
 
@@ -17,7 +17,7 @@ interface StatusRequest {
   readonly abortSignal: AbortSignal;
 }
 
-/** Asks a model once for the status of its work, and captures the HTTP response. Rejects when the signal aborts. */
+/** Requests the status of a model's work once and captures the HTTP response. Rejects if the signal is aborted. */
 export async function askStatus(model: VideoModel, request: StatusRequest): Promise<Asked> {
   const ask = (of: VideoModel) =>
     beforeAbort(
@@ -44,8 +44,8 @@ interface Config {
 }
 
 /**
- * A proxy that captures the model's HTTP responses and leaves the model unchanged. Works because packages keep their
- * settings in `config` and read `fetch` from it for each request. Null for models without such settings.
+ * Returns a proxy that captures the model's HTTP responses and leaves the model unchanged. This works because packages
+ * read `fetch` from `config` for each request. Returns null for models without `config`.
  */
 function listeningTo(model: VideoModel, { operation }: StatusRequest, seen: SeenRequests): VideoModel | null {
   const { config } = model as { readonly config?: Config };
@@ -58,7 +58,6 @@ function listeningTo(model: VideoModel, { operation }: StatusRequest, seen: Seen
   return withField(model, "config", withField(config, "fetch", fetch));
 }
 
-/** A proxy with one field replaced. Writes go to the original object. */
 function withField<T extends object>(of: T, name: string, value: unknown): T {
   return new Proxy(of, { get: (target, field, self) => (field === name ? value : Reflect.get(target, field, self)) });
 }
@@ -66,12 +65,12 @@ function withField<T extends object>(of: T, name: string, value: unknown): T {
 interface Sent {
   readonly input: Parameters<Fetch>[0];
   readonly init: Parameters<Fetch>[1];
-  /** The only allowed origin; null allows any origin. */
+  /** The only origin to which requests may go; null allows all origins. */
   readonly origin: string | null;
 }
 
 class SeenRequests {
-  /** Set if a request would have gone to a disallowed origin. */
+  /** True once a request to another origin was attempted. */
   isElsewhere = false;
   #last: { readonly httpStatus: number | null; readonly text: Promise<string | null> } | null = null;
 
@@ -89,7 +88,6 @@ class SeenRequests {
     return response;
   }
 
-  /** The response to the last request. */
   async reply(): Promise<StatusReply | null> {
     if (this.#last === null) return null;
     const { httpStatus, text } = this.#last;
@@ -97,7 +95,7 @@ class SeenRequests {
   }
 }
 
-/** The origin that accepted the work; null if only the package knows it. */
+/** Returns the origin that accepted the work; null if only the model package knows that origin. */
 function originNamed({ baseURL }: Config, operation: unknown): string | null {
   const { submitUrl } = (operation ?? {}) as { readonly submitUrl?: unknown };
   const url = [submitUrl, baseURL].find((address) => typeof address === "string" && URL.canParse(address));

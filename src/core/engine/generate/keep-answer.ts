@@ -7,10 +7,10 @@ import { fetchFile } from "../media/fetch-file.ts";
 import { type MediaFacts, measureMedia } from "../media/measure-media.ts";
 import type { MediaStore, StoredMedia } from "../media/media-store.ts";
 
-/** Bytes from a model, or a URL to them. */
+/** The bytes of a medium from a model, or their URL. */
 export type Made = Uint8Array | { readonly url: string };
 
-/** The media in a model's response. Decodes Base64, which some models return. */
+/** Returns the media in a model's response. Some models return Base64, which is decoded. */
 export function madeOf(given: readonly (string | Uint8Array | VideoData)[]): readonly Made[] {
   return given.map((medium) => {
     if (typeof medium === "string") return Buffer.from(medium.replace(/^data:[^,]*,/, ""), "base64");
@@ -21,7 +21,7 @@ export function madeOf(given: readonly (string | Uint8Array | VideoData)[]): rea
   });
 }
 
-/** The media could not be fetched from their URL in this try. `came`: hash of what arrived instead. */
+/** Thrown if a medium could not be fetched from its URL this time. `came`: hash of what was fetched instead. */
 class UnfetchedError extends Error {
   readonly came: string | null;
 
@@ -31,11 +31,10 @@ class UnfetchedError extends Error {
   }
 }
 
-/** Some of a response's media could not be stored. */
+/** Thrown if some of a response's media could not be stored. */
 export class UnkeptError extends Error {
-  /** Hashes of the media that were stored. */
   readonly kept: readonly string[];
-  /** True if only fetching failed; false if there was also a local problem, such as a full disk. */
+  /** True if all failures were failures to fetch; false if one was a local problem, such as a full disk. */
   readonly isUnfetched: boolean;
 
   constructor(cause: unknown, kept: readonly string[]) {
@@ -52,23 +51,23 @@ export class UnkeptError extends Error {
 
 interface Keeping {
   readonly media: MediaStore;
-  /** Internal network origins that providers' URLs may have. */
+  /** Origins on the internal network that a provider's URLs may point to. */
   readonly inside: readonly string[];
 }
 
 export interface Kept {
   readonly outputs: readonly OutputFacts[];
   readonly copies: readonly (StoredCopy | null)[];
-  /** Hashes of paid results that are not valid media; absent if all are valid. */
+  /** Hashes of results that were paid for but are not valid media; absent if all are valid. */
   readonly unfit?: readonly string[];
 }
 
 type One = readonly [OutputFacts, StoredCopy | null] | readonly [OutputFacts, null, string];
 
 /**
- * Stores a response's media, measured and checked like all others. An invalid or missing medium becomes a failed
- * output; surplus media are dropped. If a medium cannot be stored, the others are stored anyway. `known`: what earlier
- * attempts stored for the same response, by position; updated by this call. @throws UnkeptError
+ * Stores and checks a response's media. An invalid or missing medium becomes a failed output; surplus media are
+ * dropped. If a medium cannot be stored, the others still are. `known`: what earlier attempts stored for this response,
+ * by position; this call adds to it. @throws UnkeptError
  */
 export async function keepOutputs(
   { yields, outputs: asked }: Pick<GenerateStep, "yields" | "outputs">,
@@ -93,7 +92,7 @@ export async function keepOutputs(
     throw new UnkeptError(worst, [...new Set([...[...known.values()].map(({ sha256 }) => sha256), ...came])]);
   }
   for (let index = produced.length; index < asked; index += 1) {
-    kept.push([failedOutput(index, ownText("its provider returned fewer outputs than requested")), null]);
+    kept.push([failedOutput(index, ownText("the provider returned fewer outputs than requested")), null]);
   }
   const unfit = kept.flatMap(([, , sha256]) => sha256 ?? []);
   const outputs = kept.map(([facts]) => facts);
@@ -108,7 +107,7 @@ async function keepOne(
 ): Promise<One> {
   const { media } = keeping;
   if (output instanceof Uint8Array && output.length === 0) {
-    return [failedOutput(index, ownText("its provider returned an empty file")), null];
+    return [failedOutput(index, ownText("the provider returned an empty file")), null];
   }
   const stored = known.get(index) ?? (await storedFrom(output, keeping));
   known.set(index, stored);
@@ -117,16 +116,18 @@ async function keepOne(
   if ("fault" in facts && !(output instanceof Uint8Array)) {
     // An error page or a truncated file: the URL may deliver the whole file next time.
     known.delete(index);
-    throw new UnfetchedError(`the file at its URL should be ${kind}, but ${facts.fault}`, stored.sha256);
+    throw new UnfetchedError(`the file at the output's URL should be ${kind}, but ${facts.fault}`, stored.sha256);
   }
   if ("fault" in facts) {
-    const message = cleanText(`it should be ${kind}, but ${facts.fault}; the file ${whereKept([stored.sha256])}`);
+    const message = cleanText(
+      `the output should be ${kind}, but ${facts.fault}; the file ${whereKept([stored.sha256])}`,
+    );
     return [failedOutput(index, message), null, stored.sha256];
   }
   return produced(index, facts, stored);
 }
 
-/** Tells a person where to find stored bytes that are not a step's output. */
+/** Says where a person can find stored bytes that are not valid as an output. */
 function whereKept(hashes: readonly string[]): CleanText {
   return ownText(`is in the media folder as ${hashes.join(", ")}`);
 }
@@ -165,7 +166,7 @@ function failedOutput(index: number, message: CleanText): OutputFacts {
   return { index, status: "FAILED", assetId: null, voiceId: null, error, ...unknown };
 }
 
-/** Events for an answered request: its outputs and its cost, or the hold if the provider reports no cost. */
+/** Returns the events for an answered request: its outputs, and its cost or, if the provider reports none, the hold. */
 export function completedEvents(
   { path: step, provider }: GenerateStep,
   attempt: { readonly n: number; readonly holdMicros: number },

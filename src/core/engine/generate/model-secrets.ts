@@ -6,12 +6,12 @@ import type { Json } from "../../plan/plan.ts";
 /** Maximum number of objects in a model's configuration that are searched for secrets. */
 const MOST_OBJECTS = 500;
 const MOST_DEPTH = 6;
-/** Maximum wait, in milliseconds, for headers that the model has to fetch, as with some clouds. */
+/** Maximum time to wait for headers that a model must fetch first, as for some clouds, in milliseconds. */
 const HEADERS_MS = 5_000;
 
 /**
- * Learns an AI SDK model's secrets, so that no provider text can carry them into a journal: headers (possibly from a
- * function), fields with names typical of secrets, credentials in URLs, and environment variables. Returns the secrets
+ * Finds an AI SDK model's secrets, so that they can be removed from provider texts before these are recorded. Looks at
+ * headers, fields whose names suggest a secret, credentials in URLs, and environment variables. Returns the secrets
  * that the model itself contains.
  */
 export async function learnSecretsOf(model: object, env: NodeJS.ProcessEnv = process.env): Promise<Secrets> {
@@ -42,7 +42,7 @@ const SEAL = /\[secret [0-9a-f]{16}\]/g;
 const sealOf = (secret: string) => `[secret ${hash("sha256", `showrunner seal ${secret}`).slice(0, 16)}]`;
 
 /**
- * Replaces each secret in an operation with a marker. {@link unsealed} restores them if the model has the same secrets.
+ * Replaces each secret in an operation with a marker. {@link unsealed} reverses this if the model has the same secrets.
  */
 export function sealed(operation: Json, secrets: Secrets): Json {
   return withTexts(operation, (text) =>
@@ -50,7 +50,7 @@ export function sealed(operation: Json, secrets: Secrets): Json {
   );
 }
 
-/** Restores a sealed operation. Inspects the model only if the operation contains a marker. */
+/** Restores an operation's secrets. Searches the model for them only if the operation contains a marker. */
 export async function unsealed(operation: Json, model: object): Promise<Json> {
   if (JSON.stringify(operation).search(SEAL) < 0) return operation;
   const secrets = new Map((await learnSecretsOf(model)).map((secret) => [sealOf(secret), secret]));
@@ -75,7 +75,7 @@ function learnHeaders(headers: unknown, found: Set<string>): void {
   for (const secret of credentialsIn(plain as Record<string, unknown>)) found.add(secret);
 }
 
-/** A model's headers; undefined if they cannot be read in time. */
+/** Returns a model's headers, or undefined if they cannot be read in time. */
 async function headersOf(given: unknown): Promise<unknown> {
   try {
     const headers = typeof given === "function" ? given() : given;

@@ -1,18 +1,18 @@
 import type { Flagged, JournalError } from "../../journal/events.ts";
 import { cleanText, ownText } from "../../kit/clean-text.ts";
 
-/** Codes for a refusal by moderation: OpenAI's `error.code` for images and fal's `type`. */
+/** Codes for a refusal by moderation: `error.code` in OpenAI's image errors, and `type` in fal's errors. */
 const CODES: ReadonlySet<unknown> = new Set(["moderation_blocked", "content_policy_violation"]);
-/** Replicate ends the error text with this code, sometimes with an id. Elsewhere, the code may be a quotation. */
+/** Replicate's code for moderation, at the end of an error text. Elsewhere in a text, the code may be a quotation. */
 const IN_TEXT = /\(E005\)(?: \([\w-]+\))?\.?$/m;
-/** Maximum depth of nested causes. */
+/** Maximum number of nested error causes to examine. */
 const MOST_CAUSES = 8;
-/** Maximum length, in characters, of a response body that is read as a message. */
+/** Maximum length of a response body that is parsed for a message, in characters. */
 const MOST_BODY = 64 * 1024;
 
 type Fields = { readonly [field: string]: unknown };
 
-/** Marks the error as a moderation refusal if the provider's code says so. `of`: what was moderated, if certain. */
+/** Marks an error as a moderation refusal if the provider's code says so. `of`: what was refused, if certain. */
 export function asModerated(error: JournalError, thrown: unknown, of: Flagged["of"]): JournalError {
   const found = objectionIn(thrown);
   if (found === null) return error;
@@ -48,7 +48,7 @@ function objectionOf(fields: Fields): { readonly field: string | null } | null {
   return null;
 }
 
-/** The field of an error location such as `["body", "prompt"]`; null for any other location. */
+/** Returns the field in an error location such as `["body", "prompt"]`; null for other locations. */
 function fieldOf({ loc }: Fields): string | null {
   if (!Array.isArray(loc) || loc[0] !== "body" || loc.length < 2) return null;
   return loc.slice(1).join(".");

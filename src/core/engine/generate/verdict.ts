@@ -9,14 +9,14 @@ import { asModerated } from "./moderated.ts";
 
 /**
  * What a model's error proves. `nothing made`: the request never left this machine, or the provider refused it before
- * any work. `unknown`: everything else, above all a missing response.
+ * doing any work. `unknown`: all other cases, such as a missing response.
  */
 export interface ProviderVerdict {
   readonly proves: "nothing made" | "unknown";
   readonly error: JournalError;
 }
 
-/** Names of `@ai-sdk/provider` errors thrown before a request is sent. */
+/** Names of the `@ai-sdk/provider` errors that are thrown before a request is sent. */
 const BEFORE_SENDING = new Set([
   "AI_LoadAPIKeyError",
   "AI_LoadSettingError",
@@ -27,13 +27,13 @@ const BEFORE_SENDING = new Set([
   "AI_UnsupportedFunctionalityError",
 ]);
 
-/** Status codes that reject the request itself. */
+/** Status codes with which a provider refuses the request itself. */
 const REFUSING = new Set([400, 401, 402, 403, 404, 405, 410, 413, 415, 422]);
 const BUSY = 429;
-/** Longest retry delay accepted from a provider, in milliseconds. */
+/** Maximum retry delay that is accepted from a provider, in milliseconds. */
 const LONGEST_ASKED_MS = HOUR_MS;
 
-/** Error codes of connections that were never made. */
+/** Error codes that mean that no connection was made. */
 const UNCONNECTED = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -51,18 +51,17 @@ const UNCONNECTED = new Set([
   "ERR_TLS_CERT_ALTNAME_INVALID",
 ]);
 
-/** Maximum depth of nested causes. */
+/** Maximum number of nested error causes to examine. */
 const MOST_CAUSES = 8;
-/** Maximum length, in characters, of a response body that is read as a message. */
+/** Maximum length of a response body that is parsed for a message, in characters. */
 const MOST_BODY = 64 * 1024;
 
 interface Asked {
   readonly call: Call;
-  /** Current time in epoch milliseconds. */
   readonly now: number;
 }
 
-/** What an error proves about the call's first request, which starts the work. */
+/** Returns what an error proves about the call's first request, which starts the work. */
 export function providerVerdict(error: unknown, { call, now }: Asked): ProviderVerdict {
   const chain = causesOf(error);
   const answer = chain.find((cause) => typeof cause.statusCode === "number");
@@ -82,7 +81,7 @@ export function providerVerdict(error: unknown, { call, now }: Asked): ProviderV
   };
 }
 
-/** An error's text without secrets, since providers may quote the key they reject. */
+/** Returns an error's text without secrets, since providers may quote the key that they refuse. */
 export function saidBy(error: unknown): CleanText {
   const text = thrownText(error);
   const chain = causesOf(error);
@@ -91,7 +90,7 @@ export function saidBy(error: unknown): CleanText {
   return cleanText([text, ...chain.flatMap(detailsOf), advice].flat().join(": "), 1_000);
 }
 
-/** Details that only the response body contains, by field or as a sentence. fal's package does not read them. */
+/** Returns details from the response body, which fal's package does not put into the error's message. */
 function detailsOf({ responseBody, data }: Cause): readonly string[] {
   if (typeof responseBody !== "string" || responseBody.length > MOST_BODY || data !== undefined) return [];
   try {
@@ -104,7 +103,7 @@ function detailsOf({ responseBody, data }: Cause): readonly string[] {
   }
 }
 
-/** The delay that the provider requested. Checks all causes, because the error with the headers may be wrapped. */
+/** Returns when to retry, if the provider says so. The headers may be in any of the nested causes. */
 function askedToWait(chain: readonly Cause[], now: number): { readonly retryAt?: number } {
   const headers = chain.find((cause) => isCause(cause.responseHeaders))?.responseHeaders ?? {};
   const askedMs = retryAfterHeaderMs(headers as IncomingHttpHeaders, now);
@@ -126,13 +125,12 @@ function causesOf(error: unknown): readonly Cause[] {
   return found;
 }
 
-/** True if the error shows that it belongs to the first request, which starts the work. */
+/** True if the error certainly concerns the first request, which starts the work. */
 function isFirstRequest(chain: readonly Cause[], call: Call): boolean {
   const withRequest = chain.find((cause) => "requestBodyValues" in cause);
   return asksForWork(withRequest?.requestBodyValues, call);
 }
 
-/** True if the error came with a response. */
 function hasAnswer(chain: readonly Cause[]): boolean {
   return chain.some((cause) => "response" in cause || "responseBody" in cause || "text" in cause);
 }
@@ -147,20 +145,20 @@ type Fields = { readonly [field: string]: unknown };
 
 export interface Call {
   readonly options: Fields;
-  /** True if the call only starts work, so that no later request in it polls or downloads. */
+  /** True if the call only starts work and does not wait for it, so that it neither polls nor downloads. */
   readonly isStart: boolean;
 }
 
-/** Names of the fields in which packages send a request's text. */
+/** Names of the fields in which packages send the text of a request. */
 const WORDS = new Set(["prompt", "text", "input"]);
-/** A text of at least this many characters cannot be an id, a state or a URL. */
+/** A text of at least this many characters is taken for a prompt, since ids, states and names are shorter. */
 const LONG_WORDS = 20;
-/** Number of leading Base64 characters that distinguish a medium from an operation's name. */
+/** Number of Base64 characters to compare, enough to tell a medium from an operation's name. */
 const MEDIUM_CHARACTERS = 64;
 
 /**
- * True if a body belongs to the request for the work or to an earlier request, because it contains the call's text or
- * media. Later polls and downloads have no body or, with Vertex AI, a body with the operation's name.
+ * True if a body contains the call's text or media and so belongs to the request that starts the work. Later polls and
+ * downloads have no body or, with Vertex AI, a body with the operation's name.
  */
 function asksForWork(body: unknown, { options, isStart }: Call): boolean {
   if (typeof body !== "object" || body === null || Object.keys(body).length === 0) return false;
@@ -181,7 +179,7 @@ function says(value: unknown, is: (text: string, field: string) => boolean, fiel
   return Object.entries(value).some(([name, inner]) => says(inner, is, Array.isArray(value) ? field : name));
 }
 
-/** The first characters of each medium, as they appear in request bodies. */
+/** Returns the first characters of each medium as request bodies contain it. */
 function mediaIn(value: unknown): readonly string[] {
   if (typeof value !== "object" || value === null) return [];
   if (value instanceof Uint8Array) {

@@ -21,18 +21,18 @@ const ASK_AGAIN_MS = 1_000;
 type Later = Extract<Headroom, { readonly limit: "later" }>;
 type Refusal = Extract<CommitOutcome, { readonly reason: "cap" | "floor" }>;
 
-/** Limits across runs. Null means no limit. */
+/** Limits on what all runs may spend together. Null means no limit. */
 export interface SpendingLimits {
   readonly caps: CapRules;
   readonly floorMicros: number | null;
 }
 
-/** What an account's runs in one journal have spent, and the limits that apply to them in this process. */
+/** What an account's runs in one journal have spent, and the limits that this process sets for them. */
 export interface SpendingTotals {
-  /** The cap across all runs for all time; null if there is none. */
+  /** The cap on all runs, without a period; null if there is none. */
   readonly capMicros: number | null;
   readonly floorMicros: number | null;
-  /** The other caps, each with the amounts that count against it and when it resets. Excludes `tag=*` caps. */
+  /** The other caps, with what counts toward them and when they reset. Caps with `tag=*` are left out. */
   readonly caps: readonly {
     readonly tag: string | null;
     readonly capMicros: number;
@@ -41,11 +41,11 @@ export interface SpendingTotals {
     readonly endsAt: number | null;
   }[];
   readonly spentMicros: number;
-  /** The amount reserved for bills that have not arrived yet. */
+  /** The amount reserved for requests whose bills have not arrived yet. */
   readonly heldMicros: number;
 }
 
-/** Reads limits from the options, or else from the environment. Throws `InvalidOptionError` for an invalid amount. */
+/** Reads limits from the options or, where not given, from the environment. Throws `InvalidOptionError`. */
 export function spendingLimits(options: {
   readonly spendingCap?: string | undefined;
   readonly caps?: readonly (CapOption | string)[] | undefined;
@@ -77,7 +77,7 @@ export function spendingLimits(options: {
 export interface SpendingParts extends SpendingLimits {
   readonly client: Client;
   readonly store: JournalStore;
-  /** The account by which the ledger groups runs; see `accountOf`. */
+  /** The account whose runs count; see `accountOf`. */
   readonly account: string;
   readonly now: () => number;
 }
@@ -123,7 +123,6 @@ export class Spending {
   }
 }
 
-/** State of a {@link SpendingWatch} as plain JSON. */
 export interface SpendingMemo {
   readonly waitingSince: number | null;
   readonly failures: number;
@@ -132,14 +131,14 @@ export interface SpendingMemo {
 export class SpendingWatch {
   readonly #parts: SpendingParts;
   readonly #wallet: Wallet;
-  /** When the run began to wait for charges that have not reached the balance yet; null if it does not wait. */
+  /** When the run began to wait for charges that the balance does not show yet; null if the run is not waiting. */
   #waitingSince: number | null = null;
   readonly #state: RunState;
-  /** True once a cap has refused a commit in this drive; from then on each try first reads the remaining amount. */
+  /** True after a cap has refused a commit in this drive: from then on, its remaining amount is read in advance. */
   #isCapShort = false;
   #later: Later | null = null;
   #failures = 0;
-  /** Result of the last balance read: a failure, or null if it succeeded. Undefined after {@link takeAnswer}. */
+  /** The failure of the last balance read, or null if it succeeded; undefined after {@link takeAnswer}. */
   #answer: Judged | null | undefined;
 
   constructor(parts: SpendingParts, wallet: Wallet, state: RunState) {
@@ -152,15 +151,14 @@ export class SpendingWatch {
     return { waitingSince: this.#waitingSince, failures: this.#failures };
   }
 
-  /** Restores the state of an earlier watch of the run. */
   restore({ waitingSince, failures }: SpendingMemo): void {
     this.#waitingSince = waitingSince;
     this.#failures = failures;
   }
 
   /**
-   * The headrooms that are known before a commit is tried; the commit's guard still decides. `moves`: something
-   * happened that may have increased the wallet's balance.
+   * Returns the headrooms known before a commit is tried, which the guard then checks again. `moves`: true if the
+   * wallet's balance may have grown.
    */
   async headrooms(moves: boolean): Promise<readonly Headroom[]> {
     const { store, account, now } = this.#parts;
@@ -175,7 +173,6 @@ export class SpendingWatch {
     return [...later, ...(await Promise.all(known))];
   }
 
-  /** The caps that currently apply to this run. */
   #caps(): readonly SpendingCap[] {
     const { planned, budgetMicros } = this.#state;
     const caps = capsFor(this.#parts.caps, planned.tags ?? {}, this.#parts.now());
@@ -188,8 +185,8 @@ export class SpendingWatch {
   }
 
   /**
-   * The limits for a commit with holds; undefined without limits. If the balance cannot be read now, returns a headroom
-   * instead; see {@link takeAnswer}. `fresh`: read the balance again. `usesWallet`: the wallet pays part of it.
+   * Returns the limits for a commit with holds; undefined if there are none. If the balance cannot be read, returns a
+   * headroom; see {@link takeAnswer}. `fresh`: true to read the balance again. `usesWallet`: true if the wallet pays.
    */
   async guard(fresh: boolean, usesWallet = true): Promise<SpendingGuard | Headroom | undefined> {
     const { floorMicros, now } = this.#parts;
@@ -206,14 +203,16 @@ export class SpendingWatch {
     }
   }
 
-  /** Why the last balance read failed; null if it succeeded, undefined if there was no read since the last call. */
+  /**
+   * Returns why the last balance read failed; null if it succeeded, undefined if there was none since this was called.
+   */
   takeAnswer(): Judged | null | undefined {
     const answer = this.#answer;
     this.#answer = undefined;
     return answer;
   }
 
-  /** The headroom after a refused commit. `submitting`: this run has unconfirmed charges of its own. */
+  /** Returns the headroom after a refused commit. `submitting`: true if the run itself has unconfirmed charges. */
   headroom(refusal: Refusal, guard: SpendingGuard, submitting: boolean): Headroom {
     if (refusal.reason === "cap") {
       this.#isCapShort = true;
@@ -230,7 +229,7 @@ export class SpendingWatch {
     return { limit: "floor", headroomMicros, floorMicros, balanceMicros, unseenMicros };
   }
 
-  /** Records successful holds, which restarts the waiting time. Returns newly reached percentages of caps. */
+  /** Notes a successful commit of holds. Returns the percentages of caps that were reached by it. */
   reserved(caps: readonly SpendingCap[], committedMicros: readonly number[], heldMicros: number): SpendingReached[] {
     this.#waitingSince = null;
     return committedMicros.flatMap((micros, index) => {
@@ -252,7 +251,7 @@ export class SpendingWatch {
 interface CapRule {
   readonly capMicros: number;
   readonly per: "day" | null;
-  /** The value `*` counts each value separately. */
+  /** The tag whose runs count; null for all runs. With the value `*`, each value of the tag is counted separately. */
   readonly tag: { readonly key: string; readonly value: string } | null;
 }
 
@@ -261,7 +260,7 @@ interface CapRules {
   readonly timeZone: string;
 }
 
-/** The rule for a cap option. Throws `InvalidOptionError` if the option is invalid. */
+/** Checks a cap option and converts it to a rule. Throws `InvalidOptionError`. */
 function capRule({ usd, per, tag }: CapOption, option = "caps"): CapRule {
   if (per !== undefined && per !== "day") {
     throw new InvalidOptionError(option, `${JSON.stringify(per)} is not a cap period; use "day" or leave it out.`);
@@ -273,7 +272,7 @@ function capRule({ usd, per, tag }: CapOption, option = "caps"): CapRule {
   };
 }
 
-/** Parses a cap in its command-line and environment form: `50/day`, `team=video:10/day`, `team=*:100`. */
+/** Parses a cap as written on the command line: `50/day`, `team=video:10/day`, `team=*:100`. */
 export function parseCap(text: string, option: string): CapRule {
   const found = /^(?:(.+):)?([^:/]+)(\/day)?$/.exec(text.trim());
   if (found === null) {
@@ -286,7 +285,7 @@ export function parseCap(text: string, option: string): CapRule {
   return capRule({ usd: usd!, tag, per: day === undefined ? undefined : "day" }, option);
 }
 
-/** The given caps, plus the environment's caps for other tags or periods. */
+/** Returns the given caps, and those of the environment's caps that have another tag or period. */
 function replaceCaps(named: readonly CapRule[], given: readonly CapRule[]): readonly CapRule[] {
   const scopeOf = ({ per, tag }: CapRule) => JSON.stringify([per, tag]);
   const replaced = new Set(given.map(scopeOf));
@@ -302,7 +301,6 @@ function capsFor({ rules, timeZone }: CapRules, tags: Tags, at: number): readonl
   });
 }
 
-/** Describes a cap for messages. */
 function capTerms({ tag, sinceAt, capMicros, isBudget }: SpendingCap, timeZone: string): CapTerms {
   if (isBudget === true) {
     const title = `budget of ${formatUsd(capMicros)} USD for all runs with the tag ${tag}`;
@@ -324,13 +322,13 @@ function capTerms({ tag, sinceAt, capMicros, isBudget }: SpendingCap, timeZone: 
   };
 }
 
-/** In all time zones, midnights and clock changes fall on a quarter of an hour. */
+/** In all time zones, midnight and clock changes fall on a quarter of an hour. */
 const STEP_MS = 900_000;
-/** Longer than any day: a clock change can make a day 25 hours long, and in rare cases slightly longer. */
+/** More than the longest day, which is 25 hours or slightly more because of a clock change. */
 const LONGEST_DAY_MS = 48 * HOUR_MS;
 
 interface Day {
-  /** When this day and the next begin, in epoch milliseconds. */
+  /** The start of this day and that of the next day, in epoch milliseconds. */
   readonly startAt: number;
   readonly endAt: number;
 }
@@ -338,7 +336,6 @@ interface Day {
 const formats = new Map<string, Intl.DateTimeFormat>();
 const days = new Map<string, Day>();
 
-/** Returns the time zone. Throws `InvalidOptionError` if it is unknown. */
 function checkTimeZone(timeZone: string, option: string): string {
   try {
     // Checking the default would take a tenth of every command's start-up time.
@@ -352,7 +349,7 @@ function checkTimeZone(timeZone: string, option: string): string {
   }
 }
 
-/** The time zone's calendar day that contains this time; 23 or 25 hours long when clocks change. */
+/** Returns the day in the time zone that contains this time. It has 23 or 25 hours when the clocks change. */
 export function dayAt(at: number, timeZone: string): Day {
   const known = days.get(timeZone);
   if (known !== undefined && known.startAt <= at && at < known.endAt) return known;
@@ -367,7 +364,7 @@ export function dayAt(at: number, timeZone: string): Day {
   return day;
 }
 
-/** The first step at which a monotonic condition is true; null if it never is. */
+/** Returns the first step at which a monotonic condition holds; null if it never holds. */
 function firstStep(from: number, to: number, holds: (step: number) => boolean): number | null {
   if (!holds(to)) return null;
   let [no, yes] = [from, to];

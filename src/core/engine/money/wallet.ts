@@ -5,20 +5,20 @@ import type { AttemptState, RunState } from "../../journal/state.ts";
 import type { JournalStore } from "../../journal/store.ts";
 import { InvalidOptionError, WalletShortError } from "../errors.ts";
 
-/** Maximum age of a balance, in milliseconds, since others may spend from the same wallet. */
+/** Maximum age of a balance in milliseconds. It is short because others may spend from the same wallet. */
 const BELIEVED_MS = 10_000;
-/** The priority of a balance read, above that of other requests because submits wait for the balance. */
+/** Priority of a balance read. It is above that of other requests, because submissions wait for the balance. */
 const PRIORITY = 200;
 
-/** A balance, with the account's ledger mark from just before the read. */
+/** A balance, with the account's charge counter (`mark`) as it was just before the balance was read. */
 export interface WalletReading {
   readonly balanceMicros: number;
   readonly mark: number;
 }
 
 /**
- * The wallet's balance, which is read rarely. The journal adds up what its runs have reserved and been charged since,
- * so an old balance stays correct until someone else spends or adds funds.
+ * The wallet's balance, which is read rarely: the journal adds up what runs have reserved and been charged since, so an
+ * old balance remains correct until someone else spends or adds funds.
  */
 export class Wallet {
   readonly #parts: {
@@ -38,7 +38,7 @@ export class Wallet {
     this.#parts = parts;
   }
 
-  /** Reads the balance if the last one is older than ten seconds, or if `fresh` requires it. */
+  /** Returns the balance, read again if the last reading is older than ten seconds or if `fresh` is true. */
   balance(fresh: boolean): Promise<WalletReading> {
     const now = this.#parts.now();
     if (!fresh && this.#last !== null && now - this.#last.askedAt < BELIEVED_MS) return this.#last.reading;
@@ -58,7 +58,7 @@ export class Wallet {
   }
 }
 
-/** The balance in micro-dollars; null if the service does not report it, for whatever reason. */
+/** Returns the balance in micro-dollars; null if the service refuses to report it. */
 async function balanceOf(client: Client): Promise<number | null> {
   try {
     return (await client.balance()).balanceMicros;
@@ -68,7 +68,7 @@ async function balanceOf(client: Client): Promise<number | null> {
   }
 }
 
-/** The balance for display and for rows of a bulk start: one read serves all callers for ten seconds. */
+/** The balance for display and for starting many runs. One reading serves all callers for ten seconds. */
 export class GlancedBalance {
   readonly #client: Client;
   readonly #now: () => number;
@@ -79,7 +79,7 @@ export class GlancedBalance {
     this.#now = now;
   }
 
-  /** The balance, or null if not reported. Reads it again if below `neededMicros`: someone may have added funds. */
+  /** Returns the balance; null if not reported. Reads it again if below `neededMicros`, in case funds were added. */
   async micros(neededMicros: number): Promise<number | null> {
     const last = this.#last;
     const known = last !== null && this.#now() - last.askedAt < BELIEVED_MS ? last : this.#ask();
@@ -99,7 +99,7 @@ export class GlancedBalance {
   }
 }
 
-/** Throws if the wallet certainly cannot pay the price: the run would stop half-way, with its first part paid. */
+/** Throws if the wallet certainly cannot pay for the whole run, which would stop after its first part was paid for. */
 export async function checkWallet(
   balance: GlancedBalance,
   repository: RunRepository,
@@ -112,14 +112,14 @@ export async function checkWallet(
   throw new WalletShortError({ leastMicros, balanceMicros, fundingUrl });
 }
 
-/** Maximum number of jobs looked up before concluding that this is a different account. */
+/** Maximum number of jobs to look up before the account is taken for a different one. */
 const MOST_ASKED = 20;
 
 export type AccountMove = RunEvent & { readonly type: "run.account.moved" };
 
 /**
  * Moves a run to its account's new key or address, after the service there has returned one of the run's jobs. A run
- * without jobs may move if none of its submits can have created a job. Otherwise throws, with nothing changed.
+ * without jobs may move if none of its requests can have created a job. Otherwise throws and changes nothing.
  */
 export async function accountMove(
   { client, account }: { readonly client: Client; readonly account: Account },
@@ -140,7 +140,7 @@ export async function accountMove(
   throw new InvalidOptionError("accountMoved", message, `showrunner show ${state.runId}`);
 }
 
-/** The run's jobs on the service, newest first, because old ones may have been deleted. */
+/** Returns the run's jobs on the service, newest first, because old jobs may have been deleted. */
 function jobsOf({ steps }: RunState): readonly { readonly jobId: string; readonly model: string | null }[] {
   const jobs = Object.values(steps).flatMap(({ attempts, chats }) => [
     ...attempts.filter(isOfService).map(({ jobId, model, submittedAt }) => ({ jobId, model, at: submittedAt ?? 0 })),
@@ -151,7 +151,7 @@ function jobsOf({ steps }: RunState): readonly { readonly jobId: string; readonl
     .toSorted((a, b) => b.at - a.at);
 }
 
-/** False for a request to a provider, which says nothing about the account. */
+/** False for a request to a provider, which does not involve the account. */
 function isOfService({ provider }: AttemptState): boolean {
   return provider === undefined;
 }
@@ -167,7 +167,7 @@ async function isKnown(client: Client, jobId: string, model: string | null): Pro
   }
 }
 
-/** Throws if a job may exist at the old address, where nobody could later tell whether it belongs to the run. */
+/** Throws if a job may exist at the old address, since nobody could find that job after the move. */
 function checkNothingSent({ runId, steps }: RunState): void {
   const sent = Object.values(steps).find(({ attempts, chats }) => {
     const isOpen = attempts
@@ -176,6 +176,6 @@ function checkNothingSent({ runId, steps }: RunState): void {
     return isOpen || chats.some(({ phase }) => phase === "sent" || phase === "abandoned");
   });
   if (sent === undefined) return;
-  const message = `the request of ${sent.path} was never answered, and no job of run "${runId}" proves that this key belongs to its account. Resume the run with its original key and address.`;
+  const message = `the request of ${sent.path} was never answered, and no job of run "${runId}" proves that this key belongs to the account of the run. Resume the run with its original key and address.`;
   throw new InvalidOptionError("accountMoved", message, `showrunner show ${runId}`);
 }

@@ -16,27 +16,27 @@ export interface NotifyOptions {
    * finishes. Default: environment SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND, otherwise nowhere.
    */
   readonly notify?: NotifyOption | undefined;
-  /** The journal. The signing key `notify-key.pem` is stored beside it. */
+  /** The journal. If it is a file, the signing key `notify-key.pem` is stored beside it. */
   readonly journal?: string | JournalStore | undefined;
-  /** The media folder. The signing key is stored beside it if the journal is not a file. */
+  /** The media folder. If the journal is not a file, the signing key is stored beside this folder. */
   readonly mediaDir?: string | undefined;
-  /** Default `process.env`. */
+  /** The environment variables. Default `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 /** Notifications about runs; see docs/notifications.md. */
 export interface Notifications {
-  /** The target, without parts that may be secret; null if there is none. */
+  /** The target to show to people, without parts that may be secret; null if there is none. */
   readonly target: string | null;
   /** Returns the public key that verifies webhooks: 32 bytes in Base64. The key is created on first use. */
   publicKey(): Promise<string>;
   /** Sends a test notification. Returns null if delivered, otherwise the error. */
   test(): Promise<string | null>;
-  /** Sends a notification about no particular run, at once. Returns null if delivered, otherwise the error. */
+  /** Sends a notification that is about no particular run. Returns null if delivered, otherwise the error. */
   tell(news: Pick<RunNotification, "id" | "event" | "message" | "next">): Promise<string | null>;
 }
 
-/** Opens the notifications. Throws `InvalidOptionError` if the target is neither a URL nor a command. */
+/** Reads the target and prepares to send. Throws `InvalidOptionError` if the target is neither a URL nor a command. */
 export function openNotifications(options: NotifyOptions = {}): Notifications & { readonly send: Send | null } {
   const env = options.env ?? process.env;
   const target = notifyTarget(options.notify, env);
@@ -67,10 +67,10 @@ function folderOf({ journal, mediaDir }: NotifyOptions, env: NonNullable<NotifyO
   return mediaDir === undefined ? ".showrunner" : dirname(mediaDir);
 }
 
-/** Prefix of an Ed25519 private key in PKCS #8; the 32 bytes of its seed follow. */
+/** The first bytes of an Ed25519 private key in PKCS #8, before the 32 bytes of the key itself. */
 const PKCS8_HEAD = Buffer.from("302e020100300506032b657004220420", "hex");
 
-/** Reads the key from SHOWRUNNER_NOTIFY_KEY (32 bytes in Base64) or the file, created if absent (mode 0600). */
+/** Reads the key from SHOWRUNNER_NOTIFY_KEY (32 bytes in Base64) or from the file, creating the file if necessary. */
 export async function signingKey(file: string, env: Readonly<Record<string, string | undefined>>): Promise<KeyObject> {
   const { SHOWRUNNER_NOTIFY_KEY: given } = env;
   if (given) return ofSeed(Buffer.from(given, "base64"));
@@ -89,7 +89,7 @@ export function publicKeyOf(key: KeyObject): string {
   return Buffer.from(x, "base64url").toString("base64");
 }
 
-/** Creates the key file atomically, so that all processes use the same key. */
+/** Creates the key file so that processes which do this at the same time all use the same key. */
 async function makeKey(file: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const part = `${file}.${randomUUID()}`;

@@ -8,10 +8,10 @@ import { HOUR_MS } from "../../kit/duration.ts";
 import { formatUsd } from "../../kit/money.ts";
 import type { Send } from "./send.ts";
 
-/** Maximum length of a message, in characters. Longer messages are shortened: the receiver may be a phone. */
+/** Maximum length of a message, in characters. Longer messages are cut, because the receiver may be a phone. */
 const MOST_CHARACTERS = 2_000;
 
-/** Returns the notifications for these events, which `state` already includes. */
+/** Returns the notifications for these events. `state` already includes the events. */
 export function noticesOf(state: RunState, events: readonly StoredEvent[]): readonly NewNotice[] {
   return events.flatMap(({ seq, at, event }): readonly NewNotice[] => {
     const news = specOf(event).notice?.(event, state) ?? null;
@@ -30,7 +30,6 @@ export function noticesOf(state: RunState, events: readonly StoredEvent[]): read
   });
 }
 
-/** Returns the id of an event's notification, which is the same for every attempt and in every process. */
 export function noticeId(runId: string, seq: number): string {
   return `${runId}:${seq}`;
 }
@@ -41,9 +40,9 @@ export interface NotifierParts {
   readonly send: Send;
 }
 
-/** Time limit for one attempt, in milliseconds. */
+/** Time limit for one delivery attempt, in milliseconds. */
 export const ATTEMPT_MS = 10_000;
-/** Longer than an attempt, so that a claim expires only if its process has died. */
+/** Lifetime of a claim, in milliseconds. Longer than an attempt, so that a claim cannot expire during one. */
 const CLAIM_MS = 15_000;
 /** Interval between checks of the outbox, in milliseconds. */
 const POLL_EVERY_MS = 5_000;
@@ -51,12 +50,12 @@ const AT_ONCE = 10;
 const RETRY_AFTER_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000] as const;
 const THEN_EVERY_MS = HOUR_MS;
 
-/** Returns the milliseconds to wait after this many failed attempts. */
+/** Returns how long to wait after this many failed attempts, in milliseconds. */
 export function retryAfterMs(attempts: number): number {
   return RETRY_AFTER_MS[attempts - 1] ?? THEN_EVERY_MS;
 }
 
-/** Delivers the notifications in the journal's outbox, for all runs, until each is accepted. */
+/** Delivers the notifications in the journal's outbox, for all runs, until each one is accepted. */
 export class Notifier {
   readonly #parts: NotifierParts;
   readonly #closing = new AbortController();
@@ -67,14 +66,14 @@ export class Notifier {
     this.#parts = parts;
   }
 
-  /** Starts to send in the background: first the notifications that are due now, then others as they become due. */
+  /** Starts to deliver in the background: first what is due now, then each notification when it becomes due. */
   poke(): void {
     if (this.#closing.signal.aborted) return;
     this.#loop ??= this.#run();
     this.#wake?.abort();
   }
 
-  /** Sends the notifications that are due now, each once. Those that fail become due again later. */
+  /** Tries once to send each notification that is due now. Those that fail become due again later. */
   async deliverDue(): Promise<void> {
     const { store, clock } = this.#parts;
     for (;;) {
@@ -104,7 +103,7 @@ export class Notifier {
     }
   }
 
-  /** Waits without keeping the process alive, since the next process can deliver the outbox. */
+  /** Waits without keeping the process alive, because a later process can deliver the rest. */
   #rest(wake: AbortSignal): Promise<void> {
     return new Promise((done) => {
       if (wake.aborted) return done();

@@ -4,9 +4,9 @@ import { signedText } from "../../api/webhooks/verify-webhook.ts";
 import { fetchForOperator, unreached } from "../../network/index.ts";
 import { InvalidOptionError } from "../errors.ts";
 
-/** A notification being delivered. */
+/** One attempt to deliver a notification. */
 export interface Delivery {
-  /** The id is the same for every attempt, so that receivers can recognise duplicates. */
+  /** The notification's id, the same for every attempt, so that receivers can recognise duplicates. */
   readonly id: string;
   readonly event: string;
   readonly body: string;
@@ -15,10 +15,10 @@ export interface Delivery {
   readonly at: number;
 }
 
-/** Sends a notification. Resolves with null once it is accepted, otherwise with the reason why it was not. */
+/** Sends a notification. Resolves with null once it is accepted, otherwise with the reason for the failure. */
 export type Send = (delivery: Delivery, signal: AbortSignal) => Promise<string | null>;
 
-/** Environment variables passed to the command: only those that programs need to run, and no credentials. */
+/** Environment variables that are passed to the command: those that programs need to run, without credentials. */
 const PASSED_ON = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "DISPLAY", "DBUS_SESSION_BUS_ADDRESS"];
 const WINDOWS = ["SystemRoot", "windir", "ComSpec", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA"];
 
@@ -37,11 +37,11 @@ async function post(url: string, delivery: Delivery, key: KeyObject, signal: Abo
     const headers = signedHeaders(delivery, body, key);
     const answer = await fetchForOperator(url, { method: "POST", body, headers, signal });
     await answer.body?.cancel();
-    return answer.ok ? null : `it answered ${answer.status}`;
+    return answer.ok ? null : `the target responded with status ${answer.status}`;
   } catch (error) {
     const { cause, message } = error as Error;
     const inner = cause as NodeJS.ErrnoException | undefined;
-    return `it could not be reached (${unreached(error, url) ?? inner?.code ?? inner?.message ?? message})`;
+    return `the target could not be reached (${unreached(error, url) ?? inner?.code ?? inner?.message ?? message})`;
   }
 }
 
@@ -98,7 +98,7 @@ export type NotifyTarget =
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** The target in the option, otherwise in SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND; null if there is none. */
+/** Returns the target from the option or, if not given, from SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND. */
 export function notifyTarget(given: NotifyOption | undefined, env: Env): NotifyTarget | null {
   if (given !== undefined) return ofOption(given);
   const { SHOWRUNNER_NOTIFY_URL: url, SHOWRUNNER_NOTIFY_COMMAND: command } = env;
@@ -109,7 +109,7 @@ export function notifyTarget(given: NotifyOption | undefined, env: Env): NotifyT
   return command ? ofCommand(split(command), "SHOWRUNNER_NOTIFY_COMMAND") : null;
 }
 
-/** The target as shown in messages. A URL's path may be secret. */
+/** Returns the target to show in messages. The path of a URL is left out, because it may be secret. */
 export function shownTarget(target: NotifyTarget): string {
   return target.kind === "webhook" ? new URL(target.url).origin : `command ${target.argv[0]}`;
 }
@@ -133,7 +133,7 @@ function ofCommand([program, ...rest]: readonly string[], option: string): Notif
   throw new InvalidOptionError(option, "names no program; add one with its arguments, such as notify-send done.");
 }
 
-/** Splits a command at spaces; quotes keep words together. Nothing is expanded, because no shell is involved. */
+/** Splits a command at spaces outside quotes. Variables and wildcards are not expanded. */
 function split(text: string): readonly string[] {
   const words = text.match(/(?:[^\s"']+|"[^"]*"|'[^']*')+/g) ?? [];
   return words.map((word) => word.replace(/"([^"]*)"|'([^']*)'/g, (_, double, single) => double ?? single));

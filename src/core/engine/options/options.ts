@@ -17,14 +17,14 @@ import type { ServiceOptions } from "../service/embedded-service.ts";
 import type { Substitute } from "../service/rehearsal.ts";
 import type { TurnsOption } from "./tags.ts";
 
-/** How long a suspended process keeps its run, in milliseconds. */
+/** How long a suspended process keeps control of its run, in milliseconds. */
 export const DEFAULT_LEASE_MS = 30_000;
-/** How long an unanswered submit is re-sent under its key, in milliseconds. */
+/** How long a request without an answer is sent again with the same idempotency key, in milliseconds. */
 export const DEFAULT_IDEMPOTENCY_WINDOW_MS = DAY_MS;
 
-/** A cap on the account's runs in one journal. */
+/** A limit on what the account's runs in one journal may spend together. */
 export interface CapOption {
-  /** Amount in US dollars, as a decimal string. */
+  /** The amount in US dollars, as a decimal string. */
   readonly usd: string;
   /** `day`: the cap applies to each day in {@link OpenOptions.capTimeZone}. Default: it applies to all time. */
   readonly per?: "day" | undefined;
@@ -42,7 +42,7 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
    * Default: none; all URLs must then lead to the public internet or to the service itself.
    */
   readonly inside?: readonly string[] | undefined;
-  /** The folder that must contain all uploaded files, with links resolved. Default: any folder. */
+  /** The folder that must contain all uploaded files, after symbolic links are resolved. Default: any folder. */
   readonly filesDir?: string | undefined;
   /**
    * The journal: a file, a `postgres://` URL, or a store. Default: environment SHOWRUNNER_JOURNAL, then
@@ -55,14 +55,14 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
    */
   readonly media?: string | undefined;
   /**
-   * The folder on this machine for downloaded files, which are named by content hash; with a bucket, for cached copies.
-   * Default: `media` beside the journal, or in `.showrunner`.
+   * The folder on this machine for downloaded files, which are named by content hash. With a bucket: the folder for
+   * cached copies. Default: `media` beside the journal, or in `.showrunner`.
    */
   readonly mediaDir?: string | undefined;
   /**
-   * What `generate` steps call: with `call`, the models that they specify; with a function, the substitute that it
-   * returns for each model. Default: with the embedded local service, no provider is called and that service makes the
-   * media instead; otherwise `call`.
+   * Which models `generate` steps call. `call`: those that the steps name. A function: the substitute that it returns
+   * for each model. Default: `call`, but with the embedded local service no provider is called, and that service makes
+   * the media instead.
    */
   readonly providers?: "call" | Substitute | undefined;
   /** How jobs are followed until they end. Default `auto`. */
@@ -70,41 +70,41 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
   /** The source of time. Default: the machine's clock. */
   readonly clock?: Clock | undefined;
   /**
-   * How long a suspended process keeps its run, in milliseconds. A dead process is replaced at once. Default 30 000,
-   * maximum one hour.
+   * How long a suspended process keeps control of its run, in milliseconds; a dead process is replaced at once. Default
+   * 30 000, maximum one hour.
    */
   readonly leaseMs?: number | undefined;
   /**
-   * How API requests from this process take turns, so that a large run does not block small ones. Default: alternating
-   * between runs.
+   * How the API requests of this process take turns, so that a large run does not block small ones. Default: they
+   * alternate between runs.
    */
   readonly turns?: TurnsOption | undefined;
-  /** The age, in milliseconds, after which an unanswered submit is no longer sent again. Default 24 h. */
+  /** The age, in milliseconds, at which a request without an answer is no longer sent again. Default 24 h. */
   readonly idempotencyWindowMs?: number | undefined;
   /**
    * The most that all of this account's runs in this journal may together have spent and reserved, in US dollars as a
-   * decimal string. Applies across processes. A submit that would exceed it is not sent, and its run pauses (`budget`).
-   * Runs removed by `gc` no longer count. Default: environment SHOWRUNNER_SPENDING_CAP, otherwise none.
+   * decimal string. Applies across processes. A request that would exceed this cap is not sent, and its run pauses
+   * (`budget`). Runs removed by `gc` no longer count. Default: environment SHOWRUNNER_SPENDING_CAP, otherwise none.
    */
   readonly spendingCap?: string | undefined;
   /**
-   * Further caps, each for the runs with a tag, for a day, or both; also as text: `team=video:10/day`. A hold counts
-   * for the day on which it is made. A run that reaches a daily cap pauses (`cap`); see `waitForCapMs`. Caps in
-   * SHOWRUNNER_CAPS apply too, unless a cap given here covers the same runs and period.
+   * Further caps, each for the runs with a tag, for a day, or both; also as text, such as `team=video:10/day`. Reserved
+   * amounts count for the day of the reservation. A run that reaches a daily cap pauses (`cap`); see `waitForCapMs`.
+   * Caps in SHOWRUNNER_CAPS apply too, unless a cap given here covers the same runs and period.
    */
   readonly caps?: readonly (CapOption | string)[] | undefined;
   /** The time zone for daily caps, as an IANA name. Default: environment SHOWRUNNER_CAP_TIME_ZONE, else UTC. */
   readonly capTimeZone?: string | undefined;
   /**
-   * The amount that must stay in the wallet, in US dollars as a decimal string. A submit that could take the wallet
-   * below it is not sent, and its run pauses (`funds`). Requires a key that may read the balance. Default: environment
+   * The amount that must stay in the wallet, in US dollars as a decimal string. A request that could leave less is not
+   * sent, and its run pauses (`funds`). Requires a key that may read the balance. Default: environment
    * SHOWRUNNER_WALLET_FLOOR, otherwise none.
    */
   readonly walletFloor?: string | undefined;
 }
 
 interface DriveOptions {
-  /** Aborting stops the run gracefully: nothing new is submitted, and requests in flight are completed. */
+  /** Aborting it stops the run gracefully: nothing new is submitted, and requests in progress are completed. */
   readonly signal?: AbortSignal | undefined;
   /**
    * The file that exports the pipeline, so that its code can be loaded again. Without it, workers cannot run the
@@ -112,13 +112,13 @@ interface DriveOptions {
    */
   readonly source?: { readonly file: string; readonly exportName: string } | undefined;
   /**
-   * How long to wait for an unavailable service, in milliseconds; then the run pauses (`unreachable`, `misdirected`).
+   * How long to wait for an unavailable service, in milliseconds, before the run pauses (`unreachable`, `misdirected`).
    * Infinity: forever. Default 300 000.
    */
   readonly giveUpAfterMs?: number | undefined;
   /**
-   * How long to wait in total if a daily cap is reached, in milliseconds. Default 0: the run pauses (`cap`) and
-   * continues when it is resumed, for example by a worker.
+   * How long the run may wait in total for daily caps, in milliseconds, before it pauses (`cap`). Default 0. A worker
+   * or a later resume continues the run.
    */
   readonly waitForCapMs?: number | undefined;
 }
@@ -126,12 +126,12 @@ interface DriveOptions {
 /** Options for `run`. */
 export interface RunOptions extends DriveOptions {
   /**
-   * What to do when a run with this `id` exists. `resume`: continue it if plan and input are identical (or follow it
-   * if another process drives it), otherwise throw {@link RunDiffersError}. `fail`: throw {@link RunExistsError}.
-   * Default `resume`.
+   * What to do if a run with this `id` exists. `resume`: continue the run if its plan and input are identical (or
+   * follow it if another process drives it), otherwise throw {@link RunDiffersError}. `fail`: throw
+   * {@link RunExistsError}. Default `resume`.
    */
   readonly onExisting?: "resume" | "fail" | undefined;
-  /** The run's id: letters, digits, `.`, `_` and `-`. Default: generated. */
+  /** The run's id, made of letters, digits, `.`, `_` and `-`. Default: a generated id. */
   readonly id?: string | undefined;
   /**
    * The title of the run, one line of up to 120 characters. Default: the title that the pipeline derives from the input,
@@ -139,44 +139,43 @@ export interface RunOptions extends DriveOptions {
    */
   readonly title?: string | undefined;
   /**
-   * Tags such as `{ team: "video" }`, by which runs are listed and capped. At most 8; keys consist of letters, digits,
-   * `.`, `_` and `-`, values of at most 80 printable characters.
+   * Tags such as `{ team: "video" }`, for listing runs and for caps. At most 8. Keys consist of letters, digits, `.`,
+   * `_` and `-`, values of at most 80 printable characters.
    */
   readonly tags?: { readonly [key: string]: string } | undefined;
   /** The most that the run may cost, in US dollars as a decimal string. Default: no limit. */
   readonly budget?: string | undefined;
   /**
-   * The id of an accepted quote: the run starts only if its plan is still the quoted one and costs no more than the
-   * quote's maximum, which then limits the run. Otherwise throws {@link QuoteRefusedError}. Default: none.
+   * The id of a quote that was accepted. The run starts only if its plan is still the quoted one and costs no more than
+   * the quote's maximum, which then limits the run. Otherwise throws {@link QuoteRefusedError}. Default: none.
    */
   readonly quote?: string | undefined;
-  /** For an existing run: see {@link ResumeOptions.agree}. */
+  /** Applies only if the run already exists; see {@link ResumeOptions.agree}. */
   readonly agree?: string | undefined;
-  /** One of the run's tags, as `key=value`: `budget` then limits all runs with that tag together. Default: none. */
+  /** One of the run's tags, as `key=value`. `budget` then limits all runs with that tag together. Default: none. */
   readonly budgetTag?: string | undefined;
-  /** The maximum number of concurrent jobs: in total (default 8), or by `total`, model id, provider and modality. */
+  /** Maximum number of concurrent jobs: in total (default 8), or by `total`, model id, provider or modality. */
   readonly concurrency?: number | { readonly [name: string]: number | undefined } | undefined;
-  /** Starts even if the wallet contains less than the plan's minimum price. Default false. */
+  /** Whether to start even if the wallet contains less than the plan's minimum price. Default false. */
   readonly startAnyway?: boolean | undefined;
   /** The most that one job without a quote may cost, in US dollars as a decimal string. */
   readonly maxUnquoted?: string | undefined;
   /**
-   * The files that this run's uploads may read, now and whenever it is planned again; see
-   * {@link PlanOptions.filesFrom}.
+   * The files that this run's uploads may read, now and in later plans of the run; see {@link PlanOptions.filesFrom}.
    */
   readonly filesFrom?: PlanOptions["filesFrom"];
   /** The folder for the result files. Default `out/<run id>`. */
   readonly outDir?: string | undefined;
   /** The name of one of the pipeline's profiles, such as `draft`. Default: none, so the pipeline runs as written. */
   readonly profile?: string | undefined;
-  /** Reuses results of identical requests in this account's earlier runs in this journal, at no cost. Default false. */
+  /** Whether to reuse results of identical requests in this account's earlier runs, free of charge. Default false. */
   readonly reuse?: boolean | undefined;
   /** Whether each result file gets a manifest beside it, `<file>.json`. Default true. */
   readonly manifests?: boolean | undefined;
   /**
-   * Writes IPTC's digital source type into each result file, as XMP; see docs/marks.md. A file that is already marked
-   * or signed stays unchanged; the manifest says what was done. Default false: result files are exactly what the service
-   * sent.
+   * Whether to write IPTC's digital source type into each result file, as XMP; see docs/marks.md. A file that is
+   * already marked or signed stays unchanged; the manifest says what was done. Default false: result files are exactly
+   * what the service sent.
    */
   readonly marks?: boolean | undefined;
 }
@@ -185,8 +184,8 @@ export interface PlanOptions {
   /** The name of one of the pipeline's profiles. Default: none. */
   readonly profile?: string | undefined;
   /**
-   * Files and folders that uploads may read, with links resolved, instead of `filesDir` of `openShowrunner`. The run
-   * keeps this list, and later plans of the run use it too. Default: `filesDir`.
+   * Files and folders that uploads may read, after symbolic links are resolved, instead of `filesDir` of
+   * `openShowrunner`. The run stores this list, and later plans of the run use it too. Default: `filesDir`.
    */
   readonly filesFrom?: readonly string[] | undefined;
 }
@@ -198,7 +197,7 @@ export interface QuoteOptions extends PlanOptions {
   readonly budget?: string | undefined;
   /** The most that one job without a quote may cost, in US dollars as a decimal string. */
   readonly maxUnquoted?: string | undefined;
-  /** Prices reusable results from earlier runs at zero; see {@link RunOptions.reuse}. Default false. */
+  /** Whether to price reusable results from earlier runs at zero; see {@link RunOptions.reuse}. Default false. */
   readonly reuse?: boolean | undefined;
   /** Whether to store the quote, so that a run can be started with it. Default true. */
   readonly keep?: boolean | undefined;
@@ -214,13 +213,13 @@ export interface CompareOptions extends QuoteOptions {
 /** Options for `resume`. */
 export interface ResumeOptions extends DriveOptions {
   /**
-   * The id of an accepted quote from `drift` or `rerunQuote`: steps run again only if they are still the quoted ones
+   * The id of an accepted quote from `drift` or `rerunQuote`. Steps run again only if they are still the quoted ones
    * and cost no more than the quote's maximum. Otherwise throws {@link QuoteRefusedError}. Default: none.
    */
   readonly quote?: string | undefined;
   /**
-   * The most that this run alone may cost, in US dollars as a decimal string. Accepts the prices that were unknown at
-   * the start and for which the run paused. If the run has no shared budget, `budget` has the same effect.
+   * The most that this run alone may cost, in US dollars as a decimal string. Accepts the prices for which the run
+   * paused because they were unknown at the start. If the run has no shared budget, `budget` has the same effect.
    */
   readonly agree?: string | undefined;
   /** A new budget for the run, in US dollars as a decimal string. */
@@ -232,9 +231,9 @@ export interface ResumeOptions extends DriveOptions {
    * (`drift`) unless `acceptChanges` is set.
    */
   readonly pipeline?: Pipeline | undefined;
-  /** `false`: `pipeline` only provides functions, and the run continues as planned. Default true. */
+  /** Whether to compare `pipeline` with the plan. `false`: it only provides functions; the plan stays. Default true. */
   readonly compare?: boolean | undefined;
-  /** Applies the changes in `pipeline`: reruns changed and new steps, and all steps that use them. Default false. */
+  /** Whether to apply the changes in `pipeline`: reruns changed and new steps and all that use them. Default false. */
   readonly acceptChanges?: boolean | undefined;
   /**
    * Fields that replace fields of the run's input, such as `{ voice: "iris" }`; objects are merged. Requires
@@ -243,55 +242,55 @@ export interface ResumeOptions extends DriveOptions {
   readonly input?: { readonly [field: string]: unknown } | undefined;
   /**
    * Fields that replace input fields of this run's jobs and chats, by step path: `{ still: { prompt: "A red boat" } }`;
-   * `undefined` omits a field. They stay in force if the code changes. Requires `pipeline`. The change is compared,
+   * `undefined` omits a field. Edits still apply after the code changes. Requires `pipeline`. The change is compared,
    * priced and accepted like changed code.
    */
   readonly edit?: { readonly [step: string]: ProfileFields } | undefined;
   /**
-   * Whether text that `edit` replaces is also replaced in all other steps. Default: undecided; the call is then refused
+   * Whether text that `edit` replaces is also replaced in all other steps. Default: undecided, so the call is refused
    * if a local function would keep the old text.
    */
   readonly everywhere?: boolean | undefined;
   /** The reason, stored in the journal with `edit` or `rerun`. */
   readonly note?: string | undefined;
-  /** Reruns the steps that failed, fully or partly, and all steps that depend on them. Default false. See `rerun`. */
+  /** Whether to rerun the steps that failed, fully or partly, and all steps that depend on them. Default false. */
   readonly rerunFailed?: boolean | undefined;
   /**
-   * Paths of steps to rerun, together with all steps that use them; in finished runs too. `*` matches any characters; a
-   * pattern such as `SKU-*.still` selects only steps that have finished. A step whose rerun is in progress is not rerun
-   * again. See {@link Showrunner.rerunQuote}.
+   * Paths of steps to rerun, together with all steps that use them, also in finished runs. `*` matches any characters;
+   * a pattern such as `SKU-*.still` selects only steps that have finished. A step whose rerun is in progress is not
+   * rerun again. See {@link Showrunner.rerunQuote}.
    */
   readonly rerun?: readonly string[] | undefined;
   /**
-   * Reruns a step even if its request would be identical because its seed is fixed in the code. Default false: such a
-   * rerun is refused.
+   * Whether to rerun a step even if its request would be identical because the code fixes its seed. Default false: such
+   * a rerun is refused.
    */
   readonly sameSeed?: boolean | undefined;
   /**
-   * The idempotency id of this rerun: a second call with the same id does not rerun the steps again; a call with
-   * another id does, even while the first rerun is in progress. Default: generated.
+   * The idempotency id of this rerun. Another call with the same id does not rerun the steps again. A call with a
+   * different id does, even while the first rerun is in progress. Default: a generated id.
    */
   readonly requestId?: string | undefined;
   /**
-   * States that the run's account has a new key, or its service a new address. Accepted only if one of the run's jobs
-   * is found with that key or address, or if the run never sent anything; otherwise throws {@link InvalidOptionError}.
-   * Default false: such a run is refused.
+   * Set it to true if the run's account has a new key, or its service a new address. Accepted only if the service finds
+   * one of the run's jobs there, or if the run never sent anything; otherwise throws {@link InvalidOptionError}.
+   * Default false: a run with another key or address is refused.
    */
   readonly accountMoved?: boolean | undefined;
   /**
-   * States that no person requested this call, as when a worker resumes a run: a pending stop still applies, unless a
-   * decision was sent after it. Default false: the call supersedes every earlier stop.
+   * Set it to true if no person requested this call, as when a worker resumes a run. An earlier stop then still
+   * applies, unless a decision was sent after it. Default false: the call overrides every earlier stop.
    */
   readonly unattended?: boolean | undefined;
-  /** How long to wait and retry while the wallet lacks funds, in milliseconds. Default 0. */
+  /** How long to wait and retry if the wallet lacks funds, in milliseconds. Default 0. */
   readonly waitForFundsMs?: number | undefined;
 }
 
 const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
 /**
- * Returns whether a run can have this id. Files and folders are named after it, even on systems that reserve `con` for
- * a device and drop trailing dots.
+ * Returns whether a run can have this id. Files and folders are named after it, and some systems reserve names such as
+ * `con` or drop trailing dots.
  */
 export function isRunId(id: string): boolean {
   return RUN_ID.test(id) && safeFileName(id) === id;
@@ -308,7 +307,7 @@ export function checkRunId(id: string): void {
   throw new InvalidOptionError("id", message, suggestion === "" ? null : `use another id, such as ${suggestion}`);
 }
 
-/** Converts a decimal string to micro-dollars; null if there is no string. */
+/** Converts a dollar amount in decimal to micro-dollars; null if not given. Throws `InvalidOptionError`. */
 export function usdOption(option: string, text: string | undefined): number | null {
   if (text === undefined) return null;
   const micros = parseUsd(text);
@@ -323,18 +322,18 @@ export function usdOption(option: string, text: string | undefined): number | nu
 
 export interface ApproveDecision {
   /**
-   * The chosen result, if the step offers a choice: its position, counted from 0 (the command line and the dashboard
-   * count from 1), or the step that produced it, such as `look/2` for the takes `look`.
+   * The chosen result, if the step offers a choice. Either its position, counted from 0 (the command line and the
+   * dashboard count from 1), or the step that produced it, such as `look/2` for the takes `look`.
    */
   readonly pick?: number | string | undefined;
   /** The reason, for people who read the run later. */
   readonly note?: string | undefined;
   /**
-   * A value to approve in place of the value shown; all later steps then use it. Text, or JSON that fits the schema of
-   * the chat that produced the shown value. A task's value keeps its type. Default: the value shown.
+   * A value to approve in place of the value shown; all later steps then use the new value. For a chat: text, or JSON
+   * that fits its schema. For a task: a value of the same type. Default: the value shown.
    */
   readonly value?: Json | undefined;
-  /** The person who decides, if your program knows or has asked for a name. Default: not stated. */
+  /** The person who decides. Default: not stated. */
   readonly by?: Decider | undefined;
 }
 
@@ -342,9 +341,9 @@ export type RejectDecision = Pick<ApproveDecision, "note" | "by">;
 
 /** A comment on a step that waits for a decision. */
 export interface NewComment {
-  /** The text; cut after 2,000 characters. */
+  /** The text; cut to 2,000 characters. */
   readonly text: string;
-  /** The output that the comment is about, by step and number. Default: everything shown. */
+  /** The output that the comment is about. Default: everything shown. */
   readonly take?: Chosen | null | undefined;
   /** The position in the video or sound, in milliseconds. Default: none. */
   readonly timeMs?: number | null | undefined;
@@ -354,7 +353,7 @@ export interface NewComment {
 
 /** A person who decides on a step. */
 export interface Decider {
-  /** The name; cut after 100 characters. */
+  /** The name; cut to 100 characters. */
   readonly name: string;
   /** True if your program has verified the name. Default false. */
   readonly verified?: boolean | undefined;
@@ -367,13 +366,12 @@ export interface WaitingQuery extends RunsQuery {
   readonly pipeline?: string | undefined;
 }
 
-/** An open decision, with its run. */
 export interface WaitingDecision extends OpenDecision, Pick<RunRow, "runId" | "title" | "pipeline" | "tags"> {}
 
 const DEFAULT_LIMIT = 8;
 /** Names for limits other than `total` and model ids. `task` means local functions. */
 const MODALITIES = new Set(["image", "video", "audio", "chat", "task"]);
-/** Throws for a limit that matches no job in the plan, since its name must be misspelt. */
+/** Throws if a limit's name matches no job in the plan, because that name must be misspelt. */
 export function checkLimits(limits: JobLimits, { steps }: Plan): void {
   const named = Object.keys(limits.perModel);
   if (named.length === 0) return;
@@ -414,15 +412,15 @@ export function limitsOf(concurrency: RunOptions["concurrency"]): JobLimits {
   return { total: given.total ?? DEFAULT_LIMIT, perModel, perModality };
 }
 
-/** The files and internal addresses that inputs may make this machine read. */
+/** Which files and internal addresses this machine may read when a run's input names them. */
 export interface InputDoor {
-  /** Files and folders that may be read, with links resolved; null means any file. */
+  /** Files and folders that may be read, after symbolic links are resolved; null means any file. */
   readonly filesFrom: readonly string[] | null;
-  /** Internal network origins that URLs may use. */
+  /** Origins on the internal network that URLs may point to. */
   readonly inside: readonly string[];
 }
 
-/** Returns what inputs may make this machine read. @throws InvalidOptionError */
+/** Returns which files and addresses may be read under these options. @throws InvalidOptionError */
 export function inputDoor({ inside = [], filesDir }: OpenOptions): InputDoor {
   const origins = inside.map((text) => {
     const origin = webOrigin(text);

@@ -2,15 +2,15 @@ import type { Turn } from "../../api/index.ts";
 import type { Tags } from "../../journal/tags.ts";
 import { InvalidOptionError } from "../errors.ts";
 
-/** Maximum number of tags on a run, since each is counted and listed separately. */
+/** Maximum number of tags on a run. Each tag is counted and listed separately. */
 const MOST_TAGS = 8;
 const KEY = /^[A-Za-z][A-Za-z0-9._-]{0,39}$/;
 /** Printable characters, with no space at either end. */
 const VALUE = /^[^\p{C}\p{Z}](?:[^\p{C}]{0,78}[^\p{C}\p{Z}])?$/u;
-/** In a cap, this value applies the cap to each of the key's values separately. */
+/** As the value of a tag in a cap, applies the cap to each value separately. */
 export const ANY_VALUE = "*";
 
-/** Throws `InvalidOptionError` if there are too many tags, or one cannot be written as `key=value`. */
+/** Throws `InvalidOptionError` if there are too many tags or one is not valid. */
 export function checkTags(tags: Tags | undefined, option = "tags"): Tags {
   const entries = Object.entries(tags ?? {});
   if (entries.length > MOST_TAGS) {
@@ -20,7 +20,7 @@ export function checkTags(tags: Tags | undefined, option = "tags"): Tags {
   return Object.fromEntries(entries.toSorted(([first], [second]) => (first < second ? -1 : 1)));
 }
 
-/** Parses `key=value`. `anyValue`: allows the value `*`. */
+/** Parses `key=value`. `anyValue`: whether the value `*` is allowed. */
 export function parseTag(
   text: string,
   option: string,
@@ -52,9 +52,9 @@ function badKey(key: string, option: string): InvalidOptionError {
 
 /** How queued requests or functions take turns. */
 export interface TurnsOption {
-  /** The tag whose values take turns. Runs with the same value share its turns, as do runs without the tag. */
+  /** The tag whose values take turns. Runs with the same value share its turns; so do all runs without the tag. */
   readonly tag: string;
-  /** A value's turns relative to other values, from 0.01 to 100: `{ acme: 3 }`. Default 1. */
+  /** How many turns each value gets relative to others, from 0.01 to 100: `{ acme: 3 }`. Default 1. */
   readonly weights?: Readonly<Record<string, number>> | undefined;
 }
 
