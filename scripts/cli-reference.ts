@@ -26,7 +26,7 @@ per event. In text from outside (prompts, names, errors), control characters and
 | 1 | a run or a call failed |
 | 2 | wrong usage, a plan with problems, or over budget before the start: nothing was submitted |
 | 3 | paused, partial, or charged beyond its budget; the message says how to continue |
-| 130 | stopped by Ctrl-C or SIGTERM after submits in flight were answered; a second signal exits at once |
+| 130 | stopped by Ctrl-C or SIGTERM after the service answered all pending submissions; a second signal exits at once |
 `;
 
 const documents = `## JSON

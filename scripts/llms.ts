@@ -37,7 +37,7 @@ export function llms(): string {
   });
   return `# Showrunner
 
-> Runs pipelines of paid media jobs (image, voice, video) on an asynchronous generation API: priced before they start, never paid twice, resumed after any crash. TypeScript library, command line, dashboard, and a local service with play money.
+> Runs pipelines of paid media jobs (image, voice, video) on an asynchronous generation API: priced before they start, never paid for twice, resumed after any crash. TypeScript library, command line, dashboard, and a local service with play money.
 
 Not on npm yet: in a clone, \`npm run pack\` makes both packages and prints the command that installs them in a project. Begin there with \`npx showrunner init\`. \`showrunner plan FILE\` prices and spends nothing; \`showrunner run FILE --local\` spends play money; on a hosted service always pass \`--budget\`.
 

@@ -4,12 +4,12 @@ import { dirname } from "node:path";
 import process from "node:process";
 
 /**
- * The only argument of a background process, whose real arguments come as JSON on stdin: every user of the machine can
- * see a process's arguments, and a run's arguments can contain a database password or a prompt.
+ * The only argument of a background process. Its real arguments arrive as JSON on stdin, because every user of the
+ * machine can see a process's arguments, and these can contain a database password or a prompt.
  */
 export const ARGUMENTS_ON_STDIN = "@stdin";
 
-/** The arguments as typed, without the program's name. */
+/** Returns the arguments without the program's name. A background process reads them from stdin. */
 export function givenArguments(): readonly string[] {
   const typed = process.argv.slice(2);
   return typed[0] === ARGUMENTS_ON_STDIN ? (JSON.parse(readFileSync(0, "utf8")) as string[]) : typed;
@@ -18,11 +18,11 @@ export function givenArguments(): readonly string[] {
 /** A process that keeps running after its parent process ends. */
 export interface Background {
   readonly pid: number | undefined;
-  /** Resolves if the process ends before this process: with its exit code, or with null if a signal ended it. */
+  /** Resolves if the background process ends before this one: with its exit code, or with null if a signal ended it. */
   readonly ended: Promise<number | null>;
 }
 
-/** Starts this program in the background with other arguments; appends its output to the log file. */
+/** Starts this program in the background with these arguments, and appends its output to the log file. */
 export function startInBackground(args: readonly string[], logFile: string): Background {
   mkdirSync(dirname(logFile), { recursive: true, mode: 0o700 });
   const log = openSync(logFile, "a", 0o600);

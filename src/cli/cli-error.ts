@@ -1,19 +1,17 @@
-/** The exit codes of all commands, and what each of them means. */
 export const ExitCode = {
   done: 0,
   /** A run or a call failed. */
   failed: 1,
   /** Wrong usage, a plan with problems, or over budget before the start: nothing was submitted. */
   refused: 2,
-  /** Paused, partial, or charged beyond its budget; the message says how to continue. */
+  /** The run is paused, partly failed, or was charged more than its budget. The message says how to continue. */
   unfinished: 3,
-  /** Ended by Ctrl-C, once all submits in flight had been answered. */
+  /** Stopped by Ctrl-C, after the service answered all pending submissions. */
   interrupted: 130,
 } as const;
 
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
 
-/** Error codes of the command line itself. */
 export type CliErrorCode =
   | "USAGE"
   | "PIPELINE_FILE_MISSING"
@@ -47,7 +45,7 @@ export class CliError extends Error {
   }
 }
 
-/** A mistake in the command line, and the correct form. */
+/** Returns an error for a mistake in the command line; `next` shows the correct form. */
 export function usageError(message: string, next: string, cause?: unknown): CliError {
   return new CliError("USAGE", message, { next, cause });
 }

@@ -8,7 +8,6 @@ import type { CommandOutput } from "./output.ts";
 import type { ServiceFlags } from "./program/flags.ts";
 import { visible } from "./text/escape.ts";
 
-/** Passed to every command. */
 export interface Context {
   readonly io: Io;
   readonly output: CommandOutput;
@@ -16,18 +15,18 @@ export interface Context {
   readonly args: readonly string[];
 }
 
-/** Absolute path of the model families file set by flag or environment. */
+/** Returns the absolute path of the file with model families that a flag or the environment names, if any. */
 export function familiesFileOf({ cwd, env }: Io, { families }: Pick<ServiceFlags, "families">): string | undefined {
   const named = families ?? env.SHOWRUNNER_FAMILIES;
   return named ? resolve(cwd, named) : undefined;
 }
 
-/** Like `withShowrunner`, for commands that only need the journal: starts no local service. */
+/** Like `withShowrunner`, for commands that only need the journal: no local service is started. */
 export function withJournal<T>(flags: ServiceFlags, work: (show: Showrunner) => Promise<T>): Promise<T> {
   return withShowrunner(flags, work, { journalOnly: true });
 }
 
-/** Opens the configured journal and service, does the work, and always closes them. */
+/** Opens the configured journal and service, does the work, and then closes both, even after an error. */
 export async function withShowrunner<T>(
   flags: ServiceFlags,
   work: (show: Showrunner) => Promise<T>,
@@ -67,7 +66,7 @@ export async function withShowrunner<T>(
   }
 }
 
-/** Explains that a run is unknown, and suggests runs with similar ids. */
+/** Returns an error that suggests runs with similar ids; null if `error` is not about an unknown run. */
 async function unknownRun(show: Showrunner, error: unknown): Promise<CliError | null> {
   if (!(error instanceof Error) || !("code" in error) || error.code !== "RUN_UNKNOWN" || !("runId" in error))
     return null;
@@ -84,23 +83,22 @@ function paceOf(text: string): { readonly requests: number; readonly perMs: numb
   return { requests, perMs: windowMs };
 }
 
-/** The configured journal: the absolute path of its file, or the URL of its database. */
+/** Returns the configured journal: the absolute path of its file, or the URL of its database. */
 export function journalOf({ cwd, env }: Io, flags: ServiceFlags): string {
   const named = flags.journal ?? env.SHOWRUNNER_JOURNAL ?? ".showrunner/journal.db";
   return isPostgresUrl(named) ? named : resolve(cwd, named);
 }
 
-/** Absolute path of the journal's local folder. */
+/** Returns the absolute path of the journal's folder on this machine, which a database journal has too. */
 export function journalFolderOf(io: Io, flags: ServiceFlags): string {
   return resolve(io.cwd, folderOfJournal(journalOf(io, flags)));
 }
 
-/** The configured media store; see `openMedia`. */
 export function mediaOptionsOf(io: Io, flags: ServiceFlags) {
   return { media: flags.media, mediaDir: join(journalFolderOf(io, flags), "media"), env: io.env };
 }
 
-/** Prints where jobs go; highlights the local service, so that nobody mistakes its media for real results. */
+/** Prints which service gets the jobs. Highlights the local one, so that nobody mistakes its media for real results. */
 export function sayWhere(show: Showrunner, { output }: Context): void {
   if (show.service.kind === "hosted") {
     output.say(`Service: ${show.service.baseUrl}`);

@@ -37,8 +37,8 @@ export async function openEngine(
 }
 
 /**
- * Returns a function that finds a run's code in `folder`, even if another machine planned the run: it shortens the
- * recorded path from the left until such a file exists there. Loads nothing outside the folder.
+ * Returns a function that finds a run's code in `folder`, even if another machine planned the run: it drops leading
+ * folders from the recorded path until the rest names a file in `folder`. It never loads a file outside the folder.
  */
 export function pipelinesIn(folder: string): NonNullable<SliceOptions["findPipeline"]> {
   return async ({ source, plan }) => {
@@ -54,7 +54,7 @@ export function pipelinesIn(folder: string): NonNullable<SliceOptions["findPipel
 
 const KNOWN = new Set(["name", "listen", "address", "admin", "identity"]);
 
-/** Parses `http://restate:8080?listen=0.0.0.0:9080&address=http://workers:9080&…`. */
+/** Parses an engine URL such as `http://restate:8080?listen=0.0.0.0:9080&address=http://workers:9080`. */
 export function restateOptions(text: string): Pick<RestateEngineOptions, "ingress" | "name" | "endpoint"> {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") {

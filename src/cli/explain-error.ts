@@ -28,7 +28,7 @@ const meanings: Readonly<Record<string, readonly [meaning: string, next: string]
   EIO: ["could not be read or written: the disk failed", "check the disk, then run the command again"],
 };
 
-/** Whether the operating system reported an error about a path; such errors are not bugs. */
+/** Whether the operating system could not use a path or write the output. Such errors are not bugs. */
 function isFileSystemError(error: Error): error is NodeJS.ErrnoException {
   const { code, path, syscall } = error as NodeJS.ErrnoException;
   return typeof code === "string" && Object.hasOwn(meanings, code) && (path !== undefined || syscall === "write");
@@ -44,7 +44,7 @@ function fileSystemError(error: NodeJS.ErrnoException): Explanation {
 export interface Explanation {
   readonly code: string;
   readonly message: string;
-  /** The command to type next. */
+  /** What to do next, often a command to type. */
   readonly next: string;
   readonly exitCode: ExitCode;
 }
@@ -73,7 +73,7 @@ const advice: Readonly<Partial<Record<ExitCode, Readonly<Record<string, string>>
     RUN_DIFFERS: "choose another --id",
     RUN_UNKNOWN: "showrunner runs   (for another journal, add --journal FILE)",
     ACCOUNT_MISMATCH:
-      "set SHOWRUNNER_BASE_URL and SHOWRUNNER_API_KEY as when the run was started; if the same account has a new key or address: showrunner resume {run} --account-moved",
+      "set SHOWRUNNER_BASE_URL and SHOWRUNNER_API_KEY as when the run was started; if the account has a new key, or the service a new address: showrunner resume {run} --account-moved",
     INVALID_OPTION: "showrunner doctor",
     LOCAL_SERVICE_MISSING: "showrunner doctor",
     PORT_IN_USE: "showrunner serve --port 0   (picks a free port)",
@@ -110,7 +110,7 @@ const advice: Readonly<Partial<Record<ExitCode, Readonly<Record<string, string>>
   },
 };
 
-/** The fields used of any thrown error. */
+/** The fields that are read from a thrown error. */
 type Thrown = Error & { readonly code?: unknown; readonly runId?: string; readonly next?: string | null };
 
 /** Explains any thrown value: message, what to do next, and exit code. */
@@ -133,19 +133,29 @@ export function explainError(error: unknown, { env = {}, args = null }: ErrorCon
   return { code, message: visibleLines(redactUrls(message)) + detailList(error), next, exitCode };
 }
 
-/** Options of the library that a command sets with a flag of another name. */
-const FLAGS_BY_OPTION: Readonly<Record<string, string>> = { caps: "cap", tags: "tag", outDir: "out" };
+/** The flags that set an option of the library under other names. Errors name the typed flag, or else the first. */
+const FLAGS_BY_OPTION: Readonly<Record<string, readonly string[]>> = {
+  caps: ["cap"],
+  tags: ["tag"],
+  outDir: ["out"],
+  rerun: ["rerun", "redo", "rerun-failed"],
+  edit: ["edit", "redo"],
+};
 /** Options of the library that a command sets with an argument. */
 const ARGUMENTS: Readonly<Record<string, string>> = { step: "step", run: "run-id", "job-id": "job-id", file: "job-id" };
 
 /** The message of an invalid option, beginning with the flag, argument or variable that sets the option. */
 export function asTyped(error: Error & { readonly option?: string }, { env = {}, args }: ErrorContext = {}): string {
   const { option = "", message } = error;
-  const name = ownEntry(FLAGS_BY_OPTION, option) ?? option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const isTyped = (name: string) =>
+    args?.some((word) => word === `--${name}` || word.startsWith(`--${name}=`)) === true;
+  const kebab = option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const names = ownEntry(FLAGS_BY_OPTION, option) ?? [kebab];
+  const name = names.find(isTyped) ?? names[0] ?? kebab;
   const flag = `--${name}`;
   const argument = ownEntry(ARGUMENTS, option);
   const variable = `SHOWRUNNER_${name.replaceAll("-", "_").toUpperCase()}`;
-  const isFromVariable = env[variable] && !args?.some((word) => word === flag || word.startsWith(`${flag}=`));
+  const isFromVariable = env[variable] && !isTyped(name);
   const isFlag = Object.values(options).some((all) => all.some(({ flags }) => flags.split(" ")[0] === flag));
   const typed = argument ? `argument ${argument}` : isFromVariable ? variable : isFlag ? flag : option;
   return message.replace(`${option}: `, option === "resume" ? "" : `${typed}: `);
@@ -173,7 +183,7 @@ function allowed({ allowed: list, message }: Detail): string {
   return named.length === 0 ? "" : `; allowed: ${named.map((one) => visible(redactUrls(one))).join(", ")}`;
 }
 
-/** The command as typed, plus the flag that makes it succeed; null if there is no such flag. */
+/** Returns the command as typed, plus the flag that makes it succeed; null if there is no such flag. */
 function retyped(error: Error & { readonly code?: unknown }, args: readonly string[] | null): string | null {
   if (args === null) return null;
   if (error.code === "WALLET_SHORT")
@@ -185,7 +195,7 @@ function retyped(error: Error & { readonly code?: unknown }, args: readonly stri
   return repeatedCommand({ args }, "--budget", formatUsd(Number(error.quoteMicros)));
 }
 
-/** Whether an error is a bug in Showrunner or in a pipeline's code. */
+/** Whether an error is a bug, in Showrunner or in a pipeline's code. */
 export function isUnexpected(error: Error): boolean {
   const isForeseen = error instanceof CliError || isFileSystemError(error);
   return !isForeseen && !("code" in error && typeof error.code === "string" && isOurs(error));

@@ -11,8 +11,8 @@ import type { Io } from "./io.ts";
 const KILLED_AFTER_MS = 3_000;
 
 /**
- * Node handles a signal only between turns of the event loop, and a pipeline's code might never end its turn. SIGINT
- * interrupts a `vm` script with `breakOnSigint` in any thread, so such a script waits for SIGINT in its own thread.
+ * Code of a worker thread that waits for SIGINT. Node handles signals only between turns of the event loop, and a
+ * pipeline's code may never end its turn; but SIGINT interrupts a `vm` script with `breakOnSigint` in any thread.
  */
 const WATCH = `
 const { workerData, parentPort } = require("node:worker_threads");
@@ -28,7 +28,7 @@ for (let signals = 0; Atomics.load(ended, 0) === 0; ) {
   }
 }`;
 
-/** Calls `onSignal` for each SIGINT, and kills the process after two of them even if the main thread never yields. */
+/** Calls `onSignal` for each SIGINT. After the second, kills the process even if the main thread never yields. */
 export function watchInterrupts(onSignal: () => void): void {
   const ended = new Int32Array(new SharedArrayBuffer(4));
   const watch = new Worker(WATCH, { eval: true, workerData: ended, name: "interrupts" });
@@ -43,10 +43,10 @@ export function watchInterrupts(onSignal: () => void): void {
   });
 }
 
-/** Warnings about Node that users of a command need not see. */
+/** Node warnings that users of a command need not see. */
 const quiet = new Set(["ExperimentalWarning", "MODULE_TYPELESS_PACKAGE_JSON"]);
 
-/** This process as `Io`. Call once: it installs handlers for signals, warnings and broken pipes. */
+/** Returns this process as `Io`. Call it only once: it installs handlers for signals, warnings and broken pipes. */
 export function hostProcess(): Io {
   quietenWarnings();
   leaveOnBrokenPipe();
@@ -69,7 +69,7 @@ export function hostProcess(): Io {
   };
 }
 
-/** Returns the command that starts this program; with npx if it is in `node_modules`, where a shell does not look. */
+/** Returns the command that starts this program: with npx if it is in `node_modules`, where a shell does not look. */
 function launcher(): string {
   const isInstalled = import.meta.dirname.split(sep).includes("node_modules");
   const byNpx = process.env.npm_command === "exec";
@@ -94,9 +94,9 @@ function isProgram(path: string): boolean {
 }
 
 /**
- * Until a command reads the returned signal, Ctrl-C ends the process at once: nothing is in progress yet, and a
- * pipeline file that never finishes loading must not prevent it. After that, the first signal asks for an orderly stop,
- * and a second signal exits at once even if the main thread is busy.
+ * Until a command calls the returned function, Ctrl-C ends the process at once: nothing is in progress yet, and a
+ * pipeline file that never finishes loading must not prevent that. Afterwards, the first signal requests an orderly
+ * stop, and the second ends the process at once, even if the main thread is busy.
  */
 function interruptOnDemand(): () => AbortSignal {
   const controller = new AbortController();
@@ -132,9 +132,9 @@ export async function leave(): Promise<void> {
   setTimeout(() => process.exit(), LEAVE_MS).unref();
 }
 
-/** Longest wait for a reader of the output, milliseconds. */
+/** Longest time to wait until the output has been read, in milliseconds. */
 const DRAIN_MS = 5_000;
-/** Time for the process to end naturally, milliseconds. */
+/** Time that the process gets to end by itself, in milliseconds. */
 const LEAVE_MS = 200;
 
 function hasDesktop(): boolean {
@@ -142,7 +142,7 @@ function hasDesktop(): boolean {
   return Boolean(process.env.DISPLAY ?? process.env.WAYLAND_DISPLAY);
 }
 
-/** Opens a file, whose name is passed as a separate argument, without a shell. */
+/** Opens a file in its default application. No shell is involved, so a file name cannot contain commands. */
 async function openOnDesktop(file: string): Promise<void> {
   const { spawn } = await import("node:child_process");
   const openers = { darwin: "open", win32: "explorer.exe" } as const;
@@ -170,7 +170,7 @@ function quietenWarnings(): void {
   });
 }
 
-/** Ignores EPIPE: `showrunner runs | head -1` closes the pipe early. */
+/** Ignores EPIPE errors: `showrunner runs | head -1` closes the pipe early. */
 function leaveOnBrokenPipe(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {

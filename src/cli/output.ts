@@ -8,22 +8,20 @@ type Style = Parameters<typeof styleText>[0];
 
 /** A command's output: data on stdout, messages on stderr, both without control characters. */
 export interface CommandOutput {
-  /** Whether anything was written to stdout. */
   readonly hasPrinted: boolean;
-  /** Prints a line of data to stdout, unchanged. */
+  /** Prints a line of data to stdout. */
   print(text: string): void;
-  /** Prints a line for people to stdout; commands in it get the launcher and the carried flags. */
+  /** Prints a line for people to stdout. Commands in the line get the launcher and the flags set by `carry`. */
   tell(text: string): void;
-  /** Prints one JSON document to stdout. */
   printJson(document: unknown): void;
-  /** Prints a line for people to stderr; commands in it get the launcher and the carried flags. */
+  /** Like `tell`, but prints to stderr. */
   say(text: string): void;
   /**
-   * Prints what to do next, each command on its own line so that it can be pasted. A trailing `   (remark)` is printed
-   * on the line below its command.
+   * Prints what to do next, with each command on its own line so that it can be pasted. A trailing ` (remark)` is
+   * printed on the line below its command.
    */
   next(...steps: readonly string[]): void;
-  /** Sets flags to add to every command suggested from now on. */
+  /** Sets flags that are added to every command suggested from now on. */
   carry(flags: readonly string[]): void;
   /** Colours text for `say` if the terminal supports it and NO_COLOR is not set. */
   paint(style: Style, text: string): string;

@@ -10,7 +10,7 @@ import { type Act, addCommands } from "./program/commands.ts";
 import { withoutControl } from "./text/escape.ts";
 import { serviceFlags } from "./text/next-line.ts";
 
-/** Runs one command line and returns its exit code; never throws, never touches the process. */
+/** Runs one command line and returns its exit code. Never throws, and uses the process only through `io`. */
 export async function runCli(args: readonly string[], io: Io): Promise<ExitCode> {
   const output = createOutput(io);
   let exitCode: ExitCode = ExitCode.done;
@@ -48,7 +48,7 @@ function sayRefusal(
   if (args.includes("--json") && !output.hasPrinted) output.printJson({ ok: false, ...refusal });
 }
 
-/** Builds the whole command line; `finish` receives the command's exit code. */
+/** Builds the program with all its commands; `finish` receives the exit code of the command that ran. */
 export function createProgram(context: Context, finish: (code: ExitCode) => void): Command {
   const { io } = context;
   const act: Act =
@@ -59,7 +59,7 @@ export function createProgram(context: Context, finish: (code: ExitCode) => void
     };
   const program = new Command("showrunner")
     .description(
-      "Runs pipelines of paid media jobs: priced before they start, never paid twice, resumed after any crash.",
+      "Runs pipelines of paid media jobs: priced before they start, never paid for twice, resumed after any crash.",
     )
     .exitOverride()
     .configureOutput({
@@ -76,7 +76,7 @@ export function createProgram(context: Context, finish: (code: ExitCode) => void
   return program;
 }
 
-/** Returns the help command that fits a mistyped command line. */
+/** Returns the command that prints the help for a mistyped command line. */
 function helpOf([verb = ""]: readonly string[]): string {
   return COMMANDS.includes(verb) && verb !== "help" ? `showrunner ${verb} --help` : "showrunner --help";
 }

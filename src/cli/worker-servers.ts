@@ -8,10 +8,10 @@ import { wholeNumber } from "./input/flag-values.ts";
 import type { Flags } from "./program/flags.ts";
 import { visible } from "./text/escape.ts";
 
-/** By default a worker only accepts connections from this machine. */
+/** By default, a worker accepts connections only from this machine. */
 const THIS_MACHINE = "127.0.0.1";
 const OWN_HOSTS = /^(127\.0\.0\.1|localhost)(:\d+)?$/i;
-/** Time limit for receiving one request, milliseconds. */
+/** Time limit for receiving one request, in milliseconds. */
 const MOST_MS = 30_000;
 
 /** Opens the journal with metrics for `--health-port`; null without that flag. */

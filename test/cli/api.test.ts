@@ -41,14 +41,14 @@ describe("the request", () => {
   });
 
   test.each([
-    [["GET", "/jobs", "--data", "{}"], "GET cannot have --data"],
+    [["GET", "/jobs", "--data", "{}"], "a GET request cannot have --data"],
     [["TRACE", "/jobs"], "TRACE is not an HTTP method that the API supports"],
     [["POST"], "POST needs a path"],
     [["/jobs", "--query", "limit"], "--query limit needs a name"],
     [["/jobs", "--header", "X-One"], "--header X-One needs a name"],
     [["/keys", "--data", "{name}"], "--data is not valid JSON at line 1, column 2"],
     [["/keys", "--data", "@none.json"], "none.json does not exist"],
-    [["/keys", "--data", "{}", "--idempotency-key", "k"], "--idempotency-key only works with submits"],
+    [["/keys", "--data", "{}", "--idempotency-key", "k"], "--idempotency-key only works when a job is submitted"],
     [["/models/m", "--data", "[]"], "--data must be a JSON object when submitting a job"],
     [["POST", "/models/m"], "--data must be a JSON object when submitting a job"],
     [["/models/m", "--data", '{"idempotency_key":"a"}', "--idempotency-key", "b"], "differs from idempotency_key"],

@@ -5,7 +5,6 @@ import { readReport } from "../studio/report/support/read-report.ts";
 import { type CliEnd, cli, emptyFolder } from "./support/cli.ts";
 import { type Service, startService } from "./support/service.ts";
 
-/** Many processes one after the other, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 240_000 });
 
 /** Clears the screen, sets the title, rings, reorders, hides, and looks like markup. */

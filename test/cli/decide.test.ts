@@ -90,7 +90,7 @@ describe("decisions of a person, on the command line", () => {
       status: "paused",
     });
     expect(stderr).toMatch(
-      /No process is driving the run, so this takes effect when the run is resumed[\s\S]*Next: showrunner resume t/,
+      /No process is driving the run, so the decision takes effect when the run is resumed[\s\S]*Next: showrunner resume t/,
     );
   });
 

@@ -50,7 +50,7 @@ test("Ctrl-C once waits for the submit on its way; twice leaves at once, and res
   await said(child, /Run t/);
   await submitIntended(join(folder, ".showrunner/journal.db"));
   child.kill("SIGINT");
-  await said(child, /Stopping when the service has answered all submits in flight/);
+  await said(child, /Stopping as soon as the service has answered all pending submissions/);
   expect(child.exitCode).toBeNull();
   child.kill("SIGINT");
   expect((await end).code).toBe(130);

@@ -11,7 +11,6 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** An address with a secret in it. */
 const hookOf = ({ url }: Receiver) => `${url}/hook/secret-part`;
 
 test("a test arrives signed with the key that `notify key` prints; a refusal is told with exit 1", async () => {

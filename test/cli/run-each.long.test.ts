@@ -166,7 +166,7 @@ describe("showrunner run --each", () => {
     expect(stderr).toContain('  line 4, column size: "ten" is not an integer');
     expect(stderr).toContain("  line 5, column size: ");
     expect(stderr).toContain("  line 6: has 3 cells, but the header has 2");
-    expect(stderr).toContain("  line 7: repeats line 2; to tell them apart, add a column whose name begins with #");
+    expect(stderr).toContain("  line 7: repeats line 2; to tell the rows apart, add a column whose name begins with #");
     expect(stderr).toContain('  line 8, column size: "many" is not an integer');
     const { mistakes } = JSON.parse(stdout) as { mistakes: { line: number }[] };
     expect(mistakes.map(({ line }) => line)).toEqual([3, 4, 5, 6, 7, 8, 8, 9]);

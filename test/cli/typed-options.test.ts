@@ -56,6 +56,8 @@ test("an option that a variable sets is named by the variable, and one without a
   expect(said("media", ["run"])).toBe("SHOWRUNNER_MEDIA: is wrong.");
   expect(said("media", ["run", "--media=s3://b"])).toBe("--media: is wrong.");
   expect(said("budgetTag", [])).toBe("budgetTag: is wrong.");
+  expect(said("rerun", ["resume", "r", "--rerun-failed"])).toBe("--rerun-failed: is wrong.");
+  expect(said("rerun", ["resume", "r", "--redo=s"])).toBe("--redo: is wrong.");
   expect(said("resume", ["resume", "r"])).toBe("is wrong.");
 });
 

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { cli, emptyFolder, startCli } from "./support/cli.ts";
 import { type Service, startService } from "./support/service.ts";
 
-/** Many processes one after the other, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 240_000 });
 
 let service: Service;

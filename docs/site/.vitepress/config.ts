@@ -9,7 +9,7 @@ const items = GROUPS.map(({ title, pages }) => ({
 export default defineConfig({
   title: "Showrunner",
   description:
-    "Runs pipelines of paid media jobs: priced before they start, never paid twice, resumed after any crash.",
+    "Runs pipelines of paid media jobs: priced before they start, never paid for twice, resumed after any crash.",
   lang: "en",
   srcDir: ".pages",
   outDir: "dist",

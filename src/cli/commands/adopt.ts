@@ -10,10 +10,8 @@ import { visible } from "../text/escape.ts";
 import { counted, shorten, table } from "../text/table.ts";
 
 const PROMPT_LENGTH = 120;
-/** Maximum number of candidates to list, the likeliest first. */
 const MOST_LISTED = 20;
 
-/** Describes an unresolved step in one line. */
 export function questionLine(one: UnresolvedStep, output: CommandOutput): string {
   const { step, model, prompt, holdMicros, sentFrom, sentTo, decided, provider } = one;
   const requested = prompt === null ? "" : ` for ${shorten(visible(JSON.stringify(prompt)), PROMPT_LENGTH)}`;
@@ -52,7 +50,7 @@ const columns = [
   { title: "created", value: ({ createdAt }: Row) => visible(createdAt ?? "–"), flexible: true },
 ] as const;
 
-/** Warns that an empty list proves nothing: giving up could lose a paid job. */
+/** Warns that an empty list proves nothing: by giving up, the user could lose a paid job. */
 export function emptyLines({ holdMicros, provider }: UnresolvedStep): readonly string[] {
   if (provider !== null) {
     return [
@@ -60,7 +58,7 @@ export function emptyLines({ holdMicros, provider }: UnresolvedStep): readonly s
     ];
   }
   return [
-    "The service lists no unclaimed job for this model from that time.",
+    "The service lists no unclaimed job for this model from around that time.",
     `This does not prove that no job exists: jobs created with another key may be hidden. If you answer none, you may lose a job that cost ${dollars(holdMicros)}.`,
   ];
 }
@@ -120,7 +118,7 @@ async function listOne(
     );
   } else if (candidates.length === 0) {
     for (const line of emptyLines(one)) output.say(line);
-    output.next(`showrunner reconcile ${visible(runId)}   (searches the run's whole duration)`);
+    output.next(`showrunner reconcile ${visible(runId)}   (searches the whole duration of the run)`);
     output.say(`To give up the job anyway: ${command} none   (the step fails and its reservation is released)`);
   } else {
     const best = one.certain ?? (candidates.length === 1 ? candidates[0]!.jobId : "<job-id>");
@@ -148,7 +146,7 @@ function listAll({ io, output }: Context, { runId, open }: Open, flags: Flags["a
   return ExitCode.unfinished;
 }
 
-/** Asks about one step after the other; skipped ones stay unresolved. */
+/** Asks about one unresolved step after another. Steps that the user skips stay unresolved. */
 async function walk(show: Showrunner, context: Context, { runId, open }: Open): Promise<ExitCode> {
   const { io, output } = context;
   let left = 0;
@@ -165,7 +163,7 @@ async function walk(show: Showrunner, context: Context, { runId, open }: Open): 
   return left === 0 ? ExitCode.done : ExitCode.unfinished;
 }
 
-/** Asks for the job's id; returns null if there is no job, and undefined to skip the step. */
+/** Asks for a job's id. Returns null if there is no job, and undefined to skip the step. */
 async function answered({ io, output }: Context, one: UnresolvedStep): Promise<string | null | undefined> {
   const best = one.candidates.findIndex(({ jobId }) => jobId === one.certain) + 1;
   const offer = one.candidates.length === 0 ? "none, or" : `number, none, or${best === 0 ? "" : ` y for ${best},`}`;

@@ -16,7 +16,6 @@ import { repeatedCommand } from "../text/next-line.ts";
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 type Method = (typeof METHODS)[number];
 
-/** `showrunner api`: sends one request to the service and prints the raw response. */
 export async function api(
   context: Context,
   first: string,
@@ -32,7 +31,7 @@ export async function api(
   const model = method === "POST" ? submittedModel(path) : null;
   const submit = model === null ? null : withKey(json, flags.idempotencyKey);
   if (submit === null && flags.idempotencyKey !== undefined)
-    throw usageError("--idempotency-key only works with submits", "showrunner api POST /models/MODEL");
+    throw usageError("--idempotency-key only works when a job is submitted", "showrunner api POST /models/MODEL");
   const body = submit === null ? json : submit.body;
   const request: RawRequest = { method, path, query, headers: Object.fromEntries(trimmed), json: body };
   const isPaid = method === "POST" && !isFree(path);
@@ -65,7 +64,7 @@ function targetOf(first: string, second: string | undefined, { data }: Flags["ap
       `showrunner api METHOD PATH   (METHOD: ${METHODS.join(", ")})`,
     );
   if (named === "GET" && data !== undefined)
-    throw usageError("GET cannot have --data", "use --query name=value, or POST");
+    throw usageError("a GET request cannot have --data", "use --query name=value, or POST");
   return { method: named, path: second };
 }
 
@@ -80,7 +79,7 @@ async function dataOf(data: string, io: Io): Promise<unknown> {
   return data === "-" ? parsedJson(await textOf(io.stdin), "stdin", "--data") : readJson("--data", data, io);
 }
 
-/** Returns the model of a submit, which is the only paid request with an idempotency key; null for any other path. */
+/** Returns the model to which a path submits jobs, or null. No other paid request has an idempotency key. */
 function submittedModel(path: string): string | null {
   const [, model] = /^\/?models\/([^/?]+)(?:\?|$)/.exec(path) ?? [];
   try {
@@ -100,7 +99,7 @@ interface Submit {
   readonly body: unknown;
 }
 
-/** Adds the idempotency key: from the flag, from the data, or else a new one. */
+/** Adds the idempotency key to the body: the one from the flag or the data, or else a new one. */
 function withKey(json: unknown, given: string | undefined): Submit {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
     throw new CliError("INPUT_INVALID", "--data must be a JSON object when submitting a job", {
@@ -142,7 +141,7 @@ async function estimated({ client }: Showrunner, model: string, body: unknown): 
 
 type RawInput = Readonly<Record<string, unknown>>;
 
-/** The fields of client errors that describe a failed request. */
+/** The fields that are read from a client error, to tell whether a request may have been charged. */
 interface Failure {
   readonly code?: string;
   readonly sent?: boolean;
@@ -150,7 +149,7 @@ interface Failure {
   readonly status?: number;
 }
 
-/** Whether the service may have accepted a paid request: true unless the service refused it, or it was never sent. */
+/** Whether the service may have accepted a paid request: true unless the request was refused or never sent. */
 function isUncertain(error: unknown): boolean {
   const { code, sent, envelope, status } = error as Failure;
   if (code === "INVALID_OPTION" || sent === false) return false;
@@ -162,7 +161,7 @@ function uncertain(cause: unknown, submit: Submit | null, context: Context): Cli
   const exitCode = context.io.interrupt.aborted ? ExitCode.interrupted : ExitCode.failed;
   const [what, next] =
     submit === null
-      ? ["The request may still have been charged.", "showrunner jobs list   (shows whether it was)"]
+      ? ["The request may still have been charged.", "showrunner jobs list   (shows whether it created a job)"]
       : [
           `The job may exist anyway. Sending the request again with this idempotency key never creates a second job: ${visible(submit.key)}`,
           repeatedCommand(context, "--idempotency-key", submit.key),
@@ -170,7 +169,7 @@ function uncertain(cause: unknown, submit: Submit | null, context: Context): Cli
   return new CliError("UNKNOWN_OUTCOME", `${visibleError(cause)}\n${what}`, { next, exitCode, cause });
 }
 
-/** Formats JSON on a terminal; otherwise passes the bytes through unchanged. */
+/** Formats JSON for a terminal. If the output is not a terminal, passes the bytes through unchanged. */
 async function printAnswer({ headers, body }: RawAnswer, { json }: Flags["api"], context: Context): Promise<void> {
   const { io, output } = context;
   const type = String(headers["content-type"] ?? "").toLowerCase();
@@ -188,7 +187,7 @@ async function printAnswer({ headers, body }: RawAnswer, { json }: Flags["api"],
   for await (const chunk of body) {
     if (!type.startsWith("text/"))
       throw usageError(
-        `The response is ${visible(type) || "of unknown type"} and cannot be shown on a terminal`,
+        `The response (${visible(type) || "unknown type"}) cannot be shown on a terminal`,
         `${repeatedCommand(context)} > answer.bin`,
       );
     io.stdout.write(withoutControl(decoder.decode(chunk, { stream: true }).replaceAll("\r\n", "\n")));

@@ -5,7 +5,6 @@ import type { ServiceFlags } from "../program/flags.ts";
 import { wireForm } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
 
-/** `showrunner balance`: shows the wallet, what the journal's runs spent and reserved, and their caps. */
 export async function balance(context: Context, flags: ServiceFlags): Promise<ExitCode> {
   const { output } = context;
   return withShowrunner(flags, async (show) => {

@@ -77,7 +77,7 @@ async function openToRead(against: string, { io }: Context) {
   if (isPostgresUrl(against)) {
     throw usageError(
       "--against needs a journal file, not a database",
-      "copy the unfinished runs to a journal file, and pass this file",
+      "copy the unfinished runs to a journal file, and pass that file",
     );
   }
   const path = resolve(io.cwd, against);
@@ -91,10 +91,12 @@ async function openToRead(against: string, { io }: Context) {
   return openSqliteJournal(path, { readOnly: true });
 }
 
-/** A step that the current code would redo, change or remove. */
 interface CheckedStep {
   readonly path: string;
-  /** `changed`: has another request. `new`: not planned before. `uses`: depends on a changed step. `gone`: no longer planned. */
+  /**
+   * `changed`: another request. `new`: not planned before. `uses`: depends on a changed step. `gone`: no longer
+   * planned.
+   */
   readonly cause: "changed" | "new" | "uses" | "gone";
   /** Fields of the request that differ. */
   readonly fields: Drift["changed"][number]["fields"];
@@ -102,7 +104,6 @@ interface CheckedStep {
   readonly costMicros: number | null;
 }
 
-/** An unfinished run, compared with the current code. */
 interface CheckedRun {
   readonly runId: string;
   readonly pipeline: string;
@@ -155,7 +156,7 @@ function stepsOf({ changed, added, removed, stale, prices }: Drift): readonly Ch
 const MOST_RUNS = 50;
 const MOST_STEPS = 20;
 const MOST_FIELDS = 2;
-/** Maximum characters of a value to show. */
+/** Maximum number of characters to show of a value. */
 const LONGEST = 40;
 
 const columns: readonly Column<CheckedStep>[] = [
@@ -179,7 +180,7 @@ function price({ cause, costMicros }: CheckedStep): string {
   return cause === "gone" ? "" : "–";
 }
 
-/** The runs that would change, each with its steps. */
+/** Formats the runs that would change, each with its steps. */
 function checkTable({ runs }: Checked, width?: number): string {
   const differ = runs.filter(({ isSame }) => !isSame);
   const parts = differ.slice(0, MOST_RUNS).map((run) => runLines(run, width));
@@ -194,7 +195,7 @@ function runLines({ runId, pipeline, status, steps, problems }: CheckedRun, widt
   return [head, ...(problems.length === 0 ? [] : [problemList(problems)]), ...rows].join("\n");
 }
 
-/** What the runs' changed steps cost together. */
+/** Formats what the changed and new steps of all runs cost together. */
 function totalOf(runs: readonly CheckedRun[]): string {
   const min = runs.reduce((sum, { totalMicros }) => sum + totalMicros.min, 0);
   const isOpen = runs.some(({ totalMicros, problems }) => totalMicros.max === null || problems.length > 0);

@@ -63,7 +63,7 @@ export function completion(
   return ExitCode.done;
 }
 
-/** The possible completions of the last word. */
+/** Returns the possible completions of the last word. */
 export function following(program: Command, words: readonly string[]): readonly string[] {
   const typed = words.slice(0, -1);
   const last = words.at(-1) ?? "";

@@ -21,8 +21,8 @@ import { visible } from "../text/escape.ts";
 const LEAST_LENGTH = 32;
 
 /**
- * Reads or creates the journal's token, which stays the same so that open pages survive a restart. Replaces a token
- * that other users may have read or written, and passes the reason to `warn`.
+ * Reads or creates the journal's token, which stays the same so that open pages still work after a restart. Replaces a
+ * token that other users may have read or written, and passes the reason to `warn`.
  */
 export async function storedToken(path: string, warn: (text: string) => void): Promise<string> {
   const stored = await readKept(path);
@@ -33,7 +33,7 @@ export async function storedToken(path: string, warn: (text: string) => void): P
 
 interface Kept {
   readonly token: string | null;
-  /** Why the file cannot be used; null if it does not exist. */
+  /** Why the file cannot be used; null if it can, or if it does not exist. */
   readonly fault: string | null;
 }
 
@@ -56,7 +56,7 @@ async function readKept(path: string): Promise<Kept> {
   }
 }
 
-/** Stores a new token. Writes a temporary file and renames it, so that no existing link or open file is reused. */
+/** Stores a new token. Renames a temporary file, so that neither a link nor an open file is written to. */
 async function makeToken(path: string): Promise<string> {
   const token = randomBytes(24).toString("base64url");
   const fresh = `${path}.new`;
@@ -67,7 +67,7 @@ async function makeToken(path: string): Promise<string> {
   return token;
 }
 
-/** The port to use if it is free and no other port is requested. */
+/** The port to use if it is free and the user requests no other. */
 const DEFAULT_PORT = 8788;
 
 /** File next to the journal with the address of its running dashboard. */
@@ -78,7 +78,7 @@ async function addressIn(folder: string): Promise<string | null> {
   return /^http:\/\/[\w.:[\]-]+$/.test(text) ? text : null;
 }
 
-/** The origin of the journal's dashboard, or its default origin if none is running. */
+/** Returns the origin of the journal's running dashboard, or the default one if none is running. */
 export async function dashboardOrigin(
   folder: string,
 ): Promise<{ readonly origin: string; readonly isRunning: boolean }> {
@@ -170,7 +170,7 @@ export async function dashboard(
 
 type Options = Parameters<typeof import("../../studio/dashboard/index.ts").startDashboard>[0];
 
-/** If `port` is in use, uses a free port and reports it to `moved`; throws if that is null. */
+/** Starts the dashboard. If `port` is in use, takes a free one and says so on `moved`; throws if `moved` is null. */
 async function start(options: Options, port: number, moved: CommandOutput | null) {
   const { PortInUseError, startDashboard } = await import("../../studio/dashboard/index.ts");
   try {
@@ -193,7 +193,7 @@ async function offered(files: readonly string[], cwd: string): Promise<readonly 
   return found;
 }
 
-/** Loads a run's code from a file that was given here or is inside the working folder. */
+/** Returns a function that loads a run's code from a file that was named here, or is inside the working folder. */
 function codeFrom(named: readonly OfferedPipeline[], { io, output }: Context): NonNullable<Options["loadPipeline"]> {
   const warned = new Set<string>();
   return async ({ file, exportName }) => {

@@ -62,7 +62,7 @@ function asked(takes: number | null): string {
   return takes === null ? "" : `one of ${takes}`;
 }
 
-/** Lists the waiting decisions of all runs, the longest wait first. */
+/** Lists the steps of all runs that wait for a decision, the longest wait first. */
 async function listAll(context: Context, flags: Flags["approve"]): Promise<ExitCode> {
   const { output, io } = context;
   if ([flags.pick, flags.value, flags.note, flags.resume].some((flag) => flag !== undefined)) {
@@ -82,7 +82,7 @@ async function listAll(context: Context, flags: Flags["approve"]): Promise<ExitC
   });
 }
 
-/** Returns the run's only waiting step, for a decision that names no step; null if nothing is decided. */
+/** Returns the run's only waiting step if a decision names no step; null if nothing is decided. */
 async function onlyStep(
   show: Showrunner,
   runId: string,
@@ -111,7 +111,7 @@ export async function reject(
   });
 }
 
-/** If the decision is invalid, suggests the command that lists the waiting steps. */
+/** Requests a decision. If the decision is invalid, suggests the command that lists the waiting steps. */
 async function requested(runId: string, decide: () => Promise<void>): Promise<void> {
   try {
     await decide();
@@ -148,10 +148,10 @@ async function decided(
     output.printJson({ id: runId, step, approved, pick, note: flags.note ?? null, status });
   }
   if (isParked) {
-    output.say("No process is driving the run, so this takes effect when the run is resumed.");
+    output.say("No process is driving the run, so the decision takes effect when the run is resumed.");
     output.next(`showrunner resume ${visible(runId)}`);
   } else {
-    output.say("The process that drives the run applies it immediately.");
+    output.say("The process that drives the run applies the decision immediately.");
     output.next(`showrunner events ${visible(runId)} --follow`);
   }
   return ExitCode.done;
@@ -164,13 +164,13 @@ interface Waiting {
   readonly shows: readonly OfferedTake[];
   /** How each take was made, if several models are compared; else null. */
   readonly compared: readonly ComparedPart[] | null;
-  /** Files that checks refused before the takes shown were made. */
+  /** Files that checks refused before the shown takes were made. */
   readonly refused: readonly RefusedFiles[];
-  /** The latest decision, if one was made that no process has applied yet. */
+  /** The latest decision that no process has applied yet, or null. */
   readonly decided: RunReport["steps"][number]["approval"];
 }
 
-/** The waiting steps of a run and what they show. */
+/** Returns the waiting steps of a run, with what each of them shows. */
 async function waitingIn(
   show: Showrunner,
   context: Context,
@@ -201,10 +201,10 @@ async function list(show: Showrunner, context: Context, runId: string, flags: Fl
     output.next(
       `showrunner approve ${at}${choose ? " --pick 1" : ""} --resume${some}`,
       `showrunner reject ${at} --resume   (add --note REASON to store a reason)`,
-      `showrunner open ${at}   (opens the files it shows)`,
+      `showrunner open ${at}   (opens the files that the step shows)`,
     );
   }
-  if (waiting.length > 0) output.say("View and play them: showrunner dashboard");
+  if (waiting.length > 0) output.say("To view and play the files: showrunner dashboard");
   else {
     output.say(`Run ${visible(runId)} has no step waiting for a decision.`);
     output.next(`showrunner show ${visible(runId)}`);
@@ -212,10 +212,10 @@ async function list(show: Showrunner, context: Context, runId: string, flags: Fl
   return waiting.length > 0 ? ExitCode.unfinished : ExitCode.done;
 }
 
-/** Maximum characters of a text to show. */
+/** Maximum number of characters to show of a text. */
 const LONGEST_TEXT = 4000;
 
-/** Formats text to decide on, set apart from messages. */
+/** Formats text that a decision is about, so that it stands apart from messages. */
 function quoted(text: string, pick: number | null): string {
   const shown = text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT)}…`;
   const lines = visibleLines(shown).split("\n");
@@ -262,7 +262,7 @@ async function waitingSteps(state: RunState, report: RunReport, review: ReviewFi
   );
 }
 
-/** Resolves `--pick`, a number from 1 or the step that produced the take, to a number from 1. */
+/** Turns `--pick`, a number or the name of the step that produced the take, into a number from 1. */
 async function picked(
   show: Showrunner,
   context: Context,

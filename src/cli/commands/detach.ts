@@ -10,16 +10,15 @@ import { visible, visibleLines } from "../text/escape.ts";
 
 export interface Detached {
   readonly runId: string;
-  /** Agreed budget in decimal US dollars; null for the local service. */
+  /** The agreed budget in decimal US dollars; null for the local service. */
   readonly budget: string | null;
-  /** The agreed quote, if any. */
+  /** Id of the agreed quote, if any. */
   readonly quote?: string | null;
   readonly startAnyway: boolean;
   /** Whether `runId` is the first of several runs, one per row, whose ids come from the file. */
   readonly isOneOfMany?: true;
 }
 
-/** Milliseconds between two polls of the journal. */
 const POLL_EVERY_MS = 100;
 const LAST_LINES = 15;
 
@@ -61,7 +60,7 @@ export async function detach(context: Context, detached: Detached, flags: Flags[
   output.say(`Run ${visible(runId)} continues in process ${child.pid}, which writes to ${visible(log)}`);
   output.next(
     `showrunner events ${visible(runId)} --follow`,
-    `showrunner stop ${visible(runId)}   (submits no more jobs)`,
+    `showrunner stop ${visible(runId)}   (stops the run from submitting more jobs)`,
     "showrunner dashboard",
   );
   return ExitCode.done;
@@ -81,7 +80,7 @@ async function begun(
   }
 }
 
-/** Returns what was agreed to as arguments, followed by the typed arguments, so that a typed value takes precedence. */
+/** Returns arguments for what the user agreed to, then the typed arguments, so that typed values take precedence. */
 function argumentsOf(
   { args }: Context,
   { runId, budget, quote = null, startAnyway, isOneOfMany }: Detached,

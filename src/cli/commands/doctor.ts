@@ -22,7 +22,7 @@ import type { Flags, ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-/** Largest acceptable error of a clock; above it, receivers that check the age of webhooks refuse them. */
+/** Largest acceptable error of a clock. If it is larger, receivers that check the age of webhooks refuse them. */
 const MUCH_SKEW_MS = 60_000;
 
 /** Checks the service, the wallet, the clocks and webhooks. */
@@ -56,7 +56,7 @@ export async function serviceFindings(
 
 const marks = { ok: "ok  ", fail: "FAIL", unknown: "?   " } as const;
 
-/** `showrunner doctor`: prints a line per check; exit 1 if any fails. A check that is impossible here is "unknown". */
+/** `showrunner doctor`: prints a line per check (`unknown` if impossible here); exits with 1 if any check fails. */
 export async function doctor(context: Context, flags: Flags["doctor"]): Promise<ExitCode> {
   const { output } = context;
   const target = webhookTarget(flags);
@@ -82,7 +82,7 @@ export async function doctor(context: Context, flags: Flags["doctor"]): Promise<
   return findings.some(({ state }) => state === "fail") ? ExitCode.failed : ExitCode.done;
 }
 
-/** Checks what only pipelines with steps of `showrunner/film` need. */
+/** Checks what only the steps of `showrunner/film` need. */
 async function filmFinding(): Promise<Finding> {
   const { ffmpegSummary } = await import("../../film/index.ts");
   const ffmpeg = await ffmpegSummary();
@@ -100,7 +100,8 @@ function credential({ io }: Context, flags: ServiceFlags): Finding {
   if ("problem" in hosted) return failed("credential", `${hosted.setting} ${hosted.problem}`);
   const { apiKey, keyFrom } = hosted;
   if (apiKey === null) return failed("credential", `${keyFrom} ${missingKey(hosted)}`, keyCommand(hosted));
-  if (isKeyOfV2(apiKey)) return failed("credential", `${keyFrom} is a key of the previous API (v2), sk_…`);
+  if (isKeyOfV2(apiKey))
+    return failed("credential", `${keyFrom} contains a key of the previous API (v2), which begins with sk_`);
   const keyId = keyIdOf(apiKey);
   return fine("credential", `${keyId === null ? "a token" : `key ${keyId}`}, from ${keyFrom}`);
 }

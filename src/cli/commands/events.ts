@@ -4,7 +4,6 @@ import { type Context, withJournal } from "../context.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 
-/** `showrunner events`: prints a run's events; with `--follow`, also new ones until the run ends or pauses. */
 export async function events(context: Context, runId: string, flags: Flags["events"]): Promise<ExitCode> {
   const { io, output } = context;
   return withJournal(flags, async (show) => {

@@ -34,13 +34,13 @@ export async function exportRun(context: Context, runId: string, flags: Flags["e
 
 const hashOf = ({ output }: EditTake) => output.copy!.sha256;
 
-/** All takes by hash, because a take can occur in several clips. */
+/** Returns all takes by hash, because a take can occur in several clips. */
 function takesOf({ pictures, stills, sounds, finished }: EditList): ReadonlyMap<string, EditTake> {
   const clips = [...pictures, ...stills, ...sounds, ...(finished === null ? [] : [finished])];
   return new Map(clips.flatMap(({ takes }) => takes).map((take) => [hashOf(take), take]));
 }
 
-/** Returns facts about a take: from the journal for an output of a step; any other file is measured here. */
+/** Returns facts about a take: from the journal if they are known there, otherwise measured from the file. */
 async function factsOf({ output }: EditTake, path: string): Promise<TakeFacts> {
   const { copy, durationMs, fps } = output;
   const kind = copy!.contentType.split("/")[0];
@@ -64,7 +64,7 @@ function listNamed(lists: readonly EditList[], runId: string, wanted: string | u
 
 const mediaFolder = (file: string) => join(dirname(file), `${basename(file).replace(/\.otio$/, "")}-media`);
 
-/** Copies all takes to a folder next to the timeline, with file extensions, which files in the media store lack. */
+/** Copies all takes to a folder next to the timeline. Adds file extensions, which files in the media store lack. */
 async function placeTakes(
   takes: ReadonlyMap<string, EditTake>,
   file: string,
@@ -81,12 +81,10 @@ async function placeTakes(
   return new Map(copies.map(({ sha256 }, index) => [sha256, join(folder, names[index]!)]));
 }
 
-/** Duration of a still picture, seconds. */
 const STILL_SECONDS = 5;
-/** Frames per second of a timeline without video. */
+/** Frames per second of a timeline that contains no video. */
 const RATE = 25;
 
-/** A take's file and its measurements. */
 interface TakeFacts {
   readonly url: string;
   readonly durationMs: number | null;
@@ -94,8 +92,8 @@ interface TakeFacts {
 }
 
 /**
- * Builds an OpenTimelineIO timeline: a track of clips, each with its takes; a track per sound; captions as markers; and
- * above them, on disabled tracks, the overlaid pictures and the finished film.
+ * Builds an OpenTimelineIO timeline: a track of clips, each with its takes; a track for each sound; captions as
+ * markers; and on top, on disabled tracks, the overlaid pictures and the finished film.
  */
 function otioTimeline(
   list: EditList,
@@ -169,7 +167,7 @@ function otioClip(
   };
 }
 
-/** Rounds to whole frames, so that clips have no gaps. */
+/** Rounds times to whole frames, so that there are no gaps between clips. */
 function timeRange(from: number, to: number, rate: number) {
   const start = Math.round(from * rate);
   const time = (value: number) => ({ OTIO_SCHEMA: "RationalTime.1", rate, value });

@@ -10,7 +10,7 @@ import { missingLines, overchargeLines } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
 import { commandLine } from "../text/next-line.ts";
 
-/** Lists what a run returned as name and path (or voice id); joins nested names with dots. */
+/** Lists what a run returned by name: the path of a file, or a voice id. Nested names are joined with dots. */
 export function listOutputs(outputs: unknown, name = ""): readonly { readonly name: string; readonly value: string }[] {
   if (typeof outputs !== "object" || outputs === null)
     return outputs === undefined || outputs === null ? [] : [{ name, value: String(outputs) }];
@@ -20,7 +20,7 @@ export function listOutputs(outputs: unknown, name = ""): readonly { readonly na
   return Object.entries(outputs).flatMap(([key, value]) => listOutputs(value, name === "" ? key : `${name}.${key}`));
 }
 
-/** Prefix for the word "budget" if several runs share the budget. */
+/** Returns a word to put before "budget" if several runs share the budget. */
 export function sharedWord({ budget_tag }: Pick<RunReport, "budget_tag">): string {
   return budget_tag === null ? "" : "shared ";
 }
@@ -28,7 +28,7 @@ export function sharedWord({ budget_tag }: Pick<RunReport, "budget_tag">): strin
 /** Maximum number of skipped steps to list by name. */
 const MOST_NAMES = 6;
 
-/** Why steps did not succeed: a line per failed step, and one line for all skipped steps. */
+/** Says why steps did not succeed, with a line for each failed step and one for all skipped steps. */
 export function reasonLines(steps: readonly StepReport[]): readonly string[] {
   const own = steps.filter(({ status }) => status === "failed" || status === "partial");
   const left = steps.filter(({ status, reason }) => status === "skipped" && reason !== null);
@@ -41,7 +41,7 @@ export function reasonLines(steps: readonly StepReport[]): readonly string[] {
   ];
 }
 
-/** Returns the place in the author's code at which the function of a failed step threw. */
+/** Returns the place in the author's code where the function of a failed step threw an error. */
 export function siteText({ status, attempts }: StepReport): string {
   const site = status === "failed" ? attempts.at(-1)?.site : undefined;
   return site === undefined ? "" : ` (at ${visible(site)})`;
@@ -58,7 +58,7 @@ function skippedLines(left: readonly StepReport[]): readonly string[] {
 
 export interface FollowOptions {
   readonly json?: boolean | undefined;
-  /** Events up to this one print no line. */
+  /** Events up to this sequence number print no line. */
   readonly afterSeq?: number;
   readonly expectedMs?: ExpectedMs;
   readonly pace?: () => Pace;
@@ -72,7 +72,7 @@ const exitCodes: Readonly<Record<RunResult["status"], ExitCode>> = {
   cancelled: ExitCode.failed,
 };
 
-/** A run that exceeded its budget exits as unfinished, so that someone checks it. */
+/** Returns the exit code. It is "unfinished" for a run that exceeded its budget, so that someone checks the run. */
 function exitCodeOf({ status, report }: RunResult): ExitCode {
   const code = exitCodes[status];
   return code === ExitCode.done && report.over_budget !== null ? ExitCode.unfinished : code;
@@ -82,7 +82,9 @@ function exitCodeOf({ status, report }: RunResult): ExitCode {
 export async function followRun(handle: RunHandle, context: Context, options: FollowOptions): Promise<ExitCode> {
   const { io, output } = context;
   const onInterrupt = () => {
-    output.say("\nStopping when the service has answered all submits in flight. Press Ctrl-C again to exit at once.");
+    output.say(
+      "\nStopping as soon as the service has answered all pending submissions. Press Ctrl-C again to exit at once.",
+    );
     handle.stop().catch((error: unknown) => output.say(`stop failed: ${visible(String(error))}`));
   };
   if (io.interrupt.aborted) onInterrupt();
@@ -105,7 +107,7 @@ export async function followRun(handle: RunHandle, context: Context, options: Fo
 /** Codes of errors which mean that another process drives the run, so that advice to resume would be wrong. */
 const drivenElsewhere = new Set(["RUN_BUSY", "RUN_TAKEN_OVER"]);
 
-/** Wraps errors after a run has started: money may be spent, so the exit code is "unfinished", never "refused". */
+/** Wraps errors of a run that has started: money may be spent, so the exit code is "unfinished", never "refused". */
 function interrupted(error: unknown, runId: string, { io, args }: Context): unknown {
   const { code, next: given } = error as { readonly code?: string; readonly next?: string | null };
   if (!(error instanceof Error) || code === undefined || drivenElsewhere.has(code) || isUnexpected(error)) return error;
@@ -114,7 +116,7 @@ function interrupted(error: unknown, runId: string, { io, args }: Context): unkn
   return new CliError("RUN_INTERRUPTED", message, { next, exitCode: ExitCode.unfinished, cause: error });
 }
 
-/** What to fix before resuming, by error code. */
+/** What to fix before the run is resumed, by error code. */
 const mends: Readonly<Record<string, string>> = {
   JOURNAL_DISK_FULL: "free space, then: ",
   JOURNAL_IO: "check the disk, then: ",

@@ -13,7 +13,6 @@ import { manifestFor } from "../project/manifest.ts";
 import { visible } from "../text/escape.ts";
 import { table } from "../text/table.ts";
 
-/** The `recipes` folder in our package. */
 const folder = fileURLToPath(new URL("../../../recipes/", import.meta.url));
 
 export interface Recipe {
@@ -21,7 +20,7 @@ export interface Recipe {
   readonly makes: string;
 }
 
-/** Lists the recipes in the first table of the folder's README. */
+/** Returns the recipes in the first table of the folder's README. */
 export function listRecipes(): readonly Recipe[] {
   const rows = readFileSync(join(folder, "README.md"), "utf8").matchAll(
     /^\| \[([a-z-]+)\.ts\]\([^)]+\) \| ([^|]+) \|/gm,
@@ -30,13 +29,12 @@ export function listRecipes(): readonly Recipe[] {
 }
 
 export interface RecipeFiles {
-  /** Paths inside the folder, including assets; the recipe first. */
+  /** Paths inside the `recipes` folder, including assets; the recipe comes first. */
   readonly files: readonly string[];
-  /** Packages that the files import, apart from those that every pipeline needs. */
+  /** Packages that the files import, other than those that every pipeline needs. */
   readonly packages: readonly string[];
 }
 
-/** Finds all files and packages that a recipe needs. */
 export function filesOf(name: string): RecipeFiles {
   const files = [`${name}.ts`];
   const packages = new Set<string>();
@@ -56,7 +54,6 @@ export function readRecipe(path: string): Buffer {
   return readFileSync(join(folder, path));
 }
 
-/** Lists the available recipes. */
 export function printRecipes({ output }: Context, { json }: Flags["init"]): ExitCode {
   const recipes = listRecipes();
   if (json) output.printJson(recipes);
@@ -68,11 +65,11 @@ export function printRecipes({ output }: Context, { json }: Flags["init"]): Exit
       ]),
     );
   }
-  output.next("showrunner init --recipe image-to-video   (copies it with the files it needs)");
+  output.next("showrunner init --recipe image-to-video   (copies this recipe with the files that it needs)");
   return ExitCode.done;
 }
 
-/** Prepares a recipe with its files, using models of the configured service. */
+/** Prepares a recipe with its files, for models of the configured service. */
 export async function beginRecipe(context: Context, name: string): Promise<Begun> {
   const { cwd } = context.io;
   if (!listRecipes().some((one) => one.name === name)) {
@@ -112,7 +109,7 @@ export async function beginRecipe(context: Context, name: string): Promise<Begun
   return { file, files: copies, project, said: [said, ...lacks, ...typing], isHosted: found !== null };
 }
 
-/** Says what the recipe needs but the user's existing files, which are kept, do not have; null if nothing. */
+/** Returns what a recipe imports that the user's existing files, which are kept, do not contain; null if nothing. */
 async function lackingIn(cwd: string, copies: ReadonlyMap<string, string | Buffer>): Promise<string | null> {
   for (const [path, text] of copies) {
     for (const [, names = "", from = ""] of String(text).matchAll(/^import \{([^}]+)\} from "(\.[^"]+)"/gm)) {
@@ -129,12 +126,12 @@ async function lackingIn(cwd: string, copies: ReadonlyMap<string, string | Buffe
   return null;
 }
 
-/** The roles of `cast.ts` that a recipe uses. */
+/** Returns the roles of `cast.ts` that a recipe uses. */
 function rolesIn(text: string | Buffer): readonly string[] {
   return String(text).match(/(?<=\bcast\.)(?!ts\b)\w+/g) ?? [];
 }
 
-/** Names of the models in a `models.ts`, by id. */
+/** Returns the names of the models in a `models.ts`, by id. */
 function namesIn(source: string): ReadonlyMap<string, string> {
   const entries = source.matchAll(/^ {2}(\w+): model<.*?>\(("(?:[^"\\]|\\.)*")/gm);
   return new Map([...entries].map(([, name = "", id = '""']) => [JSON.parse(id) as string, name]));

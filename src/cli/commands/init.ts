@@ -18,8 +18,8 @@ import { chooseStarter, LOCAL_STARTER, starterSource } from "../project/starter.
 import { visible } from "../text/escape.ts";
 
 /**
- * `showrunner init`: sets up a project or completes an existing one: a pipeline or recipe for the models of the
- * configured service, its packages, tsconfig.json and .gitignore. Overwrites nothing.
+ * `showrunner init`: sets up a project or completes an existing one. Writes a pipeline or recipe for the models of the
+ * configured service, the project's packages, tsconfig.json and .gitignore. Overwrites nothing.
  */
 export async function init(context: Context, given?: string, flags: Flags["init"] = {}): Promise<ExitCode> {
   const { recipe } = flags;

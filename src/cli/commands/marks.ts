@@ -12,7 +12,7 @@ import { visible, visibleError } from "../text/escape.ts";
 interface ShownFile extends FileMarks {
   readonly file: string;
   readonly manifest: ManifestBeside | null;
-  /** Its signed credentials; `unread` if the package that reads them is not installed. */
+  /** The file's signed credentials; `unread` if the package that reads them is not installed. */
   readonly signed: Credentials | "unread" | null;
 }
 
@@ -22,7 +22,6 @@ interface ManifestBeside extends Pick<Manifest, "run" | "models"> {
   readonly matches: boolean;
 }
 
-/** `showrunner marks`: shows what files say about their origin. */
 export async function marks(
   { io, output }: Context,
   files: readonly string[],
@@ -118,7 +117,6 @@ interface Signed {
   readonly from_manifest: boolean;
 }
 
-/** `showrunner sign`: signs copies of files with content credentials. */
 export async function sign({ io, output }: Context, files: readonly string[], flags: Flags["sign"]): Promise<ExitCode> {
   const { signFile, CredentialsError } = await import("../../core/marks/index.ts");
   const pair = { certificate: await pem(io.cwd, "--cert", flags.cert), key: await pem(io.cwd, "--key", flags.key) };
@@ -133,7 +131,9 @@ export async function sign({ io, output }: Context, files: readonly string[], fl
       done.push({ file, signed: out, digital_source_type: digitalSourceType, from_manifest: isOfManifest });
       if (!flags.json) output.print(visible(out));
       if (!isOfManifest)
-        output.say(`${visible(file)} has no matching manifest next to it: signed without models and ingredients.`);
+        output.say(
+          `${visible(file)} has no matching manifest next to it, so it was signed without models and ingredients.`,
+        );
     } catch (error) {
       if (error instanceof CliError) throw error;
       const next = error instanceof CredentialsError ? error.next : null;
@@ -153,7 +153,7 @@ async function pem(cwd: string, flag: string, file: string | undefined): Promise
   }
 }
 
-/** Returns the output paths: next to each file, or as `--out` says (an existing folder, or a name for one file). */
+/** Returns the output paths: next to each file, or where `--out` says (a folder, or a name for a single file). */
 async function targetsOf(cwd: string, files: readonly string[], out: string | undefined): Promise<readonly string[]> {
   if (out === undefined)
     return files.map((file) =>
@@ -175,7 +175,7 @@ async function targetsOf(cwd: string, files: readonly string[], out: string | un
   return targets;
 }
 
-/** Uses the manifest if its hash matches the file. Source type: from the flag, else from the manifest or the mark. */
+/** Returns what to sign about a file: from its manifest if the hash matches, otherwise only the source type. */
 async function claimFor(file: string, path: string, given: DigitalSourceType | undefined) {
   const { claimOf, fileHash, readManifest } = await import("../../internal.ts");
   const { readMarks, sourceTypes } = await import("../../core/marks/index.ts");

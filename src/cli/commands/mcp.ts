@@ -28,7 +28,7 @@ export async function mcp(context: Context, folder: string, flags: Flags["mcp"])
   ] as const)
     checkAmount(flag, value);
   if (flags.runBudget !== undefined && flags.budget === undefined) {
-    throw usageError("--run-budget needs --budget", "set the most that all runs may cost: --budget 5");
+    throw usageError("--run-budget needs --budget", "set the maximum cost of all runs together: --budget 5");
   }
   const port = portOf(flags);
   const filesDir = await existingFolder(flags.files ?? folder, io.cwd);
@@ -82,7 +82,7 @@ export async function mcp(context: Context, folder: string, flags: Flags["mcp"])
   return ExitCode.done;
 }
 
-/** What earlier agent runs have cost and reserved, which is not part of this server's budget. */
+/** Returns what earlier agent runs have cost and reserved. This server's budget does not cover those runs. */
 async function spentBefore(tag: string, { budget, ...flags }: Flags["mcp"]): Promise<number> {
   if (budget === undefined) return 0;
   return withShowrunner(flags, (show) => committedMicros(show, tag));
@@ -122,9 +122,9 @@ interface Hosting {
 }
 
 /**
- * Starts a process for each run driven here. That process follows the run, and takes over if this process is killed,
- * which agent hosts do soon after disconnecting. Skips runs whose file has changed or was not loaded here: nobody has
- * reviewed that code.
+ * Starts a process for each run that is driven here. The new process follows the run, and takes over if this one is
+ * killed, as agent hosts do soon after they disconnect. Skips runs whose file has changed or was not loaded here,
+ * because nobody has reviewed that code.
  */
 async function handOver(session: AgentSession, { context, flags, codeBefore }: Hosting): Promise<void> {
   const { io, output } = context;
@@ -169,7 +169,6 @@ async function handOver(session: AgentSession, { context, flags, codeBefore }: H
 /** Options of `mcp` to pass on to the process that follows a run. */
 const FOLLOWING = [...CARRIED, "families", "notify", "maxUnquoted", "inside", "files"] as const;
 
-/** The pipelines of the folder, by name. */
 async function agentPipelines(folder: string, context: Context): Promise<readonly AgentPipeline[]> {
   await existingFolder(folder, context.io.cwd);
   const found = (await pipelinesIn(folder, context)).map(({ pipeline, ...source }) => {

@@ -15,7 +15,6 @@ import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-/** `showrunner migrate`: writes a pipeline, its models and a report; spends nothing. */
 export async function migrate(context: Context, file: string, flags: Flags["migrate"]): Promise<ExitCode> {
   const { io, output } = context;
   const before = await readDecisions(context, flags.decisions);
@@ -103,12 +102,11 @@ function refuseUnreadable(error: Error & { readonly code?: unknown }): never {
   throw usageError(visible(error.message), "showrunner migrate V2-FILE --out FOLDER", error);
 }
 
-/** Maximum number of estimates to request from a hosted service; its rate limit would make more too slow. */
+/** Maximum number of estimates to request from a hosted service, because its rate limit would make more too slow. */
 const MOST_HOSTED_ESTIMATES = 200;
 
 type Voices = { readonly [model: string]: readonly { readonly id: string; readonly name: string | null }[] };
 
-/** Maximum number of voices to offer for each speech model. */
 const MOST_VOICES = 20;
 
 async function voicesFor({ steps, inputs }: MigrationReport, { show }: VerificationTarget): Promise<Voices> {
@@ -133,7 +131,7 @@ function anyVoice(voices: Voices): string {
   return Object.values(voices).flat()[0]?.id ?? "voice_00000000-0000-4000-8000-000000000000";
 }
 
-/** Refuses mappings to models that do not exist, probably typos. */
+/** Refuses mappings to models that do not exist, which are probably typos. */
 function refuseUnknown(map: { readonly [v2: string]: string }, catalog: Catalog): void {
   for (const [from, to] of Object.entries(map)) {
     if (to.startsWith("voice_") || catalog.model(to)?.state === "live") continue;
@@ -142,19 +140,17 @@ function refuseUnknown(map: { readonly [v2: string]: string }, catalog: Catalog)
   }
 }
 
-/** Refuses to overwrite a pipeline that was edited. */
 async function refuseEdited(migration: Migration, folder: string, flags: Flags["migrate"]): Promise<void> {
   const path = join(folder, "pipeline.ts");
   const existing = await readFile(path, "utf8").catch(() => null);
   if (existing === null || existing === migration.source || flags.force) return;
   const report = await readFile(join(folder, "report.json"), "utf8").catch(() => "");
   if (report.includes(`"sourceSha256": "${hash("sha256", existing)}"`)) return;
-  const next = "choose another --out, or overwrite it with --force";
+  const next = "choose another --out, or overwrite the file with --force";
   throw usageError(`${visible(path)} was edited since it was generated`, next);
 }
 
 interface Written {
-  /** The pipeline that the written source exports. */
   readonly pipeline: Pipeline;
   readonly target: VerificationTarget;
   readonly context: Context;
@@ -165,7 +161,7 @@ async function priced(migration: Migration, { pipeline, target, context }: Writt
   const { show, folder, name: service } = target;
   const { bodies, steps } = migration.report;
   context.output.say(
-    `Read ${counted(bodies.length, "body", "bodies")}; asking ${service} for the price of ${counted(steps.length, "job")}.`,
+    `Read ${counted(bodies.length, "request body", "request bodies")}; asking ${service} for the price of ${counted(steps.length, "job")}.`,
   );
   const voice = anyVoice(await voicesFor(migration.report, target));
   const input = await sampleInput(migration.report.inputs, { folder, voice });
@@ -173,7 +169,7 @@ async function priced(migration: Migration, { pipeline, target, context }: Writt
   return estimateMigration(migration, show, { pipeline, service, input, maxJobs });
 }
 
-/** Runs the written source for free, on the local service that priced it or on another with the same models. */
+/** Runs the written source for free, on the local service that priced it or on another one with the same models. */
 async function verified(
   migration: Migration,
   { pipeline, catalog, target, context }: Written & { readonly catalog: Catalog },
@@ -235,7 +231,7 @@ async function finishRun(report: MigrationReport, { output }: Context, folder: s
   return problems.length + open > 0 ? ExitCode.unfinished : ExitCode.done;
 }
 
-/** The decisions file to use if it exists and `--decisions` is not given. */
+/** The decisions file to use if `--decisions` is not given and this file exists. */
 const DEFAULT_FILE = "migrate.decisions.json";
 
 /** Reads earlier decisions; none if the file does not exist. */
@@ -253,7 +249,7 @@ async function readDecisions({ io }: Context, named: string | undefined): Promis
   }
 }
 
-/** Stores changed decisions in the file of `--decisions`, or in the default one. */
+/** Stores changed decisions in the file that `--decisions` names, or in the default file. */
 async function keepDecisions(
   { io, output }: Context,
   { named, before, now }: { named: string | undefined; before: MigrationDecisions; now: MigrationDecisions },
@@ -265,7 +261,7 @@ async function keepDecisions(
   output.say(`Stored the decisions in ${visible(file)} for the next migration.`);
 }
 
-/** Asks a person once about each open model, voice and loss; without a terminal, decides nothing. */
+/** Asks the user once about each open model, voice and loss. Decides nothing without a terminal. */
 async function askOpen(decisions: readonly Decision[], { io, output }: Context): Promise<MigrationDecisions> {
   const map: [string, string][] = [];
   const leaveOut: string[] = [];
@@ -278,14 +274,15 @@ async function askOpen(decisions: readonly Decision[], { io, output }: Context):
     asked.add(key);
     output.say(visible(`${where[0]}: ${question}`));
     if (about === "loss") {
-      const answer = await ask("leave it out? (y, or empty to keep it open): ");
+      const answer = await ask("leave it out? (y, or press Enter to decide later): ");
       if (/^y(?:es)?$/i.test(answer.trim())) leaveOut.push(key);
       continue;
     }
     // For a voice, the first choice is to decide when the pipeline runs. Names in parentheses are not part of an id.
     const choices = offered.slice(about === "voice" ? 1 : 0).map((choice) => choice.replace(/ \(.*\)$/, ""));
     for (const [index, choice] of choices.entries()) output.say(`  ${index + 1}  ${visible(choice)}`);
-    const hint = about === "model" ? "number or id, empty for the first" : "number or id, empty to keep it open";
+    const hint =
+      about === "model" ? "number or id, or press Enter for the first" : "number or id, or press Enter to decide later";
     const answer = (await ask(`${about} (${hint}): `)).trim();
     const chosen = /^\d+$/.test(answer) ? choices[Number(answer) - 1] : answer;
     const stored = chosen || (about === "model" ? choices[0] : "");

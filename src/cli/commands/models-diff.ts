@@ -10,7 +10,6 @@ import { wireForm } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-/** A pipeline checked against the service's current catalog. */
 interface Checked {
   readonly file: string;
   readonly ok: boolean;

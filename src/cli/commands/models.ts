@@ -42,7 +42,7 @@ export async function listVoices(context: Context, id: string, flags: Flags["mod
   });
 }
 
-/** Searches voices; filters the list if the service has no search. */
+/** Searches voices. If the service has no search, filters its list of voices instead. */
 async function searched(
   client: Client,
   id: string,
@@ -84,7 +84,7 @@ async function unknownModel(client: Client, id: string, cause: Error): Promise<C
   return new CliError("USAGE", message + hint, { next, cause, exitCode: ExitCode.failed });
 }
 
-/** Writes the current catalog and its types; keeps removed models as retired. */
+/** Writes the current catalog and its types. Models that the service has removed are kept as retired ones. */
 export async function pullModels(context: Context, flags: Flags["models pull"]): Promise<ExitCode> {
   const { io, output } = context;
   return withClient(flags, OPEN, async (client) => {

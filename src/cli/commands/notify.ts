@@ -6,7 +6,6 @@ import { type Column, table } from "../text/table.ts";
 
 const HOW = "use --notify https://… or --notify 'command:notify-send Showrunner', or SHOWRUNNER_NOTIFY_URL";
 
-/** `showrunner notify test`: sends a test notification. */
 export async function testNotify(context: Context, flags: Flags["notify test"]): Promise<ExitCode> {
   const { output } = context;
   const notifications = await opened(context, flags);

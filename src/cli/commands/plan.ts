@@ -15,7 +15,7 @@ import { problemList } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
 import { runInstead } from "../text/next-line.ts";
 
-/** Adds each step's model and price to a diagram, and highlights the critical path. */
+/** Returns options that add each step's model and price to a diagram, and highlight the critical path. */
 export function diagramOptions(quote: Quote): DiagramOptions {
   const prices = new Map(quote.prices.map((price) => [price.step, price]));
   return {

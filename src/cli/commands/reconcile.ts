@@ -11,7 +11,6 @@ interface Finding extends Columns {
   readonly next: string;
 }
 
-/** `showrunner reconcile`: lists differences between journal, ledger and service; changes nothing. */
 export async function reconcile(context: Context, runId: string | undefined, flags: ServiceFlags): Promise<ExitCode> {
   const { io, output } = context;
   return withShowrunner(flags, async (show) => {
@@ -75,7 +74,7 @@ function findings(report: ReconcileReport): readonly Finding[] {
     {
       title: "Unanswered chats, each possibly charged up to this amount",
       ...columns(report.abandonedChats, ["run_id", "step", "model", "sent_at", "unconfirmed"]),
-      next: "check the jobs listed above for that model: those were charged",
+      next: "check the jobs of the same model that are listed above: each of those was charged",
     },
   ];
 }

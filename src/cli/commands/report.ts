@@ -8,7 +8,6 @@ import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-/** `showrunner report`: writes a report of a run as one HTML file with its media. */
 export async function report(context: Context, runId: string, flags: Flags["report"]): Promise<ExitCode> {
   const { io, output } = context;
   const isForClient = flags.for === "client";
@@ -33,7 +32,9 @@ export async function report(context: Context, runId: string, flags: Flags["repo
     const { beside, missing } = media;
     if (beside > 0) {
       const [are, them] = beside === 1 ? ["is", "it"] : ["are", "them"];
-      output.say(`${counted(beside, "large file")} ${are} stored next to the page; if you move it, move ${them} too.`);
+      output.say(
+        `${counted(beside, "large file")} ${are} stored next to the page; if you move the page, move ${them} too.`,
+      );
     }
     if (missing > 0) {
       output.say(`${counted(missing, "file")} ${missing === 1 ? "is" : "are"} no longer in the media store.`);
@@ -43,7 +44,7 @@ export async function report(context: Context, runId: string, flags: Flags["repo
   });
 }
 
-/** Returns the report's path: in the run's folder or, if that is outside the working folder, directly in the latter. */
+/** Returns the report's path: in the run's folder if that is inside the working folder, else in the latter. */
 async function defaultFile(outDir: string, runId: string, cwd: string, isForClient: boolean): Promise<string> {
   const stem = isForClient ? "client-report" : "report";
   if (await isOwnFile(outDir, cwd)) return join(outDir, `${stem}.html`);

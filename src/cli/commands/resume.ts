@@ -28,7 +28,7 @@ import { repeatedCommand } from "../text/next-line.ts";
 import { followRun } from "./follow.ts";
 import { reportProblems } from "./plan.ts";
 
-/** `showrunner resume`: continues a run; collects paid jobs, and repeats them only on request. */
+/** `showrunner resume`: continues a run. Downloads results that are paid for; makes them again only on request. */
 export async function resume(context: Context, runId: string, flags: Flags["resume"]): Promise<ExitCode> {
   const { waitForFunds, rerunFailed, accountMoved, requestId, budget, agree, quote, maxUnquoted } = flags;
   checkAmount("--budget", budget);
@@ -75,7 +75,7 @@ export async function resume(context: Context, runId: string, flags: Flags["resu
   });
 }
 
-/** Refuses `--redo` without a note or with other changes, and a note without anything to redo. */
+/** Refuses `--redo` without a note or with other changes, and a note if nothing is redone. */
 function checkNote(runId: string, { note, redo, edit, rerun, rerunFailed, input, i }: Flags["resume"]): void {
   const command = `showrunner resume ${visible(runId)}`;
   if (redo !== undefined && note === undefined)
@@ -111,7 +111,7 @@ async function redoFor(
   return asked;
 }
 
-/** Refuses changes together with `--account-moved`: they can only be priced after the move. */
+/** Refuses `--account-moved` together with changes, because the changes can only be priced after the move. */
 function checkMovesAlone(runId: string, flags: Flags["resume"]): void {
   const { accountMoved, file, acceptChanges, rerun, rerunFailed, input, i, edit, redo } = flags;
   if (!accountMoved) return;
@@ -120,7 +120,6 @@ function checkMovesAlone(runId: string, flags: Flags["resume"]): void {
   throw usageError("--account-moved cannot be combined with changes to the run; use it first, on its own", next);
 }
 
-/** The input fields to correct. */
 async function correction(
   flags: Flags["resume"],
   { io }: Context,
@@ -133,7 +132,7 @@ async function correction(
   });
 }
 
-/** Loads the run's code from the file that it was planned from. */
+/** Loads the run's code from the file that the run was planned from. */
 async function ownCode(show: Showrunner, runId: string, context: Context): Promise<LoadedPipeline> {
   const { source } = (await loadRun(show.journal, runId)).planned;
   if (source !== null && existsSync(source.file)) {
@@ -147,7 +146,6 @@ async function ownCode(show: Showrunner, runId: string, context: Context): Promi
   );
 }
 
-/** Resumes a run and shows it until it ends or pauses. */
 export async function continueRun(
   show: Showrunner,
   context: Context,
@@ -170,7 +168,7 @@ export async function continueRun(
   });
 }
 
-/** Returns the run's own code, for its functions only: the old plan continues. Reports if the code has changed. */
+/** Returns the run's own code, used only for its functions: the run keeps its plan. Says if the code has changed. */
 async function ownFunctions(show: Showrunner, context: Context, runId: string): Promise<ResumeRequest["functions"]> {
   const code = await codeOf(show, runId, context.io.cwd);
   if (code === null) return {};
@@ -189,7 +187,6 @@ async function ownFunctions(show: Showrunner, context: Context, runId: string): 
 interface ResumeRequest {
   readonly runId: string;
   readonly given: Pipeline | null;
-  /** Code to continue with. */
   readonly functions: Pick<ResumeOptions, "pipeline" | "compare">;
   readonly input: ResumeOptions["input"];
   readonly edit: ResumeOptions["edit"];
@@ -238,7 +235,7 @@ async function agreeToChanges(show: Showrunner, context: Context, requested: Res
   return { ...goOn, sameSeed: goOn.sameSeed || same.length > 0, quote };
 }
 
-/** Whether to replace an edited text in other steps too: decided by flag, or on the terminal. */
+/** Whether to replace an edited text in other steps too, as a flag says or the user answers. */
 async function decideElsewhere(
   show: Showrunner,
   context: Context,
@@ -255,14 +252,14 @@ async function decideElsewhere(
   if (!sameText.some(({ isLocal }) => isLocal)) return undefined;
   throw new CliError(
     "NOT_CONFIRMED",
-    "The edited text also occurs in other steps, whose files keep the old text unless it is replaced there too",
+    "The edited text also occurs in other steps, and their files keep the old text unless you replace it there too",
     {
       next: `${repeatedCommand(context, "--everywhere")}   (or --no-everywhere)`,
     },
   );
 }
 
-/** Gets separate consent to rerun steps whose seed is fixed in the code: the result is likely to be the same. */
+/** Asks for consent to rerun steps whose seed is fixed in the code, because the result is likely to be the same. */
 async function agreeToTheSame(same: RerunScope["sameSeed"], context: Context, { flags }: ResumeRequest): Promise<void> {
   const seeds = same.map(({ step, seed }) => `seed ${seed} for ${visible(step)}`).join(", ");
   const { step, seed } = same[0]!;
@@ -284,7 +281,7 @@ function sayGoesOn({ requestId, steps, requestedAt, isOpen }: RerunRequest, { ou
   );
 }
 
-/** Shows changes and asks for consent before any request to the service. `agreed`: a person on the terminal agreed. */
+/** Shows changes and asks for consent before anything is sent. Returns `agreed` if the user agreed on the terminal. */
 async function sayDrift(
   drift: Drift,
   context: Context,
@@ -316,7 +313,7 @@ function wantedBy({ input, edit, flags }: ResumeRequest): string {
   return input === undefined ? "--file" : "-i";
 }
 
-/** Gets consent to spend real money, from a flag or a person. */
+/** Gets consent to spend real money, by a flag or on the terminal. */
 async function agree(rerunScope: RerunScope, context: Context, { flags }: ResumeRequest): Promise<void> {
   const price = totalText(rerunScope);
   await confirm(context.io, {

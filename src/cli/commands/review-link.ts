@@ -9,7 +9,7 @@ import { visible } from "../text/escape.ts";
 import { type Column, table } from "../text/table.ts";
 import { dashboardOrigin } from "./dashboard.ts";
 
-/** `showrunner review-link`: creates a link with which someone without access can decide; or lists or revokes links. */
+/** `showrunner review-link`: creates a link that lets someone without access decide, or lists or revokes links. */
 export async function reviewLink(
   context: Context,
   runId: string | undefined,
@@ -58,7 +58,9 @@ async function create(
   output.next(
     ...(here.isRunning
       ? []
-      : [`showrunner dashboard${named ? ` --public-url ${shellWord(origin)}` : ""}   (serves the link while it runs)`]),
+      : [
+          `showrunner dashboard${named ? ` --public-url ${shellWord(origin)}` : ""}   (the link works while this command runs)`,
+        ]),
     `showrunner review-link --revoke ${link.id}`,
   );
   return ExitCode.done;

@@ -26,13 +26,12 @@ import { runInstead } from "../text/next-line.ts";
 import { type Column, counted, table } from "../text/table.ts";
 import { type Detached, detach } from "./detach.ts";
 
-/** Checked and priced rows. */
 interface PricedRows {
   readonly quote: BulkQuote & { readonly ok: true };
   readonly rows: readonly FileRow[];
 }
 
-/** Checks and prices all rows of a file, then calls `work`. If any row has a mistake, reports all mistakes instead. */
+/** Checks and prices all rows of a file, then calls `work`. If any row is wrong, reports all mistakes instead. */
 async function withRows<T>(
   context: Context,
   loaded: LoadedPipeline,
@@ -72,7 +71,7 @@ async function withRows<T>(
   });
 }
 
-/** `showrunner plan --each`: prices each row and all of them together; starts nothing. */
+/** `showrunner plan --each`: prices each row, and all rows together; starts nothing. */
 export async function planRows(
   context: Context,
   loaded: LoadedPipeline,
@@ -173,7 +172,7 @@ async function drive(show: Showrunner, context: Context, { loaded, quote, rows, 
   const { io, output } = context;
   let over = 0;
   let spentMicros = 0;
-  const onInterrupt = () => output.say("\nStopping when the service has answered all submits in flight.");
+  const onInterrupt = () => output.say("\nStopping as soon as the service has answered all pending submissions.");
   io.interrupt.addEventListener("abort", onInterrupt, { once: true });
   const onRow = (outcome: RowOutcome) => {
     const { id, status, costMicros, message } = outcome;
@@ -200,7 +199,7 @@ async function drive(show: Showrunner, context: Context, { loaded, quote, rows, 
   }
 }
 
-/** The sum of the rows' maximum costs; null if any of them is open-ended. */
+/** Returns the sum of the rows' maximum costs; null if any of them is open-ended. */
 function maxOf({ rows }: PricedRows["quote"]): number | null {
   return rows.reduce<number | null>((sum, { maxMicros }) => {
     return sum === null || maxMicros === null ? null : sum + maxMicros;
@@ -221,13 +220,13 @@ function quoteText(quote: PricedRows["quote"]): string {
   return `${counted(rows.length, "row")} cost ${about}${expected}${known}`;
 }
 
-/** Maximum number of replaced runs to list in the text. */
+/** Maximum number of replaced runs to print; `--json` prints all. */
 const MOST_REPLACED = 10;
 
 /** Reports runs whose row was changed or removed, with their costs and the command that continues each. */
 function sayReplaced(replaced: readonly RunReport[], { output }: Context, { json }: Pick<ServiceFlags, "json">): void {
   for (const [at, { id, steps, cost, held, next }] of replaced.entries()) {
-    const message = "its row was changed or removed; only this command continues it";
+    const message = "its row was changed or removed; only this command continues the run";
     const command = next?.command ?? `showrunner resume ${id}`;
     if (json) output.print(JSON.stringify({ line: null, id, status: "replaced", cost, held, message, next: command }));
     if (at >= MOST_REPLACED) continue;
@@ -235,7 +234,7 @@ function sayReplaced(replaced: readonly RunReport[], { output }: Context, { json
     output.say(
       `${visible(id)} replaced: its row was changed or removed. ${dollars(cost)} charged, ${dollars(held)} reserved, ${done}`,
     );
-    output.next(`${command}   (continues it: downloads what is already paid for and buys the rest)`);
+    output.next(`${command}   (continues the run: downloads results already paid for, and pays for the rest)`);
   }
   const more = replaced.length - MOST_REPLACED;
   if (more > 0) output.next(`showrunner runs   (${more} more runs were replaced)`);
@@ -253,7 +252,7 @@ function sayEnd(outcomes: readonly RowOutcome[], { io, output, args }: Context, 
   output.say([...counts].map(([status, count]) => `${count} ${status}`).join(", "));
   const waiting = outcomes.find(({ status }) => status === "waiting");
   if (waiting !== undefined) output.say(`  not started: ${visible(waiting.message ?? "")}`);
-  if (counts.has("handed")) output.next("showrunner runs", "showrunner worker --engine …   (if none is running)");
+  if (counts.has("handed")) output.next("showrunner runs", "showrunner worker --engine …   (if no worker is running)");
   const isOpen = ["paused", "partial", "waiting"].some((status) => counts.has(status as RowOutcome["status"]));
   const isFailed = ["failed", "cancelled", "refused"].some((status) => counts.has(status as RowOutcome["status"]));
   if (decisions > 0) {
@@ -262,14 +261,14 @@ function sayEnd(outcomes: readonly RowOutcome[], { io, output, args }: Context, 
   }
   if (isOpen) {
     const all = withBudget(args, outcomes, budget).map((word) => shellWord(visible(word)));
-    output.next(`showrunner ${all.join(" ")}   (continues; no row is started twice)`);
+    output.next(`showrunner ${all.join(" ")}   (continues the unfinished rows; no row is started twice)`);
   }
   if (isOpen || isFailed) output.next("showrunner runs");
   if (io.interrupt.aborted) return ExitCode.interrupted;
   return isOpen ? ExitCode.unfinished : isFailed ? ExitCode.failed : ExitCode.done;
 }
 
-/** Returns the same command, with a larger budget if the given budget is too small for all rows. */
+/** Returns the same command; with a larger budget if the given one is too small for all rows. */
 function withBudget(
   args: readonly string[],
   outcomes: readonly RowOutcome[],
@@ -284,7 +283,7 @@ function withBudget(
   return [...args.slice(0, at), "--budget", enough, ...args.slice(after)];
 }
 
-/** Adds the problems of rows, except for cells whose mistake is already known. */
+/** Adds problems found while planning, except for cells that already have a mistake. */
 function withProblems(
   mistakes: readonly RowMistake[],
   problems: readonly BulkProblem[],
@@ -298,7 +297,7 @@ function ofRow({ code, index, step, field, message }: BulkProblem, rows: readonl
   const { id, line } = rows[index]!;
   if (code === "repeated-row") {
     const first = rows.find((row) => row.id === id)!;
-    const text = `repeats line ${first.line}; to tell them apart, add a column whose name begins with #`;
+    const text = `repeats line ${first.line}; to tell the rows apart, add a column whose name begins with #`;
     return { line, column: null, message: text };
   }
   const column = step === null && field !== null ? field.replace(/^input\./, "") : null;

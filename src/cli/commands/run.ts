@@ -92,7 +92,7 @@ async function startElsewhere(
   output.say(`Run ${visible(id)} was handed to the workers of engine ${flags.engine}.`);
   output.next(
     `showrunner events ${visible(id)} --follow`,
-    `showrunner worker --engine ${flags.engine}   (if none is running)`,
+    `showrunner worker --engine ${flags.engine}   (if no worker is running)`,
   );
   return ExitCode.done;
 }
@@ -103,7 +103,7 @@ interface Agreed {
   readonly startAnyway: boolean;
 }
 
-/** Whether to start although the wallet cannot pay for the run: by `--start-anyway`, or a yes on the terminal. */
+/** Whether to start although the wallet cannot pay for the run: `--start-anyway` was given, or the user agrees. */
 async function startsAnyway(
   { balanceMicros, totalMicros }: Quote,
   flags: Flags["run"],

@@ -9,12 +9,11 @@ import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, counted, table } from "../text/table.ts";
 
-/** Maximum number of waiting runs to list with their command. */
 const MOST_WAITING = 10;
-/** Maximum number of decisions to list one by one; more are summarised. */
+/** Maximum number of decisions to list one by one. If there are more, they are summarised. */
 const MOST_COMMANDS = 3;
 
-/** Maximum number of a batch's runs to list; with `--tag`, all are listed. */
+/** Maximum number of runs to list of a batch; with `--tag`, all are listed. */
 const MOST_ROWS = 20;
 
 interface Listed {
@@ -23,7 +22,7 @@ interface Listed {
   readonly isMember: boolean;
 }
 
-/** Columns that the next command needs come first and are never shortened; others disappear on a narrow terminal. */
+/** Columns that the next command needs come first and are never shortened. Others are omitted if space is short. */
 const columns = (now: number): readonly Column<Listed>[] => [
   { title: "run", value: ({ row, isMember }) => `${isMember ? "  " : ""}${visible(row.runId)}` },
   { title: "status", value: ({ row }) => row.status },
@@ -38,7 +37,6 @@ function tagWords({ tags }: RunRow): string {
   return visible(listedTags(tagTexts(tags)).join(" "));
 }
 
-/** `showrunner runs`: lists the runs in the journal, newest first. */
 export async function runs(context: Context, flags: Flags["runs"]): Promise<ExitCode> {
   const { io, output } = context;
   return withJournal(flags, async (show) => {
@@ -67,7 +65,7 @@ async function listing(
 ): Promise<string> {
   const groups = [...Map.groupBy(rows, ({ runId, tags }) => (tags[BATCH_TAG] === undefined ? runId : batchTag(tags)))];
   const listed: Listed[] = [];
-  /** Extra lines, by the position of the run that they precede; lines after the last run come at the end. */
+  /** Extra lines, by the position of the run before which they are printed. The last ones may follow all runs. */
   const between = new Map<number, string[]>();
   const say = (line: string) => between.set(listed.length, [...(between.get(listed.length) ?? []), line]);
   for (const [tag, members] of groups) {
@@ -93,7 +91,7 @@ function batchTag(tags: RunRow["tags"]): string {
   return tagText(BATCH_TAG, tags[BATCH_TAG]!);
 }
 
-/** Totals of a batch, ignoring the search: `12 rows of ads: $3.13 of $8.00, 9 of 12 succeeded`. */
+/** Returns the totals of a batch, whatever the search: `12 rows of ads: $3.13 of $8.00, 9 of 12 succeeded`. */
 async function batchText(show: Showrunner, { runId, account, pipeline, tags }: RunRow): Promise<string> {
   const [{ budget }, { spentMicros, heldMicros }, rows] = await Promise.all([
     show.show(runId),

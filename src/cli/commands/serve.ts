@@ -16,11 +16,11 @@ export interface SecretSources {
   readonly shown: string | undefined;
   readonly file: string | undefined;
   readonly variable: string;
-  /** The flag for `file`. */
+  /** Name of the flag that sets `file`. */
   readonly fileFlag: string;
 }
 
-/** Reads a secret: from the file, else the command line (with a warning), else the environment. */
+/** Reads a secret from the file, else from the command line (with a warning), else from the environment. */
 export async function readSecret(
   { cwd, env }: Io,
   { shown, file, variable, fileFlag }: SecretSources,
@@ -41,7 +41,6 @@ async function fromFile(path: string, flag: string): Promise<string> {
   }
 }
 
-/** `showrunner serve`: runs the local service until Ctrl-C; prints its address and key. */
 export async function serve(context: Context, flags: Flags["serve"]): Promise<ExitCode> {
   const { io, output } = context;
   const sources = { shown: flags.key, file: flags.keyFile, variable: "SHOWRUNNER_SERVE_KEY", fileFlag: "--key-file" };

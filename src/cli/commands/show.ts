@@ -10,7 +10,7 @@ import { commandLine } from "../text/next-line.ts";
 import { type Column, shorten, table } from "../text/table.ts";
 import { sharedWord, siteText } from "./follow.ts";
 
-/** Maximum characters of a step's value to show. */
+/** Maximum number of characters to show of a step's value. */
 const LONGEST_VALUE = 60;
 
 type Step = RunReport["steps"][number];
@@ -60,7 +60,6 @@ export function decisionText({ note, ...decided }: NonNullable<Step["approval"]>
   return `${decidedText(decided)}${note === null ? "" : `: ${note}`}`;
 }
 
-/** A table of the run's steps with job, cost, time and result. */
 export function stepTable(report: RunReport, width?: number): string {
   return table(report.steps, columns, width);
 }
@@ -70,7 +69,7 @@ function lateSince({ since, expected_ms, learned, within_ms, job_id }: NonNullab
   return lateText({ since: Date.parse(since), expected, withinMs: within_ms, jobId: job_id }, Date.now());
 }
 
-/** Maximum number of refusals to list with their files; the table shows the reasons of all. */
+/** Maximum number of refusals to list with their files. The table shows the reasons of all refusals. */
 const MOST_REFUSED = 20;
 
 async function refusedTexts(
@@ -87,7 +86,6 @@ async function refusedTexts(
   return ["", ...found.map(refusedText)];
 }
 
-/** `showrunner show`: shows one run with its steps, jobs, costs and files. */
 export async function show(context: Context, runId: string, flags: ServiceFlags): Promise<ExitCode> {
   const { io, output } = context;
   return withJournal(flags, async (runner) => {

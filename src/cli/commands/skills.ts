@@ -8,7 +8,7 @@ import type { Flags } from "../program/flags.ts";
 import { refuseLinks, writeNew } from "../project/begun.ts";
 import { visible } from "../text/escape.ts";
 
-/** Path inside a folder of skills, and in our package. */
+/** Path of the skill inside a folder of skills, and inside our package. */
 const SKILL = "showrunner/SKILL.md";
 
 /** Where most coding agents look for a project's skills. */

@@ -55,7 +55,7 @@ const shown: readonly Column<StatementLine>[] = [
   { title: "amount", value: ({ amount }) => dollars(amount), align: "money" },
 ];
 
-/** Parses a month into its UTC boundaries. */
+/** Returns the UTC boundaries of a month in epoch milliseconds. */
 function periodOf(month: string): { readonly from: number; readonly to: number } {
   const match = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(month);
   if (match === null) throw usageError(`--month ${visible(month)} is not a month`, "write it as --month 2026-11");
@@ -75,14 +75,14 @@ function document(
   return { ...asked, cost_micros: costMicros, amount, ...sections };
 }
 
-/** A line of a statement; `amount` is what is invoiced. */
+/** A line of a statement; `amount` is the invoiced amount. */
 interface StatementLine {
   readonly section: "charged" | "unbilled" | "disputed";
   readonly run: string;
   readonly pipeline: string;
   /** The run's title, else its id. */
   readonly title: string;
-  /** What was produced, or why the amount is open. */
+  /** What was produced, or why the amount is not final. */
   readonly text: string;
   readonly step: string | null;
   readonly costMicros: number;
@@ -91,7 +91,7 @@ interface StatementLine {
 
 interface Statement {
   readonly lines: readonly StatementLine[];
-  /** Sum of the charged lines. */
+  /** Sum of the costs of the charged lines. */
   readonly costMicros: number;
   readonly amount: string;
 }
@@ -148,9 +148,9 @@ function withAmounts(
 
 const reasons: Readonly<Record<OpenAmount["why"], string>> = {
   bill: "reserved, not billed yet",
-  submit: "the submit got no answer",
+  submit: "the service did not answer the submission",
   impossible: "the service reports an impossible bill",
-  answer: "a request got no answer; this is the most that it can cost",
+  answer: "the service did not answer a request; this is the maximum that the request can cost",
 };
 
 function openLines({ charges: _, ...run }: Source, open: readonly OpenAmount[]): readonly Unpriced[] {
@@ -169,7 +169,7 @@ function madeText(made: readonly MadeOfKind[]): string {
 
 const sections = { charged: "Charged", unbilled: "Not billed yet", disputed: "Disputed" } as const;
 
-/** CSV with exact cost and invoiced amount per line; no total, because a spreadsheet computes it. */
+/** Formats CSV with the exact cost and the invoiced amount of each line. The total is left to the spreadsheet. */
 export function statementCsv({ lines }: Statement): string {
   const head = ["section", "run", "title", "pipeline", "step", "what", "cost_usd", "amount_usd"];
   const rows = lines.map((line) => [
@@ -194,7 +194,7 @@ function quoted(cell: string): string {
   return /[",\r\n;\t']/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }
 
-/** HTML for a client: invoiced amounts, without costs and step names; one file without scripts. */
+/** Formats an HTML page for a client: invoiced amounts, without costs or step names. It is one file without scripts. */
 export function statementHtml(
   { lines, amount }: Statement,
   { title, subtitle }: { readonly title: string; readonly subtitle: string },

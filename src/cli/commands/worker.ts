@@ -14,9 +14,8 @@ import { openMeasured, serveWorker } from "../worker-servers.ts";
 
 /** Short retries, so that no request blocks a run for minutes; a later slice tries again. */
 const SHORT_RETRIES = { retry: { maxAttempts: 2, maxElapsedMs: 15_000 } } as const;
-/** Interval for searching the journal for changes that no engine reports, milliseconds. */
+/** Interval for searching the journal for changes that no engine reports, in milliseconds. */
 const SEARCHED_EVERY_MS = 1_000;
-/** Interval at which `--once` checks whether work is left, milliseconds. */
 const LOOK_EVERY_MS = 100;
 
 /** `showrunner worker`: drives the runs of a journal in slices, alongside any number of other workers. */
@@ -83,9 +82,9 @@ function sayEvents({ output }: Context): WorkerOptions["onEvents"] {
   };
 }
 
-/** Prints a line for each run that ends or pauses, and for each that this process cannot drive. */
+/** Prints a line for each run that ends or pauses, and for each run that this process cannot drive. */
 function sayEnd({ output }: Context, { json }: Flags["worker"]): WorkerOptions["onSlice"] {
-  /** The last message about each run that cannot be driven here. */
+  /** The last message about each run that cannot be driven by this process. */
   const left = new Map<string, string | null>();
   return (id, { status, message, driven }) => {
     if (status === "left") {

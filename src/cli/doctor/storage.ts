@@ -11,12 +11,12 @@ import type { ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-/** The result of one `doctor` check. `unknown`: not requested, or impossible to check from here. */
+/** The result of one `doctor` check. `unknown` if the check was not requested, or is impossible on this machine. */
 export interface Finding {
   readonly check: string;
   readonly state: "ok" | "fail" | "unknown";
   readonly detail: string;
-  /** What to do; null if nothing. */
+  /** What the user should do; null if nothing. */
   readonly next: string | null;
 }
 
@@ -32,9 +32,9 @@ export function unknown(check: string, detail: string, next: string | null = nul
   return { check, state: "unknown", detail, next };
 }
 
-/** With less free space than this, a film may not fit on the disk. */
+/** With less free space than this, the disk may be too small for a film. */
 const LITTLE_ROOM_BYTES = 500_000_000;
-/** Number of newest runs to read completely. */
+/** Number of runs to read completely, newest first. */
 const LOOKED_AT = 50;
 
 /** Opens the journal, which checks it, and reports its contents and the free disk space. */
@@ -71,7 +71,7 @@ async function factsOf(location: string): Promise<string> {
   return `PostgreSQL ${visible(version)}${pooled}, ${roundTripMs.toFixed(1)} ms away`;
 }
 
-/** Checks that events are numbered from 1 without gaps; otherwise the journal is damaged. */
+/** Checks that the events of the newest runs are numbered from 1. A gap means that the journal is damaged. */
 async function readNewest(
   rows: readonly RunRow[],
   read: (runId: string) => Promise<readonly { readonly seq: number }[]>,
@@ -107,9 +107,9 @@ async function diskSpace(folder: string): Promise<Finding> {
     : fine("disk", said);
 }
 
-/** Largest acceptable error of this machine's clock. From 15 minutes, servers refuse requests. */
+/** Largest acceptable error of this machine's clock. If it is wrong by 15 minutes, servers refuse requests. */
 const MUCH_SKEW_MS = 5 * 60_000;
-/** Smaller differences are ignored: the `Date` header has whole seconds, and the request takes time. */
+/** Differences below this are ignored: the `Date` header has whole seconds, and the request takes time. */
 const NO_SKEW_MS = 2_000;
 
 /** Checks that media can be written, read and deleted in the configured store; skips the default folder. */
@@ -127,7 +127,7 @@ export async function mediaFindings(io: Io, flags: ServiceFlags): Promise<readon
   }
 }
 
-/** Compares a server's clock with this machine's. `mostMs`: the largest acceptable difference. */
+/** Compares a server's clock with this machine's. `mostMs` is the largest acceptable difference. */
 export function clockFinding(check: string, server: string, offsetMs: number, mostMs: number): Finding {
   const differsMs = Math.abs(offsetMs);
   if (differsMs <= NO_SKEW_MS) return fine(check, "agrees with this machine's");

@@ -19,13 +19,13 @@ export interface WebhookTarget {
   readonly port: number;
 }
 
-/** Parses the webhook flags; null without them. Refuses an invalid URL or port. */
+/** Parses the webhook flags; null if they are not given. Refuses an invalid URL or port. */
 export function webhookTarget({ webhookUrl, webhookPort }: Flags["doctor"]): WebhookTarget | null {
   if (webhookUrl === undefined) return null;
   return { url: new URL(checkedUrl(webhookUrl)), port: checkedPort(webhookPort) };
 }
 
-/** Checks the service's default webhook, and whether the public URL, if one is given, reaches this machine. */
+/** Checks the service's default webhook and, if a public URL is given, whether that URL reaches this machine. */
 export async function webhookFindings(
   context: Context,
   client: Client,
@@ -80,7 +80,7 @@ async function reachable({ url, port }: WebhookTarget): Promise<Finding> {
       : failed(
           "reachable",
           `${visible(url.origin)} answered ${answer.status}, but the request did not reach port ${own} here`,
-          "check where the URL forwards to",
+          "check which port the URL forwards to",
         );
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;

@@ -2,13 +2,13 @@ import { CliError } from "../cli-error.ts";
 import type { Io } from "../io.ts";
 
 export interface Question {
-  /** Whether a flag such as `--yes` already agreed. */
+  /** Whether the user already agreed, by a flag such as `--yes`. */
   readonly yes: boolean;
-  /** Asked on a terminal; `[y/N]` is added. */
+  /** Asked on a terminal, with `[y/N]` added. */
   readonly question: string;
   /** What would happen, for the error message if there is no terminal. */
   readonly what: string;
-  /** The error message if a person refuses. */
+  /** The error message if the user refuses. */
   readonly refused: string;
   /** The command that agrees without asking. */
   readonly next: string;
@@ -21,7 +21,7 @@ export async function confirm(io: Pick<Io, "ask">, { yes, question, what, refuse
   throw new CliError("NOT_CONFIRMED", message, { next });
 }
 
-/** Asks on the terminal; false without one. */
+/** Asks on the terminal; returns false if there is none. */
 export async function isAgreed({ ask }: Pick<Io, "ask">, question: string): Promise<boolean> {
   return ask !== null && isYes(await ask(`${question} [y/N] `));
 }

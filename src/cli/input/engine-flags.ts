@@ -1,10 +1,10 @@
 import { usageError } from "../cli-error.ts";
 import type { Flags } from "../program/flags.ts";
 
-/** A flag that has no effect together with the others: its name, its value, and what to do instead. */
+/** A flag that has no effect with the given flags: its name, its value, and what to do instead. */
 type Misplaced = readonly [flag: string, given: unknown, next: string];
 
-/** Refuses flags that would otherwise be ignored. */
+/** Refuses the first of these flags that is given, because it would be ignored. */
 function refuse(misplaced: readonly Misplaced[], where: string): void {
   const found = misplaced.find(([, given]) => given !== undefined && given !== false);
   if (found === undefined) return;
@@ -12,7 +12,6 @@ function refuse(misplaced: readonly Misplaced[], where: string): void {
   throw usageError(`${flag} has no effect ${where}`, next);
 }
 
-/** Refuses `worker` flags that have no effect together. */
 export function checkWorkerFlags(flags: Flags["worker"]): void {
   if (flags.healthPort === undefined && flags.webhooks === undefined) {
     refuse([["--host", flags.host, "add --health-port 8080"]], "without --health-port or --webhooks");
@@ -25,7 +24,6 @@ export function checkWorkerFlags(flags: Flags["worker"]): void {
   refuse([["--once", once, next]], "with --engine pg-boss or restate");
 }
 
-/** Refuses `run` flags that have no effect together. */
 export function checkRunFlags(flags: Flags["run"]): void {
   if (flags.engine === undefined) {
     return refuse([["--engine-url", flags.engineUrl, "add --engine pg-boss"]], "without --engine");

@@ -3,13 +3,12 @@ import { parseUsd } from "../../internal.ts";
 import { usageError } from "../cli-error.ts";
 import { visible } from "../text/escape.ts";
 
-/** Refuses an invalid amount of dollars. */
 export function checkAmount(flag: string, value: string | undefined): void {
   if (value === undefined || parseDollars(value) !== null) return;
   throw usageError(`${flag} ${visible(value)} is not an amount of US dollars`, `write it as ${flag} 5 or ${flag} 2.50`);
 }
 
-/** Parses a whole number within a range; `example` is a valid one. */
+/** Parses a whole number within a range. The error shows `example`. */
 export function wholeNumber(
   flag: string,
   text: string,
@@ -24,19 +23,19 @@ export function wholeNumber(
 
 export const PORTS = [0, 65_535] as const;
 
-/** Parses a decimal amount of dollars, with or without the sign; null if it is invalid. */
+/** Parses a decimal amount of dollars, with or without a dollar sign; null if it is invalid. */
 export function parseDollars(text: string): number | null {
   return parseUsd(text.trim().replace(/^\$/, ""));
 }
 
-/** The option for how long to wait for an unavailable service; empty without the flag. */
+/** Turns the value of `--give-up-after` into an option; empty without the flag. */
 export function giveUpAfter(text: string | undefined): { readonly giveUpAfterMs?: number } {
   if (text === undefined) return {};
   if (text === "never") return { giveUpAfterMs: Number.POSITIVE_INFINITY };
   return { giveUpAfterMs: readDuration("--give-up-after", text, "10m, 90s or never") };
 }
 
-/** The option for how long to wait when a daily cap is reached; empty without the flag. */
+/** Turns the value of `--wait-for-cap` into an option; empty without the flag. */
 export function waitForCap(text: string | undefined): { readonly waitForCapMs?: number } {
   return text === undefined ? {} : { waitForCapMs: readDuration("--wait-for-cap", text, "30h or 7d") };
 }
@@ -54,7 +53,6 @@ export function turnsOf(text: string): { readonly tag: string; readonly weights:
   throw usageError(`--turns ${visible(text)} is not a tag with weights`, next);
 }
 
-/** Parses the tags of `--tag key=value`; undefined without the flag. */
 export function tagsOf(given: readonly string[] | undefined): { readonly [key: string]: string } | undefined {
   return given === undefined ? undefined : Object.fromEntries(given.map(tagOf));
 }
@@ -65,7 +63,6 @@ function tagOf(text: string): readonly [string, string] {
   throw usageError(`--tag ${visible(text)} is not KEY=VALUE`, "write a key and a value: --tag team=video");
 }
 
-/** Parses a flag's duration into milliseconds. */
 export function readDuration(flag: string, text: string, examples: string): number {
   const ms = parseDuration(text);
   if (ms !== null) return ms;
@@ -74,7 +71,7 @@ export function readDuration(flag: string, text: string, examples: string): numb
 
 export { formatDuration as duration } from "../../internal.ts";
 
-/** Parses `600/60`: requests per window of seconds. */
+/** Parses a rate limit such as `600/60`: requests per window, whose length is in seconds. */
 export function parseRateLimit(text: string): { readonly requests: number; readonly windowMs: number } {
   const [, requests, seconds] = /^([1-9]\d{0,8})\/([1-9]\d{0,6})$/.exec(text) ?? [];
   if (requests && seconds) return { requests: Number(requests), windowMs: Number(seconds) * 1000 };

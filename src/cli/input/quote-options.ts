@@ -8,7 +8,7 @@ import { repeatedCommand } from "../text/next-line.ts";
 import { isAgreed } from "./confirm.ts";
 import { checkAmount, giveUpAfter, tagsOf, waitForCap } from "./flag-values.ts";
 
-/** Sets `--local` if the profile is for the local service and no other service was given. */
+/** Sets `--local` if the profile is for the local service and the user named no other service. */
 export function withProfileService<F extends ServiceFlags & { readonly profile?: string | undefined }>(
   flags: F,
   { profiles }: Pipeline,
@@ -19,7 +19,7 @@ export function withProfileService<F extends ServiceFlags & { readonly profile?:
   return wantsLocal && service === undefined && baseUrl === undefined ? { ...flags, local: true } : flags;
 }
 
-/** Parses `8`, or limits by name: `total=8,video=2,some-model=1`. */
+/** Parses `8`, or several limits by name: `total=8,video=2,some-model=1`. */
 export function parseConcurrency(text: string): number | Readonly<Record<string, number>> {
   if (/^\d+$/.test(text)) return atLeastOne(text, text);
   const limits: Record<string, number> = Object.create(null);
@@ -41,7 +41,7 @@ function atLeastOne(count: string, whole: string): number {
 
 type QuoteFlags = Pick<Flags["run"], "maxUnquoted" | "profile" | "budget" | "reuse" | "concurrency">;
 
-/** The flags that affect prices, as options. */
+/** Turns the flags that affect prices into options. */
 export function quoteOptions({ maxUnquoted, profile, budget, reuse, concurrency }: QuoteFlags) {
   return {
     maxUnquoted,
@@ -72,7 +72,7 @@ export function runOptions(
   };
 }
 
-/** Asks for consent to spend real money; the agreed price becomes the budget. Null for the local service. */
+/** Asks for consent to spend real money. Returns the agreed price as the budget; null for the local service. */
 export async function agreedPrice(
   show: Showrunner,
   quote: Pick<Quote, "totalMicros" | "expectedMicros">,

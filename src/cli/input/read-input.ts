@@ -23,7 +23,7 @@ export function checkFileName(id: string): void {
 /** The flags that set an input. `-i` overrides `--input`, and a later `-i` overrides an earlier one. */
 export type InputFlags = Partial<Pick<Flags["run"], "input" | "i" | keyof TableFlags>>;
 
-/** The input's JSON Schema, as far as it can be expressed; otherwise an empty schema. */
+/** Returns the input's JSON Schema, or an empty schema if the input cannot be expressed as one. */
 export async function inputSchema({ input }: Pipeline): Promise<Schema> {
   const { z } = await import("zod");
   try {
@@ -35,15 +35,14 @@ export async function inputSchema({ input }: Pipeline): Promise<Schema> {
 
 type InputIo = Pick<Io, "cwd" | "ask">;
 
-/** Context for reading the flags of an input. */
 interface Reading {
-  /** Overrides for tables; null if the command has no such flags. */
+  /** Overrides for the format of tables; null if the command has no such flags. */
   readonly tables: TableFlags | null;
   readonly io: InputIo;
   readonly schema: Schema;
 }
 
-/** Builds the pipeline input from the flags; without flags, it is an empty object. */
+/** Builds the pipeline's input from the flags; an empty object without flags. */
 export async function readInput(
   flags: InputFlags,
   io: InputIo,
@@ -60,7 +59,7 @@ export async function readInput(
   return result;
 }
 
-/** Parses the JSON of a flag, or of the file that the flag names as `@file`. */
+/** Parses JSON from a flag, or from the file that the flag names as `@file`. */
 export async function readJson(flag: string, given: string, io: InputIo): Promise<unknown> {
   const file = given.startsWith("@") ? resolve(io.cwd, given.slice(1)) : null;
   if (file === null && !("value" in parseJson(given)) && (await isFile(resolve(io.cwd, given)))) {
@@ -78,7 +77,7 @@ function isFile(path: string): Promise<boolean> {
   );
 }
 
-/** Reads text, or a file given as `@file`: JSON if it ends in .json, else text. */
+/** Returns the text; for `@file`, the file's content: JSON if the name ends in .json, otherwise text. */
 export async function readTextOrFile(flag: string, text: string, io: InputIo): Promise<Json> {
   if (!text.startsWith("@")) return text;
   const file = resolve(io.cwd, text.slice(1));
@@ -86,7 +85,7 @@ export async function readTextOrFile(flag: string, text: string, io: InputIo): P
   return file.toLowerCase().endsWith(".json") ? (parsedJson(held, visible(file)) as Json) : held;
 }
 
-/** Parses JSON; the error shows the first mistake and suggests how to use `flag`. */
+/** Parses JSON. The error shows the first mistake, and suggests how to pass JSON to `flag`. */
 export function parsedJson(text: string, where: string, flag = "--input"): unknown {
   const outcome = parseJson(text);
   if ("value" in outcome) return outcome.value;
@@ -97,10 +96,10 @@ export function parsedJson(text: string, where: string, flag = "--input"): unkno
   );
 }
 
-/** Characters to show on either side of a mistake. */
+/** Number of characters to show on each side of a mistake. */
 const around = 50;
 
-/** The part of the line around the mistake, with a caret under it. */
+/** Returns the part of the line around a mistake, with a caret below the mistake. */
 function pointer(text: string, line: number, column: number): string {
   const whole = text.split("\n")[line - 1] ?? "";
   const from = Math.max(0, column - 1 - around);
@@ -108,7 +107,7 @@ function pointer(text: string, line: number, column: number): string {
   return `  ${before}${visible(whole.slice(column - 1, column - 1 + around))}\n  ${" ".repeat(before.length)}^`;
 }
 
-/** Reads a value from a file: JSON, or a table as one object per row, with cells parsed as in `--each`. */
+/** Reads a value from a file: JSON, or a table with an object per row, whose cells are parsed as in `--each`. */
 async function readValue(name: string, path: string, { tables, io, schema }: Reading): Promise<unknown> {
   const file = resolve(io.cwd, name);
   const isJson = name.toLowerCase().endsWith(".json");

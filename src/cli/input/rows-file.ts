@@ -9,7 +9,7 @@ import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 import { parseTable, readTextFile } from "./table-file.ts";
 
-/** A table cell contains text; a field in a JSON row can have any value. */
+/** A cell of a table contains text; a field of a JSON row can have any value. */
 export type Cell = { readonly column: string } & (
   | { readonly text: string; readonly decimalComma: boolean }
   | { readonly json: unknown }
@@ -22,7 +22,7 @@ interface Target {
 }
 
 export interface Column {
-  /** Stores a cell's value; returns what is wrong with it, or null. */
+  /** Stores a cell's value. Returns what is wrong with the value, or null. */
   put(cell: Cell, target: Target): string | null;
 }
 
@@ -36,8 +36,8 @@ export interface Schema {
 }
 
 /**
- * Resolves a column name: an input field (dots for nested ones), `tag:KEY` for a tag, `#NAME` for a note that only
- * distinguishes rows. Returns an error message if the input has no such field.
+ * Resolves a column name: an input field (with dots for nested fields), `tag:KEY` for a tag, or `#NAME` for a note that
+ * only tells rows apart. Returns an error message if the input has no such field.
  */
 export function columnsOf(name: string, schema: unknown): Column | string {
   if (name.startsWith("#")) return noteColumn(name);
@@ -69,7 +69,7 @@ function putTag(key: string, cell: Cell, tags: { [key: string]: string }): strin
   return null;
 }
 
-/** Omits the field if the cell is empty. Parses cells of non-text fields as JSON: `3`, `true`, `["a"]`. */
+/** Sets an input field unless the cell is empty. Parses cells of non-text fields as JSON: `3`, `true`, `["a"]`. */
 function putField(keys: readonly string[], cell: Cell, schema: Schema, input: Target["input"]): string | null {
   let value: unknown;
   if ("json" in cell) value = cell.json;
@@ -95,12 +95,12 @@ function putField(keys: readonly string[], cell: Cell, schema: Schema, input: Ta
   return null;
 }
 
-/** Sets a key safely, even `__proto__`. */
+/** Sets a key safely, even if it is `__proto__`. */
 function define(target: Target["input"], key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
-/** Returns the schema of a field; null if the outer schema rules the field out. */
+/** Returns the schema of a field; null if the outer schema does not allow the field. */
 export function fieldAt(schema: Schema, keys: readonly string[]): Schema | null {
   const [key, ...rest] = keys;
   if (key === undefined) return schema;
@@ -124,10 +124,10 @@ export function typeOf(schema: Schema): string {
   return typesOf(schema).join(" or ");
 }
 
-/** A row of a file with the number of its first line. */
+/** A row of a file, with the number of its first line. */
 export interface FileRow extends BulkRow {
   readonly line: number;
-  /** Ids that the run would have if another column supplied its id. */
+  /** Ids that the run would have if its id came from another column. */
   readonly otherIds: readonly string[];
 }
 
@@ -140,16 +140,15 @@ export interface RowMistake {
 
 export type RowsFile =
   | { readonly ok: true; readonly rows: readonly FileRow[] }
-  /** `rows`: the rows that can still be checked, to report all mistakes at once; empty if a column is wrong. */
+  /** `rows`: those that can still be checked, to report all mistakes at once; empty if a column is wrong. */
   | { readonly ok: false; readonly mistakes: readonly RowMistake[]; readonly rows: readonly FileRow[] };
 
-/** How to read rows and derive their run ids. */
 export interface RowsOf {
   readonly io: Pick<Io, "cwd" | "ask">;
   readonly flags: TableFlags;
   /** Prefix of the run ids. Default: the file's name. */
   readonly name?: string | undefined;
-  /** Column that names the runs. Default: id or name. */
+  /** Column that contains the run ids. Default: the column `id` or `name`. */
   readonly idColumn?: string | undefined;
   readonly pipeline: string;
   readonly profile?: string | undefined;
@@ -159,7 +158,7 @@ export interface RowsOf {
   readonly base: { readonly [field: string]: unknown };
 }
 
-/** Reads `rows.csv`, `rows.tsv` or `rows.jsonl` and collects all mistakes. */
+/** Reads a .csv, .tsv or .jsonl file, and collects all mistakes in it. */
 export async function readRows(file: string, of: RowsOf): Promise<RowsFile> {
   const path = resolve(of.io.cwd, file);
   const kind = extname(path).toLowerCase();
@@ -178,7 +177,7 @@ interface TableRow {
 }
 
 type Records = {
-  /** Line of the header; null for JSON rows, which name their own columns. */
+  /** Line number of the header; null for JSON rows, each of which names its own columns. */
   readonly headerLine: number | null;
   readonly records: readonly TableRow[];
   readonly mistakes: readonly RowMistake[];
@@ -303,7 +302,7 @@ function slugOf(text: string): string {
   return plain.replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "");
 }
 
-/** Gives each row the id of its existing run, even if that id came from another column. */
+/** Gives each row the id of its existing run, even if that id was taken from another column. */
 export function withKnownIds(rows: readonly FileRow[], runs: readonly Pick<RunRow, "runId">[]): readonly FileRow[] {
   const known = new Set(runs.map(({ runId }) => runId));
   return rows.map((row) => {

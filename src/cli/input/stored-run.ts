@@ -9,14 +9,14 @@ import { visible } from "../text/escape.ts";
 
 /**
  * Whether a path from a journal is inside the working folder after resolving links. A journal can come from a stranger,
- * so paths elsewhere are neither run nor written to unless given on the command line.
+ * so files elsewhere are neither run nor overwritten unless the user names them on the command line.
  */
 export async function isOwnFile(path: string, cwd: string): Promise<boolean> {
   const inside = relative(await realpath(cwd), await realOf(resolve(cwd, path)));
   return inside !== ".." && !/^\.\.[\\/]/.test(inside) && !isAbsolute(inside);
 }
 
-/** Like `realpath`, but also accepts paths that do not exist yet. */
+/** Like `realpath`, but the path need not exist yet. */
 async function realOf(path: string): Promise<string> {
   const above = dirname(path);
   return realpath(path).catch(async () =>
@@ -32,9 +32,9 @@ interface RunCode {
 }
 
 /**
- * Loads a run's code from the file it was last planned from; null if that file is missing. For a run with local functions,
- * throws if the file does not load or is outside the working folder (`CODE_ELSEWHERE`); for other runs such a file is
- * ignored.
+ * Loads a run's code from the file that the run was last planned from; null if that file is missing. If the run has
+ * local functions, throws if the file does not load, or is outside the working folder (`CODE_ELSEWHERE`). For other
+ * runs, such a file is ignored.
  */
 export async function codeOf(show: Showrunner, runId: string, cwd: string): Promise<RunCode | null> {
   const { plan, source } = (await loadRun(show.journal, runId)).planned;

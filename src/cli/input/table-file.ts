@@ -5,7 +5,7 @@ import { visible, visibleError } from "../text/escape.ts";
 import { confirm } from "./confirm.ts";
 import { readNamed } from "./read-named.ts";
 
-/** A row of a table with the number of its first line. */
+/** A row of a table, with the number of its first line in the file. */
 export interface TableRecord {
   readonly line: number;
   readonly cells: readonly string[];
@@ -57,7 +57,7 @@ export async function readTextFile(
   return text;
 }
 
-/** The encoding if the bytes are certainly UTF-8 or UTF-16, else null. */
+/** Returns the encoding if the bytes are certainly UTF-8 or UTF-16, otherwise null. */
 function unmistakable(bytes: Buffer): string | null {
   const [first, second] = bytes;
   if (first === 0xff && second === 0xfe) return "utf-16le";
@@ -131,12 +131,12 @@ export async function parseTable(text: string, { delimiter: given }: TableFlags)
   }
 }
 
-/** Number of cells up to the last non-empty one. */
+/** Counts the cells up to the last one that is not empty. */
 function filledWidth({ cells }: TableRecord): number {
   return 1 + cells.findLastIndex((cell) => cell.trim() !== "");
 }
 
-/** Removes trailing empty cells, but keeps at least `width`. */
+/** Removes trailing empty cells, but keeps at least `width` cells. */
 function withoutTail(record: TableRecord, width: number): TableRecord {
   return { ...record, cells: record.cells.slice(0, Math.max(width, filledWidth(record))) };
 }

@@ -4,7 +4,7 @@ import { open } from "../../core/kit/file-handle.ts";
 import { usageError } from "../cli-error.ts";
 import { visible } from "../text/escape.ts";
 
-/** The beginning and the name of each kind of file that commands write. */
+/** How files of each kind that commands write begin, and what error messages call them. */
 const KINDS = {
   html: { begins: /^\s*<!doctype html/i, named: "an HTML page" },
   svg: { begins: /^\s*<(?:svg|\?xml)/i, named: "an SVG picture" },
@@ -12,8 +12,8 @@ const KINDS = {
 } as const;
 
 /**
- * Resolves the path of an output file. Throws CliError `USAGE` if a file of another kind exists there, so that a
- * mistyped name cannot overwrite a paid film. An earlier file of the same kind is replaced.
+ * Returns the absolute path of an output file. Throws CliError `USAGE` if a file of another kind exists there, so that
+ * a mistyped name cannot overwrite a paid film. A file of the same kind may be replaced.
  */
 export async function writtenFile(
   cwd: string,
@@ -29,7 +29,7 @@ export async function writtenFile(
   );
 }
 
-/** The first bytes of a regular file, following links; empty if there is no such file. */
+/** Returns the first bytes of a regular file, following links; empty if there is no such file. */
 async function headOf(file: string): Promise<string> {
   // Opening a named pipe would block until it has a writer.
   if ((await stat(file).catch(() => null))?.isFile() !== true) return "";

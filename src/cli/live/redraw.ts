@@ -6,7 +6,6 @@ import { shorten } from "../text/table.ts";
 /** Lines at the end of a terminal that are redrawn in place. No line may be wider than the terminal. */
 export interface Redraw {
   show(text: string): void;
-  /** Removes the lines. */
   clear(): void;
 }
 
@@ -34,14 +33,14 @@ export function throttle(): (say: () => void) => void {
   };
 }
 
-/** Milliseconds between frames on a terminal. Elsewhere: until the first line, and between lines. */
+/** Milliseconds: between frames on a terminal; elsewhere, until the first line and between lines. */
 const frameMs = 250;
 const firstLineMs = 1_000;
 const lineMs = 10_000;
 
 /**
- * Waits for long work and shows that it continues: one redrawn line on a terminal, otherwise an occasional line. Calls
- * `detail` for the text of each line.
+ * Waits for long work and shows that it continues: one redrawn line on a terminal, otherwise a line now and then. Each
+ * line contains the text that `detail` returns.
  */
 export async function whileWorking<T>({ io, output }: Context, work: Promise<T>, detail: () => string): Promise<T> {
   const canRedraw = io.stderr.isTTY === true && io.env.TERM !== "dumb" && !io.env.CI;

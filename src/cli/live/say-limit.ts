@@ -9,17 +9,17 @@ export interface Held {
   readonly pausedUntil: number | null;
 }
 
-/** Minimum wait to report, in milliseconds. */
+/** Shorter waits are not reported. */
 const LEAST_MS = 3_000;
 
-/** Milliseconds until the next request can be sent; null if none has to wait long. */
+/** Returns the milliseconds until the next request can be sent; null if no request has to wait long. */
 export function limitWaitMs({ queued, pausedUntil }: Held, now: number): number | null {
   if (queued === 0 || pausedUntil === null) return null;
   const ms = pausedUntil - now;
   return ms < LEAST_MS ? null : ms;
 }
 
-/** Reports each wait for the rate limit once, until disposed. */
+/** Reports each wait for the rate limit once, until the returned object is disposed. */
 export function sayLimitWaits(held: () => Held, output: CommandOutput): Disposable {
   let saidUntil = 0;
   const look = () => {

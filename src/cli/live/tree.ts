@@ -13,10 +13,10 @@ import type { CommandOutput } from "../output.ts";
 import { visible } from "../text/escape.ts";
 import { padEnd, shorten, widthOf } from "../text/table.ts";
 
-/** Expected duration of a step, milliseconds; null if unknown. */
+/** Returns how many milliseconds a step is expected to take; null if unknown. */
 export type ExpectedMs = ((step: PlanStep) => number | null) | undefined;
 
-/** Returns when a step's job should end, by the service's estimate or else the expected duration; null if unknown. */
+/** Returns when a step's job should end, by the service's estimate or else its expected duration; null if unknown. */
 export function expectedEnd(step: StepView, live: LiveRun, expectedMs: ExpectedMs): number | null {
   const { etaAt } = live.progress(step);
   if (etaAt !== null) return etaAt;
@@ -28,11 +28,11 @@ export function expectedEnd(step: StepView, live: LiveRun, expectedMs: ExpectedM
 
 export interface Remaining {
   readonly ms: number;
-  /** Whether `ms` is only a minimum: a model that never ran, a decision or unplanned steps may take longer. */
+  /** Whether `ms` is only a minimum: a model never ran before, a decision is open, or steps are not planned yet. */
   readonly isLeast: boolean;
 }
 
-/** Simulates the rest of the run: jobs start as its limits allow, the longest chain first. */
+/** Estimates the rest of the run by simulating it: jobs start as the limits allow, the longest chain of steps first. */
 export function remainingOf(
   live: LiveRun,
   options: { readonly now: number; readonly expectedMs?: ExpectedMs },
@@ -48,7 +48,7 @@ export function remainingOf(
   return { ms: limits === undefined ? 0 : expectedSpanMs(plan, durationMs, limits), isLeast };
 }
 
-/** Whether a step will still add steps to the plan. */
+/** Whether a step has yet to add its steps to the plan. */
 function isUnplanned({ plan, path }: StepView, steps: readonly StepView[]): boolean {
   return traitsOf(plan).expansion !== null && !steps.some((one) => one.path.startsWith(`${path}/`));
 }
@@ -66,7 +66,7 @@ function stepLeft(
   return expectedMs?.(step.plan) ?? null;
 }
 
-/** Requests in the last minute, the key's limit if known, and how long the next request waits for it. */
+/** Requests in the last minute, the key's limit if known, and how long the next request has to wait. */
 export interface Rate {
   readonly perMinute: number;
   readonly limitPerMinute: number | null;
@@ -77,7 +77,7 @@ export interface TreeOptions {
   /** Epoch milliseconds. */
   readonly now: number;
   readonly width: number;
-  /** Maximum lines; further steps are summarised in one line. */
+  /** Maximum number of lines; the steps that do not fit are summarised in one line. */
   readonly height: number;
   readonly paint: CommandOutput["paint"];
   readonly expectedMs?: ExpectedMs;
@@ -135,7 +135,7 @@ function depthsOf(steps: readonly StepView[]): Map<string, number> {
   return depths;
 }
 
-/** Chooses steps to show if not all fit: failed and active ones, then those that ended last. */
+/** Chooses the steps to show if not all fit: failed and active ones, then those that ended last. */
 function whatMoves(steps: readonly StepView[], most: number): StepView[] {
   const needsEyes = ({ phase }: StepView) => phase === "failed" || phase === "unresolved" || phase === "approval";
   const isMoving = (step: StepView) => step.phase !== "waiting" && step.finishedAt === null;
@@ -190,7 +190,7 @@ function details(step: StepView, live: LiveRun, { now, expectedMs }: TreeOptions
   return parts.join("  ");
 }
 
-/** The quoted price until the job is sent, then the reserved amount. */
+/** Returns the quoted price until the job is sent, then the reserved amount. */
 function priceOf({ current }: StepView): number | null {
   if (current === null) return null;
   return current.sentAt === null ? (current.quote?.costMicros ?? null) : current.holdMicros;
@@ -245,7 +245,7 @@ function remainingText({ ms, isLeast }: Remaining): readonly string[] {
   return [ms > 0 ? `at least ${duration(ms)} left` : "time left unknown"];
 }
 
-/** Joins as many leading parts as fit the width. */
+/** Joins as many of the first parts as fit the width. */
 function fitting(parts: readonly string[], width: number): string {
   let line = "";
   for (const part of parts) {
@@ -256,28 +256,27 @@ function fitting(parts: readonly string[], width: number): string {
   return line === "" ? shorten(parts[0] ?? "", width) : line;
 }
 
-/** Progress of a step's current job. */
 interface StepProgress {
-  /** 0 to 1. */
+  /** From 0 to 1; null if unknown. */
   readonly fraction: number | null;
   readonly etaAt: number | null;
 }
 
 const unknown: StepProgress = { fraction: null, etaAt: null };
 
-/** How long values computed from all steps are cached for large runs, milliseconds. */
+/** How long values computed from all steps of a large run are cached, in milliseconds. */
 const KEPT_MS = 1_000;
 const MANY_STEPS = 500;
 
-/** A run built from its updates: the view from events, plus progress figures that are not journaled. */
+/** A run built from its updates: the view of its events, plus progress figures, which are not in the journal. */
 export class LiveRun {
   #view: RunView | null = null;
-  /** The progress figure of each step; `of`: the stage that the figure belongs to. */
+  /** The progress figure of each step. `of` is the stage to which the figure belongs. */
   readonly #progress = new Map<string, StepProgress & { readonly of: string }>();
 
   readonly #kept = new Map<string, { readonly of: unknown; readonly at: number; readonly value: unknown }>();
 
-  /** In large runs, caches a value computed from all steps for `KEPT_MS`. A changed `of` invalidates it. */
+  /** Caches a value computed from all steps of a large run for `KEPT_MS`. A change of `of` invalidates the value. */
   kept<T>(what: string, of: unknown, now: number, compute: () => T): T {
     const before = this.#kept.get(what);
     const isMany = (this.#view?.state.planned.plan.steps.length ?? 0) >= MANY_STEPS;
@@ -304,14 +303,14 @@ export class LiveRun {
     if (step !== undefined) this.#progress.set(path, { fraction, etaAt, of: stage(step) });
   }
 
-  /** Ignores figures of an earlier stage. */
+  /** Returns the step's progress, but no figures from an earlier stage. */
   progress(step: StepView): StepProgress {
     const said = this.#progress.get(step.path);
     return said === undefined || said.of !== stage(step) || step.finishedAt !== null ? unknown : said;
   }
 }
 
-/** Returns the stage that a progress figure covers: queueing and rendering share a figure, a download has its own. */
+/** Returns the stage to which a progress figure belongs: queueing and rendering are one, a download is another. */
 function stage({ phase, current }: StepView): string {
   return `${current?.n} ${phase === "queued" || phase === "rendering" ? "service" : phase}`;
 }

@@ -7,23 +7,21 @@ import { type Held, limitWaitMs, sayLimitWaits } from "./say-limit.ts";
 import { type ExpectedMs, LiveRun, type Rate, renderTree } from "./tree.ts";
 
 export interface WatchOptions {
-  /** Events up to this one update the display but print no line. Default 0. */
+  /** Events up to this sequence number update the display but print no line. Default 0. */
   readonly afterSeq?: number;
   readonly expectedMs?: ExpectedMs;
-  /** Number of API requests so far, and the key's rate limit if known. */
   readonly pace?: (() => Pace) | undefined;
 }
 
-/** How many requests the client has sent, and how many wait for the rate limit. */
+/** How many requests the client has sent, how many are waiting, and the key's rate limit if it is known. */
 export interface Pace extends Held {
   readonly sent: number;
   readonly limit: { readonly requests: number; readonly perMs: number } | null;
 }
 
-/** Milliseconds between two frames on a terminal. */
 const frameMs = 120;
 
-/** Shows a run until its updates end: redrawn on a terminal, otherwise one line per event. */
+/** Shows a run until its updates end: on a terminal a display that is redrawn, otherwise a line per event. */
 export async function watchRun(
   updates: AsyncIterable<RunUpdate>,
   io: Io,
@@ -83,7 +81,7 @@ function redrawing(io: Io, output: CommandOutput, { expectedMs, pace }: WatchOpt
 
 const minuteMs = 60_000;
 
-/** Counts the requests of the last minute by sampling. */
+/** Returns a function that estimates the requests of the last minute from samples. */
 function rateOf(pace: () => Pace): () => Rate {
   const seen: { readonly at: number; readonly sent: number }[] = [{ at: performance.now(), sent: pace().sent }];
   return () => {

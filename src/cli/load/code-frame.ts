@@ -4,10 +4,10 @@ import { fileURLToPath } from "node:url";
 import { visibleLines } from "../text/escape.ts";
 import { GENERATION } from "./same-instance.ts";
 
-/** Our own files: `src`, or its build. */
+/** URL of our own code: `src`, or its build. */
 const ours = new URL("../../", import.meta.url).href;
 
-/** Where in the user's code an error occurred: Node's excerpt of a line that does not compile, else file and line. */
+/** Returns where in the user's code an error occurred: Node's excerpt if it does not compile, else file and line. */
 export function codeFrame(error: Error): string {
   const lines = (error.stack ?? "").replaceAll(new RegExp(`\\?${GENERATION}=\\d+`, "g"), "").split("\n");
   const header = lines.findIndex((line) => line.startsWith(error.name));
@@ -19,7 +19,7 @@ function isUserFrame(line: string): boolean {
   return /^\s+at .*file:\/\//.test(line) && !line.includes(ours) && !line.includes("/node_modules/");
 }
 
-/** The line of an unresolved import, which Node does not include in its error. */
+/** Returns the source line of an import that cannot be resolved; Node's error does not contain the line. */
 export function importFrame(error: Error): string {
   const [, missing = "", importer = ""] = /'([^']+)' imported from (.+)$/m.exec(error.message) ?? [];
   const file = importer.startsWith("file:") ? fileURLToPath(importer) : importer;

@@ -11,7 +11,7 @@ import { visible, visibleLines } from "../text/escape.ts";
 import { codeFrame, importFrame } from "./code-frame.ts";
 import { GENERATION, shareOwnModules } from "./same-instance.ts";
 
-/** Turns an error from importing a pipeline file into one that says what to do. */
+/** Turns the error of a failed import of a pipeline file into an error that says what to do. */
 export function loadFailure(cause: unknown, file: string, cwd: string): CliError {
   const name = visible(relative(cwd, file) || file);
   const error = cause instanceof Error ? cause : new Error(String(cause));
@@ -46,7 +46,7 @@ export function loadFailure(cause: unknown, file: string, cwd: string): CliError
   );
 }
 
-/** The error for a file whose top-level `await` never settles. */
+/** Returns the error for a file whose top-level `await` never settles. */
 export function neverLoaded(file: string, cwd: string, waited: string): CliError {
   const name = visible(relative(cwd, file) || file);
   return failed(
@@ -74,7 +74,6 @@ function importAdvice(missing: string, cwd: string): string {
       : `npm install ${visible(missing)}`;
 }
 
-/** Longest time for loading a file. */
 const LOAD_TIMEOUT_MS = 60_000;
 
 /** Imports a pipeline file, which must not start runs during the import. Throws a `CliError` for any failure. */
@@ -108,7 +107,6 @@ export async function importFile(
 
 export interface LoadedPipeline {
   readonly pipeline: Pipeline;
-  /** Absolute path of the file. */
   readonly file: string;
   readonly exportName: string;
 }
@@ -124,7 +122,7 @@ export async function loadPipeline(spec: string, cwd: string): Promise<LoadedPip
   return { pipeline, file, exportName: name };
 }
 
-/** Loads each distinct pipeline that a file exports. Throws {@link CliError} for a file that cannot be loaded. */
+/** Loads all pipelines that a file exports, each once. Throws {@link CliError} for a file that cannot be loaded. */
 export async function loadPipelines(path: string, cwd: string): Promise<readonly LoadedPipeline[]> {
   const file = await existing(path, cwd);
   const { pipelines } = await importPipelines(file, cwd);
@@ -146,7 +144,7 @@ async function importPipelines(file: string, cwd: string) {
 /** How this process last loaded each file. */
 const loads = new Map<string, { readonly stamp: string; readonly generation: number; readonly isSound: boolean }>();
 
-/** Returns a number for the file's URL, new if the file failed or changed: Node caches modules, even failed ones. */
+/** Returns a number for the file's URL, new if the file changed or failed: Node caches modules, even failed ones. */
 function nextGeneration(file: string): number {
   const known = loads.get(file);
   const now = stamp(file);
@@ -156,7 +154,7 @@ function nextGeneration(file: string): number {
   return generation;
 }
 
-/** Splits a spec into file and export. Tries all of it as a file first, because a file name can contain `#`. */
+/** Splits a spec into file and export. Tries the whole spec as a file first, because a file name can contain `#`. */
 async function locate(spec: string, cwd: string): Promise<{ file: string; exportName: string | null }> {
   const whole = resolve(cwd, spec);
   const hash = spec.lastIndexOf("#");
@@ -224,7 +222,7 @@ function notFound(message: string, next: string): CliError {
   return new CliError("PIPELINE_NOT_FOUND", message, { next });
 }
 
-/** Identifies a version of the file by time and size. */
+/** Returns text that identifies a version of the file by its time and size. */
 function stamp(file: string): string {
   const found = statSync(file, { throwIfNoEntry: false });
   return found === undefined ? "missing" : `${found.mtimeMs} ${found.size}`;

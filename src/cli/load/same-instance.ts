@@ -1,7 +1,6 @@
 import { registerHooks } from "node:module";
 import { own } from "../../core/kit/own.ts";
 
-/** File extension of this process's modules: `ts` in the sources, `js` in the build. */
 const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
 const ours: Readonly<Record<string, string>> = {
   showrunner: new URL(`../../index.${extension}`, import.meta.url).href,
@@ -10,13 +9,13 @@ const ours: Readonly<Record<string, string>> = {
   "showrunner/migrate": new URL(`../../migrate/index.${extension}`, import.meta.url).href,
 };
 
-/** Packages resolved from this installation if the file's project lacks them. */
+/** Packages that are resolved from this installation if the file's project lacks them. */
 const fallbacks = new Set(["zod", "showrunner-local"]);
 
-/** URL parameter of a file that is loaded again after it failed or changed. */
+/** URL parameter that makes Node load a file again after the file changed or failed to load. */
 export const GENERATION = "showrunner-load";
 
-/** Reloads the user's own files together with the file that imports them. */
+/** Passes the parameter on to the user's files that a file imports, so that Node loads these again too. */
 function inGeneration<T extends { readonly url: string }>(resolved: T, parentURL: string | undefined): T {
   const generation = parentURL?.startsWith("file:") ? new URL(parentURL).searchParams.get(GENERATION) : null;
   if (generation === null || !resolved.url.startsWith("file:") || resolved.url.includes("/node_modules/"))

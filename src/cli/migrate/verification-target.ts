@@ -5,7 +5,7 @@ import { loadLocalService } from "../../core/kit/load-local-service.ts";
 import type { Catalog, Showrunner } from "../../internal.ts";
 import type { ServiceFlags } from "../program/flags.ts";
 
-/** A service for estimates or verification, with a temporary folder that is removed when the command ends. */
+/** A service for estimates or verification, with a temporary folder. `close` removes the folder. */
 export interface VerificationTarget {
   readonly show: Showrunner;
   /** False for a temporary local service. */
@@ -16,7 +16,7 @@ export interface VerificationTarget {
   close(): Promise<void>;
 }
 
-/** Opens the hosted service set by flags or environment; `families` is absolute. */
+/** Opens the hosted service that flags or the environment name. `families` must be an absolute path. */
 export async function hostedTarget({
   service,
   baseUrl,
@@ -33,11 +33,11 @@ export async function hostedTarget({
   return { show, isHosted: true, name: show.service.baseUrl, folder, close };
 }
 
-/** Effectively no rate limit, so that trying out a migration is fast. */
+/** Effectively no rate limit, so that a migration is tested quickly. */
 const NO_LIMIT = { requests: 1_000_000, windowMs: 1000 };
 const PLAY_MONEY_USD = 1_000_000;
 
-/** Starts a temporary local service that makes tiny media instantly. If `catalog` is null, it offers its built-in models. */
+/** Starts a temporary local service that returns tiny media at once. Offers built-in models if `catalog` is null. */
 export async function localTarget(catalog: Catalog | null, families?: string): Promise<VerificationTarget> {
   const { createClient, createMemoryJournal, openShowrunner } = await import("../../internal.ts");
   const { startLocalService } = await loadLocalService();
@@ -64,7 +64,7 @@ export async function localTarget(catalog: Catalog | null, families?: string): P
   return { show, isHosted: false, name: prices, folder, close };
 }
 
-/** The live models of a catalog in the local service's format. */
+/** Returns the live models of a catalog in the format of the local service. */
 function servable(catalog: Catalog): readonly unknown[] {
   return catalog
     .models()

@@ -4,7 +4,7 @@ import type { Context } from "../context.ts";
 import { options } from "./flags.ts";
 import type { Flag } from "./option.ts";
 
-/** Imports a command's function on its first call, so that help stays fast. The function gets arguments, flags and, last, the command. */
+/** Imports a command's function when the command runs, so that help stays fast. The command is the last argument. */
 type Load = () => Promise<(context: Context, ...given: never[]) => ExitCode | Promise<ExitCode>>;
 
 /** Wraps a command's function as a commander action. */
@@ -15,7 +15,6 @@ type Name = keyof typeof options;
 /** Adds a command with its options. `usage`: name and arguments. */
 type Add = (usage: Name | `${Name} ${"<" | "["}${string}`, description: string, load: Load) => Command;
 
-/** Adds all commands, most used first. */
 export function addCommands(program: Command, act: Act): void {
   const parents = new Map([["", program]]);
   const group = (name: string, description: string) =>
@@ -106,7 +105,7 @@ function addMore(add: Add): void {
   });
   add(
     "adopt <run-id> [step] [job-id]",
-    "resolve a submit that got no answer: pass the job it created, the file that the provider generated, or none; without a job, list candidates; without a step, ask about each",
+    "resolve a submission that got no answer: pass the job that it created, the file that the provider generated, or none; without a job, list candidates; without a step, ask about each",
     async () => (await import("../commands/adopt.ts")).adopt,
   );
   add(

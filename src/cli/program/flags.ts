@@ -24,7 +24,7 @@ const common = [
   json,
 ];
 
-/** Request limits: options of commands that send or forecast many requests. */
+/** Options of commands that send or forecast many requests: the key's rate limit, and how runs share it. */
 const rate = [
   flag("--rate-limit <requests/seconds>", "rate limit of your key, e.g. 600/60 (default: learned from the service)"),
   flag(
@@ -33,7 +33,7 @@ const rate = [
   ),
 ];
 
-/** Limits across all runs in the journal: options of commands that may spend money. */
+/** Options of commands that may spend money: limits on all runs in the journal. */
 const spending = [
   flag("--spending-cap <usd>", "maximum that all runs in the journal can spend (default: SHOWRUNNER_SPENDING_CAP)"),
   list(
@@ -47,25 +47,24 @@ const spending = [
   flag("--wallet-floor <usd>", "minimum balance to keep in the wallet (default: SHOWRUNNER_WALLET_FLOOR)"),
 ];
 
-/** Option of commands that drive a single run and can wait for the next day. */
+/** Option of commands that drive a single run, which can wait for the next day. */
 const waitForCap = flag(
   "--wait-for-cap <duration>",
   "when a daily cap is reached, wait up to this long for the next day: 30h, 7d",
 );
 
-/** Option of commands that drive runs. */
 const notify = flag(
   "--notify <target>",
   "where to send notifications when a run waits, needs funds, fails or ends: a URL, command:PROGRAM or off (default: SHOWRUNNER_NOTIFY_URL or _COMMAND)",
 );
 
-/** Option of commands that check inputs: rules for models that their schemas do not contain. */
+/** Option of commands that check inputs: a file with rules that the models' schemas do not contain. */
 const families = flag(
   "--families <file>",
   "file with rules, prices and durations of model families, overriding the built-in ones (default: SHOWRUNNER_FAMILIES)",
 );
 
-/** Options of commands that plan: model families, and what may be read for an input. */
+/** Options of commands that plan: model families, and which URLs and files an input may use. */
 const planning = [
   families,
   list(
@@ -89,7 +88,6 @@ const tables = [
   flag("--delimiter <character>", "cell delimiter in table files (default: comma, semicolon or tab, detected)"),
 ];
 
-/** Option of commands that quote prices. */
 const maxUnquoted = flag("--max-unquoted <usd>", "allow jobs that cannot be priced in advance, up to this amount each");
 
 /** Options of commands that start or price one run per row. */
@@ -122,7 +120,7 @@ const ofTag = list("--tag <key=value>", "only runs with this tag; repeat to requ
 const notifying = [notify, journal, json];
 const limit = flag("--limit <n>", "maximum number of entries to list");
 
-/** The options of every command in the order of its help, most used first. */
+/** The options of every command in the order in which its help lists them, most used first. */
 export const options = {
   run: [
     ...input,
@@ -179,7 +177,10 @@ export const options = {
     flag("--budget <usd>", "new budget, replacing the run's current one"),
     flag("--yes", "accept the price of the steps to rerun"),
     ...common,
-    flag("--agree <usd>", "maximum cost of this run alone, if it shares a budget and pauses to ask about its price"),
+    flag(
+      "--agree <usd>",
+      "for a run that shares its budget and has paused because of its price: maximum cost of this run alone",
+    ),
     flag("--quote <id>", "rerun only what was quoted under this id, for at most the quoted maximum"),
     flag("--max-unquoted <usd>", "new limit for each job that cannot be priced in advance"),
     flag(
@@ -189,10 +190,13 @@ export const options = {
     giveUpAfter,
     flag("--file <file[#export]>", "the current pipeline file; shows what changed since the run was planned"),
     flag("--accept-changes", "apply code changes: run new and changed steps, and all steps that depend on them"),
-    flag("--input <json|@file>", "corrected input fields for the run; compared, priced and accepted like code changes"),
+    flag(
+      "--input <json|@file>",
+      "input fields of the run to correct; shows what that changes and costs before anything runs",
+    ),
     list(
       "-i <key=value>",
-      "one corrected input field; key:=json for values other than text, key=@rows.csv or key=@value.json to read a file",
+      "one input field to correct; key:=json for values other than text, key=@rows.csv or key=@value.json to read a file",
     ),
     list(
       "--edit <step:field=value>",
@@ -202,7 +206,7 @@ export const options = {
     flag("--no-everywhere", "with --edit: leave the text in other steps unchanged"),
     flag(
       "--redo <step>",
-      "redo this step, or the steps that this approval shows; the `revise` function in the code applies --note",
+      "redo this step or, for an approval, the steps that it shows; the `revise` function in the code applies --note",
     ),
     flag("--note <text>", "with --redo: what to change; otherwise the reason, stored in the journal"),
     list("--rerun <step>", "rerun this step and all steps that depend on it; * matches any characters; repeatable"),
@@ -210,7 +214,7 @@ export const options = {
     flag("--same-seed", "rerun even if a fixed seed in the code is likely to give the same result"),
     flag(
       "--account-moved",
-      "use if the account has a new key or the service a new address; checked against one of the run's jobs",
+      "use if the account has a new key or the service a new address; at least one of the run's jobs must be found there",
     ),
     flag(
       "--request-id <id>",
@@ -343,7 +347,11 @@ export const options = {
       "folder with the pipeline files, needed for runs with functions (default: the current one)",
     ),
     flag("--slices <n>", "maximum number of runs driven in parallel (default: 16)"),
-    choice("--local-work <where>", "run functions as separate jobs, or inline in the slice", ["delegated", "inline"]),
+    choice(
+      "--local-work <where>",
+      "run functions as separate jobs of the engine, or inline while the worker drives the run",
+      ["delegated", "inline"],
+    ),
     flag("--health-port <number>", "serve /healthz, /readyz and /metrics on this port"),
     flag("--webhooks <port>", "receive the service's webhooks on this port, for the jobs of all runs in the journal"),
     host("address that --health-port and --webhooks listen on (default: 127.0.0.1, which other machines cannot reach)"),
@@ -401,7 +409,10 @@ export const options = {
     flag("--stub", "return tiny valid media immediately instead of rendering"),
     flag("--brand <name>", "brand name in the X-<Brand>-… headers"),
     flag("--replay <folder>", "replay the responses that showrunner record stored in this folder"),
-    preset(choice("--replay-speed <speed>", "speed of replayed jobs", ["fast", "real"]), "fast"),
+    preset(
+      choice("--replay-speed <speed>", "how fast to replay jobs; real is the original speed", ["fast", "real"]),
+      "fast",
+    ),
     flag("--or-local", "with --replay: let the local service answer requests that were not recorded"),
     flag("--json", "print address and key as one JSON document"),
   ],
@@ -444,12 +455,14 @@ export const options = {
     flag("--data <json|@file|->", "request body: JSON, @file, or - for stdin; the method then defaults to POST"),
     list("--query <name=value>", "query parameter; repeatable"),
     list("--header <name:value>", "extra header; repeatable"),
-    flag("--idempotency-key <key>", "idempotency key for a submit (default: idempotency_key in --data, or generated)"),
+    flag(
+      "--idempotency-key <key>",
+      "idempotency key for submitting a job (default: idempotency_key in --data, or generated)",
+    ),
     flag("--yes", "accept the price without asking"),
   ],
 } as const satisfies { readonly [command: string]: readonly Flag[] };
 
-/** The parsed options of each command. */
 export type Flags = { readonly [C in keyof typeof options]: FlagsOf<(typeof options)[C][number]> };
 
 /** Parsed options shared by commands that read a journal or call a service. */

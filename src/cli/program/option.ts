@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Option } from "commander";
 
-/** A command's option. `V`: type of its value; `P`: whether it has a default, so that a value always exists. */
+/** A command's option. `V`: the type of its value. `P`: whether a default ensures that there always is a value. */
 export interface Flag<F extends string = string, V = unknown, P extends boolean = boolean> {
   readonly flags: F;
   readonly description: string;
@@ -30,7 +30,7 @@ export function flag<F extends string>(flags: F, description: string): Flag<F, G
   return { flags, description, isGiven: false };
 }
 
-/** A repeatable option. */
+/** Declares an option that can be repeated. */
 export function list<F extends string>(flags: F, description: string): Flag<F, readonly string[], false> {
   const collect = (value: string, before: readonly string[] = []) => [...before, value];
   return { flags, description, isGiven: false, adjust: (option) => option.argParser(collect) };
@@ -52,7 +52,7 @@ export function required<F extends string, V>(one: Flag<F, V, false>): Flag<F, V
   return { ...one, isGiven: true, adjust: (option) => option.makeOptionMandatory() };
 }
 
-/** `--host`. Rejects an empty address, which would listen on all interfaces. */
+/** Declares `--host`. Rejects an empty address, because that would listen on all interfaces. */
 export function host(description: string): Flag<"--host <address>", string, false> {
   const parse = (given: string) => {
     if (given.trim() !== "") return given;

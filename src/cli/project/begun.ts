@@ -9,11 +9,11 @@ import { whileWorking } from "../live/redraw.ts";
 import { visible, visibleError } from "../text/escape.ts";
 import type { Project } from "./manifest.ts";
 
-/** What `init` writes: a pipeline with its files, and the project around it. */
+/** What `init` writes: a pipeline with its files, and the project that contains them. */
 export interface Begun {
-  /** The pipeline; its source is in `files`. */
+  /** Path of the pipeline, whose source is in `files`. */
   readonly file: string;
-  /** The files to write, by path relative to the folder. Existing files are left unchanged. */
+  /** The files to write, by path relative to the folder. Files that already exist are left unchanged. */
   readonly files: ReadonlyMap<string, string | Buffer>;
   readonly project: Project;
   readonly said: readonly string[];
@@ -35,7 +35,7 @@ export async function isThere(path: string): Promise<boolean> {
   );
 }
 
-/** A tsconfig.json under which pipelines type-check the way Node runs them. */
+/** Returns a tsconfig.json with which pipelines are type-checked as Node runs them. */
 export function tsconfig({ isEsm }: { readonly isEsm: boolean }): string {
   // In a CommonJS project, Node detects the module type of each file.
   const modules = isEsm ? '"module": "nodenext",' : '"module": "preserve",\n    "moduleDetection": "force",';
@@ -56,8 +56,8 @@ export function tsconfig({ isEsm }: { readonly isEsm: boolean }): string {
 }
 
 /**
- * Throws if an output file or a folder on its path is a link: in a folder prepared by someone else, a link could
- * redirect what we write.
+ * Throws if an output file, or a folder on its path, is a link: in a folder that someone else prepared, a link could
+ * redirect what this command writes.
  */
 export async function refuseLinks(folder: string, paths: Iterable<string>): Promise<void> {
   for (const path of paths) {
@@ -75,7 +75,7 @@ export async function refuseLinks(folder: string, paths: Iterable<string>): Prom
   }
 }
 
-/** Writes a file, and its folder, unless it exists. `kept`: a different file exists. */
+/** Writes a file unless it exists, and creates its folder. `kept` means that a file with other content exists. */
 export async function writeNew(path: string, content: string | Buffer): Promise<"written" | "the same" | "kept"> {
   await mkdir(dirname(path), { recursive: true });
   try {
@@ -89,7 +89,7 @@ export async function writeNew(path: string, content: string | Buffer): Promise<
 
 const IGNORED = [".showrunner/", "out/", "node_modules/"];
 
-/** Adds missing lines to .gitignore; returns them. */
+/** Adds missing lines to .gitignore, and returns them. */
 export async function gitIgnores(path: string): Promise<readonly string[]> {
   const before = await readFile(path, "utf8").catch(() => "");
   const there = new Set(before.split(/\r?\n/).map((line) => line.trim().replace(/^\/|\/$/g, "")));
@@ -100,15 +100,15 @@ export async function gitIgnores(path: string): Promise<readonly string[]> {
 }
 
 export interface Asked<T> {
-  /** The result; null if the models of the local service are used instead. */
+  /** What `choose` returned; null if the local service's models are used instead. */
   readonly found: T | null;
-  /** Which models are used, and why. */
+  /** Says which models are used, and why. */
   readonly said: string;
 }
 
 const LOCAL = "using the local service's models";
 
-/** Chooses models of the service set in the environment, or of the local one if none is set or the request fails. */
+/** Chooses models of the service in the environment, or of the local one if none is set or the request fails. */
 export async function askService<T>(
   context: Context,
   choose: (show: Showrunner, catalog: Catalog) => Promise<T | null>,

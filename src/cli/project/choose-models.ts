@@ -1,7 +1,7 @@
 import { placeholderMedium } from "../../core/kit/placeholder-media.ts";
 import type { Catalog, Client, Json } from "../../internal.ts";
 
-/** Placeholders for media when schemas are checked. Estimates use uploads and a real voice instead. */
+/** Placeholders while inputs are checked against schemas. Price estimates use uploads and a real voice instead. */
 export const STANDING_IN = {
   image: { source: "url", url: "https://example.com/picture.png" },
   audio: { source: "url", url: "https://example.com/speech.wav" },
@@ -14,17 +14,16 @@ const frame = { aspect_ratio: "16:9", resolution: "720p" };
 
 export interface Role extends Wish {
   readonly modality: "image" | "video" | "audio";
-  /** Optional fields by importance; models that accept more of them come first. */
+  /** Optional fields, the most important first. Models that accept more of them are preferred. */
   readonly ranks: readonly string[];
 }
 
-/** The two steps of a starter pipeline. */
 export const STARTER_ROLES = {
   picture: { modality: "image", needs: { prompt }, likes: { aspect_ratio: "16:9" }, ranks: [] },
   film: { modality: "video", needs: { start_image: image, prompt }, likes: { ...frame, duration_ms: 3000 }, ranks: [] },
 } as const satisfies Readonly<Record<string, Role>>;
 
-/** The roles in the `cast.ts` of recipes. */
+/** The roles in the `cast.ts` of the recipes. */
 export const CAST_ROLES = {
   image: {
     modality: "image",
@@ -56,10 +55,10 @@ export interface Choice {
   readonly costMicros: number | null;
 }
 
-/** HTTP statuses that mean that the service refuses this model or input; other errors are rethrown. */
+/** HTTP statuses with which the service refuses a model or an input. Other errors are rethrown. */
 const REFUSED = new Set([400, 404, 410, 422]);
 
-/** Returns the models that fit a role best, the cheapest first. Their prices come from free estimates. */
+/** Returns the models that fit a role best, the cheapest first. The prices come from free estimates. */
 export async function chooseModels(client: Client, catalog: Catalog, role: Role): Promise<readonly Choice[]> {
   const fits = catalog
     .models()
@@ -99,7 +98,7 @@ async function firstVoice(client: Client, model: string): Promise<string | null>
 
 const WANTED = { durationMs: 3000, ratio: 1 };
 
-/** Uploads placeholders, which is free; the client uploads the same bytes only once. */
+/** Replaces placeholders with uploads, which are free. The client uploads the same bytes only once. */
 async function withMedia(client: Client, input: Input): Promise<Input> {
   const real = async (value: Json): Promise<Json> => {
     if (Array.isArray(value)) return Promise.all(value.map(real));
@@ -121,13 +120,13 @@ export type Input = Readonly<Record<string, Json>>;
 interface Wish {
   /** Fields that the model must accept with these values. */
   readonly needs: Input;
-  /** Fields that can be omitted or set to the nearest value that the model lists. */
+  /** Fields that may be left out, or set to the nearest value that the model lists. */
   readonly likes: Input;
 }
 
 /**
- * A valid input of the model: `needs`, its required fields, and `likes` unless it refuses them. Null if it does not
- * accept `needs` either.
+ * Returns an input that the model accepts: `needs`, the required fields and, unless the model refuses them, `likes`.
+ * Null if the model does not accept `needs`.
  */
 export function fitInput(catalog: Catalog, model: CatalogModel, { needs, likes }: Wish): Input | null {
   const fields = propertiesOf(model.inputSchema);
@@ -149,7 +148,7 @@ function propertiesOf({ properties }: JsonSchema): Readonly<Record<string, JsonS
   return typeof properties === "object" && properties !== null ? (properties as Record<string, JsonSchema>) : {};
 }
 
-/** The preferred value, or the next larger listed number; else the field's default. */
+/** Returns the preferred value, or the next larger number that the schema lists; otherwise the field's default. */
 function fieldValue(schema: JsonSchema, liked: Json | undefined): Json | undefined {
   const own = (schema.const ?? schema.default) as Json | undefined;
   if (!Array.isArray(schema.enum)) return liked ?? own ?? (schema.minimum as Json | undefined);

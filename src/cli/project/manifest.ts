@@ -18,18 +18,18 @@ interface Manifest extends Readonly<Partial<Record<Field, Packages>>> {
 export interface Project {
   /** What happens to package.json. */
   readonly manifest: "written" | "changed" | "as it was" | "not readable";
-  /** Packages that were added to the file, and have to be installed. */
+  /** Packages that were added to the file and must be installed. */
   readonly added: readonly string[];
-  /** Missing packages of ours that are not published on npm yet. */
+  /** Our packages that the project lacks, and that are not published on npm yet. */
   readonly lacking: readonly string[];
   /** Whether the project's `.ts` files are ES modules. */
   readonly isEsm: boolean;
   readonly isNowEsm: boolean;
-  /** Writes package.json if it changes. */
+  /** Writes package.json if it has changed. */
   write(): Promise<void>;
 }
 
-/** Packages that pipelines import, the local service, and Node's types. */
+/** Returns the packages that pipelines import, the local service, and Node's types. */
 function needed(more: readonly string[]): readonly (readonly [Field, string, string])[] {
   const own = `^${ownVersion()}`;
   return [
@@ -90,12 +90,12 @@ function sorted(packages: Packages): Packages {
   return Object.fromEntries(Object.entries(packages).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Maximum number of source files to read; a larger project keeps its type. */
+/** Maximum number of source files to read. A project with more keeps its type. */
 const MOST_READ = 200;
 
 /**
- * Whether a folder contains code that "type": "module" would break, because it is not an ES module for Node. Explicit
- * extensions (`.mjs`, `.cts`) are ignored.
+ * Whether a folder contains code that "type": "module" would break, because the code is not an ES module for Node.
+ * Files with an explicit extension (`.mjs`, `.cts`) are ignored.
  */
 export async function hasOtherCode(folder: string): Promise<boolean> {
   let read = 0;
@@ -107,7 +107,7 @@ export async function hasOtherCode(folder: string): Promise<boolean> {
   return false;
 }
 
-/** Tests whether text is an ES module for Node, which cannot resolve imports without a file extension. */
+/** Whether text is an ES module for Node, which cannot resolve imports without a file extension. */
 function isModule(text: string): boolean {
   if (!/^\s*(?:import|export)\b/m.test(text)) return false;
   return !/\b(?:require\s*\(|module\.exports\b)|(?:from|import)\s+["']\.{1,2}\/(?:[^"']*\/)?[^"'./]+["']/.test(text);

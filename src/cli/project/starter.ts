@@ -1,13 +1,12 @@
 import type { Catalog, Json, Showrunner } from "../../internal.ts";
 import { type Choice, chooseModels, STANDING_IN, STARTER_ROLES } from "./choose-models.ts";
 
-/** The models of the starter pipeline with their inputs. */
 export interface Starter {
   readonly picture: Pick<Choice, "model" | "input">;
   readonly film: Pick<Choice, "model" | "input">;
 }
 
-/** What {@link chooseStarter} would choose for the local service. */
+/** What {@link chooseStarter} chooses for the local service. */
 export const LOCAL_STARTER: Starter = {
   picture: { model: "image-1", input: { prompt: "", aspect_ratio: "16:9" } },
   film: {
@@ -16,14 +15,14 @@ export const LOCAL_STARTER: Starter = {
   },
 };
 
-/** The cheapest models of a service that accept the starter pipeline's inputs; null without such a pair. */
+/** Returns the cheapest models of a service that accept the inputs of the starter pipeline; null if there are none. */
 export async function chooseStarter(show: Showrunner, catalog: Catalog): Promise<Starter | null> {
   const [picture] = await chooseModels(show.client, catalog, STARTER_ROLES.picture);
   const [film] = await chooseModels(show.client, catalog, STARTER_ROLES.film);
   return picture === undefined || film === undefined ? null : { picture, film };
 }
 
-/** Source of the starter pipeline: two steps, ready to run. */
+/** Returns the source of a starter pipeline with two steps, ready to run. */
 export function starterSource({ picture, film }: Starter): string {
   return `import { pipeline } from "showrunner";
 import { z } from "zod";

@@ -15,20 +15,18 @@ import { visible } from "../text/escape.ts";
 import { totalText } from "./price-table.ts";
 import { problemList } from "./warning-lines.ts";
 
-/** How a plan differs from another, and what the steps to run cost. */
+/** How a plan differs from another one, and the cost of the steps to run. */
 export interface PlanComparison {
   /** The run id or file that the plan is compared with. */
   readonly against: string;
   readonly diff: PlanDiff;
-  /** Steps that would run, in plan order, with the reason if known. */
+  /** Steps that would run, in plan order, each with the reason if it is known. */
   readonly stale: readonly { readonly path: string; readonly why: string | null }[];
   /** Total price of the stale steps, in micro-dollars; `max` is null if any of them is open-ended. */
   readonly totalMicros: Quote["totalMicros"];
-  /** Prices of the stale steps. */
   readonly prices: Quote["prices"];
 }
 
-/** The plan to compare, with its pipeline and input. */
 export interface Compared {
   readonly pipeline: Pipeline;
   readonly input: unknown;
@@ -47,7 +45,7 @@ export async function compareWith(show: Showrunner, against: string, plan: Compa
   return { against, diff, stale: stale.map(({ path, why }) => ({ path, why })), totalMicros, prices };
 }
 
-/** Returns a line per difference, and the total cost of the steps to run. */
+/** Returns a line per difference, and a line with the total cost of the steps to run. */
 export function comparisonLines({ against, diff, stale, ...price }: PlanComparison): readonly string[] {
   const lines = diffLines(diff);
   if (lines.length === 0 && stale.length === 0) return [`No differences from ${visible(against)}.`];
@@ -90,7 +88,6 @@ function isFile(against: string, cwd: string): boolean {
   return /\.[mc]?[tj]s(#[^/]*)?$/.test(against) || existsSync(resolve(cwd, against));
 }
 
-/** Marks omitted text. */
 const GAP = "…";
 
 /** Cuts two texts to at most `width` characters around their first difference. */
@@ -113,10 +110,10 @@ function cut(text: readonly string[], from: number, width: number): string {
 
 const MOST_STEPS = 20;
 const MOST_FIELDS = 6;
-/** Maximum characters of a value. */
+/** Maximum number of characters to show of a value. */
 const LONGEST = 60;
 
-/** One line per difference between two plans: `+` new, `-` removed, `~` changed, `>` renamed. */
+/** Returns a line per difference between two plans: `+` new, `-` removed, `~` changed, `>` renamed. */
 export function diffLines(diff: PlanDiff): readonly string[] {
   const changed = diff.changed.flatMap(({ path, fields }) => [
     `~ ${visible(path)}`,
@@ -131,7 +128,6 @@ export function diffLines(diff: PlanDiff): readonly string[] {
   ];
 }
 
-/** One line per changed field. */
 export function fieldLines(fields: readonly FieldChange[]): readonly string[] {
   const lines = fields.map(({ field, before, after }) => {
     return `${visible(field)}: ${changeWindow(value(before), value(after), LONGEST).join(" → ")}`;

@@ -14,7 +14,6 @@ import { type Context, journalFolderOf, mediaOptionsOf } from "../context.ts";
 import type { ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 
-/** A step's result to review. */
 export interface Reviewed {
   readonly runId: string;
   readonly step: string;
@@ -23,10 +22,10 @@ export interface Reviewed {
   readonly contentType: string | null;
 }
 
-/** Copies a result to a file with a descriptive name and a file extension; returns its path. */
+/** Copies a result to a file with a descriptive name and a file extension. Returns the path of the copy. */
 export type ReviewFiles = (result: Reviewed) => Promise<string>;
 
-/** Copies results to a folder next to the journal, because an editor must not change the shared files of the store. */
+/** Returns a function that copies results next to the journal, so that no editor changes files of the media store. */
 export async function reviewFiles({ io }: Context, flags: ServiceFlags): Promise<ReviewFiles> {
   const { fileExtension, openMedia } = await import("../../internal.ts");
   const store = await openMedia({ ...mediaOptionsOf(io, flags), isReadOnly: true });
@@ -54,7 +53,7 @@ export interface OfferedTake {
   readonly index: number;
   readonly content_type: string | null;
   readonly asset_id: string | null;
-  /** The returned file, or a copy with a file extension; null if there is none. */
+  /** Path of the file that the step returned, or of a copy with a file extension; null if there is no file. */
   readonly path: string | null;
   /** The text that a chat or task returned; null for a file. */
   readonly text: string | null;
@@ -62,7 +61,7 @@ export interface OfferedTake {
 
 type Shown = Omit<OfferedTake, "pick">;
 
-/** Resolves references to results, numbered as in the engine. */
+/** Resolves references to results. Numbers the results as the engine does. */
 export async function offeredTakes(
   shows: readonly Reference[],
   { plan, report, review }: { readonly plan: Plan; readonly report: RunReport; readonly review: ReviewFiles },
@@ -93,7 +92,7 @@ export async function filesOf(step: StepReport, report: RunReport, review: Revie
   );
 }
 
-/** A refusal by a check, with the files that it examined. */
+/** A refusal by a check, with the files that the check examined. */
 export interface RefusedFiles extends Omit<Refused, "shows"> {
   readonly shows: readonly Shown[];
 }
@@ -114,7 +113,7 @@ export function refusedFiles(
   );
 }
 
-/** A refusal with its reason, and a line for each file. */
+/** Formats a refusal: its reason, and a line for each file. */
 export function refusedText({ step, reason, shows }: RefusedFiles): string {
   const files = shows.map(({ path, asset_id }) => `  ${visible(path ?? asset_id ?? "–")}`);
   return [`Refused by ${visible(step)}: ${visible(reason)}`, ...files].join("\n");

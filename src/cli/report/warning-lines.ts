@@ -2,7 +2,6 @@ import { HOUR_MS } from "../../core/kit/duration.ts";
 import type { Missing, Problem, RunReport } from "../../internal.ts";
 import { visible } from "../text/escape.ts";
 
-/** One line per problem: step, field and message. */
 export function problemList(problems: readonly Problem[]): string {
   return problems.map((problem) => `  ${where(problem)}: ${visible(problem.message)}`).join("\n");
 }
@@ -26,7 +25,7 @@ export function overchargeLines({ id, overcharges, over_budget, budget }: RunRep
   ];
 }
 
-/** Lists what a run is missing that its table of steps does not show, and outputs that the service has deleted. */
+/** Lists missing results that the table of steps does not show, and outputs that the service has deleted. */
 export function missingLines(report: RunReport, now: number): readonly string[] {
   const missing = report.missing.filter(({ what }) => !toldBySteps.has(what));
   // Groups steps with the same text in one line.
@@ -45,7 +44,7 @@ export function missingLines(report: RunReport, now: number): readonly string[] 
   return [...lines, ...healed];
 }
 
-/** Removes the step's name from text, to find texts that are otherwise equal. */
+/** Removes a step's name from text, to find texts that are the same for several steps. */
 function withoutWord(text: string, word: string): string {
   const others = text.split(" ").filter((one) => one !== word && one !== `${word}:`);
   return others.join(" ");

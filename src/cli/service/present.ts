@@ -39,7 +39,7 @@ function withoutQueries(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutQueries(inner)]));
 }
 
-/** Whether a field contains a document from elsewhere, whose own field names stay unchanged. */
+/** Whether a field contains a document, such as a schema, whose own field names must stay unchanged. */
 function verbatim(key: string): boolean {
   return ["inputSchema", "outputSchema", "data", "labels", "raw"].includes(key);
 }
@@ -48,7 +48,7 @@ function snake(key: string): string {
   return key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** Pairs rows with fields to show; unknown field names do not compile. */
+/** Pairs rows with the fields to show. Field names that do not exist do not compile. */
 export function columns<Row extends object>(
   items: readonly Row[],
   fields: readonly WireName<keyof Row & string>[],
@@ -79,7 +79,7 @@ function cell(value: unknown): string {
   return shorten(visible(typeof value === "object" ? JSON.stringify(value) : String(value)), longest);
 }
 
-/** Prints a list as a table of these fields, or as JSON. */
+/** Prints a list as a table with these fields, or as JSON. */
 export function printList<Row extends object>(
   { io, output }: Context,
   { json }: Pick<ServiceFlags, "json">,
@@ -91,7 +91,7 @@ export function printList<Row extends object>(
   else output.say("Nothing found.");
 }
 
-/** Prints one value; `text` is shown in full below it. */
+/** Prints one value, and in full below it `text`. */
 export function printOne(
   { output }: Context,
   { json }: Pick<ServiceFlags, "json">,
@@ -103,7 +103,7 @@ export function printOne(
   if (text !== null) output.print(`\n${visibleLines(text)}`);
 }
 
-/** Calls the service. `keyOptional`: also works without a key. */
+/** Opens the service and passes its client to `call`. `keyOptional`: a key is not required. */
 export async function withClient(
   flags: ServiceFlags,
   options: { readonly keyOptional?: boolean },
@@ -113,7 +113,7 @@ export async function withClient(
   return ExitCode.done;
 }
 
-/** The first items of a listing: as many as `--limit` says, or 20. */
+/** Returns the first items of a list: as many as `--limit` says, or 20. */
 export async function some<T>(items: AsyncIterable<T>, limit: string | undefined): Promise<readonly T[]> {
   const most = /^[1-9]\d*$/.test(limit ?? "") ? Number(limit) : 20;
   const found: T[] = [];
@@ -130,7 +130,7 @@ type Snake<Name extends string> = Name extends `${infer First}${infer Rest}`
 
 type WireName<Key extends string> = Snake<Key extends `${infer Name}Micros` ? Name : Key>;
 
-/** Rows and the fields to show, by their wire names. */
+/** Rows and the fields to show, named as in the API. */
 export interface Columns {
   readonly items: readonly object[];
   readonly fields: readonly string[];

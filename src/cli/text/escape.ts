@@ -6,7 +6,7 @@ export function visible(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069\u200E\u200F]/gu, code);
 }
 
-/** The message of any thrown value, made safe to print. */
+/** Returns the message of any thrown value, safe to print. */
 export function visibleError(error: unknown): string {
   return visible(error instanceof Error ? error.message : String(error));
 }
@@ -17,8 +17,8 @@ export function visibleLines(text: string): string {
 }
 
 /**
- * Last safeguard before the terminal: passes only colours, line breaks and tabs, and no bidi marks. Uses JSON's
- * escapes, so that a JSON document keeps its meaning.
+ * Last safeguard before the terminal: escapes bidi marks and all control characters except colours, line breaks and
+ * tabs. Uses JSON's escapes, so that a JSON document keeps its meaning.
  */
 export function withoutControl(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose

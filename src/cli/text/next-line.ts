@@ -23,7 +23,7 @@ export function nextLines(text: string, { launcher, flags }: Suggesting): readon
   return lines.map((line) => withLauncher(inSentence(withFlags(line, flags), flags), launcher));
 }
 
-/** Matches commands that use a journal in a sentence that does not set one. */
+/** Matches the commands in a sentence that use a journal, unless `--journal` follows. */
 const WITHIN =
   /(?<![\w./@-])showrunner (?:resume|approve|reject|adopt|show|open|events|report|export|runs|reconcile|stop|dashboard)(?![\w/-])(?!.* --journal)/g;
 
@@ -33,7 +33,7 @@ export function inSentence(text: string, flags: readonly string[]): string {
   return journal === undefined ? text : text.replace(WITHIN, (command) => `${command} ${journal}`);
 }
 
-/** Joins a command and its remark in the form that {@link nextLines} splits. */
+/** Joins a command and its remark into the text that {@link nextLines} splits. */
 export function commandLine({ command, note }: { readonly command: string; readonly note: string | null }): string {
   return visible(note === null ? command : `${command}   (${note})`);
 }
@@ -48,7 +48,7 @@ function withFlags(command: string, flags: readonly string[]): string {
   return [command, ...fitting.filter((flag) => !isSet(flag, command))].join(" ");
 }
 
-/** Commands that accept limits over all runs. */
+/** Commands that accept limits on the spending of all runs. */
 const spending = new Set(["run", "resume", "worker", "mcp"]);
 
 /** Whether the command already sets a flag. `--cap` can be repeated, so it counts as set only for the same tag. */
@@ -61,12 +61,12 @@ function isSet(flag: string, command: string): boolean {
   );
 }
 
-/** The command as typed, with `more` appended. If `more` is a flag with a value, it replaces an earlier value. */
+/** Returns the command as typed, with `more` appended. If `more` is a flag with a value, it replaces earlier values. */
 export function repeatedCommand({ args }: { readonly args: readonly string[] }, ...more: readonly string[]): string {
   return ["showrunner", ...[...without(more, args), ...more].map(typedAgain)].join(" ");
 }
 
-/** Turns the typed `plan` command into the same `run`, with `more` appended and without flags that only `plan` has. */
+/** Turns a typed `plan` command into the same `run`, with `more` appended and without flags that only `plan` has. */
 export function runInstead({ args }: { readonly args: readonly string[] }, ...more: readonly string[]): string {
   const stored = args.slice(1).filter((word, at, all) => {
     const isFlag = /^--(against|svg)$/.test(all[at - 1] ?? "") || /^--(against|svg)(=|$)/.test(word);
@@ -75,7 +75,7 @@ export function runInstead({ args }: { readonly args: readonly string[] }, ...mo
   return repeatedCommand({ args: ["run", ...stored] }, ...more);
 }
 
-/** Removes the earlier occurrences of a flag with a value. */
+/** Removes a flag that takes a value, with all its values. */
 function without([flag, value]: readonly string[], args: readonly string[]): readonly string[] {
   if (flag === undefined || value === undefined) return args;
   return args.filter((arg, at) => arg !== flag && args[at - 1] !== flag && !arg.startsWith(`${flag}=`));
@@ -85,7 +85,7 @@ function typedAgain(word: string): string {
   return shellWord(withoutPassword(word));
 }
 
-/** Options of a command that a follow-up command also needs: its journal, service and limits. */
+/** Options of a command that a follow-up command also needs: those for its journal, service and limits. */
 export const CARRIED = [
   "journal",
   "service",
@@ -99,12 +99,12 @@ export const CARRIED = [
 
 type GivenOptions<N extends string> = { readonly [K in N]?: string | boolean | readonly string[] | undefined };
 
-/** The flags that make a follow-up command use the same journal and service, and keep its limits. */
+/** Returns the flags that make a follow-up command use the same journal, service and limits. */
 export function serviceFlags(options: GivenOptions<(typeof CARRIED)[number]>): readonly string[] {
   return flagsFor(CARRIED, options).map((flag) => flag.map(typedAgain).join(" "));
 }
 
-/** The command-line flags of these options, each with its value if it takes one. */
+/** Returns the command-line flags of these options, each with its value if it takes one. */
 export function flagsFor<N extends string>(
   names: readonly N[],
   options: GivenOptions<NoInfer<N>>,

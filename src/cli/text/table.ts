@@ -2,12 +2,12 @@ import stringWidth from "fast-string-width";
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
-/** Width on a terminal, in columns: two for an ideograph or an emoji, none for a combining mark. */
+/** Returns the width of text on a terminal in columns: two for an ideograph or an emoji, none for a combining mark. */
 export function widthOf(text: string): number {
   return stringWidth(text);
 }
 
-/** Cuts text to at most `width` columns, ending in an ellipsis. */
+/** Cuts text to at most `width` columns, ending with an ellipsis. */
 export function shorten(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let short = "";
@@ -20,7 +20,6 @@ export function shorten(text: string, width: number): string {
   return `${short}…`;
 }
 
-/** Pads text with spaces to `width` columns. */
 export function padEnd(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - widthOf(text)));
 }
@@ -33,19 +32,19 @@ export function counted(count: number, one: string, many = `${one}s`): string {
 export interface Column<Row> {
   readonly title: string;
   readonly value: (row: Row) => string;
-  /** `money`: right-aligned with the decimal points below each other. */
+  /** `money` aligns amounts at their decimal points. */
   readonly align?: "right" | "money";
-  /** Whether cells are shortened on a narrow terminal. */
+  /** Whether cells may be shortened on a narrow terminal. */
   readonly flexible?: boolean;
-  /** Whether the column is omitted on a narrow terminal; the last such column is omitted first. */
+  /** Whether the column may be omitted on a narrow terminal. The last such column is omitted first. */
   readonly optional?: boolean;
 }
 
 const gap = "  ";
 
 /**
- * Formats rows under their titles, each column as wide as its longest cell. If that exceeds `width`, omits optional
- * columns and shortens flexible ones. Cells must be safe text without line breaks.
+ * Formats rows under their titles, with each column as wide as its longest cell. If the table is wider than `width`,
+ * optional columns are omitted and flexible ones are shortened. Cells must be safe text without line breaks.
  */
 export function table<Row>(rows: readonly Row[], all: readonly Column<Row>[], width?: number): string {
   const columns = width === undefined ? all : fitting(rows, all, width);
@@ -61,7 +60,7 @@ export function table<Row>(rows: readonly Row[], all: readonly Column<Row>[], wi
   return cells.map((row) => line(row, widths, columns)).join("\n");
 }
 
-/** If a flexible column would become narrower than this, an optional column is omitted. */
+/** An optional column is omitted if a flexible column would otherwise become narrower than this. */
 const LEAST_FLEXIBLE = 12;
 
 function fitting<Row>(rows: readonly Row[], all: readonly Column<Row>[], width: number): readonly Column<Row>[] {
