@@ -57,10 +57,7 @@ export interface LocalServiceOptions {
   readonly rateLimit?: RateLimit;
   /** Maximum number of jobs rendered at the same time. Default: 8, or 64 with the stub renderer. */
   readonly maxRunning?: number;
-  /**
-   * Factor by which simulated times are shortened; `Infinity` removes them. Default: 4, or `Infinity` with the stub
-   * renderer.
-   */
+  /** Divisor of simulated times; `Infinity` makes them zero. Default: 4, or `Infinity` with the stub renderer. */
   readonly speed?: number;
   /** How long outputs are kept after the job is submitted, in milliseconds. Default: 24 hours. */
   readonly retentionMs?: number;

@@ -106,10 +106,7 @@ export const walletBody = z.strictObject({
   add: z.number().min(0).max(1e9).optional(),
   /** Whether the top-up card is declined. Errors with status 402 then report that it is. */
   card_declined: z.boolean().optional(),
-  /**
-   * Dollars to add as an automatic top-off. If the card is declined, nothing is added, and a webhook reports the
-   * failure.
-   */
+  /** Dollars that an automatic top-off adds. If the card is declined, nothing is added, and a webhook reports it. */
   top_off: z.number().min(0).max(1e9).optional(),
 });
 

@@ -96,7 +96,7 @@ export interface LocalService {
   stats(): ServiceStats;
   /** Adds dollars to a workspace. Default: the first workspace. */
   fund(dollars: number, workspaceId?: string): Promise<void>;
-  /** Replaces all faults; an empty list removes them. `seed` makes chance repeatable. @throws LocalServiceError */
+  /** Replaces all faults; an empty list removes them. `seed` fixes random choices. @throws LocalServiceError */
   faults(rules: readonly FaultRule[], seed?: number): void;
   /** The service's clock: real, scaled, or manual. */
   readonly clock: ClockControl;
@@ -171,10 +171,7 @@ export async function startLocalService(options: LocalServiceOptions = {}): Prom
   }
 }
 
-/**
- * Creates the configured renderer, and the function that measures uploads. That function's code is loaded when it is
- * first needed.
- */
+/** Creates the configured renderer, and a function that measures uploads, whose code is loaded at its first use. */
 async function openRenderer(options: NormalOptions) {
   const probe = async (path: string): Promise<ProbeResult> => (await import("./render/index.ts")).probe(path);
   return { renderer: await rendererOf(options), probe };

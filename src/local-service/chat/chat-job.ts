@@ -23,9 +23,7 @@ export function tokenize(text: string): readonly string[] {
 const PER_MESSAGE = 3;
 const PER_IMAGE = 85;
 
-/**
- * One token of an answer. `of` names the part to which the token belongs. Parts are sent in the order of these names.
- */
+/** One token of an answer. `of` names its part of the answer. Parts are sent in the order of these names. */
 export interface AnswerToken {
   readonly of: "reasoning" | "text" | "call";
   readonly text: string;
@@ -96,10 +94,7 @@ export interface ChatJob {
 type Sent = Pick<ChatRow, "requestId" | "streamed">;
 const NO_TOKENS = { promptTokens: null, completionTokens: null, reasoningTokens: null, firstTokenMs: null };
 
-/**
- * Returns a function that creates the job for an answer. These jobs are listed like other jobs, but have no outputs,
- * delivery or idempotency key.
- */
+/** Returns a function that creates the job for an answer. Such jobs have no outputs, delivery or idempotency key. */
 export function chatJobs(service: ServiceContext) {
   const { store, clock, faults, options } = service;
   const finisher = jobFinisher(service);

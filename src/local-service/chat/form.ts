@@ -35,10 +35,7 @@ function usageOf({ promptTokens, tokens, reasoningTokens }: Composed) {
 /** The id of the tool call in an answer, which contains at most one. */
 export const callId = ({ id }: AnswerHead) => id.replace("job_", "call_");
 
-/**
- * Formats an answer as a chat completion. With `includeUsage`, each chunk has the usage null, and an additional last
- * chunk contains the usage.
- */
+/** Formats an answer as a chat completion. `includeUsage` adds a last chunk with the usage. */
 export function completionForm(head: AnswerHead, composed: Composed, includeUsage: boolean): AnswerForm {
   const { tool, finishReason, reasoningTokens } = composed;
   const call = (text: string) => ({

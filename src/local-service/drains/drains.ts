@@ -7,10 +7,7 @@ import { type DrainRegister, drainEndpoints } from "./endpoints.ts";
 import { drainMessage } from "./message.ts";
 import { type DrainEventRow, type DrainRow, type DrainTables, drainTables, failed, shipped } from "./tables.ts";
 
-/**
- * Maximum number of drains served at once. Each drain has at most one batch in flight, so that its events stay in
- * order.
- */
+/** Maximum number of drains served at once. A drain's events stay in order, because it has only one batch in flight. */
 const LIMITS = { total: 8, perLane: 1 } as const;
 
 /** How long events are collected before a batch is posted, in milliseconds on the service's clock. */
@@ -102,10 +99,7 @@ export function createDrains(ports: ServiceParts) {
   const workspaces = new Set(tables.all().map((drain) => drain.workspaceId));
   let stored = 0;
 
-  /**
-   * Deletes events that exceed the limits, or that all drains of the workspace have received. Disabled drains count,
-   * too.
-   */
+  /** Deletes events that exceed the limits, or that every drain of the workspace (even if disabled) has received. */
   function prune(workspaceId: string): void {
     const positions = tables.ofWorkspace(workspaceId).map((drain) => drain.position);
     const deliveredToAll = positions.length === 0 ? Number.MAX_SAFE_INTEGER : Math.min(...positions);

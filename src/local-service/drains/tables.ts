@@ -132,10 +132,7 @@ export function drainTables(db: Statements) {
       db.all<DrainEventRow>(EVENTS, workspaceId, position, limit),
     /** The position of the newest event. */
     present: () => db.get<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'drainEvents'")?.seq ?? 0,
-    /**
-     * Deletes events that every drain in the workspace has received, events older than a time, and all but the newest
-     * `most`.
-     */
+    /** Deletes events that every drain in the workspace has received, old events, and all but the newest `most`. */
     prune(workspaceId: string, deliveredToAll: number, olderThan: number, most: number): void {
       const tooMany = db.get<{ seq: number }>(NEWEST, workspaceId, most)?.seq ?? 0;
       db.run(

@@ -19,9 +19,13 @@ function readFile(path: string): unknown {
   try {
     return readJsonFile(path);
   } catch (cause) {
-    throw new LocalServiceError("OPTION_INVALID", `The faults in ${path} cannot be read as JSON (${String(cause)}).`, {
-      cause,
-    });
+    throw new LocalServiceError(
+      "OPTION_INVALID",
+      `The faults in ${path} cannot be read as JSON (${String(cause)}). Correct the path or the file.`,
+      {
+        cause,
+      },
+    );
   }
 }
 

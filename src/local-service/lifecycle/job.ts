@@ -13,10 +13,7 @@ export function progressOf(job: JobRow, now: number): number | null {
   return Math.round(Math.min(MOST_WHILE_RUNNING, Math.max(0, fraction)) * 100) / 100;
 }
 
-/**
- * Estimated time of completion, in epoch milliseconds. Before the job starts, the estimate is based on earlier jobs;
- * null without such jobs, or if the job has ended.
- */
+/** Estimated time of completion, in epoch milliseconds; null if the job has ended or no estimate is possible. */
 export function estimatedCompletion(job: JobRow, averageMs: number | null, now: number): number | null {
   if (isTerminal(job.status)) return null;
   if (job.startedAt !== null) return Math.max(now, job.startedAt + job.renderMs);

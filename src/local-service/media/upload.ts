@@ -53,7 +53,7 @@ function openParser(incoming: IncomingMessage, maxBytes: number) {
     const limits = { fileSize: maxBytes, files: 4, fields: 32, fieldSize: 65_536, parts: 40, headerPairs: 32 };
     return new Busboy({ headers: { ...incoming.headers, "content-type": contentType }, limits });
   } catch {
-    throw bad("the multipart header has no boundary", "multipart");
+    throw bad("the Content-Type header contains no multipart boundary", "multipart");
   }
 }
 

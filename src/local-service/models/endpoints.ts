@@ -173,13 +173,19 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
       ...open,
     },
     endpoint("POST", "/models/{model}/estimate", "models:read", "What a job would cost", estimate),
-    endpoint("GET", "/models/{model}/jobs", "jobs:read", "Your jobs of a model", jobs),
+    endpoint("GET", "/models/{model}/jobs", "jobs:read", "Your jobs for a model", jobs),
     { ...endpoint("GET", "/models/{model}/voices", "models:read", "Voices of a model", voices), ...open },
     ...(options.asOf === "3.9"
       ? []
       : [
           {
-            ...endpoint("GET", "/models/{model}/voices/search", "models:read", "Voices by name or label", searchVoices),
+            ...endpoint(
+              "GET",
+              "/models/{model}/voices/search",
+              "models:read",
+              "Search voices by name or label",
+              searchVoices,
+            ),
             ...open,
           },
         ]),

@@ -73,7 +73,7 @@ const ABOUT: Readonly<Record<keyof typeof TAGS, string>> = {
   submit: "One typed submit operation per model in the catalog.",
   jobs: "Follow jobs and read their outputs.",
   files: "Inputs to jobs.",
-  chat: "Chat completions; each is a job.",
+  chat: "Chat completions, each of which is a job.",
   billing: "The wallet and spending.",
   keys: "Keys and short-lived tokens.",
   webhooks: "Signed notifications about finished jobs.",
@@ -135,7 +135,7 @@ export function jsonBody(schema: JsonSchema, required = true): RequestBody {
 /** The query parameters `limit` and `cursor`, which every list accepts. */
 export const PAGE_QUERY: Readonly<Record<string, JsonSchema>> = {
   limit: { type: "integer", minimum: 1, maximum: 100, default: 20 },
-  cursor: { type: "string", description: "next_cursor of the previous page; absent for the first page." },
+  cursor: { type: "string", description: "The next_cursor of the previous page; absent for the first page." },
 };
 
 const MEANING: Readonly<Record<number, string>> = {
@@ -147,7 +147,7 @@ const MEANING: Readonly<Record<number, string>> = {
   409: "The resource or the idempotency key is in use.",
   410: "The model is retired; replaced_by may name its successor.",
   422: "Moderation refused the input.",
-  429: "The rate limit is exceeded; wait for retry_after.",
+  429: "The rate limit is exceeded; wait for retry_after seconds.",
   500: "An unexpected error occurred.",
   503: "The request could not be completed now; try again.",
 };
@@ -158,12 +158,12 @@ const integerHeader = (description: string, required = true) => ({
   schema: { type: "integer" },
 });
 
-const RETRY_AFTER = "Seconds, as in retry_after.";
+const RETRY_AFTER = "Seconds to wait, as in retry_after.";
 const RATE_HEADERS = {
   "Retry-After": integerHeader(RETRY_AFTER),
   "X-RateLimit-Limit": integerHeader("Requests per window."),
-  "X-RateLimit-Remaining": integerHeader("Requests left in the window."),
-  "X-RateLimit-Reset": integerHeader("End of the window, in Unix seconds."),
+  "X-RateLimit-Remaining": integerHeader("Requests left in the current window."),
+  "X-RateLimit-Reset": integerHeader("End of the current window, in Unix seconds."),
 };
 const RETRY_HEADERS = { "Retry-After": integerHeader(`${RETRY_AFTER} Sent when retryable.`, false) };
 
@@ -172,7 +172,11 @@ const ALWAYS = {
   "X-Request-Id": { $ref: "#/components/headers/RequestId" },
 };
 
-const SHOULD_RETRY = { description: "The value of retryable.", required: true, schema: oneOf("true", "false") };
+const SHOULD_RETRY = {
+  description: "The value of the error's field retryable.",
+  required: true,
+  schema: oneOf("true", "false"),
+};
 /** Rate-limit headers of language models. They limit requests in flight, too, and only the exceeded limit is sent. */
 const CHAT_RATE_HEADERS = {
   ...Object.fromEntries(Object.entries(RATE_HEADERS).map(([name, header]) => [name, { ...header, required: false }])),

@@ -28,7 +28,8 @@ const request = (component: string, required = true) => ({ body: jsonBody(refTo(
 const paged = { query: PAGE_QUERY };
 
 const FILE = object({ file: { ...text, contentMediaType: "application/octet-stream" } });
-const LOGS_AFTER = "A cursor, or `start` to begin with the first event. Without it, no events are returned.";
+const LOGS_AFTER =
+  "A cursor, or `start` to begin with the first event. Without this parameter, no events are returned.";
 const JOB_STREAM = `Frames: \`status\` (a JobStatus), \`log\` (a LogEvent), and \`done\`, whose data is [STREAM_DONE]. Send the id of the
 last frame as Last-Event-ID to continue after it. A stream that ends without done was interrupted: connect again.`;
 const CHUNKS = `The answer; with \`stream: true\`, an event stream of ChatCompletionChunk objects that ends with
@@ -81,7 +82,7 @@ export const API_SPECS: Specs = {
   "GET /models/{model}/jobs": row(
     "models",
     "list_model_jobs",
-    list("JobSummary", "A page of jobs, newest first; also for retired models."),
+    list("JobSummary", "A page of jobs, newest first. The model may be retired."),
     paged,
   ),
   "GET /models/{model}/voices": row("models", "list_model_voices", list("Voice", "Stock voices, then your voices."), {
@@ -115,7 +116,7 @@ export const API_SPECS: Specs = {
 
   "GET /jobs": row("jobs", "list_jobs", list("JobSummary", "A page of jobs, newest first."), paged),
   "GET /jobs/{job_id}": row("jobs", "get_job", one("Job", "The job.")),
-  "DELETE /jobs/{job_id}": row("jobs", "delete_job", empty("The job is deleted; deleting it again succeeds, too."), {
+  "DELETE /jobs/{job_id}": row("jobs", "delete_job", empty("The job is deleted. Repeated requests succeed, too."), {
     errors: ["INVALID_ARGUMENT", "ALREADY_IN_PROGRESS", "UNAVAILABLE"],
   }),
   "GET /jobs/{job_id}/status": row("jobs", "get_job_status", one("JobStatus", "The status."), {
@@ -130,10 +131,15 @@ export const API_SPECS: Specs = {
   ),
 
   "GET /balance": row("billing", "get_balance", one("Balance", "The wallet.")),
-  "GET /usage": row("billing", "get_usage", one("Usage", "Usage of seven days by default, at most 90."), {
-    query: { start: date, end: date, group_by: groups },
-    errors: ["INVALID_ARGUMENT"],
-  }),
+  "GET /usage": row(
+    "billing",
+    "get_usage",
+    one("Usage", "Usage of a period: seven days by default, and at most 90 days."),
+    {
+      query: { start: date, end: date, group_by: groups },
+      errors: ["INVALID_ARGUMENT"],
+    },
+  ),
   "GET /usage/llm": row(
     "billing",
     "list_llm_requests",
@@ -153,7 +159,10 @@ export const API_SPECS: Specs = {
     request("CreateKeyRequest", false),
   ),
   "GET /keys": row("keys", "list_keys", list("ApiKey", "A page of keys, newest first."), {
-    query: { ...PAGE_QUERY, workspace_id: { ...text, description: "Your own workspace; others are refused." } },
+    query: {
+      ...PAGE_QUERY,
+      workspace_id: { ...text, description: "Id of your own workspace; any other id is refused." },
+    },
   }),
   "POST /keys/{key_id}/rotate": row("keys", "rotate_key", one("RotatedApiKey", "The new credential."), {
     ...request("RotateKeyRequest", false),

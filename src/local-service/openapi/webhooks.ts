@@ -90,7 +90,10 @@ const resumable = { ...text, description: "Send this id as Last-Event-ID to cont
 /** Frames in event streams. Data that is JSON is described in parsed form. */
 export const streamComponents = {
   JobStreamData: anyOf("JobStatus", "LogEvent", "JobStreamEnd"),
-  JobStreamEnd: { ...exactly("[STREAM_DONE]"), description: "A plain string, not JSON; only in the final frame." },
+  JobStreamEnd: {
+    ...exactly("[STREAM_DONE]"),
+    description: "A plain string, not JSON. Only the final frame contains it.",
+  },
   JobStreamFrame: {
     ...anyOf("JobStreamStatusFrame", "JobStreamLogFrame", "JobStreamDoneFrame"),
     discriminator: {
@@ -128,11 +131,23 @@ function signed(brand: string, event: string) {
       { type: "string", pattern: "^(job|evt)_" },
       "Id of the job or event; the same for every attempt and redelivery.",
     ),
-    named("Timestamp", digits, "Time of signing in Unix seconds; reject requests that are more than five minutes off."),
+    named(
+      "Timestamp",
+      digits,
+      "Time of signing in Unix seconds. Reject a request if this time is more than five minutes off.",
+    ),
     named("Event", exactly(event), "The kind of event."),
-    named("Redelivery", { type: "string", enum: ["true", "false"] }, "Whether a person requested this redelivery."),
+    named(
+      "Redelivery",
+      { type: "string", enum: ["true", "false"] },
+      "Whether this is a redelivery that a person requested.",
+    ),
     named("Attempt", digits, "From 1; not signed."),
-    named("Signature", hex(64), "Ed25519 over five lines: timestamp, id, event, redelivery, hex SHA-256 of the body."),
+    named(
+      "Signature",
+      hex(64),
+      "Ed25519 signature of five lines: timestamp, id, event, redelivery, hex SHA-256 of the body.",
+    ),
   ];
 }
 

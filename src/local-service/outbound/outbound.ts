@@ -121,8 +121,7 @@ function drain(response: http.IncomingMessage): void {
 
 /**
  * Makes one POST on its own connection, to the given addresses or through the proxy set in the environment. Does not
- * follow redirects. Resolves when the response's headers arrive; resolves to null if the signal aborts the POST before
- * that.
+ * follow redirects. Resolves when the response's headers arrive, or to null if the signal aborts the POST first.
  */
 function post(destination: Reachable, message: Message, signal: AbortSignal): Promise<Outcome | null> {
   return new Promise((resolve) => {

@@ -133,7 +133,7 @@ class Recording {
     if (seen !== null && isRecorded(path)) await this.#record(seen);
   }
 
-  /** The URL to which a request is forwarded; null if its host is another or its path is outside the base URL. */
+  /** The URL to which a request is forwarded; null for a request to another host or outside the base URL. */
   #targetOf({ headers, url = "" }: IncomingMessage): URL | null {
     if (!this.hosts.has(headers.host?.toLowerCase() ?? "") || !url.startsWith("/")) return null;
     const text = `${this.#base.origin}${url}`;

@@ -41,10 +41,7 @@ export class ReplayBook {
     }
   }
 
-  /**
-   * The next response to a request that is not about a job. After the last response, it is repeated. Null if none is
-   * recorded.
-   */
+  /** The next response to a request that is not about a job; the last one is repeated. Null if none is recorded. */
   next(request: string, body: unknown): RecordedAnswer | null {
     const sequence = this.#find(request, body);
     if (sequence === null) return null;
@@ -53,10 +50,7 @@ export class ReplayBook {
     return answer;
   }
 
-  /**
-   * The next response to a submit request, and its job. After the last response, recorded jobs are repeated with new
-   * ids.
-   */
+  /** The next response to a submit request, and its job. Past the last response, jobs are repeated with new ids. */
   submit(
     request: string,
     body: unknown,

@@ -1,10 +1,7 @@
 import { isRecord } from "../json.ts";
 import { mapTexts, type RecordedAnswer } from "../recording/recorded-values.ts";
 
-/**
- * When a recorded response is due: at the next request (`fast`), or as long after the job's submission as recorded
- * (`real`).
- */
+/** When a response is due: at the next request (`fast`), or as long after the job's submission as recorded (`real`). */
 export type ReplaySpeed = "fast" | "real";
 
 export interface RecordedJob {
@@ -48,16 +45,16 @@ export class ReplayedJob {
     return this.submittedAt + at_ms - this.#ackAtMs;
   }
 
-  /** The stream that is open at this time at real speed, or else the last one. Null if no stream is recorded. */
+  /** The recorded stream that is open at `now` at real speed, or else the last one; null if none is recorded. */
   openStream(isWanted: (answer: RecordedAnswer) => boolean, now: number): RecordedAnswer | null {
     const known = this.recorded.answers.filter(isWanted);
     return known.find((answer) => this.dueAt(answer) > now) ?? known.at(-1) ?? null;
   }
 
   /**
-   * The recorded response to a request about this job. In a fast replay, each response moves the job forward for all
-   * endpoints, so that no response shows an older state than the previous one. Null if no such response is recorded or,
-   * at real speed, due yet.
+   * The next recorded response accepted by `isWanted`; null if none is recorded or, at real speed, due. In a fast
+   * replay, each response moves the job forward for all endpoints, so that no response shows an older state than the
+   * previous one.
    */
   next(isWanted: (answer: RecordedAnswer) => boolean, speed: ReplaySpeed, now: number): RecordedAnswer | null {
     const { answers } = this.recorded;
@@ -70,13 +67,13 @@ export class ReplayedJob {
     return answers[at]!;
   }
 
-  /** True at real speed if such responses are recorded, but none is due yet. */
+  /** True if responses accepted by `isWanted` are recorded, but none of them is due yet at real speed. */
   isEarly(isWanted: (answer: RecordedAnswer) => boolean, now: number): boolean {
     const known = this.recorded.answers.filter(isWanted);
     return known.length > 0 && known.every((answer) => this.dueAt(answer) > now);
   }
 
-  /** True if no recorded response is left, and none of them shows the end of the job. */
+  /** True if the replay has reached the last recorded response, and no response shows the end of the job. */
   isCutOff(speed: ReplaySpeed, now: number): boolean {
     const { answers } = this.recorded;
     const isPast = speed === "real" ? answers.every((one) => this.dueAt(one) <= now) : this.#position >= answers.length;

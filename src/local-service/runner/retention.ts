@@ -3,10 +3,7 @@ import { DAY_MS } from "../../core/kit/duration.ts";
 import type { ServiceContext } from "../service-context.ts";
 
 const SWEEP_EVERY_MS = 600_000;
-/**
- * How often the service's clock is read, in real milliseconds. Even if that clock jumps by days, only one sweep
- * follows.
- */
+/** How often the service's clock is read, in real milliseconds. A jump of several days causes only one sweep. */
 const POLL_EVERY_MS = 1_000;
 /** Smallest change of the clock's offset that is stored, in milliseconds. */
 const DRIFT_MS = 1_000;

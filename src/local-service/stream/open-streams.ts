@@ -14,10 +14,7 @@ export const KEEP_ALIVE = ": keep-alive\n\n";
 /** A frame that sets how long a client waits before it reconnects. */
 export const retryFrame = (ms: number) => `retry: ${ms}\n\n`;
 
-/**
- * Formats a frame. Its data is one line of JSON, in which the end marker is escaped, so that user text cannot inject
- * it.
- */
+/** Formats a frame as one line of JSON. Escapes the end marker, so that user text cannot inject it. */
 function frame(event: "status" | "log", id: string, data: unknown): string {
   return `event: ${event}\nid: ${id}\ndata: ${JSON.stringify(data).replaceAll(DONE, HARMLESS)}\n\n`;
 }

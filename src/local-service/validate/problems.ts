@@ -25,10 +25,7 @@ function withoutBranches(errors: readonly ErrorObject[]): ErrorObject[] {
   return errors.filter((error) => error.keyword !== "if" && !branches.has(error.parentSchema));
 }
 
-/**
- * The field that each branch requires, as in `oneOf: [{required: [a]}, {required: [b]}]`; null if branches differ in
- * more.
- */
+/** The one field that each branch requires, as in `oneOf: [{required: [a]}, {required: [b]}]`, or null. */
 function alternatives(schema: unknown): string[] | null {
   if (!Array.isArray(schema)) return null;
   const names = schema.map((branch: unknown) => {

@@ -172,7 +172,13 @@ export const PUBLISHED_MODELS: readonly ModelDefinition[] = [
     enhancement_strength: oneOf(["low", "medium", "high"], "high"),
     film_grain: flag(false),
   }),
-  model("topaz-image-upscaler-transparency", "image", PICTURE, "Upscales images with transparency.", largerPicture),
+  model(
+    "topaz-image-upscaler-transparency",
+    "image",
+    PICTURE,
+    "Upscales images that contain transparency.",
+    largerPicture,
+  ),
   model("creatify-aurora", "video", { usd: 0.14, per: "second" }, "Animates a face to speak the given audio.", {
     ...one,
     prompt: words(),
@@ -234,7 +240,7 @@ export const PUBLISHED_MODELS: readonly ModelDefinition[] = [
       "requires: aspect_ratio, duration_ms, prompt, resolution; must omit: audios, end_image, images, start_image, videos; accepts aspect_ratio: 1:1 | 3:4 | 4:3 | 16:9 | 21:9 | 9:16",
     ),
   }),
-  model("grok-imagine", "image", PICTURE, "Generates images, or edits up to three.", {
+  model("grok-imagine", "image", PICTURE, "Generates images, or edits up to three images.", {
     ...drawn({ maxLength: 8000 }),
     images: references(3),
     output_format: FORMATS,
@@ -248,22 +254,22 @@ export const PUBLISHED_MODELS: readonly ModelDefinition[] = [
       `requires: aspect_ratio, prompt; must omit: images, resolution; accepts aspect_ratio: ${WIDE.join(" | ")}; quality: standard`,
     ),
   }),
-  model("grok-imagine-20", "image", PICTURE, "Generates images, or edits up to three.", {
+  model("grok-imagine-20", "image", PICTURE, "Generates images, or edits up to three images.", {
     ...drawn({ maxLength: 8000 }),
     images: references(3),
     "aspect_ratio!": oneOf(WIDE),
     "resolution!": oneOf(["1k", "2k"]),
     output_format: FORMATS,
   }),
-  model("gpt-image-2.5-flare", "image", PICTURE, "Generates images quickly, or edits up to 16.", GPT_IMAGE),
+  model("gpt-image-2.5-flare", "image", PICTURE, "Generates images quickly, or edits up to 16 images.", GPT_IMAGE),
   model(
     "gpt-image-2.5-sunburst",
     "image",
     { usd: 0.08, per: "image" },
-    "Generates images in high quality, or edits up to 16.",
+    "Generates images in high quality, or edits up to 16 images.",
     GPT_IMAGE,
   ),
-  model("mai-image-2-5", "image", PICTURE, "Generates images, or edits one.", {
+  model("mai-image-2-5", "image", PICTURE, "Generates images, or edits one image.", {
     ...drawn({ minLength: 3, maxLength: 5000 }),
     "aspect_ratio!": oneOf(["1:1", "4:3", "3:4", "16:9", "9:16", "3:2", "2:3"]),
     images: references(1),

@@ -9,10 +9,7 @@ import type { SchemaNode } from "./json-text.ts";
 /** Keywords that identify the document or dialect, and are not needed to resolve local references. */
 const LEFT_OUT = new Set(["$schema", "$id", "id"]);
 
-/**
- * Converts an untrusted schema to the dialect used here. A list under `items`, as in older dialects, becomes
- * `prefixItems`.
- */
+/** Converts an untrusted schema from older dialects, in which a list under `items` means `prefixItems`. */
 function prepareSchema(schema: SchemaNode): SchemaNode {
   function prepared(node: unknown): unknown {
     if (Array.isArray(node)) return node.map(prepared);
@@ -30,10 +27,7 @@ function prepareSchema(schema: SchemaNode): SchemaNode {
 
 const USUAL_LENGTH = 3;
 const MAX_MS = 400;
-/**
- * Maximum number of attempts. Every second one omits optional properties; only the first six adapt values to the
- * request.
- */
+/** Maximum number of attempts. Every second omits optional properties; the first six adapt values to the request. */
 const ATTEMPTS = 12;
 const DEEPEST = 30;
 const LONGEST_PATTERN = 20_000;
