@@ -19,7 +19,7 @@ export type ClockMode = "real" | "scaled" | "manual";
 export interface Clock {
   /** In epoch milliseconds, on the service's clock. */
   now(): number;
-  /** Runs `call` once, at `dueMs`, or at the next tick if that is past. Returns a function that cancels the timer. */
+  /** Runs `call` once at `dueMs`, or at the next tick if `dueMs` is past. Returns a function that cancels the timer. */
   at(dueMs: number, call: () => void): () => void;
 }
 

@@ -30,9 +30,9 @@ export function createEventHub() {
 export type EventHub = ReturnType<typeof createEventHub>;
 
 /**
- * Called when jobs change, for other parts of the service (webhooks, log drains). Each call runs inside the transaction
- * that makes the change, so that a hook's rows are committed with the change. To wake a worker, use
- * `store.afterCommit`.
+ * Functions that other parts of the service (webhooks, log drains) register, and that are called when jobs change. Each
+ * call runs inside the transaction that makes the change, so that a hook's rows are committed with the change. To wake
+ * a worker, use `store.afterCommit`.
  */
 export interface JobHooks {
   /** Called when a submitted job is accepted, so that its webhook delivery can be stored. Not called for chat jobs. */

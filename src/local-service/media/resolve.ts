@@ -152,7 +152,7 @@ export function kindOfContent(contentType: string): "image" | "video" | "audio" 
   return kind === "video" || kind === "audio" ? kind : "image";
 }
 
-/** The media of an input by field, in order, and the problems found. */
+/** The media found for each field of an input, in order, and the problems found. */
 export interface ResolvedMedia {
   readonly problems: readonly FieldProblem[];
   readonly media: Readonly<Record<string, readonly FoundMedia[]>>;

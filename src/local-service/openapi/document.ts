@@ -217,7 +217,7 @@ function document({ title, description, server }: About, content: Content, more:
 /** The options on which the document depends. */
 export type Deployment = Pick<NormalOptions, "brand" | "unquotableCost">;
 
-/** `GET /v3/openapi.json`: every endpoint, one typed submit operation per model, and the webhooks. */
+/** Builds the document for `GET /v3/openapi.json`: every endpoint, a submit operation per model, and the webhooks. */
 export function apiDocument(endpoints: readonly Endpoint[], models: readonly CatalogEntry[], options: Deployment) {
   const { brand, unquotableCost } = options;
   const paths = pathsOf(endpoints, API_SPECS);
@@ -236,13 +236,13 @@ export function apiDocument(endpoints: readonly Endpoint[], models: readonly Cat
   return { ...document(about, { paths, webhooks: webhooksOf(brand) }, schemas), tags: TAG_OBJECTS };
 }
 
-/** `GET /_local/openapi.json`: the operator endpoints. */
+/** Builds the document for `GET /_local/openapi.json`, which describes the operator endpoints. */
 export function operatorDocument(endpoints: readonly Endpoint[], specs: Specs) {
   const description = "Operator endpoints of a local service; they answer only on this machine.";
   return document({ title: "Operator API", description, server: "/_local" }, { paths: pathsOf(endpoints, specs) });
 }
 
-/** `GET /models/{model}/openapi.json`: one submit operation, with the schema from the model's catalog entry. */
+/** Builds the document for `GET /models/{model}/openapi.json`: one submit operation, with the model's own schema. */
 export function modelDocument(entry: CatalogEntry, names: ModelNames) {
   const description = entry.description ?? "";
   const paths = { [modelPath(entry.id)]: { post: modelOperation(entry, names, inlineInput(entry)) } };

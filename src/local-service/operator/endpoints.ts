@@ -253,8 +253,8 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
 }
 
 /**
- * Handles `POST /_local/render`, which renders an output without a job, model or charge. It rehearses requests to other
- * providers. The input has the renderer's field names.
+ * Handles `POST /_local/render`, which renders an output without a job, model or charge. Callers use it to rehearse
+ * requests to other providers. The input has the renderer's field names.
  */
 function renderEndpoint({ renderer, dataDir }: Pick<ServiceContext, "renderer" | "dataDir">) {
   return async (call: Call): Promise<Answer> => {

@@ -89,7 +89,7 @@ const MOST_DEPTH = 100;
 /** Matches the beginning of a data URL, which embeds media in text. */
 const INLINE_MEDIA = /^data:([\w.+/-]{0,100})[;,]/;
 const SHORTEST_MEDIUM = 1_000;
-/** Maximum number of characters in which `INLINE_MEDIA` is searched. On megabytes of text, the expression overflows. */
+/** Maximum number of characters in which `INLINE_MEDIA` is searched. On megabytes of text, it overflows the stack. */
 const MOST_BEFORE_DATA = 200;
 
 /**

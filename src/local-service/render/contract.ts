@@ -59,7 +59,7 @@ export interface RenderOptions {
   readonly onProgress?: (fraction: number) => void;
 }
 
-/** Renders outputs outside the event loop. It processes a few requests at a time, and queues the others. */
+/** Renders outputs outside the event loop. Processes a few requests at a time, and queues the others. */
 export interface Renderer {
   /** Renders one output. @throws RenderError for an undecodable input, a dead worker or an aborted signal */
   render(request: RenderRequest, options?: RenderOptions): Promise<RenderResult>;

@@ -200,7 +200,7 @@ class Replayer {
   }
 }
 
-/** The part of a job's path after its id, such as `status`; empty for the job itself. */
+/** The part of a request's path after the job's id, such as `status`; empty for the job itself. */
 function partOf({ request }: RecordedAnswer): string {
   return request.split(" ", 2)[1]!.split("?", 1)[0]!.split("/")[3] ?? "";
 }

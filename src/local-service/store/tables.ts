@@ -143,7 +143,7 @@ export function eventTable(db: Statements) {
     /** Events after the event `id`, oldest first. */
     after: (jobSeq: number, id: number, limit: number) =>
       db.all<EventRow>("SELECT * FROM jobEvents WHERE jobSeq = ? AND id > ? ORDER BY id LIMIT ?", jobSeq, id, limit),
-    /** The most recent events, in order, oldest first. */
+    /** The most recent events, oldest first. */
     latest: (jobSeq: number, limit: number) =>
       db.all<EventRow>("SELECT * FROM jobEvents WHERE jobSeq = ? ORDER BY id DESC LIMIT ?", jobSeq, limit).reverse(),
     clear: (jobSeq: number) => db.run("DELETE FROM jobEvents WHERE jobSeq = ?", jobSeq),

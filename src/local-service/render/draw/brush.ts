@@ -14,7 +14,7 @@ export function mix(from: Color, to: Color, amount: number): Color {
 export const lighter = (color: Color, amount: number): Color => mix(color, "#ffffff", amount);
 export const darker = (color: Color, amount: number): Color => mix(color, "#0a0a1a", amount);
 
-/** The colour with an opacity from 0 to 1, in CSS. */
+/** Returns a CSS colour with an opacity from 0 to 1. */
 export function alpha(color: Color, opacity: number): string {
   const [r, g, b] = parse(color);
   return `rgba(${r}, ${g}, ${b}, ${opacity.toFixed(3)})`;
@@ -54,7 +54,7 @@ export function band(context: Context, { width, height }: Size, from: number, fi
   context.fillRect(0, from, width, height - from);
 }
 
-/** A soft round light. */
+/** Draws a soft round light. */
 export function glow(context: Context, x: number, y: number, radius: number, color: Color, opacity: number): void {
   const gradient = context.createRadialGradient(x, y, 0, x, y, radius);
   gradient.addColorStop(0, alpha(color, opacity));

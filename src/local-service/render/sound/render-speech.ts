@@ -67,7 +67,7 @@ export async function renderSpeech(
 }
 
 /**
- * Renders a WAV. With a sound as input, returns it, shifted to the pitch of `voice` if that is set. Without a sound,
+ * Renders a WAV. A given sound is kept, or shifted to the pitch of `voice` if a voice is given. Without a sound,
  * composes `duration_ms` of music from the prompt.
  */
 export async function renderSound({ input, media, voice, seed, index }: RenderRequest): Promise<Uint8Array> {
