@@ -18,7 +18,7 @@ import { type TakesMethod, takesMethod } from "./steps/takes.ts";
 import { type TaskMethod, taskMethod } from "./steps/task.ts";
 import { type UploadMethod, uploadMethod } from "./steps/upload.ts";
 
-/** The methods that add steps. A new kind of step adds its method here, to `methodOf` and to {@link stepMethods}. */
+/** The methods that add steps. To add a kind of step, add its method here, to `methodOf` and to {@link stepMethods}. */
 export interface StepMethods {
   /** Adds a paid job that runs a model. */
   readonly job: JobMethod;

@@ -2,7 +2,7 @@ import { thrownText } from "../kit/clean-text.ts";
 import { isCallerError, ShowrunnerError } from "../kit/errors.ts";
 import { FOR_CALLERS, type Problem } from "../plan/plan.ts";
 
-/** A handle was used as text or as JSON during planning. Its result does not exist yet. */
+/** A handle was used as text or as JSON during planning, when its result does not exist yet. */
 export class HandleMisuseError extends ShowrunnerError {
   readonly code = "HANDLE_MISUSE";
 
@@ -64,7 +64,7 @@ export function callSite(stack: string | undefined): string | null {
   return null;
 }
 
-/** Returns the message of a thrown value, with its place in the user's code if that is known. */
+/** Returns the message of a thrown value, followed by its place in the user's code if that is known. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return thrownText(error);
   const site = callSite(error.stack);
@@ -72,8 +72,8 @@ export function errorText(error: unknown): string {
 }
 
 /**
- * Turns an error that the pipeline's own code threw into a problem. The message of a {@link CallerError} stays
- * unchanged, because it is written for callers.
+ * Returns the problem for an error that the pipeline's own code threw: `otherwise`, except that the message of a {@link
+ * CallerError} stays unchanged, because it is written for callers.
  */
 export function thrownProblem(error: unknown, otherwise: Problem): Problem {
   return isCallerError(error) ? { ...otherwise, code: FOR_CALLERS, message: error.message } : otherwise;
@@ -89,7 +89,7 @@ export function isStepName(name: unknown): name is string {
 export function stepNameProblem(name: unknown): Problem | null {
   if (isStepName(name)) return null;
   const shown = JSON.stringify(name) ?? String(name);
-  const message = `${shown} is not a step name: use 1 to 100 letters, digits, ".", "_" or "-", beginning with a letter or digit`;
+  const message = `${shown} is not a valid step name: use 1 to 100 letters, digits, ".", "_" or "-", beginning with a letter or digit`;
   const better = suggestion(name);
   const hint = better === null ? "" : `; for example ${JSON.stringify(better)}`;
   return { code: "bad-step-name", step: String(name), field: null, message: message + hint };

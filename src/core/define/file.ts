@@ -4,12 +4,12 @@ import type { MediaKind } from "../plan/plan.ts";
 
 /** A local media file that a pipeline takes as input. */
 export interface FileInput<K extends MediaKind = MediaKind> {
-  /** The path as given; a relative path starts at the run's working directory. */
+  /** The path as given. A relative path is resolved against the run's working directory. */
   readonly path: string;
   readonly kind: K;
 }
 
-/** How a file can be given: as its path, or as an object with its path. */
+/** A file, given as its path or as an object that contains its path. */
 export type FilePath = string | { readonly path: string };
 
 /** Schema of a {@link FileInput}. */
@@ -64,7 +64,7 @@ type ImageEnding = "png" | "jpg" | "jpeg" | "webp" | "gif" | "avif";
 type VideoEnding = "mp4" | "mov" | "webm" | "mkv";
 type AudioEnding = "mp3" | "wav" | "m4a" | "aac" | "flac" | "ogg" | "opus";
 
-/** The result of {@link kindOfPath} for a literal path; otherwise `unknown`. */
+/** The kind of media that {@link kindOfPath} finds for a literal path; `unknown` for all other paths. */
 export type KindOfPath<P extends string> = string extends P
   ? "unknown"
   : Lowercase<P> extends `${string}.${ImageEnding}`

@@ -4,12 +4,12 @@ import { HandleMisuseError } from "./errors.ts";
 
 declare const VALUE: unique symbol;
 
-/** The kind of a handle's result; `unknown` if the model is a plain id, whose kind is only in the catalog. */
+/** The kind of a handle's result; `unknown` if the model is a plain id, because only the catalog states its kind. */
 export type Yields = Yield | "unknown";
 
 /**
- * Stands for a result that does not exist yet. Passing a handle to another step makes that step depend on this one. A
- * handle has no value while the plan is made: putting it into a template string throws.
+ * Stands for a result that does not exist yet. A step that is given a handle depends on the step that makes the result.
+ * While the plan is made, a handle has no value: putting a handle into a template string throws.
  */
 export interface Handle<Y extends Yields = Yields, F extends "single" | "list" = "single" | "list"> {
   /** Path of the step that produces the result. */
@@ -24,7 +24,7 @@ export interface OutputHandle<Y extends Yields = Yields> extends Handle<Y, "sing
   readonly index: number;
 }
 
-/** All outputs of a step, in order. In a list in an input, each output becomes an item of that list. */
+/** All outputs of a step, in order. Inside a list in an input, each output becomes an item of the list. */
 export interface OutputsHandle<Y extends Yields = Yields> extends Handle<Y, "list"> {}
 
 /**
@@ -33,9 +33,9 @@ export interface OutputsHandle<Y extends Yields = Yields> extends Handle<Y, "lis
  */
 export interface JobHandle<Y extends Yields = Yields, N extends number = number, I = unknown>
   extends Handle<Y, "single"> {
-  /** One output, counted from 0. */
+  /** Returns the handle of one output. Outputs are counted from 0. */
   output(index: IndexBelow<N>): OutputHandle<Y>;
-  /** All outputs, as a list. */
+  /** Returns a handle of all outputs, as a list. */
   outputs(): OutputsHandle<Y>;
   /**
    * Refers to a field of this job's input, for use in another step. Captions that use the `text` of a speech step this
@@ -87,7 +87,6 @@ export type KeyIn<T> = unknown extends T
       ? keyof T & string
       : never;
 
-/** The type of a part of a value. */
 export type PartOf<T, K> = unknown extends T
   ? unknown
   : T extends readonly (infer E)[]
@@ -111,7 +110,7 @@ export interface ValueTaskHandle<T> extends ValueHandle<T> {
 }
 
 interface TaskParts<T, F extends TaskFiles> {
-  /** A declared file. */
+  /** Returns the handle of a declared file. */
   file<N extends keyof F & string>(name: N): OutputHandle<F[N]>;
   /** What the function returned. */
   readonly value: ValueHandle<T>;
@@ -129,20 +128,20 @@ export type TaskHandle<T, F extends TaskFiles> = keyof F extends never
 
 type IsUnion<T, All = T> = T extends unknown ? ([All] extends [T] ? false : true) : never;
 
-/** The handle of several takes of one job; it stands for the chosen take. `I` is the input of the model. */
+/** The handle of several takes of one job; it stands for the chosen take. `I` is the type of the model's input. */
 export interface TakesHandle<Y extends Yields = Yields, I = unknown> extends Handle<Y, "single"> {
-  /** Every take, as a list. */
+  /** Returns a handle of all takes, as a list. */
   outputs(): OutputsHandle<Y>;
   /**
-   * Refers to a field of the takes' input, like {@link JobHandle.input}. There is no `seed`, because each take has its
-   * own.
+   * Refers to a field of the takes' input, like {@link JobHandle.input}. `seed` cannot be used, because each take has
+   * its own.
    */
   input<K extends Exclude<keyof I & string, "seed">>(field: K): Value<Exclude<I[K], undefined>>;
 }
 
 /** The result of an expansion: the list of results that its function returned. */
 export interface ExpandHandle<Y extends Yields = Yields> extends Handle<Y, "list"> {
-  /** One of the returned results, counted from 0. */
+  /** Returns the handle of one of the returned results. Results are counted from 0. */
   output(index: number): OutputHandle<Y>;
 }
 
@@ -187,7 +186,7 @@ type Count<N extends number, Indexes extends readonly number[] = []> = Indexes["
 /** `0 | 1 | … | N-1`; `number` if N is not a known small number. */
 export type IndexBelow<N extends number> = number extends N ? number : Count<N>;
 
-/** Shared by all copies of this module in a process, so that each copy recognizes the handles of the others. */
+/** The property of a handle that contains its pointer; all copies of this module use the same symbol. */
 const POINTER = Symbol.for("showrunner.handle");
 
 /** The identity of one call of `build`. An expansion's build may also use handles of its enclosing build, `within`. */
@@ -197,17 +196,15 @@ export interface Build {
 
 type Key = string | number;
 
-/** Points at a result of a step. `single`: the only output of a step with one output. */
+/** Points to a result of a step. `single`: the only output of a step with one output. */
 export interface StepPointer {
   readonly to: "step";
   readonly step: string;
   readonly output: number | "all" | "single" | "value";
   readonly at?: readonly Key[];
-  /** Identity of the build that created the pointer. */
   readonly build: Build;
 }
 
-/** The target of a handle. */
 export type Pointer =
   | StepPointer
   | { readonly to: "several"; readonly pointers: readonly StepPointer[]; readonly step: string }
@@ -232,7 +229,7 @@ export function pointerOf(value: unknown): Pointer | null {
   return mayBe && POINTER in value ? (value as Marked)[POINTER] : null;
 }
 
-/** True for handles of a list: all outputs, or several results. */
+/** True if the pointer stands for a list: all outputs of a step, or several results. */
 export function isListPointer(pointer: Pointer | null): boolean {
   return pointer?.to === "several" || (pointer?.to === "step" && pointer.output === "all");
 }
@@ -254,7 +251,7 @@ class Unresolved {
   }
 }
 
-/** Makes a handle with these properties that points at this target. */
+/** Makes a handle with these properties that points to this target. */
 export function mark<H extends Handle>(facts: Omit<H, "toString">, pointer: Pointer): H {
   const handle = Object.assign(new Unresolved(), facts);
   pointAt(handle, pointer);
@@ -283,7 +280,7 @@ export function jobHandle<Y extends Yields, N extends number, I = unknown>(
   );
 }
 
-/** Returns the function behind `handle.input(field)`: it makes handles of the fields of a step's input. */
+/** Returns the function behind `handle.input(field)`, which makes the handle of a field of a step's input. */
 export function fieldsOf(step: string, { build, input }: { readonly build: Build; readonly input: DraftJson }) {
   return (field: string) => {
     const isThere = typeof input === "object" && input !== null && Object.hasOwn(input, field);
@@ -342,8 +339,8 @@ export function expandHandle<Y extends Yields>(step: string, yields: Y, build: B
 }
 
 /**
- * Returns the text if it is already known while the pipeline is built: a literal, or a literal field of another step's
- * input. Null otherwise.
+ * Returns a text that is already known while the pipeline is built: a literal, or a literal field of another step's
+ * input. Null for any other value.
  */
 export function knownText(value: unknown): string | null {
   const pointer = pointerOf(value);
@@ -351,14 +348,13 @@ export function knownText(value: unknown): string | null {
   return typeof known === "string" ? known : null;
 }
 
-/** Makes the handle of a text that contains values from steps. */
 export function textHandle(pieces: readonly unknown[]): Value<string> {
   return mark<Value<string>>({ step: "text", yields: "value", form: "single" }, { to: "text", pieces });
 }
 
 /**
- * Uses an asset that the account already owns, such as an output of an earlier run, in a step's input. `assetId` is an
- * `asset_…` from `outputs[]`, not a job id.
+ * Returns the handle of an asset that the account already owns, such as an output of an earlier run. `assetId` is an
+ * `asset_…` id from a job's `outputs[]`, not a job id.
  */
 export function asset<K extends MediaKind>(kind: K, assetId: string): AssetHandle<K> {
   const facts = { step: `asset ${assetId}`, yields: kind, form: "single", assetId } as const;
@@ -366,8 +362,8 @@ export function asset<K extends MediaKind>(kind: K, assetId: string): AssetHandl
 }
 
 /**
- * Stands for the results of an included pipeline whose input is wrong. Every property read from it is an unknown
- * handle, so the rest of the build continues and its mistakes are found too.
+ * Returns a stand-in for a result that cannot exist, such as one of an included pipeline whose input is wrong. Every
+ * property of a stand-in is again a stand-in, so the rest of the build continues and its mistakes are found too.
  */
 export function recoveryHandle(step: string, build: Build): unknown {
   const target = () => undefined;

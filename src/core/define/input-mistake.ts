@@ -3,7 +3,7 @@ import { own } from "../kit/own.ts";
 import { kindOfValue, shown, typeWords } from "../kit/value-words.ts";
 import { didYouMean } from "../plan/suggest.ts";
 
-/** Joins a root field and keys to a dotted path with list positions in brackets: `input.images[0]`. */
+/** Builds a dotted path, with list positions in brackets: `input.images[0]`. */
 export function fieldPath(root: string, keys: readonly PropertyKey[]): string {
   return keys.reduce<string>(
     (path, key) => (typeof key === "number" ? `${path}[${key}]` : `${path}.${String(key)}`),
@@ -11,12 +11,12 @@ export function fieldPath(root: string, keys: readonly PropertyKey[]): string {
   );
 }
 
-/** Checks an input. Zod's default messages are replaced; a schema's custom messages stay unchanged. */
+/** Parses an input. Zod's default messages are replaced; custom messages of the schema are kept. */
 export function checkInput<S extends z.ZodType>(schema: S, input: unknown): z.ZodSafeParseResult<z.output<S>> {
   return schema.safeParse(input, { error: messageOf });
 }
 
-/** What is wrong with an input, with the field as it is written in code. */
+/** Converts a zod issue to the path of the field and a message. */
 export function inputMistake({ path, message }: Pick<z.core.$ZodIssue, "path" | "message">) {
   return { field: fieldPath("input", path), message };
 }
@@ -24,7 +24,7 @@ export function inputMistake({ path, message }: Pick<z.core.$ZodIssue, "path" | 
 const JSON_TYPES: Readonly<Record<string, string>> = { int: "integer", record: "object", tuple: "array" };
 const FORMATS: Readonly<Record<string, string>> = { url: "URL", email: "email address", uuid: "UUID" };
 
-/** The message for an issue of zod; undefined for zod's own message. */
+/** Returns the message for a zod issue; undefined to keep zod's own message. */
 function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
   const { input: value } = issue;
   const given = typeof value === "object" ? kindOfValue(value) : shown(value);
@@ -41,10 +41,10 @@ function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
     case "not_multiple_of":
       return `must be a multiple of ${issue.divisor}, not ${given}`;
     case "invalid_format":
-      if (issue.format === "starts_with") return `must start with ${shown(issue.prefix)}, not ${given}`;
-      if (issue.format === "ends_with") return `must end with ${shown(issue.suffix)}, not ${given}`;
-      if (issue.format === "includes") return `must contain ${shown(issue.includes)}, unlike ${given}`;
-      if (issue.format === "regex") return `must match the pattern ${issue.pattern}, not ${given}`;
+      if (issue.format === "starts_with") return `must start with ${shown(issue.prefix)}; got ${given}`;
+      if (issue.format === "ends_with") return `must end with ${shown(issue.suffix)}; got ${given}`;
+      if (issue.format === "includes") return `must contain ${shown(issue.includes)}; got ${given}`;
+      if (issue.format === "regex") return `must match the pattern ${issue.pattern}; got ${given}`;
       return own(FORMATS, issue.format) && `${given} is not a valid ${FORMATS[issue.format]}`;
     case "unrecognized_keys":
       return `does not accept the field${issue.keys.length === 1 ? "" : "s"} ${issue.keys.map((key) => `"${key}"`).join(", ")}`;

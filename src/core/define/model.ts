@@ -27,7 +27,7 @@ export function model<I, Y extends Yield, N extends number = number>(
   return Object.freeze({ id, yields: facts.yields, maxOutputs: facts.maxOutputs ?? (Number.POSITIVE_INFINITY as N) });
 }
 
-/** Stands for a model that is missing in `models.ts`. The plan reports the step that uses it. */
+/** Stands for a model that is missing from `models.ts`. The plan reports the step that uses it. */
 export class MissingModel {
   /** The name under which the model was looked up. */
   readonly id: string;
@@ -40,8 +40,8 @@ export class MissingModel {
 }
 
 /**
- * Wraps the models of a generated `models.ts`. Node does not check types, so a wrong name would be `undefined`; with
- * the wrapper it becomes a plan problem that lists the existing names.
+ * Wraps the models of a generated `models.ts`. Node does not check types, so a misspelt name would read as `undefined`;
+ * with the wrapper, the plan reports it and lists the existing names.
  */
 export function typedModels<M extends object>(models: M): M {
   return new Proxy(models, {
@@ -70,7 +70,6 @@ export type UntypedValue =
   | readonly UntypedValue[]
   | { readonly [key: string]: UntypedValue };
 
-/** A model as `job` accepts it: a typed model, or an id. */
 export type ModelOrId = Model | string;
 
 export type InputOf<M extends ModelOrId> = M extends Model<infer I> ? I : UntypedInput;

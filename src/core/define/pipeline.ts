@@ -12,14 +12,14 @@ import { type Recorder, startRecording } from "./recorder.ts";
 import type { Returns } from "./result.ts";
 import { FAILURE_POLICIES, failurePolicy } from "./steps/options.ts";
 
-/** Marks pipelines. All copies of this module in a process share it. */
+/** The property that marks an object as a pipeline. All copies of this module in a process use the same symbol. */
 const PIPELINE = Symbol.for("showrunner.pipeline");
 
 /** A pipeline: a name, the schema of its input, and the function that adds its steps. */
 export interface Pipeline<S extends z.ZodType = z.ZodType, R extends Returns = Returns> {
   readonly name: string;
   readonly input: S;
-  /** How a failed step affects other steps, unless the step has its own policy. Null: the default, `continue`. */
+  /** How a failed step affects other steps, unless a step has its own policy. Null means the default, `continue`. */
   readonly onFailure: FailurePolicy | null;
   /** Whether steps are skipped once no requested result can use them, unless a step has its own setting. */
   readonly prune: boolean;
@@ -36,8 +36,8 @@ export interface PipelineDefinition<S extends z.ZodType, R extends Returns> {
   /** zod schema of the input. */
   readonly input: S;
   /**
-   * How a failed step affects other steps. `continue` skips the steps that use it. `failFast` starts nothing new.
-   * `quorum(n)`: the run succeeds once n of the returned results exist. Default `continue`.
+   * How a failed step affects other steps. `continue` skips the steps that use its result. `failFast` starts no further
+   * step. `quorum(n)`: the run succeeds once n of the returned results exist. Default `continue`.
    */
   readonly onFailure?: FailurePolicy | undefined;
   /**
@@ -50,8 +50,8 @@ export interface PipelineDefinition<S extends z.ZodType, R extends Returns> {
    */
   readonly profiles?: Profiles | undefined;
   /**
-   * A statement that the people whose voices are cloned have agreed, and how you know this. The manifest of every file
-   * in which such a voice speaks contains it. A step's own `consent` takes precedence.
+   * A statement that the people whose voices are cloned have agreed, and how you know this. The statement is included
+   * in the manifest of every file in which such a voice speaks. A step's own `consent` takes precedence.
    */
   readonly consent?: string | undefined;
   /**
@@ -59,7 +59,7 @@ export interface PipelineDefinition<S extends z.ZodType, R extends Returns> {
    * it. One line of at most 120 characters; longer titles are cut.
    */
   readonly title?: ((input: z.output<S>) => string) | undefined;
-  /** Adds the steps and returns the handles of the requested results. Not async; use ordinary loops and conditions. */
+  /** Adds the steps and returns handles of the requested results. Not async; use ordinary loops and conditions. */
   build(builder: Builder<z.output<S>>): R;
 }
 
@@ -121,7 +121,7 @@ function buildFailed(error: unknown): Problem {
   // Some AI SDK providers read their key as soon as a model is created.
   const isKey = error instanceof Error && error.name === "AI_LoadAPIKeyError";
   const hint = isKey ? "; with --local the key does not have to be valid: set it to any text" : "";
-  const message = `build threw: ${errorText(error)}${hint}`;
+  const message = `build threw an error: ${errorText(error)}${hint}`;
   return thrownProblem(error, { code: "build", step: null, field: null, message });
 }
 
@@ -184,8 +184,8 @@ export function draft(pipeline: Pipeline, input: unknown): Drafted {
 }
 
 /**
- * Records a pipeline again with the parsed input from the journal. Parsing it again only restores what JSON cannot
- * represent, such as dates, and fills in new defaults.
+ * Records a pipeline again with the parsed input from the journal. The input is parsed again only to restore what JSON
+ * cannot represent, such as dates, and to fill in new defaults.
  */
 export function redraft(pipeline: Pipeline, parsedInput: Json): Draft {
   const parsed = parse(pipeline, parsedInput);
@@ -194,8 +194,8 @@ export function redraft(pipeline: Pipeline, parsedInput: Json): Draft {
 }
 
 /**
- * Like {@link redraft}, but with some fields of the input corrected; these are parsed like a new input. Objects are
- * merged field by field, everything else is replaced.
+ * Records a pipeline again like {@link redraft}, but with changes to some fields of the input. Changed fields are
+ * parsed like a new input. Objects are merged field by field; all other values are replaced.
  */
 export function corrected(pipeline: Pipeline, parsedInput: Json, changes: Json): Drafted {
   const wanted = merged(parsedInput, changes);
@@ -210,8 +210,8 @@ export function corrected(pipeline: Pipeline, parsedInput: Json, changes: Json):
 }
 
 /**
- * Returns the problems of an input that an earlier version of the schema parsed: fields that are new or have changed.
- * Fields that a transform produced are ignored, because the schema might reject their parsed values.
+ * Returns what is wrong with an input that an earlier version of the schema parsed, such as a missing new field. Fields
+ * with a transform are ignored, because the schema might reject values that are already transformed.
  */
 export function outdatedInput(pipeline: Pipeline, parsedInput: Json): readonly Problem[] {
   const parsed = parse(pipeline, parsedInput);
@@ -225,7 +225,7 @@ export function outdatedInput(pipeline: Pipeline, parsedInput: Json): readonly P
   });
 }
 
-/** True if the problem concerns one of these fields, or the input as a whole. */
+/** True if the field is among the changed fields, or stands for the whole input. */
 function isOf(changes: Json, field: string | null): boolean {
   const name = /^input\.([^.[]+)/.exec(field ?? "")?.[1];
   return name === undefined || !isRecord(changes) || Object.hasOwn(changes, name);
@@ -250,11 +250,11 @@ function titleOf(pipeline: Pipeline, input: unknown): { readonly title?: string 
     const text: unknown = pipeline.title(input);
     return typeof text === "string" ? { title: text } : { problem: bad("title did not return a string") };
   } catch (error) {
-    return { problem: thrownProblem(error, bad(`title threw: ${errorText(error)}`)) };
+    return { problem: thrownProblem(error, bad(`title threw an error: ${errorText(error)}`)) };
   }
 }
 
-/** Returns the newly parsed value, but with the earlier value wherever a transform would be applied a second time. */
+/** Returns the newly parsed value, but the earlier value wherever a transform would otherwise be applied twice. */
 function asBefore(now: unknown, before: Json, changes: Json = {}): unknown {
   if (fingerprint(plainJson(now)) === fingerprint(before)) return now;
   if (!isRecord(changes)) return now;
@@ -294,7 +294,7 @@ function parse(pipeline: Pipeline, input: unknown): Parsed {
     // Checked by name, because the schema may come from another copy of zod.
     const isAsync = error instanceof Error && error.constructor.name === "$ZodAsyncError";
     const cure = isAsync ? "; refinements and transforms may not be async" : "";
-    const message = `the input schema of ${pipeline.name} threw: ${text}${cure}`;
+    const message = `the input schema of ${pipeline.name} threw an error: ${text}${cure}`;
     const problem = thrownProblem(error, { code: "input-schema", step: null, field: null, message });
     return { problems: [problem], paths: [] };
   }
@@ -305,7 +305,7 @@ interface Misnamed {
   readonly message: string;
 }
 
-/** The parts of zod's definitions that are read here; the schema may come from another copy of zod. */
+/** The properties of a zod definition that are read here. The schema may come from another copy of zod. */
 interface Definition {
   readonly type: string;
   readonly shape?: { readonly [field: string]: z.ZodType };
@@ -317,8 +317,8 @@ interface Definition {
 }
 
 /**
- * Finds input fields that the schema does not have. Zod drops them silently, so a run with a misspelt optional field
- * would buy something unintended. `z.looseObject` accepts any field.
+ * Finds input fields that the schema does not have. Zod drops such fields silently, so a misspelt optional field would
+ * be ignored and the run would make the wrong thing. `z.looseObject` accepts any field.
  */
 function unknownFields(
   schema: z.ZodType,
@@ -337,7 +337,8 @@ function unknownFields(
     if (field !== undefined) return unknownFields(field, one, [...path, key]);
     if (catchall !== undefined) return [];
     const names = Object.keys(shape);
-    const hint = didYouMean(key, names) ?? (names.length === 0 ? "it has none" : `it has ${names.join(", ")}`);
+    const hint =
+      didYouMean(key, names) ?? (names.length === 0 ? "it has no fields" : `its fields are ${names.join(", ")}`);
     return [{ field: fieldPath("input", [...path, key]), message: `the input has no such field; ${hint}` }];
   });
 }
@@ -345,7 +346,7 @@ function unknownFields(
 /** Schema types whose parsed values JSON can represent unchanged. */
 const PLAIN = new Set(["string", "number", "boolean", "enum", "literal", "null", "object", "array"]);
 
-/** True if no transform applies to the value at this path or around it, so that parsing leaves the value unchanged. */
+/** True if no transform applies at this path or above it, so that parsing leaves the value unchanged. */
 function isPlainAt(schema: z.ZodType, path: readonly PropertyKey[], value: unknown): boolean {
   const definition = (schema as { readonly _zod?: { readonly def: unknown } })._zod?.def as Definition | undefined;
   if (value === undefined) return true;

@@ -9,20 +9,20 @@ export interface ProfileFields {
   readonly [field: string]: Json | undefined;
 }
 
-/** A profile's changes to one step, applied after its other changes. */
+/** A profile's changes to single steps. They are applied after the changes for all steps of a model. */
 export interface ProfileStep {
   readonly model?: ModelOrId | undefined;
   readonly fields?: ProfileFields | undefined;
 }
 
 /**
- * A variant of a pipeline with other models or other field values, such as a cheap, quick `draft`. Without a profile
- * the pipeline runs as written. `swap` and `fieldsOf` make a profile typed; plain ids work as well.
+ * A variant of a pipeline with other models or other field values, such as a cheap, quick `draft`. Without a profile,
+ * the pipeline runs as written. `swap` and `fieldsOf` check the types of a profile's entries; plain ids work as well.
  */
 export interface Profile {
   /** Replacement models, by the id of the model that they replace, as {@link swap} returns them. */
   readonly models?: { readonly [id: string]: ModelOrId } | undefined;
-  /** Field values, by the id of the model that the step then runs, as {@link fieldsOf} returns them. */
+  /** Field values, by the id of the model that the step runs under this profile, as {@link fieldsOf} returns them. */
   readonly fields?: { readonly [model: string]: ProfileFields } | undefined;
   /** Changes to single steps by path; `*` matches any characters: `scene-*`. */
   readonly steps?: { readonly [path: string]: ProfileStep } | undefined;
@@ -41,7 +41,7 @@ export function swap<M extends Model>(model: M, by: Model<unknown, YieldOf<M>>):
 
 type PlainFields<I> = I extends unknown ? { readonly [K in keyof I]?: Extract<I[K], Json> | undefined } : never;
 
-/** Sets fields of a model's input, typed: `fields: { ...fieldsOf(models.film, { duration_ms: 3000 }) }`. */
+/** Sets typed fields of a model's input: `fields: { ...fieldsOf(models.film, { duration_ms: 3000 }) }`. */
 export function fieldsOf<M extends Model>(
   model: M,
   fields: PlainFields<InputOf<M>>,
@@ -51,12 +51,11 @@ export function fieldsOf<M extends Model>(
 
 type Found = { readonly profile: AppliedProfile } | { readonly problem: Problem };
 
-/** Returns a pipeline's profile by name. */
 export function profileNamed(profiles: Profiles | undefined, name: string): Found {
   const known = Object.keys(profiles ?? {});
   const profile = known.includes(name) ? profiles?.[name] : undefined;
   if (profile !== undefined) return { profile: plainProfile(name, profile) };
-  const listed = known.length === 0 ? "it has none" : `it has ${known.join(", ")}`;
+  const listed = known.length === 0 ? "it has no profiles" : `its profiles are ${known.join(", ")}`;
   const message = `the pipeline has no profile ${JSON.stringify(name)}; ${didYouMean(name, known) ?? listed}`;
   return { problem: { code: "unknown-profile", step: null, field: "profile", message, allowed: known } };
 }

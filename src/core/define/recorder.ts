@@ -3,9 +3,9 @@ import type { FailurePolicy, Plan, Problem } from "../plan/plan.ts";
 import { BuilderClosedError, stepNameProblem } from "./errors.ts";
 import { type Build, isListPointer, type Pointer, pointerOf, type StepPointer } from "./handle.ts";
 
-/** Collects the steps of a build. Mistakes are collected too, so that all of them are reported at once. */
+/** Collects the steps of a build, or of a part of it. Mistakes are collected too, and then reported all at once. */
 export interface Recorder {
-  /** The identity of this build, which its handles contain. */
+  /** Identifies this build; contained in each of its handles. */
   readonly build: Build;
   /** The failure policy for steps of this part that do not set their own. */
   readonly onFailure: FailurePolicy | null;
@@ -13,18 +13,17 @@ export interface Recorder {
   readonly prune: boolean;
   /** How many parts enclose this one. */
   readonly depth: number;
-  /** Returns the path of a step with this name. */
   path(name: unknown): string;
   add(step: DraftStep): void;
   report(problem: Problem): void;
-  /** Converts a value to JSON with references. `field` is its dotted path. */
+  /** Converts a value to JSON with references. `field` is the dotted path of the value. */
   json(value: unknown, at: { readonly step: string | null; readonly field: string }): DraftJson;
-  /** True if `build` is this build or one that encloses it, so that its handles can be used here. */
+  /** True if handles of `build` can be used here, because it is this build or one that encloses it. */
   knows(build: Build): boolean;
   bind(path: string, code: LocalFunction): void;
   /** Limits the total cost of the steps under a path. */
   group(path: string, maxCostMicros: number): void;
-  /** Returns a recorder that puts all names under `<name>/`, and reserves the name so that no step can have it. */
+  /** Returns a recorder that prefixes all names with `<name>/`. Reserves the name, so that no step can have it. */
   part(name: unknown, options?: Partial<PartDefaults>): Recorder & { readonly prefix: string };
   /** Returns the paths of the steps added under a prefix so far. */
   under(prefix: string): readonly string[];
@@ -128,7 +127,6 @@ export function startRecording(options: RecordingOptions = {}): Recording {
   };
 }
 
-/** True if `other` is this build or one that encloses it. */
 function isWithin(build: Build, other: Build): boolean {
   for (let current: Build | null = build; current !== null; current = current.within)
     if (current === other) return true;
@@ -146,7 +144,7 @@ interface Context {
   report(problem: Problem): void;
 }
 
-/** Maximum nesting depth of a value. Inputs have a handful of levels; the limit stops values that never end. */
+/** Maximum nesting depth. Real inputs have a handful of levels; the limit stops values that contain themselves. */
 const MAX_DEPTH = 100;
 
 /** Keys with a special meaning in a planned or resolved input. */

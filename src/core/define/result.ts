@@ -1,12 +1,12 @@
 import type { Handle, UploadHandle, Value, ValuesHandle } from "./handle.ts";
 import { textHandle } from "./handle.ts";
 
-/** What {@link text} accepts: plain values, and handles of values. */
+/** A piece that {@link text} inserts: a plain value, or the handle of a value. */
 export type TextPiece = string | number | boolean | Value<string | number | boolean | null>;
 
 /**
- * Builds text that contains values from steps; they are inserted once they exist. `` text`A picture of
- * ${story.at("title")}` `` fits wherever an input accepts text.
+ * Builds text that contains values from steps, which are inserted once they exist. The result, such as `` text`A
+ * picture of ${story.at("title")}` ``, can be used wherever an input accepts text.
  */
 export function text(literals: TemplateStringsArray, ...pieces: readonly TextPiece[]): Value<string> {
   return textHandle(
@@ -15,7 +15,7 @@ export function text(literals: TemplateStringsArray, ...pieces: readonly TextPie
 }
 
 interface MediaResult {
-  /** The downloaded file. */
+  /** Path of the downloaded file. */
   readonly path: string;
   /** The id of the asset on the service; null after it expired. */
   readonly assetId: string | null;
@@ -45,12 +45,12 @@ export interface AudioResult extends MediaResult {
   readonly durationMs: number;
 }
 
-/** A cloned voice, by the service's id. */
+/** A cloned voice. */
 export interface VoiceResult {
   readonly voiceId: string;
 }
 
-/** A file that the run uploaded, as read from disk. */
+/** A file that the run uploaded from this machine. */
 export interface UploadResult {
   readonly path: string;
   readonly sha256: string;
@@ -58,7 +58,7 @@ export interface UploadResult {
   readonly contentType: string;
 }
 
-/** The result of a step whose model is given as a plain id: fields that do not apply to its kind are null or absent. */
+/** The result of a step whose model is a plain id. Fields that do not apply to its media are null or absent. */
 export interface UntypedResult {
   readonly path?: string;
   readonly assetId?: string | null;
@@ -81,14 +81,14 @@ interface ResultByYield {
   readonly unknown: UntypedResult;
 }
 
-/** What a pipeline may return: handles, and lists and records of them. Undefined properties are not returned. */
+/** What a pipeline may return: handles, and lists and records of handles. Undefined properties are ignored. */
 export interface Returns {
   readonly [name: string]: Returnable | undefined;
 }
 
 export type Returnable = Handle | readonly Returnable[] | { readonly [name: string]: Returnable | undefined };
 
-/** The type of a returned value in the result of a run that succeeded. */
+/** The type of a value that `build` returned, in the result of a run that succeeded. */
 export type ResultOf<R> = R extends UploadHandle
   ? UploadResult
   : R extends Value<infer T>
@@ -101,7 +101,7 @@ export type ResultOf<R> = R extends UploadHandle
           : ResultByYield[Y]
         : { readonly [K in keyof R]: ResultOf<R[K]> };
 
-/** The type of a returned value in the result of any other run: parts that do not exist are null. */
+/** The type of a value that `build` returned, in the result of any other run; missing parts are null. */
 export type PartialResultOf<R> = R extends UploadHandle
   ? UploadResult | null
   : R extends Value<infer T>

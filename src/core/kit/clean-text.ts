@@ -4,7 +4,7 @@ declare const clean: unique symbol;
 
 /**
  * Text that may be written to the journal, a file or a screen: external text cleaned by {@link cleanText}, or our own
- * text marked by {@link ownText}. Text in events read from the journal counts as clean: it was cleaned when written.
+ * text marked by {@link ownText}. Text in events from the journal is clean, because it was cleaned when it was written.
  */
 export type CleanText = string & { readonly [clean]: true };
 
@@ -28,7 +28,7 @@ export function cleanText(text: string, most = MOST_CHARACTERS): CleanText {
   return (plain.length > most ? `${plain.slice(0, most - 1)}…` : plain) as CleanText;
 }
 
-/** Marks text as written entirely by us or our user. It must contain nothing from a service. */
+/** Marks text that we or our user wrote entirely. It must contain nothing from a service. */
 export function ownText(text: string): CleanText {
   return text as CleanText;
 }
@@ -42,15 +42,15 @@ export function cleanId(text: string | null): CleanText | null {
   return text !== null && /^[\w.:/@+=~-]{1,300}$/.test(text) ? (text as CleanText) : null;
 }
 
-/** A MIME type without parameters; null if the text is not one. */
+/** Returns a MIME type without its parameters; null if the text is not a MIME type. */
 export function cleanContentType(text: string | null): CleanText | null {
   const type = text?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   return /^[a-z0-9][a-z0-9!#$&^_.+-]{0,62}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}$/.test(type) ? (type as CleanText) : null;
 }
 
 /**
- * A URL that a person can open; null if the text is not a web URL, contains credentials or is too long. Drops the
- * query, which may be secret, except for `workspace_id`.
+ * Returns a URL that a person can open; null if the text is not a web URL, contains credentials or is too long. Drops
+ * the query, which may be secret, except for `workspace_id`.
  */
 export function cleanAddress(text: string): CleanText | null {
   if (text.length > MOST_CHARACTERS || !URL.canParse(text)) return null;
@@ -63,8 +63,8 @@ export function cleanAddress(text: string): CleanText | null {
 }
 
 /**
- * Makes a URL fit for logs and messages: removes the query (which makes a presigned URL a secret), the fragment, and
- * the user name and password. Text that is not a URL loses everything after a `?` or `#`.
+ * Makes a URL fit for logs and messages: removes the query (which makes a presigned URL a secret), the fragment, the
+ * user name and the password. Text that is not a URL loses everything after a `?` or `#`.
  */
 export function redactUrl(url: string): string {
   if (!URL.canParse(url)) return url.replace(/[?#].*$/s, "").replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i, "$1");
@@ -89,7 +89,7 @@ export function redactUrls(text: string): string {
   );
 }
 
-/** Removes from text what looks like a credential or is named like one, and redacts URLs. */
+/** Removes what looks like a credential or is named like one, and redacts URLs. */
 export function redactText(text: string): string {
   return redactUrls(withoutPairs(text.replace(SECRET_TEXT, REDACTED)));
 }
@@ -98,8 +98,8 @@ export function redactText(text: string): string {
 const MOST_DEPTH = 100;
 
 /**
- * Makes a JSON value fit to publish. Values named like a secret are removed entirely, also inside strings that contain
- * JSON or form data; every other string passes through `clean`. Strings that are already clean stay unchanged.
+ * Makes a JSON value fit to publish. Values named like a secret are removed entirely, also in strings that contain JSON
+ * or form data; every other string is replaced with the result of `clean`. Clean strings stay unchanged.
  */
 export function withoutSecrets(value: unknown, clean: (text: string) => string = redactText): unknown {
   const cleaned = (item: unknown, depth: number, isSchema = false): unknown => {
@@ -118,7 +118,7 @@ export function withoutSecrets(value: unknown, clean: (text: string) => string =
       return inner.replace(SECRET_TEXT, REDACTED);
     return cleaned(inner, depth, name === "properties");
   };
-  /** Cleans a JSON object or list in a string; the same string if there is nothing to clean; null if it is not JSON. */
+  /** Cleans a string that contains a JSON object or list; a clean string stays as it is. Null if it is not JSON. */
   const cleanEmbedded = (text: string, depth: number): string | null => {
     if (depth === 0 || !/^\s*[[{]/.test(text)) return null;
     try {
@@ -150,7 +150,7 @@ const SECRET_TEXT = new RegExp(
   "gi",
 );
 
-/** A name with its value: from a form, a header, or JSON embedded in text, possibly cut off. */
+/** Matches a name with its value in a form, a header, or JSON inside text, even if the value is cut off. */
 const PAIR = /(?<![\w-])([a-z][\w-]*)(["'\\]{0,2}\s{0,2}[=:]\s{0,2}["'\\]{0,2})([^\s"'\\&,;{}[\]]+)/gi;
 
 function withoutPairs(text: string): string {
@@ -162,7 +162,6 @@ function withoutPairs(text: string): string {
   });
 }
 
-/** Describes any thrown value. */
 export function thrownText(thrown: unknown): string {
   try {
     return String(thrown instanceof Error ? thrown.message || thrown.name : thrown);

@@ -18,19 +18,19 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** A tag that distinguishes one writer's temporary files from all others. */
+/** Returns a tag that distinguishes one writer's temporary files from all others. */
 export function temporaryTag(writer: string): string {
   return createHash("sha256").update(writer).digest("hex").slice(0, 16);
 }
 
-/** A new temporary path in the target's folder. If the process is killed, {@link removeTemporaries} finds the file. */
+/** Returns a new temporary path. If the process is killed, {@link removeTemporaries} finds the file by its tag. */
 export function temporaryPath(folder: string, tag: string): string {
   return join(folder, `.showrunner-${tag}-${randomUUID()}.part`);
 }
 
 /**
- * Removes temporary files with these tags that killed processes left in `folder`, and returns their number. Does not
- * descend into subfolders.
+ * Removes temporary files with these tags that killed processes left in `folder`, and returns their number. Subfolders
+ * are not searched.
  */
 export async function removeTemporaries(
   folder: string,
@@ -53,7 +53,7 @@ export async function removeTemporaries(
 
 /**
  * Writes a file that a user named. A plain file is replaced atomically and keeps its mode. Anything else (device, named
- * pipe, link) is written through, never replaced. Throws Node's errors.
+ * pipe, link) is written to, never replaced. Throws Node's errors.
  */
 export async function writeDurably(path: string, content: string): Promise<void> {
   const before = await lstat(path).catch(() => null);
@@ -62,8 +62,8 @@ export async function writeDurably(path: string, content: string): Promise<void>
 }
 
 /**
- * Writes a plain file atomically, keeping the mode of the file it replaces. Throws Node's errors. `write` receives the
- * open temporary file, and its path for programs that open files themselves.
+ * Writes a plain file atomically, with the mode of the file that it replaces. Throws Node's errors. `write` receives
+ * the open temporary file, and its path for programs that open files themselves.
  */
 export async function replaceDurably(
   path: string,
@@ -96,7 +96,7 @@ async function writeSynced(path: string, write: (file: FileHandle, path: string)
   }
 }
 
-/** Replaces the temporary path by the requested path in a system error. */
+/** Replaces the temporary path in a system error with the requested path. */
 function named(error: unknown, tmp: string, path: string): unknown {
   if (!(error instanceof Error)) return error;
   error.message = error.message.replaceAll(tmp, path);

@@ -1,9 +1,9 @@
 /**
- * The base of every error that Showrunner throws on purpose. Programs match on `code`; the message says what was wrong,
+ * The base of every error that Showrunner throws on purpose. Programs match on `code`; the message says what is wrong,
  * where, and what to do next.
  */
 export abstract class ShowrunnerError extends Error {
-  /** A literal that identifies the condition and stays stable. */
+  /** Identifies the condition; a constant that stays the same in later versions. */
   abstract readonly code: string;
 
   constructor(message: string, options?: { readonly cause?: unknown }) {
@@ -12,7 +12,7 @@ export abstract class ShowrunnerError extends Error {
   }
 }
 
-/** A registered symbol, so that all copies of this module agree. */
+/** Marks errors for callers. All copies of this module in a process use the same symbol. */
 const FOR_CALLERS = Symbol.for("showrunner.for-callers");
 
 /**
@@ -35,7 +35,7 @@ export function isCallerError(value: unknown): value is Error {
 }
 
 /**
- * True for every error that Showrunner throws on purpose. The errors of the package showrunner-local are
+ * True for every error that Showrunner throws on purpose. Errors of the package showrunner-local are instances of its
  * `LocalServiceError` instead.
  */
 export function isShowrunnerError(value: unknown): value is ShowrunnerError {

@@ -1,7 +1,7 @@
-/** How to rotate or flip a picture for display, as EXIF numbers it: 1 is upright; from 5 on it lies on its side. */
+/** How to rotate or flip a picture for display, as EXIF numbers it: 1 is upright, and from 5 on it lies on its side. */
 export type Orientation = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
 
-/** Reads the EXIF orientation of a JPEG, PNG, WebP or TIFF; 1 if it has none. `bytes`: the file, or its beginning. */
+/** Reads the EXIF orientation of a JPEG, PNG, WebP or TIFF; 1 if none is set. `bytes`: the file, or its beginning. */
 export function exifOrientation(bytes: Buffer): Orientation {
   const exif = exifIn(bytes);
   return exif === null ? 1 : orientationIn(exif);
@@ -9,7 +9,7 @@ export function exifOrientation(bytes: Buffer): Orientation {
 
 const text = (bytes: Buffer, at: number, length: number) => bytes.toString("latin1", at, at + length);
 
-/** The EXIF block, starting at its byte order. */
+/** Returns the EXIF data from its byte-order mark on; null if there is none. */
 function exifIn(bytes: Buffer): Buffer | null {
   if (text(bytes, 0, 2) === "\xff\xd8") return jpegExif(bytes);
   if (/^(?:II\*\0|MM\0\*)/.test(text(bytes, 0, 4))) return bytes;
@@ -33,11 +33,11 @@ interface Chunks {
   readonly type: string;
   readonly typeAt: number;
   readonly sizeAt: number;
-  /** Number of bytes that surround a chunk's data. */
+  /** Number of bytes of a chunk besides its data. */
   readonly around: number;
 }
 
-/** Finds a chunk. PNG is big-endian and has no padding. */
+/** Returns the data of a chunk. PNG is big-endian and has no padding; WebP is little-endian and has padding. */
 function chunk(bytes: Buffer, { from, type, typeAt, sizeAt, around }: Chunks): Buffer | null {
   for (let at = from; at + 8 <= bytes.length; ) {
     const size = sizeAt === 0 ? bytes.readUInt32BE(at) : bytes.readUInt32LE(at + sizeAt);

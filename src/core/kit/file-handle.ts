@@ -14,14 +14,14 @@ const MISSING = {
   },
 };
 
-/** `open` of `node:fs/promises`; works under Yarn's Plug'n'Play too. */
+/** `open` of `node:fs/promises`, which also works under Yarn's Plug'n'Play. */
 export async function open(...args: Parameters<typeof openByNode>): Promise<FileHandle> {
   const handle = await openByNode(...args);
   if (!(Symbol.asyncDispose in handle)) Object.assign(Object.getPrototypeOf(handle), MISSING);
   return handle;
 }
 
-/** Parses a JSON file that the user named. A device is refused: reading one may never end. */
+/** Parses a JSON file that the user named. Refuses devices, because reading one may never end. */
 export function readJsonFile(path: string): unknown {
   const found = statSync(path);
   if (found.isCharacterDevice() || found.isBlockDevice()) throw new Error("it is a device, not a file");

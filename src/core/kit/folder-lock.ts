@@ -3,21 +3,20 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 const BUSY = 5;
-/** How long to wait for the lock, in milliseconds. Another process that only tests the lock holds it briefly. */
+/** How long to wait for the lock, in milliseconds: longer than another process needs to test whether it is held. */
 const LOOK_MS = 200;
 
-/** A process's lock on a folder. */
 export interface FolderLock {
-  /** Tells other processes who holds the lock. */
+  /** Writes down, for other processes, who holds the lock. */
   announce(holder: object): void;
   release(): void;
 }
 
 /**
- * Locks an existing folder with `<name>.lock`; null while another process holds it. The kernel releases the lock when
- * its holder dies, so a dead process never blocks others. `<name>.json` beside it tells people and other processes who
- * holds it.
- * @throws Error that names the lock file, if it cannot be written or is not one of ours
+ * Locks an existing folder with the file `<name>.lock`; null while another process holds the lock. The kernel releases
+ * the lock when its holder dies, so a dead process never blocks others. The file `<name>.json` tells people and other
+ * processes who holds the lock.
+ * @throws Error that names the lock file, if that file cannot be written or is not a lock
  */
 export function lockFolder(folder: string, name: string): FolderLock | null {
   const guard = openGuard(folder, name);
@@ -44,7 +43,7 @@ export function lockFolder(folder: string, name: string): FolderLock | null {
   };
 }
 
-/** Returns the announcement of the folder's live holder; null if there is no holder or no announcement yet. */
+/** Returns what the folder's live holder announced; null if there is no holder, or it has announced nothing yet. */
 export function holderOf(folder: string, name: string): { readonly pid: number } | null {
   try {
     const holder: unknown = JSON.parse(readFileSync(noteOf(folder, name), "utf8"));
@@ -55,7 +54,7 @@ export function holderOf(folder: string, name: string): { readonly pid: number }
   }
 }
 
-/** True if a live process holds the folder; the announcement of a dead process may remain. */
+/** True if a live process holds the lock. The announcement of a dead process may still exist. */
 function isLocked(folder: string, name: string): boolean {
   const guard = openGuard(folder, name, 0);
   try {

@@ -4,7 +4,7 @@ export function isPostgresUrl(location: string): boolean {
   return /^postgres(ql)?:\/\//i.test(location);
 }
 
-/** A journal's name for messages: its path, or its URL without password and parameters. */
+/** Returns a journal's name for messages: its path, or its URL without password and parameters. */
 export function shownJournal(location: string): string {
   if (!isPostgresUrl(location)) return location;
   const url = URL.parse(location);
@@ -13,7 +13,7 @@ export function shownJournal(location: string): string {
   return `postgres://${username === "" ? "" : `${username}@`}${host}${pathname}`;
 }
 
-/** Replaces a database password in a command-line argument by PASSWORD, for commands that people are to type again. */
+/** Replaces a database password in a command-line argument with PASSWORD, for commands that people copy. */
 export function withoutPassword(word: string): string {
   const [, start, rest = ""] = /^((?:--journal=)?postgres(?:ql)?:\/\/)(.*)$/is.exec(word) ?? [];
   if (start === undefined) return word;
@@ -21,7 +21,7 @@ export function withoutPassword(word: string): string {
   return start + masked;
 }
 
-/** The folder for a journal's local files: the journal file's folder, or the default folder for a database. */
+/** Returns the folder for a journal's local files: the folder of the journal file, or the default for a database. */
 export function folderOfJournal(location: string): string {
   return isPostgresUrl(location) ? ".showrunner" : dirname(location);
 }

@@ -8,7 +8,7 @@ export interface JsonMistake extends Position {
   readonly message: string;
 }
 
-/** Maximum nesting depth: legitimate data is never nested deeper, and recursive functions have enough stack for it. */
+/** Maximum nesting depth. Legitimate data is never deeper, and the stack suffices for recursive functions. */
 export const MOST_LEVELS = 500;
 
 export function isTooDeep(value: unknown, most = MOST_LEVELS): boolean {
@@ -20,7 +20,7 @@ export function isTooDeep(value: unknown, most = MOST_LEVELS): boolean {
   return false;
 }
 
-/** Parses JSON; returns the value or the first mistake. */
+/** Parses JSON. Returns the value, or the first mistake with its position. */
 export function parseJson(text: string): { readonly value: unknown } | { readonly mistake: JsonMistake } {
   try {
     return { value: JSON.parse(text) };
@@ -42,8 +42,8 @@ export function positionAt(text: string, offset: number): Position {
 }
 
 /**
- * Finds the offset of a mistake. The engine reports the offset of most mistakes, but not of an unexpected token. This
- * is found by bisecting for the shortest prefix that fails in the same way.
+ * Finds the offset of a mistake. The engine reports most offsets, but not that of an unexpected token, which ends the
+ * shortest prefix that fails in the same way. That prefix is found by bisecting.
  */
 function mistakeOffset(text: string, message: string): number {
   const named = /at position (\d+)/.exec(message);

@@ -1,11 +1,11 @@
 export const REDACTED = "[redacted]";
 
 /**
- * Minimum length of a secret: a shorter one protects nothing and would occur in any text. Also the number of characters
- * used to distinguish secrets.
+ * Minimum length of a secret. A shorter one protects nothing and would occur in any text. Also the number of characters
+ * by which the search tree distinguishes secrets.
  */
 const SHORTEST_SECRET = 8;
-/** Maximum number of secrets: a process has a few dozen, but services may hand out new secrets without end. */
+/** Maximum number of secrets. A process has a few dozen, but services may hand out new ones without end. */
 const MOST_SECRETS = 1_000;
 /** Maximum number of secrets that services hand out, such as cookies. The remaining places are for credentials. */
 const MOST_HANDED_OUT = 900;
@@ -21,7 +21,7 @@ export class KnownSecrets {
     for (const secret of secrets) this.learn(secret);
   }
 
-  /** Removes this secret from every text from now on; for `<id>:<secret>`, also the second part alone. */
+  /** Adds a secret that is from now on removed from every text; of `<id>:<secret>`, also the second part alone. */
   learn(secret: string): void {
     for (const text of [secret, secret.slice(secret.indexOf(":") + 1)]) {
       if (text.length < SHORTEST_SECRET || this.#known.has(text) || this.#known.size >= MOST_SECRETS) continue;
@@ -30,7 +30,7 @@ export class KnownSecrets {
     }
   }
 
-  /** Like {@link learn}, for values that services hand out repeatedly; they never displace a credential. */
+  /** Like {@link learn}, for values that services hand out repeatedly. They never displace a credential. */
   learnHandedOut(secret: string): void {
     if (this.#known.size < MOST_HANDED_OUT) this.learn(secret);
   }
@@ -66,7 +66,7 @@ export class KnownSecrets {
   }
 }
 
-/** This process's secrets: every credential it received by option, header or variable. */
+/** The secrets of this process: every credential that it received as an option, header or environment variable. */
 export const secretsOfProcess = new KnownSecrets();
 
 const SECRET_VARIABLE = /KEY|TOKEN|SECRET|PASSW|CREDENTIAL/i;
@@ -78,18 +78,18 @@ export function learnEnvironment(env: Readonly<Record<string, string | undefined
 const SECRET_NAME =
   /secret|passw|passphrase|authorization|cookie|signature|credential|session|(?:api|access|private|signing)key|(?:^|x)auth$|pwd$|token$/;
 
-/** True if a field, parameter or header is named like a secret: `accessToken`, `x-api-key`, `CLIENT_SECRET`. */
+/** True if the name of a field, parameter or header suggests a secret: `accessToken`, `x-api-key`, `CLIENT_SECRET`. */
 export function isSecretName(name: string): boolean {
   return name.length < 200 && SECRET_NAME.test(name.replace(/[^a-z0-9]/gi, "").toLowerCase());
 }
 
-/** Standard headers that never contain a credential; the value of any other header may contain one. */
+/** Headers that never contain a credential. The value of any other header may be one. */
 const HARMLESS_HEADERS =
   /^(?:accept|age|allow|alt-svc|cache-control|connection|content|cross-origin|date|dnt|early-data|etag|expect|expires|forwarded|from|host|idempotency-key|if|keep-alive|last|link|location|max-forwards|origin|pragma|priority|range|referer|referrer-policy|retry-after|sec-|server|strict-transport-security|te$|trailer|transfer-encoding|upgrade|user-agent|vary|via|warning|x-(?:ratelimit|request-id|trace-id|forwarded|idempotent|stainless|should-retry|content|frame|xss|powered))/;
 
 /**
- * Possible credentials in request headers: the values of all headers except {@link HARMLESS_HEADERS}, without the
- * scheme, and decoded as well.
+ * Returns possible credentials in request headers: the values of all headers except cookies and {@link
+ * HARMLESS_HEADERS}. The scheme, such as `Bearer`, is removed; Basic credentials are decoded as well.
  */
 export function credentialsIn(headers: Readonly<Record<string, unknown>>): readonly string[] {
   return Object.entries(headers).flatMap(([name, given]) => {
@@ -126,7 +126,7 @@ function emptyNode(): Node {
   return { next: new Map(), forms: [] };
 }
 
-/** Returns the end of the longest secret that starts at `start` and matches up to `at`; 0 if there is none. */
+/** Returns where the longest secret from `start` on ends; 0 if there is none. `node` represents the text up to `at`. */
 function endOf(node: Node, text: string, { start, at }: { readonly start: number; readonly at: number }): number {
   let longest = 0;
   for (const form of node.forms) {
@@ -153,7 +153,7 @@ function folded(code: number): number {
   return code === 0x5f ? 0x2f : code;
 }
 
-/** All encodings of printable ASCII text: plain, JSON-escaped, percent-encoded, Base64 and hex. */
+/** Returns all encodings of printable ASCII text: plain, JSON-escaped, percent-encoded, Base64 and hex. */
 function formsOf(text: string): readonly SecretForm[] {
   const bytes = Buffer.from(text, "latin1");
   const hex = bytes.toString("hex");
@@ -165,7 +165,7 @@ function formsOf(text: string): readonly SecretForm[] {
   ];
 }
 
-/** Expression for one character: plain, JSON-escaped or percent-encoded. */
+/** Returns an expression for one character, plain, JSON-escaped or percent-encoded. */
 function written(character: string): string {
   const hex = character.charCodeAt(0).toString(16).padStart(2, "0");
   return `(?:\\x${hex}|%${hex}|\\\\(?:u00${hex}|\\x${hex}))`;

@@ -1,9 +1,8 @@
 import { formatDuration } from "./duration.ts";
 
-/** How long a request is expected to take. */
 export interface Expected {
   readonly ms: number;
-  /** True if based on the model's past requests, not on a typical value. */
+  /** True if the duration is based on the model's past requests, not on a typical value. */
   readonly isLearned: boolean;
 }
 
@@ -13,9 +12,9 @@ export interface Late {
   readonly since: number;
   /** Null if the request was not reported as slow. */
   readonly expected: Expected | null;
-  /** The request's `within` if exceeded; otherwise null. */
+  /** The request's `within`, if that time is over; otherwise null. */
   readonly withinMs: number | null;
-  /** Null if the request has no job, or the job is unknown. */
+  /** Null if the request has no job, or the id of its job is not known. */
   readonly jobId: string | null;
 }
 
@@ -32,7 +31,7 @@ export function slowText({ ms, isLearned }: Expected, elapsedMs: number): string
   return `takes longer than ${than}: ${formatDuration(elapsedMs)}, ${known} ${formatDuration(ms)}`;
 }
 
-/** Text for a request whose step no longer waits for it. */
+/** Says that a request is still followed, although its step no longer waits for it. */
 export function stillText(jobId: string | null): string {
   return jobId === null ? "its answer is still awaited" : `its job ${jobId} is still polled`;
 }

@@ -1,4 +1,4 @@
-/** Names of the command line's commands. A test compares this list with the real commands. */
+/** The commands of the command line. A test compares this list with the real commands. */
 export const COMMANDS: readonly string[] = `
   run resume review-link worker stop approve reject adopt api reconcile plan runs show open events
   export report statement migrate serve record dashboard mcp notify check marks sign gc doctor init
@@ -7,10 +7,10 @@ export const COMMANDS: readonly string[] = `
   .trim()
   .split(/\s+/);
 
-/** Matches `showrunner` before one of its commands or a flag, except in a path or after a launcher. */
+/** Matches `showrunner` before one of its commands or a flag, unless it is part of a path or follows `npx`. */
 const COMMAND = new RegExp(`(?<![\\w./@-]|npx )showrunner (?=(?:${COMMANDS.join("|")})(?![\\w/-])|--[a-z])`, "g");
 
-/** Replaces `showrunner` by `npx showrunner` in text with commands, if the shell needs it. */
+/** Replaces `showrunner` with the launcher (such as `npx showrunner`) in the commands that a text mentions. */
 export function withLauncher(text: string, launcher: string): string {
   return launcher === "showrunner" ? text : text.replace(COMMAND, `${launcher} `);
 }

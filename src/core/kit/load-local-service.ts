@@ -18,7 +18,7 @@ export class LocalServiceMissingError extends ShowrunnerError {
   }
 }
 
-/** Loads the local service's package on first use, so that it is optional. */
+/** Loads the package of the local service on first use, because the package is optional. */
 export async function loadLocalService(): Promise<typeof import("showrunner-local")> {
   ensureHome();
   try {
@@ -28,7 +28,7 @@ export async function loadLocalService(): Promise<typeof import("showrunner-loca
   }
 }
 
-/** Sets a home folder if the user has none, as in some containers: the drawing library looks for fonts there. */
+/** Sets a home folder if the user has none, as in some containers. The drawing library looks for fonts there. */
 function ensureHome(): void {
   try {
     homedir();
@@ -37,7 +37,7 @@ function ensureHome(): void {
   }
 }
 
-/** True if the package itself is missing, not one of its own dependencies. */
+/** True if the package itself is missing, rather than one of its dependencies. */
 function isMissing(error: unknown): boolean {
   const { code, message } = error as NodeJS.ErrnoException;
   return code === "ERR_MODULE_NOT_FOUND" && message.includes(`package '${NAME}'`);

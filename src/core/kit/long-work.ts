@@ -1,19 +1,19 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** Number of items per turn of the event loop: not a time limit, because behaviour would then depend on load. */
+/** Items processed per turn of the event loop. Not a time limit, because behaviour would then depend on load. */
 const AT_ONCE = 250;
 
-/** Interrupts work on many items with pauses, in which timers and I/O run. */
+/** Interrupts work on many items, so that timers and I/O can run in between. */
 export class LongWork {
   #done = 0;
 
-  /** Counts items and pauses once enough were processed. */
+  /** Counts items, and pauses whenever enough have been processed. */
   async pause(things = 1): Promise<void> {
     this.#done += things;
     if (this.#done >= AT_ONCE) await this.#next();
   }
 
-  /** Runs a generator to its end; each `yield` may pause. */
+  /** Runs a generator to its end, and may pause at each `yield`. */
   async finish<T>(work: Generator<void, T>): Promise<T> {
     for (;;) {
       const { done, value } = work.next();

@@ -1,9 +1,7 @@
 /** Micro-dollars per US dollar. All internal amounts are whole micro-dollars. */
 export const MICROS_PER_USD = 1_000_000;
 
-/**
- * Parses a decimal dollar amount with at most six decimals (`"5"`, `"0.25"`) to micro-dollars; null if it is not one.
- */
+/** Parses a dollar amount with at most six decimals (`"5"`, `"0.25"`) to micro-dollars; null if it is malformed. */
 export function parseUsd(text: string): number | null {
   const match = /^(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text.trim());
   if (match === null) return null;
@@ -11,8 +9,8 @@ export function parseUsd(text: string): number | null {
 }
 
 /**
- * Formats micro-dollars or a decimal string for people: in cents, and below one cent with two significant digits:
- * `$0.29`, `$0.0015`. Pass `Math.ceil` as `round` for maximum prices.
+ * Formats micro-dollars or a decimal string for people: `$0.29`, `$0.0015`. Rounds to cents or, below one cent, to two
+ * significant digits. Pass `Math.ceil` as `round` for maximum prices.
  */
 export function dollars(amount: number | string, round: (number: number) => number = Math.round): string {
   const micros = typeof amount === "number" ? amount : parseUsd(amount);
@@ -25,7 +23,7 @@ export function dollars(amount: number | string, round: (number: number) => numb
 
 const CENT_MICROS = 10_000;
 
-/** Rounds micro-dollars up to whole cents, as an amount to type. */
+/** Rounds micro-dollars up to whole cents, for an amount that a person is to type. */
 export function wholeCents(micros: number): string {
   return formatUsd(Math.ceil(micros / CENT_MICROS) * CENT_MICROS);
 }

@@ -3,7 +3,6 @@ import { readFileSync } from "node:fs";
 interface Manifest {
   readonly version: string;
   readonly devDependencies?: Readonly<Record<string, string>>;
-  /** Set by a release. */
   readonly published?: true;
 }
 
@@ -18,26 +17,26 @@ export function ownVersion(): string {
   return ownManifest().version;
 }
 
-/** The version range of a package with which our recipes are tested. */
+/** Returns the version range of a package with which the recipes are tested. */
 export function ownRange(name: string): string {
   return `^${ownManifest().devDependencies?.[name] ?? "*"}`;
 }
 
-/** True if we own our names on npm; before a release, the names may be somebody else's. */
+/** True if this package is published on npm. Before that, its names on npm may belong to somebody else. */
 export function isPublished(): boolean {
   return ownManifest().published === true;
 }
 
 /**
- * The command that installs our other package: by name once published, before that from the tarball that a clone
- * builds.
+ * Returns the command that installs the other package of this project: by name once it is published, before that from
+ * the tarball that a clone builds.
  */
 export function installCommand(name: "showrunner-local"): string {
   if (isPublished()) return `npm i -D ${name}`;
   return `npm i -D CLONE/packed/${name}-${ownVersion()}.tgz   (from npm run pack in a clone of Showrunner)`;
 }
 
-/** True if the first version is newer; ignores what follows a hyphen. */
+/** True if the first version is newer. What follows a hyphen is ignored. */
 export function isNewerVersion(version: string, than: string): boolean {
   const parts = (text: string) => text.split("-")[0]!.split(".").map(Number);
   const [found, needed] = [parts(version), parts(than)];

@@ -1,4 +1,4 @@
-/** Returns a record's own entry for an external name; safe for names such as `constructor` and `__proto__`. */
+/** Looks up an external name in a record; safe for names such as `constructor` and `__proto__`. */
 export function own<T>(record: { readonly [name: string]: T }, name: string): T | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }

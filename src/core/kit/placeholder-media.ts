@@ -1,9 +1,9 @@
 import { crc32, deflateSync } from "node:zlib";
 
-/** Cached pictures, because thousands of steps use the same picture. */
+/** Pictures by their size, cached because thousands of steps use the same picture. */
 const pictures = new Map<string, Uint8Array>();
 
-/** A grey picture; square unless a height is given. */
+/** Draws a grey picture; square unless a height is given. */
 export function greyPng(widthPx: number, heightPx = widthPx): Uint8Array {
   const key = `${widthPx}x${heightPx}`;
   const bytes = pictures.get(key) ?? drawnPng(widthPx, heightPx);
@@ -37,7 +37,7 @@ const WAV_HEADER_BYTES = 44;
 /** Number of samples in nine whole periods of a 180 Hz tone. */
 const PERIOD = 400;
 
-/** A 16-bit mono PCM WAV: silence if the amplitude is 0, otherwise a 180 Hz tone. */
+/** Makes a 16-bit mono PCM WAV: silence if the amplitude is 0, otherwise a 180 Hz tone. */
 export function plainWav(durationMs: number, amplitude = 0): Uint8Array {
   const count = Math.round((durationMs / 1000) * RATE);
   const samplesBytes = count * 2;
@@ -69,7 +69,7 @@ export interface Size {
 
 const MACROBLOCK_PX = 16;
 
-/** A grey H.264 film in MP4. Rounds each side up to an even number of pixels. */
+/** Makes a grey H.264 film in MP4. Rounds each side up to an even number of pixels. */
 export function greyMp4(durationMs: number, size: Size, fps = 24): Uint8Array {
   const columns = Math.ceil(size.width / MACROBLOCK_PX);
   const rows = Math.ceil(size.height / MACROBLOCK_PX);
@@ -106,8 +106,8 @@ interface Movie {
 }
 
 /**
- * Builds the `moov` box (ISO/IEC 14496-12): one track, in which only the first sample is a key frame and the last one
- * fills the remaining duration.
+ * Builds the `moov` box (ISO/IEC 14496-12) with one track. Only the first sample is a key frame, and the last one fills
+ * the remaining duration.
  */
 function movie({ durationMs, fps, size: { width, height }, samples, dataAt }: Movie): Buffer {
   const matrix = u32(65_536, 0, 0, 0, 65_536, 0, 0, 0, 0x40000000);
@@ -145,12 +145,12 @@ function movie({ durationMs, fps, size: { width, height }, samples, dataAt }: Mo
   return box("moov", header, box("trak", track, media));
 }
 
-/** Level 5.1: up to 4096 by 2304 pixels. */
+/** H.264 level 5.1: up to 4096 by 2304 pixels. */
 const LEVEL = 51;
 
 /**
- * Packs a unit of H.264 bits (ITU-T H.264, 7.3): strings of `0` and `1` as they are, numbers as Exp-Golomb codes, then
- * the stop bit.
+ * Packs a unit of an H.264 stream (ITU-T H.264, 7.3): strings of `0` and `1` as they are, numbers as Exp-Golomb codes,
+ * then the stop bit.
  */
 function unit(type: number, ...parts: readonly (string | number)[]): Buffer {
   const golomb = (value: number) => {
@@ -186,12 +186,12 @@ function sameFrame(at: number, macroblocks: number): Buffer {
 /** A model's published limits for an input media file, such as `min_duration_ms`. */
 type Bounds = { readonly [annotation: string]: number };
 
-/** Amplitude of a quiet tone: some services reject silence. */
+/** Amplitude of the quiet tone that is used because some services reject silence. */
 const QUIET = 6000;
 
 /**
- * Creates a grey picture or film, or a quiet tone, of the wanted size or the nearest allowed one. `sidePx`: longer
- * side.
+ * Makes a grey picture or film, or a quiet tone, of the wanted size or the nearest allowed size. `sidePx`: the wanted
+ * length of the longer side.
  */
 export function placeholderMedium(
   kind: "image" | "video" | "audio",
@@ -211,7 +211,7 @@ export function placeholderMedium(
   return kind === "audio" ? plainWav(durationMs, QUIET) : greyMp4(durationMs, size);
 }
 
-/** Duration in milliseconds of a {@link plainWav} with this many bytes. */
+/** Returns the duration in milliseconds of a {@link plainWav} with this many bytes. */
 function wavMsOf(bytes: number): number {
   return ((bytes - WAV_HEADER_BYTES) * 1000) / (2 * RATE);
 }

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
 
-/** An environment variable for a proxy has an unusable value. */
+/** Thrown if an environment variable for a proxy has an unusable value. */
 export class ProxyVariableError extends Error {}
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -10,23 +10,24 @@ const EXCEPTIONS = ["no_proxy", "NO_PROXY"] as const;
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { "https:": "443", "http:": "80" };
 
 export interface NamedProxy {
-  /** The environment variable that is set to the proxy. */
+  /** The environment variable that names the proxy. */
   readonly variable: string;
   /** May contain a user name and password: never show it. */
   readonly url: URL;
 }
 
-/** How requests to an address are sent: through a proxy or directly, possibly as an exception from a proxy. */
+/** How requests to an address are sent: through a proxy or directly. */
 export interface Route {
   readonly proxy: NamedProxy | null;
-  /** The variable that makes the exception: `NO_PROXY`. */
+  /** The variable that excepts the address from the proxy, such as `NO_PROXY`; null if none does. */
   readonly exceptedBy: string | null;
 }
 
 const STRAIGHT: Route = { proxy: null, exceptedBy: null };
 
 /**
- * Reads the route from the environment, as other tools do. This machine itself is never reached through a proxy.
+ * Reads the route to a target from the environment, as other tools do. This machine itself is never reached through a
+ * proxy.
  * @throws ProxyVariableError
  */
 export function routeOf(target: URL, env: Env = process.env): Route {
@@ -40,7 +41,7 @@ export function routeOf(target: URL, env: Env = process.env): Route {
     : { proxy, exceptedBy: null };
 }
 
-/** The proxy for a protocol; null if there is none. @throws ProxyVariableError */
+/** Returns the proxy for a protocol; null if there is none. @throws ProxyVariableError */
 export function namedProxy(protocol: string, env: Env = process.env): NamedProxy | null {
   const set = setVariable(VARIABLES[protocol as keyof typeof VARIABLES] ?? [], env);
   if (set === null) return null;
@@ -51,7 +52,7 @@ export function namedProxy(protocol: string, env: Env = process.env): NamedProxy
   throw new ProxyVariableError(`${variable} is not an HTTP proxy URL; use a URL such as http://proxy.example.com:3128`);
 }
 
-/** The variable that exempts addresses from proxies. */
+/** Returns the variable that exempts addresses from proxies; null if it is not set. */
 export function noProxy(env: Env): { readonly variable: string; readonly value: string } | null {
   return setVariable(EXCEPTIONS, env);
 }
@@ -66,8 +67,8 @@ function isThisMachine(host: string): boolean {
 }
 
 /**
- * Matches an entry: `host`, `.suffix`, `*.suffix`, an IP address or range, each with an optional port; `*` matches
- * everything.
+ * True if an entry of `NO_PROXY` matches: `host`, `.suffix`, `*.suffix`, an IP address or a range of addresses, each
+ * with an optional port; `*` matches everything.
  */
 function excepts(entry: string, host: string, port: string): boolean {
   const isBareIpv6 = isIP(entry.replace(/\/\d+$/, "")) === 6;
@@ -95,7 +96,7 @@ export function isProxyNamed(env: Env = process.env): boolean {
   return Object.values(VARIABLES).some((names) => setVariable(names, env) !== null);
 }
 
-/** `proxyEnv` for Node's own agents; null for a direct route, or if this Node version has no proxy support. */
+/** Returns `proxyEnv` for Node's own agents; null for a direct route, or if this Node does not support proxies. */
 export function proxyForNode(target: URL): { readonly HTTP_PROXY: string; readonly HTTPS_PROXY: string } | null {
   const { proxy } = routeOf(target);
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
@@ -103,7 +104,7 @@ export function proxyForNode(target: URL): { readonly HTTP_PROXY: string; readon
   return proxy === null || !isKnown ? null : { HTTP_PROXY: proxy.url.href, HTTPS_PROXY: proxy.url.href };
 }
 
-/** The proxy without user name and password, for messages. */
+/** Describes the proxy in a message, without its user name and password. */
 export function shownProxy({ variable, url }: NamedProxy): string {
   return `${url.host} (${variable})`;
 }

@@ -3,21 +3,21 @@ import { createContext, Script } from "node:vm";
 const sandbox: { work: () => unknown } = { work: () => undefined };
 let watched: { readonly context: object; readonly script: Script } | null = null;
 
-/** The work exceeded its time limit. */
+/** Thrown if work exceeded its time limit. */
 export class TookTooLong extends Error {
   override readonly name = "TookTooLong";
 }
 
-/** Processor time allowed, as a multiple of the time limit. */
+/** Processor time that the work may use, as a multiple of the time limit. */
 const FULL_TRIES = 2;
-/** Maximum number of attempts, however little processor time each one got. */
+/** Maximum number of attempts, however little processor time each of them got. */
 const MOST_TRIES = 8;
 
 /**
- * Runs synchronous work under a time limit, even when it hangs in a regular expression: callers send schemas and
- * patterns of any cost. An attempt is limited in real time, some of which other processes may use. The work is
- * therefore repeated until it has used twice the limit in processor time. Interrupted work does not even run its
- * `finally`, so it must not leave shared state inconsistent.
+ * Runs synchronous work under a time limit, even if the work hangs in a regular expression: callers send schemas and
+ * patterns of any cost. An attempt is limited in real time, but other processes may use the processor meanwhile. The
+ * work is therefore repeated until it has used twice the limit in processor time. Interrupted work does not even run
+ * its `finally`, so it must not leave shared state inconsistent.
  * @throws TookTooLong
  */
 export function withinTime<T>(ms: number, work: () => T): T {
@@ -34,7 +34,7 @@ export function withinTime<T>(ms: number, work: () => T): T {
   throw new TookTooLong(`takes more than ${ms} ms`);
 }
 
-/** Runs the work once; null on timeout. */
+/** Runs the work once; null if it took too long. */
 function tryWithin<T>(ms: number, work: () => T): { readonly value: T } | null {
   let result: { readonly value: T } | null = null;
   sandbox.work = () => {

@@ -10,12 +10,12 @@ const TYPES: Readonly<Record<string, string>> = {
   null: "null",
 };
 
-/** JSON types in words: `text or a list`. */
+/** Describes JSON types in words: `text or a list`. */
 export function typeWords(types: readonly string[]): string {
   return [...new Set(types)].map((type) => own(TYPES, type) ?? type).join(" or ");
 }
 
-/** The type of a value in words: `text`, `a list`. */
+/** Describes the type of a value in words: `text`, `a list`. */
 export function kindOfValue(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "a list";

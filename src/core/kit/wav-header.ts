@@ -2,7 +2,7 @@ export interface WavHeader {
   /** Offset of the audio data in bytes. */
   readonly dataAt: number;
   readonly dataBytes: number;
-  /** Offset of the content of the `fmt ` chunk; 0 without one. */
+  /** Offset of the content of the `fmt ` chunk; 0 if there is none. */
   readonly formatAt: number;
   /** True if the data's size was unknown when the header was written; the data then extends to the end of the file. */
   readonly isOpen: boolean;
@@ -10,13 +10,13 @@ export interface WavHeader {
   readonly byteRate: number;
 }
 
-/** For an unknown size, programs that cannot seek back write 0, this number or more, or (rarely) two billion. */
+/** A size of at least this means "unknown". Programs that cannot seek back may also write 0 or two billion. */
 const LARGEST = 0x7fff_ff00;
 const BILLION = 1_000_000_000;
 
 /**
- * True if a size in a RIFF header only means "unknown". `held`: number of bytes present. The plausible size of a
- * truncated file does not count as unknown.
+ * True if a size in a RIFF header only means "unknown". `held`: number of bytes present. A plausible size in a
+ * truncated file does not mean "unknown".
  */
 export function isUnknownRiffSize(size: number, held: number): boolean {
   if (size === 0) return held > 0;
@@ -24,7 +24,7 @@ export function isUnknownRiffSize(size: number, held: number): boolean {
 }
 
 /**
- * Parses the beginning of a file with this many bytes; null if it is not a WAV file or does not show where the data is.
+ * Parses a WAV header. Returns null if the file is not a WAV file, or if its beginning does not show where the data is.
  */
 export function readWavHeader(begin: Buffer, fileBytes: number): WavHeader | null {
   if (begin.toString("latin1", 0, 4) !== "RIFF" || begin.toString("latin1", 8, 12) !== "WAVE") return null;
@@ -43,7 +43,7 @@ export function readWavHeader(begin: Buffer, fileBytes: number): WavHeader | nul
   return null;
 }
 
-/** The header with the real sizes filled in. The format cannot express more than 4 GB. */
+/** Returns the header with the actual sizes filled in. The format cannot express more than 4 GB. */
 export function closedWavBegin(begin: Buffer, { dataAt, dataBytes }: WavHeader): Buffer {
   const closed = Buffer.from(begin.subarray(0, dataAt));
   closed.writeUInt32LE(Math.min(0xffff_ffff, dataAt - 8 + dataBytes), 4);

@@ -1,12 +1,12 @@
 import type { Family } from "../families/index.ts";
 import type { Json } from "./plan.ts";
 
-/** A JSON Schema published by the service. It is as untrusted as all other external data. */
+/** A JSON Schema published by the service. Like all external data, it is not trusted. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
 export interface CatalogModel {
   readonly id: string;
-  /** `image`, `video`, `audio`, `text` for language models, or a kind that this version does not know. */
+  /** `image`, `video`, `audio`, `text` for language models, or a kind that this version does not recognize. */
   readonly modality: string;
   readonly name: string | null;
   readonly description: string | null;
@@ -15,7 +15,7 @@ export interface CatalogModel {
   readonly outputSchema: JsonSchema;
   /**
    * `retired`: the model no longer exists; see `replacedBy`. `unsupported`: the service does not offer it yet.
-   * `unknown`: it makes something that this version does not know.
+   * `unknown`: this version does not recognize the kind of output that it makes.
    */
   readonly state: "live" | "retired" | "unsupported" | "unknown";
   readonly replacedBy?: string;
@@ -25,13 +25,12 @@ export interface CatalogModel {
 
 /**
  * Problem code for an input that matches a row of the model's combination table only if fields set by schema defaults
- * are ignored. The service does not document whether such fields count, so an estimate decides.
+ * are ignored. The service does not document whether such fields count, so a price estimate decides.
  */
 export const BY_DEFAULT = "combination-by-default";
 
-/** A mistake in one field of an input. */
 export interface FieldProblem {
-  /** Such as `unknown-field`, `enum`, `required`, `type`, `minimum` or `pattern`. */
+  /** For example `unknown-field`, `enum`, `required`, `type`, `minimum` or `pattern`. */
   readonly code: string;
   /** Path that starts with `input`, such as `input.images[0]`. */
   readonly field: string;
@@ -43,9 +42,9 @@ export interface FieldProblem {
 export interface Catalog {
   /** Returns the model with this id; null if the service does not know it. */
   model(id: string): CatalogModel | null;
-  /** All known usable ids, for lists and suggestions. */
+  /** The ids of all models that can be used, for lists and suggestions. */
   ids(): readonly string[];
-  /** All described models, including retired ones. */
+  /** All models, including retired ones. */
   models(): readonly CatalogModel[];
   /** The service's advice about an unknown id, such as its successor; null if it gives none. */
   advice(id: string): string | null;

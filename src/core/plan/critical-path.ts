@@ -23,7 +23,7 @@ export function criticalPath(plan: Plan, durationMs: DurationMs): CriticalPath {
   return { path, lengthMs: first === undefined ? 0 : lengths.get(first.path)! };
 }
 
-/** Length in milliseconds of the longest chain from each step on, by path. Longer chains should start first. */
+/** Length in milliseconds of the longest chain that begins with each step, by path. */
 export function chainLengths({ steps }: Plan, durationMs: DurationMs): ReadonlyMap<string, number> {
   const lengths = new Map<string, number>();
   const after = new Map<string, number>();
@@ -37,8 +37,8 @@ export function chainLengths({ steps }: Plan, durationMs: DurationMs): ReadonlyM
 }
 
 /**
- * Estimated duration of the steps in milliseconds: the length of the longest chain, or the time that the busiest slots
- * need if that is longer. No order of the steps is faster; a good order comes close.
+ * Estimated duration of the plan in milliseconds: the length of the longest chain or, if longer, the time that the
+ * busiest slots need. A run cannot be faster than this; with a good order of steps it is hardly slower.
  */
 export function expectedSpanMs(plan: Plan, durationMs: DurationMs, limits: JobLimits): number {
   const busyMs = new Map<string, number>();
@@ -51,7 +51,7 @@ export function expectedSpanMs(plan: Plan, durationMs: DurationMs, limits: JobLi
   return Math.ceil(span);
 }
 
-/** Steps grouped by the step that they need. */
+/** Groups steps by the path of the step that they need. */
 export function dependentsOf(plan: Plan): ReadonlyMap<string, readonly PlanStep[]> {
   const found = new Map<string, PlanStep[]>();
   for (const step of plan.steps) {

@@ -48,19 +48,18 @@ export interface FieldChange {
 
 export interface PlanDiff {
   readonly unchanged: readonly string[];
-  /** Steps whose request changed. */
   readonly changed: readonly { readonly path: string; readonly fields: readonly FieldChange[] }[];
   readonly added: readonly string[];
   readonly removed: readonly string[];
-  /** Steps whose request is identical, but whose name is new. */
+  /** Steps with an identical request but a new name. */
   readonly renamed: readonly { readonly from: string; readonly to: string }[];
   /** Steps that must run again, in plan order: changed steps, new steps, and all steps that use them. */
   readonly stale: readonly string[];
 }
 
 /**
- * Compares plans by path and fingerprint. A step with an identical request but a new name counts as renamed, not as
- * changed. The steps that use it do not count as changed either. Policies (attempts, maxCost, keep) are ignored.
+ * Compares plans by path and fingerprint. A step with an identical request but a new name counts as renamed, and the
+ * steps that use it count as unchanged. Policies (attempts, maxCost, keep) are ignored.
  */
 export function diffPlans(before: Plan, after: Plan): PlanDiff {
   const was = byPath(before);
@@ -89,8 +88,8 @@ export function diffPlans(before: Plan, after: Plan): PlanDiff {
 const byPath = (plan: Plan) => new Map(plan.steps.map((step) => [step.path, step]));
 
 /**
- * Finds new steps that have the same request as a removed step. Goes in plan order, so that inputs are renamed before
- * the steps that use them.
+ * Finds new steps that have the same request as a removed step. Works in plan order, so that a step is renamed before
+ * the steps that use it are compared.
  */
 function findRenames(before: Plan, after: Plan): PlanDiff["renamed"] {
   const was = byPath(before);
@@ -150,7 +149,7 @@ function isSame(before: Json | undefined, after: Json | undefined): boolean {
   return before !== undefined && after !== undefined && fingerprint(before) === fingerprint(after);
 }
 
-/** Members of a value. Null for a scalar and for a reference, because references are compared as a whole. */
+/** The fields or items of a value. Null for scalars, and for references, which are compared as a whole. */
 function membersOf(value: Json | undefined) {
   if (typeof value !== "object" || value === null || isReference(value)) return null;
   return { isList: Array.isArray(value), members: new Map<string, Json>(Object.entries(value)) };
@@ -158,7 +157,7 @@ function membersOf(value: Json | undefined) {
 
 /**
  * Returns these steps and all steps that use them, directly or indirectly. An expansion counts as a user of the steps
- * that it adds, because it finishes when they do.
+ * that it adds, because it ends only when they have ended.
  */
 export function withDependents(steps: readonly PlanStep[], paths: Iterable<string>): ReadonlySet<string> {
   const found = new Set(paths);

@@ -44,7 +44,7 @@ export interface Candidate extends LocalFile {
   readonly signal: AbortSignal;
 }
 
-/** Code that a run needs but that a journal cannot store. It is found by its step's path. */
+/** Code that a run needs but that a journal cannot store. It is looked up by the path of its step. */
 export type LocalFunction = VersionedFunction | ReviseFunction | ModelOfStep;
 
 /** The model object that a step calls. It contains the user's key, so it is neither in the plan nor in the journal. */
@@ -53,7 +53,7 @@ interface ModelOfStep {
   readonly model: GenerateModel;
 }
 
-/** Turns a note into changes to a job's or chat's input. This function is not part of the plan. */
+/** Turns a reviewer's note into changes to a job's or chat's input. */
 interface ReviseFunction {
   readonly kind: "revise";
   readonly revise: (input: unknown, note: string) => unknown;
@@ -71,7 +71,7 @@ type VersionedFunction = { readonly version: string } & (
       readonly score: (candidate: Candidate) => number | Promise<number>;
       readonly requires?: Requirement;
     }
-  /** Records the steps that a value leads to. They are named `<path>/…`; the result is a list of references. */
+  /** Records the steps for a value, named `<path>/…`. The draft returns a list of references. */
   | { readonly kind: "expand"; readonly expand: (value: Json) => Draft }
 );
 
@@ -85,7 +85,7 @@ export interface Foreseen {
   readonly problem?: { readonly field: string; readonly message: string } | null;
 }
 
-/** What is known about a step's input media while the run is planned. */
+/** Looks up what is known about a step's input media while the run is planned. */
 export interface KnownMedia {
   /** Expected duration of a film or audio file in seconds; null if unknown. */
   secondsOf(media: unknown): Promise<number | null>;
@@ -110,7 +110,6 @@ export interface DraftAsset {
   readonly $asset: { readonly assetId: string; readonly kind: MediaKind };
 }
 
-/** JSON with references. */
 export type DraftJson =
   | null
   | boolean
@@ -121,7 +120,6 @@ export type DraftJson =
   | readonly DraftJson[]
   | { readonly [key: string]: DraftJson };
 
-/** When a step runs; see the plan's `Condition`. */
 export type DraftCondition =
   | { readonly ref: DraftReference; readonly is: "truthy" | "falsy" }
   | { readonly ref: DraftReference; readonly equals: Json }
@@ -147,7 +145,7 @@ export interface JobDraft extends DraftStepBase {
 
 export interface UploadDraft extends DraftStepBase {
   readonly kind: "upload";
-  /** A path, an `http(s)` URL, or a name for the bytes; empty if a mistake in it was reported. */
+  /** A path, an `http(s)` URL, or a name for the bytes. Empty if the author gave none of these, which is reported. */
   readonly file: string;
   readonly bytes: Uint8Array | null;
   /** Kind of the media; null if neither the author nor the file's extension states it. */
@@ -235,7 +233,6 @@ export interface Recorded {
   readonly steps: readonly DraftStep[];
   readonly returns: DraftJson;
   readonly problems: readonly Problem[];
-  /** Code that the run needs, by step path. */
   readonly functions: ReadonlyMap<string, LocalFunction>;
   readonly groups: NonNullable<Plan["groups"]>;
   /** Number of steps before each part (takes, included pipelines), by path. */
@@ -243,10 +240,9 @@ export interface Recorded {
   readonly onFailure: FailurePolicy | null;
 }
 
-/** What a pipeline records for an input, before the steps are checked against files and models. */
+/** The steps that a pipeline recorded for an input, before they are checked against files and models. */
 export interface Draft extends Recorded {
   readonly pipeline: string;
-  /** The run's title, set by the pipeline; absent if it sets none. */
   readonly title?: string;
   readonly parsedInput: Json;
 }

@@ -4,7 +4,7 @@
  */
 interface ModelBase {
   readonly specificationVersion: "v4";
-  /** Such as `fal.image`. */
+  /** The provider's name, such as `fal.image`. */
   readonly provider: string;
   readonly modelId: string;
 }
@@ -14,13 +14,11 @@ type MostPerCall =
   | undefined
   | ((options: { readonly modelId: string }) => PromiseLike<number | undefined> | number | undefined);
 
-/** Any image model of the AI SDK's specification v4. */
 export interface ImageModel extends ModelBase {
   readonly maxImagesPerCall: MostPerCall;
   doGenerate(options: never): PromiseLike<ImageAnswer>;
 }
 
-/** Any video model of the AI SDK's specification v4. */
 export interface VideoModel extends ModelBase {
   readonly maxVideosPerCall: MostPerCall;
   doGenerate?(options: never): PromiseLike<VideoAnswer>;
@@ -28,19 +26,18 @@ export interface VideoModel extends ModelBase {
   doStatus?(options: never): PromiseLike<StatusAnswer>;
 }
 
-/** Any speech model of the AI SDK's specification v4. */
 export interface SpeechModel extends ModelBase {
   doGenerate(options: never): PromiseLike<SpeechAnswer>;
 }
 
 export type GenerateModel = ImageModel | VideoModel | SpeechModel;
 
-/** Optional information in a response besides its media, such as its cost, by provider name. */
+/** What every response may contain besides its media, such as its cost, by provider name. */
 interface AnswerBase {
   readonly providerMetadata?: object | undefined;
 }
 
-/** Images as Base64 or bytes. */
+/** Images as Base64 text or as bytes. */
 export interface ImageAnswer extends AnswerBase {
   readonly images: readonly (string | Uint8Array)[];
 }
@@ -57,10 +54,10 @@ export type VideoData =
   | { readonly type: "url"; readonly url: string; readonly mediaType: string }
   | { readonly type: "base64"; readonly data: string; readonly mediaType: string }
   | { readonly type: "binary"; readonly data: Uint8Array; readonly mediaType: string }
-  /** The media were uploaded to a destination that the caller chose. Showrunner never chooses a destination. */
+  /** The provider uploaded the media to a destination that the caller chose, which Showrunner never does. */
   | { readonly type: "uploaded"; readonly mediaType: string };
 
-/** The response to a request that starts work. `operation`: JSON that only the provider understands. */
+/** The response to a request that starts work. `operation` is JSON whose meaning only the provider knows. */
 export interface StartAnswer extends AnswerBase {
   readonly operation: unknown;
 }

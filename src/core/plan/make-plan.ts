@@ -55,7 +55,7 @@ const isDoubt = ({ code }: Problem) => code === BY_DEFAULT;
 
 export type PlanOutcome =
   | ({ readonly ok: true } & Made)
-  /** `doubted`: the plan to use if an estimate disproves all problems; set if all have the code {@link BY_DEFAULT}. */
+  /** `doubted`: the plan to use if a price estimate disproves all problems; set if all are {@link BY_DEFAULT}. */
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly doubted?: Made };
 
 /** Plans a draft with these models and files. Returns a plan, or all problems of the draft and plan. Deterministic. */
@@ -140,7 +140,7 @@ function* planSteps(
   return steps.filter(({ path }) => !out.has(path));
 }
 
-/** A plan's input in draft form. */
+/** Converts a planned input back to the form of a draft. */
 function draftOf(input: Json): DraftJson {
   if (typeof input !== "object" || input === null) return input;
   if (isReference(input)) {
@@ -152,13 +152,13 @@ function draftOf(input: Json): DraftJson {
   return mapRecord(input as { readonly [key: string]: Json }, draftOf);
 }
 
-/** Path of the group that a take belongs to; null for other steps. A group's problems are reported once. */
+/** Returns the group of takes that a step belongs to, whose problems are reported once; null for other steps. */
 function takesOf(step: DraftStep): string | null {
   const isTake = "seed" in step && step.seed !== null;
   return isTake ? step.path.slice(0, step.path.lastIndexOf("/")) : null;
 }
 
-/** Groups problems by step in the order of the steps; problems without a step come first. */
+/** Sorts problems by the order of their steps; problems without a step come first. */
 export function inStepOrder(problems: readonly Problem[], { steps, parts }: Draft): readonly Problem[] {
   const position = new Map(steps.map(({ path }, index) => [path, index]));
   for (const [path, before] of parts ?? []) if (!position.has(path)) position.set(path, before - 0.5);
@@ -193,7 +193,6 @@ export function filesOf(draft: Draft): readonly DraftFile[] {
   return found;
 }
 
-/** Ids of the draft's models, without repeats. */
 export function modelsOf(draft: Draft): readonly string[] {
   const found = new Set<string>();
   for (const step of draft.steps) for (const model of kindOf(step).models(step)) found.add(model);
@@ -212,8 +211,8 @@ export type ExpansionOutcome =
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly doubted?: Grown };
 
 /**
- * Plans the steps that an expansion's value led to, in the context of the run's plan, and yields after each step.
- * Returns all of these steps, or all problems.
+ * Plans the steps that an expansion added for its value, within the plan of the run. Yields after each step, and
+ * returns all of these steps, or all problems.
  */
 export function* planExpansionStepwise(
   step: ExpandingStep,
@@ -229,7 +228,11 @@ export function* planExpansionStepwise(
   const report: Planning["report"] = (code, field, message, more) =>
     void problems.push({ code, step: step.path, field, message, ...more });
   if (drafted.steps.length > step.maxSteps) {
-    report("too-many-steps", null, `adds ${drafted.steps.length} steps, but maxSteps is ${step.maxSteps}; raise it`);
+    report(
+      "too-many-steps",
+      null,
+      `adds ${drafted.steps.length} steps, but maxSteps is ${step.maxSteps}; raise maxSteps`,
+    );
   }
   const steps = yield* planSteps(drafted, context, { problems, facts, around: plan.steps });
   const planning: Planning = { ...context, facts: factsOfStep, report };
@@ -284,7 +287,7 @@ function bindReturned(
     report(
       "not-kept",
       field,
-      `${ref.step} keeps no copy (keep: false), but a local function reads it; remove keep: false from ${ref.step}`,
+      `${ref.step} keeps no copy (keep: false), but a local function reads its output; remove keep: false from ${ref.step}`,
     );
   });
   const isValue = source !== undefined && isValueRef(given.$ref, source);
@@ -303,7 +306,7 @@ function bindReturned(
   return bound;
 }
 
-/** Reports steps inside an expansion that use a step that waits for the expansion. */
+/** Reports steps inside an expansion that use a step which itself waits for the expansion. */
 function circles(
   { path }: ExpandingStep,
   steps: readonly PlanStep[],
@@ -323,7 +326,7 @@ function circles(
   }));
 }
 
-/** Returns a function that tests whether a step is the step at `path` or depends on it. Visits only dependencies. */
+/** Returns a function that is true for the step at `path` and for steps that depend on it. Visits only dependencies. */
 export function waitersFor(path: string, plan: Plan): (asked: string) => boolean {
   const others = new Set<string>();
   return (asked) => {

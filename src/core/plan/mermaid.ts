@@ -2,13 +2,12 @@ import { traitsOf } from "./kinds/index.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 
 export interface DiagramOptions {
-  /** Returns a second line under a step's name, such as its price. Default: its model, or what it uploads. */
+  /** Returns a second line under a step's name, such as its price. Default: the model, or what the step uploads. */
   readonly note?: (step: PlanStep) => string;
   /** Steps to highlight, such as the critical path. */
   readonly highlighted?: readonly string[];
 }
 
-/** The plan as a Mermaid flowchart, left to right. */
 export function planMermaid(plan: Plan, options: DiagramOptions = {}): string {
   const ids = new Map(plan.steps.map(({ path }, index) => [path, `s${index}`]));
   const highlighted = new Set(options.highlighted);

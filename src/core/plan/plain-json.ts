@@ -47,7 +47,7 @@ function convertMembers(value: object, around: Set<object>): Json {
   return Object.fromEntries(converted);
 }
 
-/** A value's fingerprint: `f1_` and the SHA-256 of its canonical JSON (RFC 8785), which ignores only key order. */
+/** Returns `f1_` and the SHA-256 of the value's canonical JSON (RFC 8785). Only the order of keys is ignored. */
 export function fingerprint(value: Json): string {
   return `f1_${hash("sha256", canonicalText(value))}`;
 }
@@ -76,10 +76,7 @@ function inOrder(value: Json): unknown {
   return copy;
 }
 
-/**
- * Sorts in place by UTF-16 code units, as the standard requires. Records have few keys, and a library's sort would copy
- * them.
- */
+/** Sorts in place by UTF-16 code units, as the standard requires. Faster than `sort` for the few keys of a record. */
 function sorted(names: string[]): string[] {
   if (names.length > 16) return names.sort();
   for (let end = 1; end < names.length; end += 1) {
@@ -92,8 +89,8 @@ function sorted(names: string[]): string[] {
 }
 
 /**
- * Canonical JSON (RFC 8785); undefined for values that JSON omits. A lone surrogate, which occurs where text was cut
- * inside an emoji, is written as an escape, because the standard does not allow it.
+ * Returns canonical JSON (RFC 8785); undefined for values that JSON omits. A lone surrogate, which remains when text is
+ * cut inside an emoji, is written as an escape, because the standard does not allow it.
  */
 export function canonicalJson(value: unknown): string | undefined {
   try {
@@ -113,7 +110,7 @@ function withoutHalves(value: unknown): unknown {
 
 const escaped = (half: string) => `\\u${half.charCodeAt(0).toString(16)}`;
 
-/** Maps a record's values, and drops undefined values. Takes a third of the time of `Object.entries`. */
+/** Maps a record's values and drops undefined results. Three times as fast as `Object.entries`. */
 export function mapRecord<T, U>(
   record: { readonly [key: string]: T },
   change: (value: T, key: string) => U | undefined,

@@ -2,7 +2,7 @@ import type { FailurePolicy, Plan, PlanStep } from "./plan.ts";
 
 const indexes = new WeakMap<Plan, ReadonlyMap<string, PlanStep>>();
 
-/** Returns the step with this path; undefined if there is none. Uses an index: a plan may have thousands of steps. */
+/** Returns the step with this path, from an index, because a plan may have thousands of steps. */
 export function stepNamed(plan: Plan, path: string): PlanStep | undefined {
   let index = indexes.get(plan);
   if (index === undefined) {

@@ -11,26 +11,25 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 export type Yield = FileKind | "voice" | "value";
 
 /**
- * A reference to another step's result inside a planned input: `{ "$ref": … }`. `as` determines what replaces it:
- * `asset`: a media reference, `voice`: a voice id, `upload`: an uploaded file, `value`: the value itself.
+ * A reference to another step's result inside a planned input: `{ "$ref": … }`. `as` determines what replaces the
+ * reference: `asset`: a media reference, `voice`: a voice id, `upload`: an uploaded file, `value`: the value itself.
  */
 export type Reference = {
   readonly $ref: {
     readonly step: string;
     readonly as: "asset" | "voice" | "upload" | "value";
-    /** Which output is meant. `all`: all of them, spread into a list. `chosen`: the picked take. */
+    /** Which output is meant. `all`: all outputs, spread into a list. `chosen`: the output that a choice selected. */
     readonly output: number | "all" | "chosen";
-    /** Kind of the referenced file. */
     readonly kind?: FileKind;
     /** Keys and list indexes of a place inside a value. Absent: the whole value. */
     readonly at?: readonly (string | number)[];
   };
 };
 
-/** The policy for the other steps when a step fails; see {@link Plan.onFailure} and {@link StepPolicy.onFailure}. */
+/** What happens to other steps when a step fails; see {@link Plan.onFailure} and {@link StepPolicy.onFailure}. */
 export type FailurePolicy = "continue" | "failFast" | { readonly quorum: number };
 
-/** When a step runs. If the condition is not met, the step is skipped, and so are all steps that use it. */
+/** The condition under which a step runs. Otherwise the step is skipped, and so are all steps that use it. */
 export type Condition =
   | { readonly ref: Reference["$ref"]; readonly is: "truthy" | "falsy" }
   | { readonly ref: Reference["$ref"]; readonly equals: Json }
@@ -56,20 +55,20 @@ export interface StepPolicy {
   readonly onFailure?: FailurePolicy;
   /** False: the step runs even if its result can no longer be used. Absent: such a step is skipped. */
   readonly prune?: false;
-  /** The statement in which the person whose voice is cloned consents; included in manifests. */
+  /** The author's statement that the person whose voice is cloned has agreed; included in manifests. */
   readonly consent?: string;
   /** Expected duration of the step's media, stated by the author. Used if the input does not determine the duration. */
   readonly expect?: { readonly durationMs: number };
-  /** How long an accepted request is awaited, in milliseconds. Absent: it is awaited until it ends. */
+  /** How long the run waits for an accepted request, in milliseconds. Absent: until the request ends. */
   readonly withinMs?: number;
 }
 
 interface StepBase {
-  /** Unique within the plan; segments joined by `/`. */
+  /** The step's name, unique within the plan; segments are joined by `/`. */
   readonly path: string;
   /** Paths of the steps whose results this step uses or waits for, sorted, without repeats. */
   readonly needs: readonly string[];
-  /** Hash of the step's request, in which references are paths. Starts with the version `f1_`. */
+  /** Hash of the step's request; references are hashed as paths. Begins with `f1_`, the version of the hash. */
   readonly fingerprint: string;
   readonly when?: Condition;
 }
@@ -78,7 +77,7 @@ interface StepBase {
 export interface JobStep extends StepBase {
   readonly kind: "job";
   readonly model: string;
-  /** Model input with {@link Reference}s where upstream results go. */
+  /** Model input, with a {@link Reference} wherever the result of another step is inserted. */
   readonly input: Json;
   readonly yields: MediaKind | "voice";
   /** Number of outputs that the input requests. */
@@ -117,12 +116,12 @@ export interface ChatStep extends StepBase {
   readonly policy: StepPolicy;
 }
 
-/** A local function, executed at least once, because it is repeated after a crash. */
+/** A local function. It may be executed more than once, because it is repeated after a crash. */
 export interface TaskStep extends StepBase {
   readonly kind: "task";
   /** The function's argument, with {@link Reference}s; media arrive as local files. */
   readonly input: Json;
-  /** Version of the function, which the author changes when its behaviour changes; part of the fingerprint. */
+  /** Version of the function; part of the fingerprint. The author changes it when the function's behaviour changes. */
   readonly version: string;
   /** Files that the function writes, in output order. Without files, it only returns a value. */
   readonly files: readonly { readonly name: string; readonly kind: FileKind }[];
@@ -131,8 +130,9 @@ export interface TaskStep extends StepBase {
 }
 
 /**
- * The guarantee for a request to a provider. `keyed`: it may be repeated with its key and is executed once. `found
- * again`: once accepted, it is polled. `once`: it is sent once; without an answer, a person decides.
+ * How a request to a provider is kept from being executed twice. `keyed`: it has an idempotency key and may be
+ * repeated. `found again`: once accepted, its job is polled. `once`: it is sent once; if no response arrives, a person
+ * decides.
  */
 export type ProviderPromise = "keyed" | "found again" | "once";
 
@@ -162,7 +162,7 @@ export interface ApproveStep extends StepBase {
   readonly choose: boolean;
   readonly message: string | null;
   readonly yields: Yield;
-  /** For a comparison: the parts that make the shown results, in the same order. Their steps are named `<part>/…`. */
+  /** For a comparison: paths of the parts, in the order of the shown results. Steps of a part are named `<part>/…`. */
   readonly parts?: readonly string[];
 }
 
@@ -171,18 +171,18 @@ export interface PickStep extends StepBase {
   readonly kind: "pick";
   readonly among: readonly Reference[];
   readonly by: "first" | "score";
-  /** Version of the scoring function, which the author changes like a task's version; null for `first`. */
+  /** Version of the scoring function, as in {@link TaskStep}; null for `first`. */
   readonly version: string | null;
   readonly yields: Yield;
-  /** Set if each candidate is made only if the previous candidate failed. Absent: all candidates are made. */
+  /** Set if a candidate is made only after the previous one has failed. Absent: all candidates are made. */
   readonly second?: SecondChoice;
   /** As in {@link StepPolicy}; absent: the pipeline's policy. */
   readonly onFailure?: "continue" | "failFast";
 }
 
-/** Options, each of which starts only once the previous one has certainly failed. */
+/** Options that are tried in order: one starts only once the previous one has certainly failed or is late. */
 export interface SecondChoice {
-  /** The options that make the candidates, in the same order. Their steps are named `<option>/…`. */
+  /** Paths of the options, in the order of their candidates. The steps of an option are named `<option>/…`. */
   readonly options: readonly string[];
   /** True if the next option also starts when moderation refuses the option before it. */
   readonly afterModeration: boolean;
@@ -190,16 +190,16 @@ export interface SecondChoice {
   readonly awayMs: number | null;
   /** True if the last option repeats the previous one with a rewritten prompt after moderation has refused it. */
   readonly rewrites?: true;
-  /** Options that cannot be made at all and are not in the plan. */
+  /** Options that cannot be used at all, and why. Their steps are not in the plan. */
   readonly out: readonly { readonly option: string; readonly reason: string }[];
 }
 
-/** An expansion: its steps depend on a value, and are planned, priced and recorded once that value is known. */
+/** An expansion: a step that adds other steps, which are planned and priced once the value they depend on is known. */
 export interface ExpandStep extends StepBase {
   readonly kind: "expand";
   readonly on: Reference;
   readonly maxSteps: number;
-  /** Version of the function, which the author changes like a task's version. */
+  /** Version of the function, as in {@link TaskStep}. */
   readonly version: string;
   /** Kind of the items in the result list; null if not declared. */
   readonly yields: Yield | null;
@@ -217,7 +217,7 @@ export type PlanStep = JobStep | UploadStep | ChatStep | TaskStep | GenerateStep
 
 /** A local file, measured when the plan is made. */
 export interface FileFacts {
-  /** Absolute path at the time of planning; for a download or for bytes, the path of our copy. */
+  /** Absolute path when the plan was made; for a download or for bytes, the path of Showrunner's copy. */
   readonly path: string;
   /** Hash of the URL that the file was downloaded from. */
   readonly from?: string;
@@ -248,7 +248,7 @@ export interface Plan {
 
 export type Returned = Reference | readonly Returned[] | { readonly [name: string]: Returned };
 
-/** Problem code of a message that the pipeline's code intended for its callers. */
+/** Code of a problem whose message comes from a `CallerError`: the pipeline's code wrote it for its callers. */
 export const FOR_CALLERS = "for-callers";
 
 /** A mistake in a plan. All mistakes are reported together. */

@@ -54,7 +54,7 @@ export function editedFields(edits: StepEdits | undefined, path: string): readon
   return edited === undefined ? [] : [...Object.keys(edited.set), ...edited.without];
 }
 
-/** Changes that are applied to a run's drafts: first the profile, then the texts, then the edits. */
+/** Changes that are applied to a run's drafts, in this order: the profile, the texts, the edits. */
 export interface Overlay {
   readonly profile?: AppliedProfile | null | undefined;
   readonly edits?: StepEdits | undefined;
@@ -97,7 +97,7 @@ function withChange(input: DraftJson, { set, without }: ProfileChange): DraftJso
   return { ...Object.fromEntries(remaining), ...set };
 }
 
-/** Reports names in a profile that match no step of the draft, since they are probably misspelt. */
+/** Reports steps and models in a profile that match nothing, since their names are probably misspelt. */
 export function profileProblems(
   draft: Draft,
   profile: AppliedProfile,
@@ -124,7 +124,6 @@ export function profileProblems(
   return [...unknownSteps, ...unknownModels];
 }
 
-/** Ids of the models that a profile refers to. */
 export function profileModels(profile: AppliedProfile): readonly string[] {
   return [...new Set(modelPlaces(profile).map(([, id]) => id))];
 }

@@ -3,17 +3,15 @@ import type { Json, Reference } from "./plan.ts";
 
 type Ref = Reference["$ref"];
 
-/** True for a reference in a planned input. */
 export function isReference(value: unknown): value is Reference {
   return typeof value === "object" && value !== null && "$ref" in value;
 }
 
-/** True for `{ source: "upload", sha256 }`, Showrunner's notation in inputs for a file that is to be uploaded. */
+/** True for the `source` field of `{ source: "upload", sha256 }`, which stands in inputs for a file to be uploaded. */
 export function isOwnSource(name: string, value: unknown): value is string {
   return name === "source" && typeof value === "string" && /^\$*upload$/.test(value);
 }
 
-/** All references in a planned input, in order. */
 export function referencesOf(input: Json): readonly Ref[] {
   const found: Ref[] = [];
   visit(input, (ref) => void found.push(ref));
@@ -28,8 +26,8 @@ function visit(value: Json, take: (ref: Ref) => void): void {
 }
 
 /**
- * Replaces every reference in a planned input with the result of `lookup`. The list for a reference to all outputs is
- * spread into the enclosing list. An undefined result is dropped from the list or record that contains it.
+ * Replaces every reference in a planned input with the result of `lookup`. If a reference is to all outputs, its list
+ * is spread into the enclosing list. An undefined result is dropped from the list or record that contains it.
  */
 export function resolveInput(input: Json, lookup: (ref: Ref) => Json | undefined): Json {
   return resolve(input, lookup) ?? null;

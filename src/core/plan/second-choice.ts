@@ -56,7 +56,7 @@ export function hasNext({ choice, at }: Option): boolean {
   return at < choice.second.options.length - 1;
 }
 
-/** True if the next option starts when this one is late. False if the next one only rewrites the prompt. */
+/** True if the next option starts when this one is late. An option that only rewrites the prompt does not. */
 export function givesWay(option: Option): boolean {
   return hasNext(option) && option.choice.second.rewrites !== true;
 }
@@ -82,7 +82,7 @@ export class OptionsOut {
     for (const { options } of choices) this.#before.set(options.at(-1) ?? "", options.slice(0, -1));
   }
 
-  /** If a step's problem only excludes the step's option from the plan, records the exclusion and returns true. */
+  /** If the problem rules out the step's option but another option follows, excludes the option and returns true. */
   take(problem: Problem, step: string): boolean {
     if (this.#followed.size === 0 || !CANNOT_BE_MADE.has(problem.code)) return false;
     const option = outerPaths(step).find((around) => this.#followed.has(around));
@@ -94,7 +94,7 @@ export class OptionsOut {
     return true;
   }
 
-  /** If the last option cannot be made either, returns the problems of all options before it; they must be fixed. */
+  /** If the last option cannot be made either, returns the problems that excluded the options before it. */
   before({ code }: Problem, step: string): readonly Problem[] {
     if (!CANNOT_BE_MADE.has(code)) return [];
     const options = outerPaths(step).flatMap((around) => this.#before.get(around) ?? []);
@@ -126,9 +126,7 @@ export class OptionsOut {
   }
 }
 
-/**
- * Steps that another step repeats with only the prompt changed, innermost first. A problem in both is reported once.
- */
+/** Returns the steps that are repeated with a rewritten prompt, innermost first. A problem in both is reported once. */
 export function rewrittenIn({ steps }: Pick<Draft, "steps">): readonly string[] {
   const picks = steps.filter((step) => step.kind === "pick" && step.second?.rewrites === true);
   return picks.map(({ path }) => path.slice(0, path.lastIndexOf("/"))).sort((a, b) => b.length - a.length);

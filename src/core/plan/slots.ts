@@ -1,7 +1,7 @@
 import { traitsOf } from "./kinds/index.ts";
 import type { PlanStep } from "./plan.ts";
 
-/** How many jobs and chats may run at once. */
+/** How many jobs, chats and local functions may run at once. */
 export interface JobLimits {
   readonly total: number;
   /** Limits per model, and per provider, such as `fal`. */
@@ -10,17 +10,17 @@ export interface JobLimits {
   readonly perModality: { readonly [modality: string]: number };
 }
 
-/** Default limit of local functions. */
+/** How many local functions run at once by default. */
 const TASKS_AT_ONCE = 4;
 
 /**
- * Decides which steps may run at once. Jobs and chats are limited in total, per model and per modality, and local
- * functions separately. Used by the forecast and the scheduler.
+ * Decides which steps may run at once. Jobs and chats are limited in total, per model and per modality. Local functions
+ * have a limit of their own.
  */
 export class Slots {
   readonly #limits: JobLimits;
   readonly #used: Map<string, number>;
-  /** Cached, because steps of one model and modality use the same slots. */
+  /** Cached, because all steps of one model and modality use the same slots. */
   readonly #known: Map<string, ReturnType<typeof slotsOf>>;
 
   constructor(

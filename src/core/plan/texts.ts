@@ -2,7 +2,7 @@ import type { DraftJson, DraftStep } from "./draft.ts";
 import { mapRecord } from "./plain-json.ts";
 import type { PlanStep } from "./plan.ts";
 
-/** Text that was replaced everywhere in a run. */
+/** A text that was replaced in every input of a run. */
 export interface TextChange {
   readonly before: string;
   readonly after: string;
@@ -30,12 +30,12 @@ function replaced(text: string, { before, after }: TextChange): string {
   return isPhrase(before) ? text.replaceAll(before, () => after) : text;
 }
 
-/** True if the text is so long that it does not occur inside another text by chance. */
+/** True if the text is too long to occur inside another text by chance. */
 function isPhrase(text: string): boolean {
   return /\S\s+\S/.test(text) || [...text].length >= 12;
 }
 
-/** The places where the plan still contains the old text of one of the changes. */
+/** Finds the places where the plan still contains the old text of one of the changes. */
 export function placesOf(steps: readonly PlanStep[], texts: readonly TextChange[]): readonly SameText[] {
   if (texts.length === 0) return [];
   const found: SameText[] = [];
@@ -54,13 +54,13 @@ export function placesOf(steps: readonly PlanStep[], texts: readonly TextChange[
   return found;
 }
 
-/** Text that occurs in a job's input and again in a local function's input. Both occurrences are literals. */
+/** A literal text that occurs in a job's input and again in a local function's input. */
 export interface RepeatedText extends Omit<SameText, "isLocal"> {
   /** The job, and the field of its input. */
   readonly of: { readonly step: string; readonly field: string };
 }
 
-/** The first place in each local function's input that repeats text from a job's input, as captions may do. */
+/** Finds the first place in each local function's input that repeats a text from a job's input. */
 export function repeatedTexts(steps: readonly DraftStep[]): readonly RepeatedText[] {
   const asked = new Map<string, RepeatedText["of"]>();
   for (const step of steps) {
@@ -97,7 +97,7 @@ function visit(value: DraftJson, field: string, note: (field: string, text: stri
     visit(item as DraftJson, name === "$text" ? field : `${field}.${name}`, note);
 }
 
-/** The step with each `$input` in its input replaced by the field to which it refers in another step's input. */
+/** Replaces each `$input` in the step's input with the value of the field that it refers to in another step's input. */
 export function withInputs<S extends DraftStep>(step: S, inputOf: (path: string) => DraftJson | undefined): S {
   return "input" in step ? { ...step, input: resolved(step.input, inputOf) } : step;
 }

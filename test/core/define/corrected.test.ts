@@ -96,10 +96,10 @@ test("an input whose schema throws, or may not answer at once, is a problem that
   const thrown = z.string().transform(() => {
     throw new Error("no");
   });
-  expect(said(thrown)).toEqual(problem("the input schema of p threw: no"));
+  expect(said(thrown)).toEqual(problem("the input schema of p threw an error: no"));
   const { problems } = said(z.string().refine(async () => true));
   expect(problems[0]!.message).toMatch(
-    /^the input schema of p threw: .*; refinements and transforms may not be async$/s,
+    /^the input schema of p threw an error: .*; refinements and transforms may not be async$/s,
   );
 });
 

@@ -11,7 +11,7 @@ const taught: readonly (readonly [needle: string, said: RegExp])[] = [
   ["job(", /Adds a paid job/],
   ["upload(", /Adds a file that is sent to the service, free of charge/],
   ["chat(", /Adds a request to a chat model\. It runs at least once/],
-  ["task(", /Adds a local function\. It runs at least once/],
+  ["task(", /Adds a local function\. After a crash the function runs again/],
   ["approve(", /Adds a gate/],
   ["choose(", /still paid for/],
   ["takes(", /Adds several takes of one job/],

@@ -59,7 +59,7 @@ describe("the name of a step", () => {
     [undefined, "undefined"],
   ])("may not be %j", (name, better) => {
     const shown = JSON.stringify(name) ?? "undefined";
-    const message = `${shown} is not a step name: use 1 to 100 letters, digits, ".", "_" or "-", beginning with a letter or digit`;
+    const message = `${shown} is not a valid step name: use 1 to 100 letters, digits, ".", "_" or "-", beginning with a letter or digit`;
     const hint = better === null ? "" : `; for example ${JSON.stringify(better)}`;
     expect(stepNameProblem(name)).toEqual({
       code: "bad-step-name",
@@ -107,10 +107,10 @@ describe("a profile by name", () => {
 
   test.each([
     [profiles, "drafts", 'the pipeline has no profile "drafts"; did you mean draft?', ["draft", "empty"]],
-    [profiles, "final", 'the pipeline has no profile "final"; it has draft, empty', ["draft", "empty"]],
-    [profiles, "toString", 'the pipeline has no profile "toString"; it has draft, empty', ["draft", "empty"]],
-    [{}, "draft", 'the pipeline has no profile "draft"; it has none', []],
-    [undefined, "draft", 'the pipeline has no profile "draft"; it has none', []],
+    [profiles, "final", 'the pipeline has no profile "final"; its profiles are draft, empty', ["draft", "empty"]],
+    [profiles, "toString", 'the pipeline has no profile "toString"; its profiles are draft, empty', ["draft", "empty"]],
+    [{}, "draft", 'the pipeline has no profile "draft"; it has no profiles', []],
+    [undefined, "draft", 'the pipeline has no profile "draft"; it has no profiles', []],
   ])("that there is not is a problem, with those that there are", (all, name, message, allowed) => {
     expect(profileNamed(all as never, name)).toEqual({
       problem: { code: "unknown-profile", step: null, field: "profile", message, allowed },

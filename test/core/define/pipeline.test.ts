@@ -283,7 +283,7 @@ describe("a field that the input's schema has no name for", () => {
     expect(fields({ takes: [{ look: "b", mod: "wild" }] })).toEqual([
       "input.takes[0].mod: the input has no such field; did you mean mood?",
     ]);
-    expect(fields({ zzz: 1 })).toEqual(["input.zzz: the input has no such field; it has title, takes"]);
+    expect(fields({ zzz: 1 })).toEqual(["input.zzz: the input has no such field; its fields are title, takes"]);
   });
 
   test("is one behind defaults and transforms too, and none where the schema takes any field or is no object", () => {
@@ -297,6 +297,6 @@ describe("a field that the input's schema has no name for", () => {
     expect(fields({ more: 1 }, z.looseObject({}))).toEqual([]);
     expect(fields({ more: 1 }, z.object({}).catchall(z.number()))).toEqual([]);
     expect(fields({ more: 1 }, z.record(z.string(), z.number()))).toEqual([]);
-    expect(fields({ more: 1 }, z.object({}))).toEqual(["input.more: the input has no such field; it has none"]);
+    expect(fields({ more: 1 }, z.object({}))).toEqual(["input.more: the input has no such field; it has no fields"]);
   });
 });

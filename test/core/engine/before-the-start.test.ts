@@ -148,7 +148,7 @@ test("a run is called by what its pipeline or its caller says, is found by it, a
     build: two.build,
   });
   await expect(show.plan(throwing, {})).resolves.toMatchObject({
-    problems: [{ message: expect.stringContaining("title threw: no name") }],
+    problems: [{ message: expect.stringContaining("title threw an error: no name") }],
   });
   for (const id of ["x", "y", "z"]) {
     const run = show.run(titled, { product: `scarf ${id}` }, { id, ...(id === "y" && { title: "é".repeat(200) }) });

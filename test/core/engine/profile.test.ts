@@ -145,7 +145,7 @@ describe("what is wrong with a profile is a problem of the plan", () => {
     expect(problem).toMatchObject({ code: "unknown-profile", field: "profile", allowed: ["draft", "proof"] });
     expect(problem?.message).toContain("did you mean draft?");
     const [none] = await problems(world, film({}), "draft");
-    expect(none?.message).toContain("it has none");
+    expect(none?.message).toContain("it has no profiles");
     for (const name of ["constructor", "__proto__", ""]) {
       expect((await problems(world, film({ draft }), name))[0]?.code).toBe("unknown-profile");
     }

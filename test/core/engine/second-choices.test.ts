@@ -287,13 +287,13 @@ describe("a plan with second choices", () => {
     [
       "steps outside",
       (_: StepMethods, job: StepMethods["job"]) => job("a", models.image, { prompt: "a" }),
-      "adds steps with the outer builder",
+      "the option adds steps with the outer builder",
     ],
-    ["no handle", () => ({}) as never, "must return the handle"],
+    ["no handle", () => ({}) as never, "the option must return the handle"],
     [
       "a list",
       (b: StepMethods) => b.job("a", models.image, { prompt: "a" }).outputs() as never,
-      "must return the handle",
+      "the option must return the handle",
     ],
   ])("refuses an option with %s", async (_, option: (b: StepMethods, job: StepMethods["job"]) => Handle, said) => {
     const of = pipeline("bad", {

@@ -42,13 +42,13 @@ describe("a reference in the input of a model", () => {
     [
       "file",
       { ...media("image"), max_file_size_bytes: 19 },
-      ["file-size: accepts at most 19 bytes, but the file of file has 20"],
+      ["file-size: accepts at most 19 bytes, but the file of file has 20 bytes"],
     ],
     ["a", { ...media("image"), max_file_size_bytes: 19 }, []],
     [
       "open",
       { type: "string" },
-      ['unknown-yield: open does not declare that it yields values; declare yields: "value" there'],
+      ['unknown-yield: open does not declare that it yields values; add yields: "value" to open'],
     ],
     ["open", {}, []],
     [

@@ -629,7 +629,7 @@ describe("an expansion", () => {
   test("that leads to too many steps, or to wrong ones, is refused with every problem", () => {
     const tooMany = expanded(shots(), "shots", scenes(4));
     expect(tooMany.ok || tooMany.problems.map(({ code, message }) => [code, message])).toEqual([
-      ["too-many-steps", "adds 4 steps, but maxSteps is 3; raise it"],
+      ["too-many-steps", "adds 4 steps, but maxSteps is 3; raise maxSteps"],
     ]);
     expect(
       of(({ job }) => [

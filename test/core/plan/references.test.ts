@@ -50,7 +50,7 @@ describe("a completed reference", () => {
     const of = (step: string, output?: string | number, at?: readonly (string | number)[]) =>
       complete(draft(step, output, at)).slice(1);
     expect(of("many")).toEqual([
-      ["several-outputs", "many makes 3 outputs; choose: many.output(0) for one, many.outputs() for all", undefined],
+      ["several-outputs", "many makes 3 outputs; use many.output(0) for one, many.outputs() for all", undefined],
     ]);
     expect(of("many", 3)).toEqual([
       ["output-index", "many makes 3 outputs, numbers 0 to 2; there is no output 3", undefined],

@@ -56,12 +56,12 @@ test("A job of which nobody knows whether it was made is not said to be there", 
     { status: "running", attempts: [attempt(1, { phase: "submitting.unknown", jobId: null, money: "held" })] },
   ];
   const [{ text }] = runReport(runningState([unknown] as never, { status: "paused" })).missing as [Missing];
-  expect(text).toMatch(/^asked may be running on the service: its submit was not acknowledged; it can cost up to \$/);
+  expect(text).toMatch(/^asked may be running on the service: the service did not confirm its submission; it can /);
 });
 
 test.each([
   ["inProgress", "film still runs at mock and can cost up to $0.02 (resume checks it)"],
-  ["submitting.sent", "film may be running at mock: no response came; it can cost up to $0.02"],
+  ["submitting.sent", "film may be running at mock: no response arrived; it can cost up to $0.02"],
 ])("A request to a provider that is %s is not said to be on the service", (phase, text) => {
   const film = [
     job("film"),

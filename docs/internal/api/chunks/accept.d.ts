@@ -13,7 +13,7 @@ type Reference = {
   readonly $ref: {
     readonly step: string;
     readonly as: "asset" | "voice" | "upload" | "value"; 
-    readonly output: number | "all" | "chosen"; 
+    readonly output: number | "all" | "chosen";
     readonly kind?: FileKind; 
     readonly at?: readonly (string | number)[];
   };

@@ -19,8 +19,8 @@ export type AnyInspector = Inspector<never>;
 export type InspectorOf<M extends ModelOrId> = Inspector<Extract<YieldOf<M>, MediaKind>>;
 
 /**
- * Inspects the output file of a job: returns what is wrong with it, as a sentence for people, or null.
- * `showrunner/film` has inspectors; any such function works.
+ * Inspects an output file of a job. Returns what is wrong with the file, as a sentence for people, or null if nothing
+ * is wrong. `showrunner/film` has inspectors, but any such function works.
  */
 export interface Inspector<K extends MediaKind = MediaKind> {
   (made: Candidate): Inspected | Promise<Inspected>;
@@ -28,9 +28,9 @@ export interface Inspector<K extends MediaKind = MediaKind> {
   readonly [KINDS]?: (kind: K) => void;
   /** The inspector's version. Change it when the inspection changes. Default `"1"`. */
   readonly version?: string | undefined;
-  /** Checks, before anything is paid, whether this machine has what the inspector needs. */
+  /** Checks, before anything is paid for, whether this machine has what the inspector needs. */
   readonly requires?: Requirement | undefined;
-  /** Adds steps that inspect the output, instead of calling the function; for inspections that cost money. */
+  /** Adds steps that inspect the output, instead of calling the function. For inspections that cost money. */
   readonly addSteps?: ((steps: InspectingSteps, name: string, made: Handle) => InspectionSteps) | undefined;
 }
 
@@ -42,8 +42,8 @@ export interface InspectingSteps {
 }
 
 /**
- * The steps of an inspection: the step that fails with {@link NotAcceptedError}, and the step that stands for the
- * accepted output.
+ * The steps of an inspection. `check` fails with {@link NotAcceptedError} if the output is rejected; `passed` stands
+ * for the accepted output.
  */
 export interface InspectionSteps {
   readonly check: Handle;
@@ -64,20 +64,20 @@ export interface AcceptOptions<I extends AnyInspector> {
   readonly acceptAttempts?: number | undefined;
 }
 
-/** The handle of the accepted output, with the fields of the input that all attempts share. */
+/** The handle of the accepted output. Its `input` refers to the fields that are the same in all attempts. */
 export type AcceptedHandle<Y extends Yields, I = unknown> = Omit<TakesHandle<Y, I>, "outputs">;
 
 export const ACCEPT_OPTIONS: readonly string[] = ["accept", "acceptAttempts"];
 
 /**
- * Thrown when an inspector rejects an output; the message lists what it found. Any other error means that the
- * inspection itself failed.
+ * Thrown when an inspector rejects an output; the message lists what the inspector found. Any other error means that
+ * the inspection itself failed.
  */
 export class NotAcceptedError extends Error {
   readonly code = NOT_ACCEPTED;
 }
 
-/** Makes a scorer for a choice with one candidate: it accepts the candidate, or throws an error that says why not. */
+/** Makes a scoring function for one candidate: accepts it, or throws an error that states what is wrong with it. */
 export function scorerOf(inspect: Inspector): (candidate: Candidate) => Promise<number> {
   return async (candidate) => {
     const found = await inspect(candidate);

@@ -36,9 +36,8 @@ export type Approved<H> =
 
 export interface ApproveMethod {
   /**
-   * Adds a gate: shows a result to a person and continues once it is approved. The handle stands for the shown result,
-   * so steps that use it wait. Until then, nothing that depends on it is paid for. Decide with `showrunner approve` or
-   * `showrunner reject`.
+   * Adds a gate that shows a result to a person. The handle stands for the shown result: steps that use it wait, and
+   * are not paid for, until the person approves. Decide with `showrunner approve` or `showrunner reject`.
    */
   <H extends Handle>(name: string, shown: H, options?: ApproveOptions): Approved<H>;
 }
@@ -69,7 +68,7 @@ function sameHandle(shown: Handle, step: string, { build }: Recorder): Handle {
   return mark<Handle<Yields>>({ step, yields, form }, { to: "step", step, output, build });
 }
 
-/** An input with resolved references: values of steps are unchanged, media are in the form that the service accepts. */
+/** An input in which values of steps and references to media have replaced the handles. */
 export type Settled<I> = unknown extends I
   ? unknown
   : I extends Value<infer T>
@@ -82,7 +81,7 @@ export type Settled<I> = unknown extends I
           ? { readonly [K in keyof I]: Settled<I[K]> }
           : I;
 
-/** A job's input with resolved references; any JSON if the model is given as an untyped id. */
+/** A job's input without handles; any JSON if the model is given as a plain id. */
 export type SettledInput<M extends ModelOrId> = M extends string
   ? { readonly [field: string]: Json | undefined }
   : Settled<InputOf<M>>;
@@ -95,7 +94,6 @@ export interface ReviseOption<I> {
   readonly revise?: ((input: I, note: string) => Partial<I>) | undefined;
 }
 
-/** Registers the `revise` function under the path of the step. */
 export function bindRevise(recorder: Recorder, path: string, read: OptionReader): void {
   const revise = read.get("revise");
   if (revise === undefined) return;

@@ -7,7 +7,7 @@ import type { Recorder } from "../recorder.ts";
 import { bindRevise, type ReviseOption } from "./approve.ts";
 import { OptionReader, PAID_OPTIONS, type PaidOptions } from "./options.ts";
 
-/** A request to a chat model: a prompt, or a whole conversation. Other fields are sent unchanged. */
+/** A request to a chat model: a prompt or a whole conversation. Fields that are not listed here are sent unchanged. */
 export type ChatInput = ChatPrompt | ChatMessages;
 
 interface ChatPrompt extends ChatSettings {
@@ -42,8 +42,8 @@ export interface ChatOptions<S extends z.ZodType | undefined = z.ZodType | undef
   extends PaidOptions,
     ReviseOption<ChatBody> {
   /**
-   * The zod schema of the answer, which is then JSON; it is sent to the model as JSON Schema. Default: the answer is
-   * text.
+   * The zod schema of the answer. If set, the model receives it as JSON Schema and answers in JSON. Default: the answer
+   * is text.
    */
   readonly schema?: S;
   /**
@@ -53,7 +53,6 @@ export interface ChatOptions<S extends z.ZodType | undefined = z.ZodType | undef
   readonly repairs?: number | undefined;
 }
 
-/** The type of a chat's answer: text, or what its schema parses to. */
 export type AnswerOf<S> = S extends z.ZodType ? z.output<S> : string;
 
 export interface ChatMethod {
@@ -117,10 +116,10 @@ function bodyOf(input: ChatInput, report: Report, hasSchema: boolean): object {
   }
   const { prompt, system, messages, ...settings } = input;
   for (const field of ["model", "stream", ...(hasSchema ? ["response_format"] : [])]) {
-    if (field in settings) report("unknown-field", `input.${field}`, `the run sets ${field} itself; leave it out`);
+    if (field in settings) report("unknown-field", `input.${field}`, `the run sets ${field} itself; remove ${field}`);
   }
   if (prompt === undefined && messages === undefined) {
-    report("required", "input.prompt", "a chat needs a prompt, or messages");
+    report("required", "input.prompt", "a chat needs either prompt or messages");
   }
   if (prompt !== undefined && messages !== undefined) {
     report("choice", "input", "use either prompt or messages, not both");
@@ -143,7 +142,7 @@ function checkMessages(messages: unknown, hasImages: boolean, report: Report): v
     report("enum", `input.messages[${index}].role`, `a message's role must be one of ${ROLES.join(", ")}`);
   }
   if (hasImages && !messages.some((message) => message?.role === "user"))
-    report("required", "input.messages", "images are sent with a user message; add one");
+    report("required", "input.messages", "images are sent with a user message; add a user message");
 }
 
 /** Converts the answer's schema to JSON Schema; null if there is none, or if JSON Schema cannot express it. */

@@ -14,7 +14,7 @@ import {
 import type { Recorder } from "../recorder.ts";
 import { OptionReader, readAmong, type StepOptions } from "./options.ts";
 
-/** Scores a result; the highest score is chosen. */
+/** Scores a result; the result with the highest score is chosen. */
 export type Scorer = (candidate: Candidate) => number | Promise<number>;
 
 /** How a result is chosen: by a person, in order (the first that succeeded), or by a function that scores each. */
@@ -31,7 +31,6 @@ export interface ChooseOptions extends StepOptions {
   readonly message?: string | undefined;
 }
 
-/** The handle of the chosen result. */
 export type Chosen<H extends Handle> = [H["yields"]] extends ["value"]
   ? ValueHandle<ValueIn<H>>
   : Handle<H["yields"], "single">;
@@ -40,8 +39,8 @@ export type ValueIn<H> = H extends Value<infer T> ? T : H extends ValuesHandle<i
 
 export interface ChooseMethod {
   /**
-   * Adds a step that chooses one of several results of the same kind, given as handles or as a list handle. The others
-   * stay in the run and are still paid for.
+   * Adds a step that chooses one of several results of the same kind, given as handles or as a list handle. The other
+   * results stay in the run and are still paid for.
    */
   <H extends Handle>(name: string, among: H | readonly H[], options: ChooseOptions): Chosen<H>;
 }
@@ -121,7 +120,7 @@ interface Within<M> {
   readonly defaults: Parameters<Recorder["part"]>[1];
 }
 
-/** Adds one of several alternative parts. Steps outside can use only its result. */
+/** Adds one of several alternative parts. Steps outside the part can use only its result. */
 export function addPart<M>(build: PartOf<M>, within: Within<M>): AddedPart {
   const { name, word, field, part, recorder, stepMethods, defaults } = within;
   const before = recorder.under("").length;
@@ -132,16 +131,15 @@ export function addPart<M>(build: PartOf<M>, within: Within<M>): AddedPart {
   const added = inner.under(inner.prefix);
   const elsewhere = recorder.under("").length - before - added.length;
   if (elsewhere > 0)
-    bad(`adds steps with the outer builder; use the builder that the ${word} receives: (b) => b.job(…)`);
+    bad(`the ${word} adds steps with the outer builder; use the builder that it receives: (b) => b.job(…)`);
   const pointer = pointerOf(handle);
   const isOwn = pointer?.to === "step" && !isListPointer(pointer) && added.includes(pointer.step);
-  if (!isOwn) bad("must return the handle of one result, made by a step that it adds");
+  if (!isOwn) bad(`the ${word} must return the handle of one result of a step that it adds`);
   const none: DraftReference = { $ref: { step: added.at(-1) ?? path, output: "single" } };
   const reference = isOwn ? (inner.json(handle, { step: path, field }) as DraftReference) : none;
   return { path, reference, yields: handle?.yields ?? "unknown" };
 }
 
-/** Returns the handle of the step that chooses one of several parts. */
 export function chosenOf(parts: readonly AddedPart[], step: string, { build }: Recorder): Handle {
   const yields = parts.find((entry) => entry.yields !== "unknown")?.yields ?? "unknown";
   return yields === "value" ? valueHandle(step, build) : chosenHandle(step, yields, build);
@@ -154,7 +152,7 @@ interface CompareOptions extends Pick<StepOptions, "after"> {
   readonly maxCost?: string | undefined;
 }
 
-/** The single kind of the compared results; a model given as a plain id fits any kind. */
+/** The kind that all compared results share; a result of a model given as a plain id fits any kind. */
 type Known<Y extends Yields> = [Exclude<Y, "unknown">] extends [never] ? "unknown" : Exclude<Y, "unknown">;
 
 /** The handle of the chosen result; for parts of several kinds, an error type that says so. */
@@ -172,9 +170,9 @@ type MadeBy<P extends Parts<never>> = ReturnType<P[keyof P]>;
 
 export interface CompareMethod<M> {
   /**
-   * Adds the same work for several models, side by side. All parts run, and a person chooses one result; the handle
-   * stands for it. The steps are `<name>/<part>/…` and `<name>/pick`. A part that fails is left out if another part has
-   * a result.
+   * Adds the same work for several models, side by side. All parts run, and a person chooses one of the results; the
+   * handle stands for the chosen result. The steps are `<name>/<part>/…` and `<name>/pick`. A part that fails is left
+   * out if another part has a result.
    */
   <P extends Parts<M>>(name: string, parts: P, options?: CompareOptions): Compared<MadeBy<P>>;
 }

@@ -8,17 +8,17 @@ import { OptionReader, readAmong, type StepOptions } from "./options.ts";
 import { checkFunction, type LocalInput } from "./task.ts";
 
 export interface ExpandOptions<Y extends Yields = Yields> extends StepOptions {
-  /** Maximum number of steps that a value may add. If there are more, the step fails. */
+  /** Maximum number of steps that the function may add for a value. If it adds more, the expansion fails. */
   readonly maxSteps: number;
   /**
    * Maximum total cost of the added steps, in US dollars as a decimal string. Default: the rest of the run's budget.
    */
   readonly maxCost?: string | undefined;
-  /** The function's version. Change it if the same value should now add other steps. Default `"1"`. */
+  /** The function's version. Change it when the function adds different steps for the same value. Default `"1"`. */
   readonly version?: string | undefined;
   /**
-   * The kind of the returned list's items. If set, later steps are checked and priced against it. Required if the items
-   * are values.
+   * The kind of the results in the returned list. If set, later steps that use the list are checked and priced for this
+   * kind. Required if the results are values.
    */
   readonly yields?: Sayable<Y> | undefined;
 }
@@ -29,7 +29,6 @@ type Sayable<Y extends Yields> = "unknown" extends Y ? Yield : Y & Yield;
 type One<R> = R extends readonly (infer E)[] ? E : R;
 type YieldsIn<R> = [One<R>] extends [never] ? "unknown" : One<R> extends Handle<infer Y> ? Y : "unknown";
 
-/** The handle of an expansion's results. */
 export type Expanded<R> = [One<R>] extends [never]
   ? ExpandHandle<"unknown">
   : One<R> extends Value<infer T>
@@ -47,8 +46,9 @@ export type ExpandOptionsFor<R> = [YieldsIn<R>] extends ["value"]
 /** The `expand` method. `M`: the builder's methods. */
 export interface ExpandMethod<M> {
   /**
-   * Adds steps that depend on a value. Once the value exists, the function adds the steps `<name>/…`; they are planned,
-   * priced and journaled before the first begins. The handle stands for the list that the function returns.
+   * Adds steps that depend on a value. Once the value exists, the function adds the steps `<name>/…`, all of which are
+   * planned, priced and journaled before the first of them begins. The handle stands for the list that the function
+   * returns.
    */
   <V extends Value | ValuesHandle, R extends Handle | readonly Handle[]>(
     name: string,

@@ -62,7 +62,7 @@ export interface GenerateOptions<I = GenerateImage | GenerateVideo | GenerateSpe
     WithinOption {
   /**
    * The most that one attempt may cost, in US dollars as a decimal string. Providers quote no prices, so this amount is
-   * held.
+   * reserved.
    */
   readonly maxCost: string;
   /**
@@ -85,8 +85,8 @@ type Generated<K extends MediaKind, R, I> = R extends "rewrite"
 export interface GenerateMethod {
   /**
    * Adds a request to a model from another provider: any AI SDK model of specification v4, such as `fal.image("…")`
-   * from `@ai-sdk/fal`, with the call options of that specification. The request is sent once; the plan states which
-   * other guarantees apply.
+   * from `@ai-sdk/fal`, with the call options of that specification. The plan states how the request is kept from being
+   * paid for twice.
    */
   <R extends Moderated = undefined>(
     name: string,
@@ -207,7 +207,7 @@ function noModel(model: unknown): string {
 const GIVE_A_MODEL =
   "use an image, video or speech model with AI SDK specification v4, such as fal.image(…) from @ai-sdk/fal, or use job(…) for a model of the service";
 
-/** Without a tag such as `@latest`, npm prefers a release whose `engines` fit the Node that it runs under. */
+/** Without a tag such as `@latest`, npm prefers a release whose `engines` fit the current Node. */
 const NEWER =
   "install the provider's latest release explicitly, such as npm i @ai-sdk/fal@latest (without @latest, npm on Node 20 installs an older one)";
 

@@ -30,7 +30,7 @@ export interface IncludeMethod<M> {
   ): R;
 }
 
-/** Beyond this depth, a pipeline certainly includes itself. */
+/** Maximum nesting of included pipelines. Deeper nesting means that a pipeline includes itself. */
 const MAX_DEPTH = 20;
 
 export function includeMethod<M>(recorder: Recorder, stepMethods: (recorder: Recorder) => M): IncludeMethod<M> {
@@ -64,8 +64,8 @@ export function includeMethod<M>(recorder: Recorder, stepMethods: (recorder: Rec
 }
 
 /**
- * The failure policy that a part inherits. A pipeline's quorum counts the results of a whole run, so a part does not
- * inherit it.
+ * Returns the failure policy for the included steps. A pipeline's quorum counts the results of a whole run, so it does
+ * not apply when the pipeline is included.
  */
 function inherited(
   { onFailure }: { readonly onFailure: FailurePolicy | null },

@@ -16,8 +16,8 @@ export interface JobOptions<M extends ModelOrId = never>
   /** Copies all outputs to disk as soon as they exist. Default true. */
   readonly keep?: boolean | undefined;
   /**
-   * For a step that clones a voice: a statement that the speaker has agreed, and how you know this. The manifest of
-   * every file in which the voice speaks contains it. Default: the pipeline's `consent`.
+   * For a step that clones a voice: a statement that the speaker has agreed, and how you know this. The statement is
+   * included in the manifest of every file in which the voice speaks. Default: the pipeline's `consent`.
    */
   readonly consent?: string | undefined;
 }
@@ -25,17 +25,17 @@ export interface JobOptions<M extends ModelOrId = never>
 type Option = keyof JobOptions | keyof AcceptOptions<never> | keyof ModeratedOptions<undefined>;
 
 /**
- * The names of the given options, which show whether `accept` is among them. The type of `accept` cannot show it,
- * because TypeScript infers the types of functions last.
+ * The names of the given options, which show whether `accept` is among them. The type of the `accept` function cannot
+ * show this, because TypeScript infers the types of functions last.
  */
 type Given<K extends PropertyKey> = { readonly [P in K]?: P extends Option ? unknown : "unknown option" };
 
 export interface JobMethod {
   /**
-   * Adds a paid job: a catalog model, or its id, and its input. The handle stands for the job's output; pass it to
-   * another step that accepts its kind. `.output(i)` and `.outputs()` select outputs. With `accept`, the output is
-   * inspected before any step that uses it begins: the steps are `<name>/1`, `<name>/1-ok` … and `<name>/pick`, and the
-   * handle stands for the accepted output.
+   * Adds a paid job, from a catalog model or its id, and the model's input. The handle stands for the job's output and
+   * can be passed to any step that accepts this kind of media. `.output(i)` and `.outputs()` select among several
+   * outputs. With `accept`, the output is inspected before any step that uses it begins: the steps are `<name>/1`,
+   * `<name>/1-ok` … and `<name>/pick`, and the handle stands for the accepted output.
    */
   <M extends ModelOrId, K extends PropertyKey = never, R extends "fail" | "rewrite" | undefined = undefined>(
     name: string,

@@ -31,13 +31,12 @@ export interface WorkOptions extends StepOptions {
    */
   readonly onFailure?: FailurePolicy | undefined;
   /**
-   * `false` runs the step, and what it needs, even if no requested result can use it any more. Default: the pipeline's
-   * setting, which skips it.
+   * `false` runs the step, and the steps that it needs, even if no requested result can use it any more. Default: the
+   * pipeline's setting.
    */
   readonly prune?: boolean | undefined;
 }
 
-/** Options of a step that makes media. */
 export interface MediaOptions {
   /**
    * Expected duration of the step's output in milliseconds, if the plan cannot know it. The plan checks it against the
@@ -47,7 +46,6 @@ export interface MediaOptions {
   readonly expect?: { readonly durationMs: number } | undefined;
 }
 
-/** The time limit of a paid step. */
 export interface WithinOption {
   /**
    * How long to wait for the job after the service accepts it, such as `"10m"`. After that time, the next option of a
@@ -57,11 +55,10 @@ export interface WithinOption {
   readonly within?: Duration | undefined;
 }
 
-/** Options of a paid step. */
 export interface PaidOptions extends WorkOptions, WithinOption {
   /**
-   * The most that one attempt may cost, in US dollars as a decimal string such as `"1.50"`. Required if the model has
-   * no quote.
+   * The most that one attempt may cost, in US dollars as a decimal string such as `"1.50"`. Required if the service
+   * quotes no price for the model.
    */
   readonly maxCost?: string | undefined;
 }
@@ -69,7 +66,7 @@ export interface PaidOptions extends WorkOptions, WithinOption {
 const STEP_OPTIONS = ["after", "when"];
 export const WORK_OPTIONS: readonly string[] = [...STEP_OPTIONS, "attempts", "onFailure", "prune"];
 export const PAID_OPTIONS: readonly string[] = [...WORK_OPTIONS, "maxCost", "within"];
-/** Minimum for `within`; no job is ready in less time. */
+/** The shortest `within` that is accepted; no job finishes in less time. */
 const LEAST_WITHIN_MS = 1_000;
 
 /** Reads the options of one step and reports everything that is wrong with them. */
@@ -96,7 +93,7 @@ export class OptionReader {
     for (const key of Object.keys(this.#options)) {
       if (every.includes(key) || names.includes(key)) continue;
       const known = [...new Set([...every, ...names])].sort();
-      this.bad(key, `${key} is not an option of ${word}; options are ${known.join(", ")}`);
+      this.bad(key, `${key} is not an option of ${word}; its options are ${known.join(", ")}`);
     }
   }
 
@@ -104,7 +101,6 @@ export class OptionReader {
     return this.#options[field];
   }
 
-  /** Reads a whole number between two bounds. */
   count(field: string, bounds: { readonly least: number; readonly most: number; readonly preset: number }): number {
     const value = this.#options[field] ?? bounds.preset;
     const { least, most } = bounds;
@@ -135,7 +131,7 @@ export class OptionReader {
     const value = this.#options[field];
     if (value === undefined) return null;
     if (typeof value === "string" && value.length > 0) return value;
-    this.bad(field, `${field} is ${say(value)}; use text`);
+    this.bad(field, `${field} is ${say(value)}; use text that is not empty`);
     return null;
   }
 
@@ -196,7 +192,6 @@ export class OptionReader {
     return policy;
   }
 
-  /** Returns the paths of the steps listed in `after`. */
   after(): readonly string[] {
     const { after } = this.#options;
     const handles: readonly unknown[] = after === undefined ? [] : Array.isArray(after) ? after : [after];
@@ -247,7 +242,6 @@ export class OptionReader {
 
 export const FAILURE_POLICIES = 'use "continue", "failFast" or quorum(n) with n of at least 1';
 
-/** Reads a failure policy; null if the value is not a failure policy. */
 export function failurePolicy(given: unknown): FailurePolicy | null {
   if (given === "continue" || given === "failFast") return given;
   const count = typeof given === "object" && given !== null && "quorum" in given ? given.quorum : null;
@@ -259,8 +253,8 @@ function say(value: unknown): string {
 }
 
 /**
- * Returns references to the results that an approval shows, a choice chooses among, or an expansion returns: one
- * handle, a list handle, or a list of handles.
+ * Returns references to the results that an approval shows, a choice chooses among, or an expansion returns. `given` is
+ * one handle, a list handle, or a list of handles.
  */
 export function readAmong(
   given: unknown,
@@ -298,22 +292,22 @@ export interface WhenCondition {
   readonly value?: unknown;
 }
 
-/** Runs the step when the value is null, false, 0, "" or an empty list. */
+/** Makes a condition for `when`: the step runs if the value is null, false, 0, "" or an empty list. */
 export function not(value: Value): WhenCondition {
   return condition({ test: "not", of: value });
 }
 
-/** Runs the step when the value equals `requested`. */
+/** Makes a condition for `when`: the step runs if the value equals `requested`. */
 export function equals<T>(value: Value<T>, requested: NoInfer<T>): WhenCondition {
   return condition({ test: "equals", of: value, value: requested });
 }
 
-/** Runs the step when another step failed: a fallback, to be combined with `choose`. */
+/** Makes a condition for `when`: the step runs if another step failed. Combine such a fallback with `choose`. */
 export function failed(step: Handle): WhenCondition {
   return condition({ test: "failed", of: step });
 }
 
-/** Lets a step begin once all its inputs have ended and at least this many of their results exist. */
+/** Makes a failure policy: at least this many results must exist. See the `onFailure` of pipelines and steps. */
 export function quorum(count: number): FailurePolicy & { readonly quorum: number } {
   return { quorum: count };
 }

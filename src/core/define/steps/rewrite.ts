@@ -10,17 +10,17 @@ import { OptionReader } from "./options.ts";
 export interface Rewriting {
   /** The id of one of the service's chat models. */
   readonly model: string;
-  /** The instruction. Default: to say the same thing more mildly, in the same language. */
+  /** The instruction to the chat model. Default: to say the same thing more mildly, in the same language. */
   readonly instruction?: string | undefined;
-  /** Maximum cost of the rewriting, in US dollars as a decimal string. Default `"0.01"`. */
+  /** Maximum cost of the rewriting request, in US dollars as a decimal string. Default `"0.01"`. */
   readonly maxCost?: string | undefined;
 }
 
 export interface ModeratedOptions<R extends "fail" | "rewrite" | undefined> {
   /**
    * `"rewrite"`: if moderation refuses the prompt, a chat model is asked once for a milder prompt. The steps are
-   * `<name>/1/first`, `<name>/2/prompt`, `<name>/2/again` and `<name>/pick`, which the handle stands for. Default
-   * `"fail"`.
+   * `<name>/1/first`, `<name>/2/prompt`, `<name>/2/again` and `<name>/pick`; the handle stands for `<name>/pick`.
+   * Default `"fail"`.
    */
   readonly onModerated?: R;
   /** Required with `onModerated: "rewrite"`. */
@@ -32,7 +32,7 @@ export const MODERATED_OPTIONS: readonly string[] = ["onModerated", "rewrite"];
 const INSTRUCTION =
   "The prompt below was refused by the moderation of a media model. Write it again so that it keeps its subject, style and language, and has nothing that moderation may object to. Answer with the prompt alone.";
 const MAX_COST = "0.01";
-/** The fields that can be rewritten; the first one in the input is used. */
+/** The fields that can be rewritten; the first one that the input has is used. */
 const WORDS = ["prompt", "text"];
 
 /** Returns whether the options request a rewritten prompt, and reports what is wrong with them. */
@@ -45,7 +45,7 @@ export function isRewriting(read: OptionReader): boolean {
   return choice === "rewrite";
 }
 
-/** A step that is added twice: as written, and with the rewritten prompt. */
+/** A step that is added twice: as written, and again with the rewritten prompt. */
 interface Rewritten {
   readonly input: DraftJson;
   readonly policy: StepPolicy;
@@ -69,7 +69,7 @@ export function addRewriting(recorder: Recorder, name: string, step: Rewritten, 
   const again = second.path("again");
   const words = WORDS.find((field) => typeof input === "object" && input !== null && field in input);
   if (words === undefined)
-    read.bad("onModerated", `there is nothing to rewrite: the input has no field ${WORDS.join(" or ")}`);
+    read.bad("onModerated", `there is nothing to rewrite: the input has neither ${WORDS.join(" nor ")}`);
   const { [words ?? ""]: promptText = "", ...others } = input as { readonly [field: string]: DraftJson };
   second.add(rewriter(prompt, promptText, read, recorder));
   const milder = {

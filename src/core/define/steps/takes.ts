@@ -20,8 +20,8 @@ export interface TakesOptions<M extends ModelOrId = never>
 
 export interface TakesMethod {
   /**
-   * Adds several takes of one job and chooses one: the steps are `<name>/1`, `<name>/2` … and `<name>/pick`. Each take
-   * has its own seed if the model accepts one.
+   * Adds several takes of one job and a step that chooses one of them: `<name>/1`, `<name>/2` … and `<name>/pick`. Each
+   * take has its own seed if the model accepts one.
    */
   <M extends ModelOrId>(
     name: string,
@@ -31,7 +31,7 @@ export interface TakesMethod {
   ): TakesHandle<YieldOf<M>, SettledInput<M>>;
 }
 
-/** Number of possible seeds, from 0. Every model that accepts a seed accepts all of them. */
+/** Seeds of takes are below this number. For a model with a lower maximum, they are reduced further. */
 const SEEDS = 2 ** 31;
 
 export function takesMethod(recorder: Recorder): TakesMethod {

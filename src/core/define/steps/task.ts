@@ -16,7 +16,7 @@ export interface TaskOptions<F extends TaskFiles = TaskFiles> extends WorkOption
   readonly version?: string | undefined;
   /**
    * Checks whether this machine has what the function needs, such as a program. Called while planning, before anything
-   * is paid. Default: it needs nothing.
+   * is paid for. Default: nothing is checked.
    */
   readonly requires?: Requirement | undefined;
   /** Called while planning; returns the expected duration of the output, and warnings about it. Default: unknown. */
@@ -48,8 +48,8 @@ type LocalResult<Y extends Yields> = Y extends "voice" ? string : Y extends "val
 
 export interface TaskMethod {
   /**
-   * Adds a local function. It runs at least once: after a crash it runs again, which must do no harm. Its result is
-   * JSON, or nothing; it writes files to the paths that `context.file(name)` returns.
+   * Adds a local function. After a crash the function runs again, so running it twice must do no harm. It returns JSON
+   * or nothing, and writes files to the paths that `context.file(name)` returns.
    */
   <I, R, F extends TaskFiles = Readonly<Record<never, never>>>(
     name: string,
@@ -97,7 +97,6 @@ export function taskMethod(recorder: Recorder): TaskMethod {
   };
 }
 
-/** Reports a value that should be a function but is not. */
 export function checkFunction(given: unknown, field: string, step: string, recorder: Recorder): void {
   if (typeof given === "function") return;
   recorder.report({ code: "bad-option", step, field, message: `${field} must be a function` });
@@ -127,7 +126,7 @@ function taskHandle<T, F extends TaskFiles>(step: string, files: Files, recorder
     const declared = files[index];
     if (declared !== undefined) return outputHandle({ step, yields: declared.kind, index, build });
     const names = files.map((file) => file.name).join(", ") || "none";
-    const message = `${step} has no file ${JSON.stringify(name)}; it declares ${names}`;
+    const message = `${step} has no file ${JSON.stringify(name)}; its declared files: ${names}`;
     recorder.report({ code: "unknown-file", step, field: "file", message });
     return recoveryHandle(`${step}/${name}`, build);
   };

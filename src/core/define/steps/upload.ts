@@ -25,11 +25,10 @@ export type KindOfUpload<F extends Uploadable> = F extends { readonly kind: infe
     ? KindOfPath<F>
     : "unknown";
 
-/** Options of an upload step. */
 export interface UploadOptions extends StepOptions {
   /**
-   * An origin in your own network or on this machine that the URL may have, such as `http://assets.corp:8080`. Default:
-   * none; the URL must lead to the public internet.
+   * An origin on your own network or on this machine that the URL may use, such as `http://assets.corp:8080`. Default:
+   * none, so the URL must lead to the public internet.
    */
   readonly inside?: string | undefined;
 }
@@ -65,7 +64,7 @@ export function uploadMethod(recorder: Recorder): UploadMethod {
 }
 
 interface Read {
-  /** The path, the URL or, for bytes, a name made from their content; empty if there is nothing to upload. */
+  /** The path, the URL or, for bytes, a name derived from their content; empty if there is nothing to upload. */
   readonly file: string;
   readonly bytes: Uint8Array | null;
   readonly media: MediaKind | null;

@@ -8,8 +8,8 @@ import type { Planning } from "./kind.ts";
 type Literal = string | { readonly [key: string]: DraftJson };
 
 /**
- * Checks a literal in a media field. An owned asset is allowed; for any other literal, the reported problem suggests
- * what to pass instead. Literals in other fields are not checked.
+ * Checks a literal in a media field. Assets of the account are accepted; for any other literal, the reported problem
+ * suggests what to pass instead. Literals in other fields are not checked.
  */
 export function checkMediaLiteral(value: Literal, location: InputLocation, { report }: Planning): BoundValue {
   const untouched = { input: value as Json, sample: value as Json };
@@ -60,7 +60,7 @@ function foreignUrl(expectedKinds: string): Fault {
 }
 
 const NIL = "00000000-0000-4000-8000-000000000000";
-/** A valid value of each kind. Serves as a placeholder when an input is validated against a schema. */
+/** Valid ids that stand in for media and voices when an input is validated against a schema. */
 export const PLACEHOLDER_MEDIA: Json = { source: "asset", asset_id: `asset_${NIL}` };
 export const PLACEHOLDER_VOICE = `voice_${NIL}`;
 
@@ -77,7 +77,7 @@ export function bindReference(ref: DraftReference["$ref"], location: InputLocati
   const planned: Reference = { $ref: completed };
   const input = planned as unknown as Json;
   if (source.isOpen === true && isPlain(location)) {
-    report("unknown-yield", `${ref.step} does not declare that it yields values; declare yields: "value" there`);
+    report("unknown-yield", `${ref.step} does not declare that it yields values; add yields: "value" to ${ref.step}`);
     return { input, sample: null };
   }
   if (completed.as === "value") return { input, ...bindAnyValue(ref, source, location, planning) };
@@ -92,7 +92,7 @@ function isPlain({ schema }: InputLocation): boolean {
   return schema?.takes.what === "json" && schema.takes.types.length > 0;
 }
 
-/** Binds a reference to a step's value, and checks it as far as the value's schema is known. */
+/** Completes a reference to a step's value, and checks it as far as the value's schema is known. */
 function bindAnyValue(
   ref: DraftReference["$ref"],
   source: StepFacts,
@@ -189,7 +189,7 @@ function checkKind(source: StepFacts, step: string, { field, schema }: InputLoca
         return report(
           "file-size",
           field,
-          `accepts at most ${takes.maxBytes} bytes, but the file of ${step} has ${sizeBytes}`,
+          `accepts at most ${takes.maxBytes} bytes, but the file of ${step} has ${sizeBytes} bytes`,
         );
       }
       return report("media-kind", field, `expects ${phrase(takes.kinds)}, but ${step} makes ${result}`);
@@ -226,7 +226,7 @@ export function phrase(kinds: readonly MediaKind[]): string {
   return kinds.length === 0 ? "media" : kinds.map((kind) => words[kind]).join(" or ");
 }
 
-/** A placeholder for a step's value, which may be any of these values. */
+/** A placeholder for a step's value that may be any of these values. */
 export class AnyOf {
   readonly values: readonly Json[];
 
@@ -238,7 +238,7 @@ export class AnyOf {
 /** A sample in which some places have several possible values. */
 export type Sample = Json | AnyOf | readonly Sample[] | { readonly [key: string]: Sample };
 
-/** A planned value inside an input. `spread`: true if it is a placeholder for several items of the enclosing list. */
+/** A planned value inside an input. `spread`: its placeholder is a list of items for the enclosing list. */
 export interface BoundValue {
   readonly input: Json;
   readonly sample: Sample;

@@ -6,7 +6,8 @@ import { type StepFacts, VALUE } from "./facts.ts";
 import { bindFreeInput, bindWhen, checkReadable, needsOf } from "./free-input.ts";
 import type { Planning, StepKind } from "./kind.ts";
 
-const ONLY_TEXT = "a chat accepts text and values, and pictures only in images; for other media, use a task or a job";
+const ONLY_TEXT =
+  "a chat accepts text and values, and pictures only in its field images; for other media, use a task or a job";
 const IMAGES = /^input\.images(\[|$)/;
 
 export const chatKind: StepKind<ChatDraft, ChatStep> = {
@@ -17,7 +18,7 @@ export const chatKind: StepKind<ChatDraft, ChatStep> = {
     if (planning.catalog.model(model)?.state === "live") {
       planning.report("not-a-chat-model", "model", `${model} makes media; use a chat model or job(…)`);
     } else if (planning.catalog.lacksChat(model)) {
-      planning.report("unknown-model", "model", `the service has no chat model ${model}; check its id`);
+      planning.report("unknown-model", "model", `the service has no chat model ${model}; check the id`);
     }
     const input = bindFreeInput(draft.input, "input", planning, {
       assets: ONLY_TEXT,
@@ -70,7 +71,6 @@ export const chatKind: StepKind<ChatDraft, ChatStep> = {
   }),
 };
 
-/** Ids of the draft's chat models, without repeats. */
 export function chatModelsOf({ steps }: Pick<Draft, "steps">): readonly string[] {
   return [...new Set(steps.flatMap((step) => (step.kind === "chat" ? [step.model] : [])))];
 }
@@ -80,5 +80,5 @@ function checkImage(ref: Reference["$ref"], source: StepFacts, field: string, pl
   if (source.isOpen === true || kind === "image" || kind === undefined)
     return checkReadable(ref, source, field, planning);
   const next = kind === "video" ? "; pass a thumbnail, or use inspect to judge the video" : "";
-  planning.report("media-kind", field, `${ref.step} makes ${kind}, but images expects pictures${next}`);
+  planning.report("media-kind", field, `${ref.step} makes ${kind}, but the field images accepts only pictures${next}`);
 }

@@ -4,7 +4,7 @@ import type { FileKind, Json, Reference, Yield } from "../plan.ts";
 import { applicable, isSchema, itemSchemas, propertySchemas } from "../schema/schema.ts";
 import { didYouMean } from "../suggest.ts";
 
-/** The part of a schema that applies to a place in a value. `missing`: the first key on the path that cannot exist. */
+/** The part of a schema for a place in a value. `missing`: the first key of the path that the schema rules out. */
 export interface FoundSchema {
   /** Schema of the place; null if unknown. */
   readonly schema: Json | null;
@@ -15,7 +15,7 @@ export interface FoundSchema {
 
 const NOTHING: FoundSchema = { schema: null, types: [], missing: null };
 
-/** Follows keys and indexes through a schema. */
+/** Returns the part of a schema that these keys and indexes lead to. */
 export function schemaAt(schema: Json | null, at: readonly (string | number)[]): FoundSchema {
   const wrong = at.find(isNoPosition);
   if (wrong !== undefined) return { ...NOTHING, missing: { key: wrong, allowed: [] } };
@@ -44,7 +44,6 @@ function isClosed(parts: readonly JsonSchema[], key: string | number): boolean {
   return objects.length > 0 && objects.every(({ additionalProperties }) => additionalProperties === false);
 }
 
-/** True for an invalid list index; indexes start at 0. */
 function isNoPosition(key: string | number): boolean {
   return typeof key === "number" && !(Number.isSafeInteger(key) && key >= 0);
 }
@@ -74,7 +73,7 @@ export function isValueRef(ref: DraftRef, source: StepFacts): boolean {
   return ref.output === "value" || source.yields === "value";
 }
 
-/** Checks that a reference's target exists, and adds all that is known about the target. */
+/** Checks that a reference's target exists, and adds what is known about the target. */
 export function completeRef(ref: DraftRef, source: StepFacts, report: Report): Reference["$ref"] {
   const { step } = ref;
   if (isValueRef(ref, source)) return completeValueRef(ref, source, report);
@@ -105,7 +104,6 @@ function partName(at: readonly (string | number)[], key: string | number): strin
   return at.slice(0, at.indexOf(key) + 1).join(".");
 }
 
-/** What is known about a referenced value. */
 export function valueAt(ref: DraftRef, source: StepFacts): FoundSchema {
   return schemaAt(source.schema, ref.at ?? []);
 }
@@ -116,7 +114,7 @@ function resolveIndex({ step, output }: DraftRef, source: StepFacts, report: Rep
   const { outputs } = source;
   if (output === "single" || output === "value") {
     if (outputs > 1 && Number.isFinite(outputs)) {
-      const message = `${step} makes ${outputs} outputs; choose: ${step}.output(0) for one, ${step}.outputs() for all`;
+      const message = `${step} makes ${outputs} outputs; use ${step}.output(0) for one, ${step}.outputs() for all`;
       report("several-outputs", message);
     }
     return 0;
@@ -130,10 +128,10 @@ function resolveIndex({ step, output }: DraftRef, source: StepFacts, report: Rep
 
 /** What is known about a step when later steps are planned. */
 export interface StepFacts {
-  /** Null if unknown, because the step has a problem or its result is decided later. Its uses are then not checked. */
+  /** Null if the step has a problem or its result is decided later. Uses of the result are then not checked. */
   readonly yields: Yield | null;
   readonly outputs: number;
-  /** How a reference to the step's media is resolved. */
+  /** What replaces a reference to the step's media. */
   readonly as: Reference["$ref"]["as"];
   /** Size of an uploaded file in bytes. */
   readonly sizeBytes: number | null;
@@ -143,11 +141,10 @@ export interface StepFacts {
   readonly keeps: boolean;
   /** True if the step returns a JSON value, alone or besides files. */
   readonly hasValue: boolean;
-  /** JSON Schema of the step's value, if known. */
   readonly schema: Json | null;
   /** True if the step passes on one of several results. References to the step then have the output `chosen`. */
   readonly picks?: true;
-  /** True if the step's result type is known only when the step itself is planned. */
+  /** True if the kind of the step's result is known only later, once the steps that it adds are planned. */
   readonly isOpen?: true;
 }
 
@@ -168,14 +165,13 @@ export const VALUE: StepFacts = { ...UNKNOWN, yields: "value", outputs: 1, as: "
 
 type Known = (path: string) => StepFacts | undefined;
 
-/** Facts about a choice among results. */
 export function oneOf(among: readonly Reference[], yields: Yield, known: Known): StepFacts {
   if (yields === "value") return VALUE;
   const keeps = among.every(({ $ref }) => known($ref.step)?.keeps !== false);
   return { ...MEDIA, yields, as: yields === "voice" ? "voice" : "asset", keeps, picks: true };
 }
 
-/** Facts about an approval without a choice. Such a step passes on the results that it shows. */
+/** Facts about an approval without a choice, which passes on all results that it shows. */
 export function shown(shows: readonly Reference[], yields: Yield, known: Known): StepFacts {
   const [first] = shows;
   const source = first === undefined ? undefined : known(first.$ref.step);

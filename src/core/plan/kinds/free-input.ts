@@ -8,7 +8,7 @@ import type { Planning } from "./kind.ts";
 export interface Accepts {
   /** Checks a reference in the input, and reports a problem with it, if any. */
   reference(ref: Reference["$ref"], source: StepFacts, field: string): void;
-  /** If owned assets are not allowed, what to use instead of them; null if they are allowed. */
+  /** What to use instead of an asset of the account; null if such assets are allowed. */
   readonly assets: string | null;
 }
 
@@ -29,7 +29,7 @@ export function bindFreeInput(value: DraftJson, field: string, planning: Plannin
   );
 }
 
-/** Completes and checks one reference. A reference to a step that a problem left out of the plan is not checked. */
+/** Completes and checks one reference. If a problem left the referenced step out of the plan, nothing is checked. */
 export function bindOne(
   { $ref }: DraftReference,
   field: string,
@@ -43,7 +43,7 @@ export function bindOne(
   return { $ref: bound };
 }
 
-/** Binds a reference, and reports it if its target is not a value. */
+/** Completes a reference, and reports it if its target is not a value. */
 export function bindValue(reference: DraftReference, field: string, planning: Planning, next: string): Reference {
   const source = planning.facts(reference.$ref.step);
   const isMedia = source !== undefined && source.yields !== null && !isValueRef(reference.$ref, source);
@@ -96,7 +96,7 @@ export function isAsset(value: object): value is DraftAsset {
 
 interface Among {
   readonly references: readonly Reference[];
-  /** The kind that all results share; null after a problem. */
+  /** The kind of all results; null after a problem. */
   readonly yields: Yield | null;
 }
 
@@ -114,7 +114,7 @@ interface Member {
   readonly yields: Yield | null;
 }
 
-/** Binds the results that are shown or offered for a choice. All of them must be of the same kind. */
+/** Completes the references to results that are shown or offered for a choice, which must all be of the same kind. */
 export function bindAmong(given: readonly DraftReference[], what: What, planning: Planning): Among {
   const members = given.map((reference, index) => {
     const field = given.length === 1 ? what.field : `${what.field}[${index}]`;

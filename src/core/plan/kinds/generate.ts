@@ -11,7 +11,7 @@ import type { Planning, StepKind } from "./kind.ts";
 const TYPICAL_MS = { image: 10_000, audio: 8_000, video: 90_000 } as const;
 const ONLY_HANDLES = "pass upload(…), or the handle of a step that makes the file";
 
-/** AI SDK call options (specification v4) by the kind of media that the model makes, each with the media it accepts. */
+/** The AI SDK's call options (specification v4) by the kind of media that a model makes, and what each accepts. */
 const FIELDS: { readonly [K in MediaKind]: { readonly [field: string]: "any" | "image" | "media" } } = {
   image: {
     prompt: "any",
@@ -126,11 +126,11 @@ function checkFields({ input, yields }: GenerateDraft, { report }: Planning): vo
   const known = Object.keys(FIELDS[yields]);
   for (const field of Object.keys(input)) {
     if (known.includes(field)) continue;
-    const hint = didYouMean(field, known) ?? `fields are ${known.join(", ")}`;
+    const hint = didYouMean(field, known) ?? `the accepted fields are ${known.join(", ")}`;
     report("unknown-field", `input.${field}`, `${yields} models do not accept ${field}; ${hint}`, { allowed: known });
   }
   if (yields === "audio" && !("text" in input))
-    report("missing-field", "input.text", "text is missing; set it to the text to speak");
+    report("missing-field", "input.text", "text is missing; set it to the words to say");
   for (const [field, takes] of Object.entries(FIELDS[yields])) {
     if (takes === "any" || !(field in input)) continue;
     const given = (input as { readonly [key: string]: DraftJson })[field]!;
@@ -138,7 +138,7 @@ function checkFields({ input, yields }: GenerateDraft, { report }: Planning): vo
   }
 }
 
-/** True if media are given as text: a URL or Base64. In a frame, only the other fields may be text. */
+/** True if media are given as text, that is, as a URL or Base64. Of a frame, only `image` is checked. */
 function hasText(value: DraftJson): boolean {
   if (typeof value === "string") return true;
   if (typeof value !== "object" || value === null || "$ref" in value || "$asset" in value) return false;
@@ -179,7 +179,7 @@ function countOf({ input, mostOutputs }: GenerateDraft, { report }: Planning): n
   return n;
 }
 
-/** The author's price; null if the input has changed since the price was given. */
+/** Returns the author's price; null if the input has changed since the author's function returned it. */
 function priceOf({ input, price }: GenerateDraft): number | null {
   if (price === null) return null;
   return fingerprint(input as Json) === fingerprint(price.of as Json) ? price.micros : null;

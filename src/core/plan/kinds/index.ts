@@ -45,7 +45,7 @@ export function traitsOf(step: PlanStep): StepTraits {
   return traits;
 }
 
-/** True if the step itself costs money. */
+/** True if the step itself costs money, not only the steps that it adds. */
 export function isPaid(step: PlanStep): boolean {
   const { by } = traitsOf(step).pricing;
   return by === "quote" || by === "usage";

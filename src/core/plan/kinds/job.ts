@@ -85,13 +85,13 @@ export const jobKind: StepKind<JobDraft, JobStep> = {
 
 export const voiceKey = (model: string, name: string) => `${model} ${name}`;
 
-/** The text given as `voice_id`, if it may be a voice's name; null if it is an id of the service. */
+/** Returns the text in `voice_id` if it may be the name of a voice; null if it is an id of the service. */
 function voiceNameOf(input: DraftJson): string | null {
   const text = (input as { readonly voice_id?: unknown } | null)?.voice_id;
   return typeof text === "string" && text !== "" && !text.startsWith("voice_") ? text : null;
 }
 
-/** Voice names in the draft's jobs, without repeats. */
+/** Returns the names of voices in the draft's jobs, without repeats. */
 export function voicesNamedIn({
   steps,
 }: Pick<Draft, "steps">): readonly { readonly model: string; readonly name: string }[] {
@@ -119,7 +119,7 @@ function withVoice(input: DraftJson, { id, inputSchema }: CatalogModel, { voices
 
 interface Seeded {
   readonly input: DraftJson;
-  /** Null if Showrunner did not assign the seed. */
+  /** The model's highest seed; null if Showrunner did not assign the seed. */
   readonly mostSeed: number | null;
 }
 
@@ -133,14 +133,14 @@ function withSeed({ input, seed, isSeedEdited }: JobDraft, model: CatalogModel, 
     report(
       "fixed-field",
       "input.seed",
-      "takes add 1 to this seed for each additional take; set it to a whole number or remove it",
+      "takes add 1 to this seed for each additional take; set the seed to a whole number or remove it",
     );
     return { input, mostSeed: null };
   }
   return { input: { ...input, seed: seed % (most + 1) }, mostSeed: most };
 }
 
-/** Sets these seeds in a plan's job inputs. */
+/** Returns the plan with these seeds in the inputs of its jobs. */
 export function withSeeds(plan: Plan, seeds: { readonly [step: string]: number }): Plan {
   if (Object.keys(seeds).length === 0) return plan;
   const steps = plan.steps.map((step) => {
@@ -160,7 +160,7 @@ function checkInput(model: CatalogModel, bound: BoundInput, { catalog, report }:
 /** Codes of problems that do not depend on a field's value, only on whether the field and other fields are set. */
 const WHATEVER_VALUE = new Set(["unknown-field", "exclusive", "combination-table", BY_DEFAULT]);
 
-/** Problems that the model's schema reports. For a field whose value is not known yet, value errors are omitted. */
+/** Returns the problems that the model's schema reports, except errors in values that are not known yet. */
 function problemsOf(
   model: CatalogModel,
   { samples, checkedFields }: BoundInput,
@@ -220,17 +220,15 @@ function usableModel(id: string, { catalog, report }: Planning): CatalogModel | 
   }
 }
 
-/** A job's input while it is planned. */
 export interface BoundInput {
   /** The input with complete references, as stored in the plan. */
   readonly input: Json;
-  /** Inputs to validate, with placeholders instead of references; several if a value may have different forms. */
+  /** Inputs to validate, with placeholders instead of references. Several, if a placeholder may have several forms. */
   readonly samples: readonly Json[];
-  /** Fields already checked here, which the schema need not check again. */
+  /** Fields that were checked while references were completed; the schema need not check them again. */
   readonly checkedFields: readonly string[];
 }
 
-/** Maximum number of samples that are validated. */
 const MAX_SAMPLES = 16;
 
 /** Completes the references in a job's input, and checks each of them against the schema at its place. */
@@ -251,7 +249,7 @@ export function bindInput(input: DraftJson, schema: SchemaLocation | null, plann
   return { input: bound.input, samples, checkedFields };
 }
 
-/** The sample with the n-th choice at every place that has several choices. */
+/** Returns the sample with the n-th choice at every place that has several choices. */
 function nth(sample: Sample, n: number): Json {
   if (sample instanceof AnyOf) return sample.values[n % sample.values.length] ?? null;
   if (typeof sample !== "object" || sample === null) return sample;

@@ -13,14 +13,13 @@ import type {
 } from "../plan.ts";
 import type { StepFacts } from "./facts.ts";
 
-/** A voice as the model's service lists it. */
 export interface NamedVoice {
   readonly id: string;
   readonly name: string | null;
   readonly labels: Readonly<Record<string, unknown>>;
 }
 
-/** All voices of a name, by {@link voiceKey}. */
+/** All voices of a model that have the same name, by {@link voiceKey}. */
 export type VoicesByName = ReadonlyMap<string, readonly NamedVoice[]>;
 
 /** The models, files and voices that a draft is planned with. */
@@ -28,9 +27,9 @@ export interface PlanContext {
   readonly catalog: Catalog;
   /** Measured files, by their path in the draft. `error`: why a file could not be measured. */
   readonly files: ReadonlyMap<string, FileFacts | { readonly error: string }>;
-  /** Voices that the draft names. Absent: names are not replaced by ids. */
+  /** The voices whose names the draft uses instead of ids. Absent: names are not replaced by ids. */
   readonly voices?: VoicesByName;
-  /** Options that are already excluded, with the reason. */
+  /** Paths of options that are already excluded, each with the reason. */
   readonly out?: ReadonlyMap<string, string>;
 }
 
@@ -45,14 +44,14 @@ export interface DraftFile {
   readonly kind: MediaKind;
   readonly step: string;
   readonly bytes?: Uint8Array;
-  /** Origin inside a private network that the URL may have. */
+  /** The only origin on a private network that the URL may have. */
   readonly inside?: string;
 }
 
 /** A planned step; or, if a problem leaves nothing to plan, only what is known about the step. */
 export type Planned<S extends PlanStep> = { readonly step: S } | { readonly facts: StepFacts };
 
-/** How one kind of step is drafted and planned. Each kind is one file, registered in this folder's index. */
+/** What planning needs to know about one kind of step. Each kind is one file, registered in this folder's index. */
 export interface StepKind<D extends DraftStep, S extends PlanStep> {
   files(draft: D): readonly DraftFile[];
   models(draft: D): readonly string[];
@@ -79,16 +78,16 @@ export type StepPricing =
 export interface StepTraits {
   /** What people call the step, such as "decision". */
   readonly noun: string;
-  /** A line that shows people the model, the file, or who decides. */
+  /** A short description for people: the model, the file, or who decides. */
   readonly note: string;
-  /** The author's description of the step's request; null if the input describes it. */
+  /** The author's description of what the step asks for; null if the input describes it. */
   readonly subject: string | null;
   /** Brackets around the step's label in a Mermaid flowchart. */
   readonly brackets: readonly [open: string, close: string];
   readonly icon: "media" | "file" | "decision" | "group" | "value";
   /** References that the step uses, except references in its condition. */
   readonly uses: readonly Reference["$ref"][];
-  /** The fields that the step's fingerprint covers. If one of them changes, the step counts as a different step. */
+  /** What the step's fingerprint covers. If one of these fields changes, the step counts as a different step. */
   readonly requested: { readonly [field: string]: Json };
   readonly pricing: StepPricing;
   /** A rough duration in milliseconds, which is used if earlier runs show no duration. */
@@ -105,9 +104,9 @@ export interface StepTraits {
   readonly reuse: ((pipeline: string, step: PlanStep) => { readonly [field: string]: Json }) | null;
   /** The file that the step sends to the service. */
   readonly file: FileFacts | null;
-  /** Other steps' results that the step passes on or chooses from, because it makes none. */
+  /** Results of other steps that this step passes on or chooses from, because it makes none of its own. */
   readonly standsFor: readonly Reference[];
-  /** True if the step chooses one of `standsFor`, so that other results may be missing. */
+  /** True if the step chooses one of the results in `standsFor`, so that the others may be missing. */
   readonly isChoice: boolean;
   /** The expansion that adds steps under `<path>/…` once its value is known; null for other steps. */
   readonly expansion: ExpandingStep | null;

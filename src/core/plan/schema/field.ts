@@ -3,7 +3,7 @@ import type { JsonSchema } from "../catalog-port.ts";
 import type { Json, MediaKind } from "../plan.ts";
 import { applicable, branches, isSchema, itemSchemas, localRef, propertySchemas, suggestedValues } from "./schema.ts";
 
-/** A model's published limits for a media field, such as `min_duration_ms`. For each kind, the strictest limit. */
+/** A model's published limits for a media field, such as `min_duration_ms`. If there are several, the strictest. */
 export type MediaBounds = { readonly [annotation: string]: number };
 
 /** What a place in a model's input accepts: media, a voice or plain JSON. */
@@ -23,15 +23,15 @@ export interface SchemaLocation {
   readonly takes: AcceptedMedia;
   property(name: string): SchemaLocation | null;
   item(index: number): SchemaLocation | null;
-  /** Allowed values: all values of a closed set, or an example of an open set. Never empty. */
+  /** Valid values: all values of a closed set, otherwise examples. Never empty. */
   examples(): readonly Json[];
-  /** The schema's lowest value for an upper bound; null if the schema has no such bound. */
+  /** The strictest value that the schema states for this upper bound; null if it states none. */
   most(keyword: "maxLength" | "maximum" | "maxItems"): number | null;
 }
 
 const roots = new WeakMap<JsonSchema, SchemaLocation>();
 
-/** The location of the whole input. */
+/** Returns the location of the whole input. */
 export function schemaLocation(schema: JsonSchema): SchemaLocation {
   const known = roots.get(schema);
   if (known !== undefined) return known;
@@ -44,7 +44,7 @@ interface Seed {
   readonly root: JsonSchema;
   readonly parts: readonly JsonSchema[];
   readonly name: string;
-  /** Media type that the enclosing list declares for its items. */
+  /** What the enclosing list declares for its items; null if it declares no media. */
   readonly inherited: AcceptedMedia | null;
 }
 
@@ -113,7 +113,7 @@ function mediaKinds(annotation: unknown): readonly MediaKind[] {
   return (["image", "video", "audio"] as const).filter((kind) => given.includes(kind));
 }
 
-/** True for a union of the two forms of a media reference, with any annotations. */
+/** True for a schema that accepts the two forms of a media reference: by URL and by asset id. */
 export function isMediaReference(root: JsonSchema, schema: JsonSchema): boolean {
   const forms = [...branches(schema, "oneOf"), ...branches(schema, "anyOf")].map(
     (form) => localRef(root, form.$ref) ?? form,
@@ -125,7 +125,7 @@ function hasProperties(forms: readonly JsonSchema[], ...names: readonly string[]
   return forms.some(({ properties }) => isSchema(properties) && names.every((name) => Object.hasOwn(properties, name)));
 }
 
-/** True for a text field that is named or marked as a voice, unless the schema has a closed list of its values. */
+/** True for a text field whose name, format or pattern suggests a voice and whose values are not a closed list. */
 function isVoice(name: string, parts: readonly JsonSchema[]): boolean {
   const types = typesOf(parts);
   if (types.length > 0 && !types.includes("string")) return false;

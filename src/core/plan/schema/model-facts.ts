@@ -3,7 +3,7 @@ import type { DraftJson } from "../draft.ts";
 import type { MediaKind } from "../plan.ts";
 import { applicable, isSchema, propertySchemas } from "./schema.ts";
 
-/** What the model's jobs make; null for an unknown modality. */
+/** Returns what the model's jobs make; null for an unknown modality. */
 export function yieldsOf(model: CatalogModel): MediaKind | "voice" | null {
   switch (model.modality) {
     case "image":
@@ -17,9 +17,9 @@ export function yieldsOf(model: CatalogModel): MediaKind | "voice" | null {
 }
 
 /**
- * True for voice cloning, which is listed as audio. An output schema made for voices requires the voice id or excludes
- * the URL. If the output schema is the same for all models, the input schema decides: voice cloning needs an audio
- * sample and a name, but no text.
+ * True for voice-cloning models, which the catalog lists as audio. An output schema made for voices requires the voice
+ * id or excludes the URL. If the output schema is the same for all models, the input schema decides: voice cloning
+ * needs an audio sample and a name, but no text.
  */
 function makesVoice({ outputSchema, inputSchema, id, name }: CatalogModel): boolean {
   const voiceId = typesOf(outputSchema, "voice_id");
@@ -40,7 +40,7 @@ function typesOf(schema: JsonSchema, name: string): readonly unknown[] {
   });
 }
 
-/** The number of outputs that an input requests: `num_outputs`, or else its default, or else 1. */
+/** Returns the number of outputs that an input requests: `num_outputs`, or else its default, or else 1. */
 export function outputsOf(input: DraftJson, model: CatalogModel): number {
   const requested =
     typeof input === "object" && input !== null && "num_outputs" in input ? input.num_outputs : undefined;

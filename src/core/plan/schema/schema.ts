@@ -9,7 +9,7 @@ export function branches(schema: JsonSchema, keyword: string): readonly JsonSche
   return Array.isArray(list) ? list.filter(isSchema) : [];
 }
 
-/** Target of a `$ref` within the document; null if it points elsewhere or nowhere. */
+/** Returns the target of a `$ref` within the document; null if the reference points elsewhere or nowhere. */
 export function localRef(root: JsonSchema, ref: unknown): JsonSchema | null {
   if (typeof ref !== "string" || !ref.startsWith("#")) return null;
   let at: unknown = root;
@@ -30,8 +30,8 @@ function decode(part: string): string {
 }
 
 /**
- * The values that an open set suggests. An open set is an `anyOf` of an enum and any text. The enum need not declare
- * `type: string`. Null for all other schemas.
+ * Returns the values that a schema suggests if it is an `anyOf` of an enum and any other text; null for all other
+ * schemas. The enum need not declare `type: string`.
  */
 export function suggestedValues(schema: JsonSchema): readonly string[] | null {
   const choices = branches(schema, "anyOf");
@@ -47,7 +47,7 @@ const CONDITIONALS = ["then", "else"];
 /** Limits how many parts are read for one value, because a schema may refer to itself. */
 const MAX_PARTS = 200;
 
-/** A schema with all sub-schemas that may apply to the same value: branches, conditions, references. */
+/** Returns a schema and all sub-schemas that may apply to the same value: branches, conditions, references. */
 export function applicable(root: JsonSchema, schema: JsonSchema): readonly JsonSchema[] {
   const found = new Set<JsonSchema>();
   const visit = (part: JsonSchema) => {

@@ -11,17 +11,17 @@ export interface ComparedPart {
   readonly name: string;
   /** Models used for the part, in plan order. */
   readonly models: readonly string[];
-  /** Total cost of the part's steps; null before the first bill. */
+  /** Total cost of the part's steps; null if none has a bill. */
   readonly costMicros: number | null;
-  /** Time from the part's first request to its last response; null without requests, as for reused results. */
+  /** Time in milliseconds from the part's first request to its last response; null if there were no requests. */
   readonly tookMs: number | null;
   /** Positions of the part's results among the offered results, from 0. */
   readonly offered: readonly number[];
-  /** Why the part has no result; null if it has one, or may still get one. */
+  /** Why the part has no result; null if it has one or may still get one. */
   readonly missing: string | null;
 }
 
-/** The parts that a choice compares, in order; null for any other decision. */
+/** Returns the parts that a choice compares, in order; null for any other decision. */
 export function comparedParts(state: RunState, decision: Decision): readonly ComparedPart[] | null {
   if (!decision.choose) return null;
   const offer = offered(state, decision);

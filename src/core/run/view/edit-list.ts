@@ -7,13 +7,13 @@ import { chosenUpload, type ProducedOutput, referenced, returnedReferences } fro
 
 type Ref = Reference["$ref"];
 
-/** An output or a supplied file. The journal may not state its length and frame rate. */
+/** A model's output, or a file that a person supplied. Duration and frame rate are null if the journal lacks them. */
 export interface EditTake {
   readonly step: string;
   readonly output: Pick<OutputState, "index" | "copy" | "durationMs" | "fps">;
 }
 
-/** A result that an editor can cut, with the alternatives from which it was chosen. */
+/** A clip for an editor: a result, with the alternatives from which it was chosen. */
 export interface EditClip {
   /** Path of the step. */
   readonly name: string;
@@ -22,21 +22,21 @@ export interface EditClip {
   readonly active: number;
 }
 
-/** The parts of a returned film, or the result itself if a model made it. */
+/** What an editor needs for one returned result: the clips that it was made of, or the result itself. */
 export interface EditList {
   /** The list's name in the pipeline's return value. */
   readonly name: string;
   /** Pictures and films, in the order in which local functions used them. */
   readonly pictures: readonly EditClip[];
-  /** Still pictures that functions used beside films, such as logos. Their position and duration are not known here. */
+  /** Pictures that functions used beside films, such as logos. Their position and duration are not known here. */
   readonly stills: readonly EditClip[];
   readonly sounds: readonly EditClip[];
-  /** The finished result; null if the result itself is the only clip, or is a list of clips. */
+  /** The finished result; null if it is the only clip, or is a list of clips. */
   readonly finished: EditClip | null;
   readonly captions: readonly EditCaption[];
 }
 
-/** The edit lists of all returned media that have a copy, films first. */
+/** Returns the edit lists of all returned media that have a copy, films first. */
 export function editLists(state: RunState): readonly EditList[] {
   const { returns } = state.planned.plan;
   const lists = returnedReferences(returns).flatMap(({ name, ref }) => {
@@ -78,7 +78,7 @@ function inARow(state: RunState, files: readonly Ref[]): Parts {
   return { ...NOTHING, clips: files.flatMap((file) => clipOf(state, file) ?? []) };
 }
 
-/** The parts that local functions combined, traced back to model outputs and people's files. */
+/** Returns the parts that local functions combined, traced back to model outputs and people's files. */
 function partsOf(state: RunState, ref: Ref, seen: Set<string>): Parts {
   const clip = clipOf(state, ref);
   const take = clip?.takes[clip.active];
@@ -122,17 +122,16 @@ function secondsOf(clip: EditClip | null): number | null {
   return durationMs === null ? null : durationMs / 1000;
 }
 
-/** True if the step is a pipeline function, so that its result has parts. */
+/** True if the step runs a function of the pipeline, whose result is made of parts. */
 function isLocal(step: PlanStep): boolean {
   const { needsCode, pricing, standsFor } = traitsOf(step);
   return needsCode && pricing.by === "nothing" && standsFor.length === 0;
 }
 
-/** A file that a function used. */
 interface Taken {
   readonly ref: Ref;
   readonly contentType: string;
-  /** The list in the function's input that contains the file; null if none does. */
+  /** The list in the function's input that contains the file; null if the file is not in a list. */
   readonly list: object | null;
 }
 
@@ -215,17 +214,16 @@ interface EditCaption {
   readonly text: string;
 }
 
-/** A film that a function used, with its captions. */
 interface Captioned {
   readonly seconds: number | null;
   readonly captions: readonly EditCaption[];
 }
 
 /**
- * Captions for a function's result: its own captions, and the captions of input films whose start is known. `value`:
- * the function's return value. `{ starts: [seconds] }` states each film's start, as `join`, `trim`, `mix` and `overlay`
- * return it; a single film of unchanged length starts at 0. Captions of other films are left out, because they would
- * be shown at the wrong time.
+ * Returns captions for a function's result: its own, and those of its input films if it is known when each film starts.
+ * `value`: what the function returned. `{ starts: [seconds] }` states each film's start, as `join`, `trim`, `mix` and
+ * `overlay` return it; a single film of unchanged length starts at 0. Captions of other films are left out, because
+ * they would be shown at the wrong time.
  */
 function captionsOf(
   value: unknown,
@@ -245,7 +243,7 @@ function captionsOf(
   ];
 }
 
-/** A film whose length differs by at most this many seconds counts as only re-encoded. */
+/** Two films whose lengths differ by at most this many seconds count as equally long. */
 const SAME_SECONDS = 0.05;
 
 function startsOf(value: unknown, films: readonly Captioned[], seconds: number | null): readonly number[] | null {
@@ -257,7 +255,7 @@ function startsOf(value: unknown, films: readonly Captioned[], seconds: number |
   return Math.abs(film!.seconds - seconds) <= SAME_SECONDS ? [0] : null;
 }
 
-/** Captions in a function's value: `{ cues: [{ start, end, text }] }`, as `caption` returns them. */
+/** Returns captions in a function's value: `{ cues: [{ start, end, text }] }`, as `caption` returns them. */
 function ownCaptions(value: unknown): readonly EditCaption[] {
   const cues = typeof value === "object" && value !== null && "cues" in value ? value.cues : null;
   if (!Array.isArray(cues)) return [];

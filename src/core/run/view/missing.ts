@@ -18,23 +18,23 @@ import { type ProducedOutput, referenced } from "../resolve.ts";
 import { lost, uncopied } from "../retention.ts";
 import { isForPerson, unresolvedText } from "../waiting.ts";
 
-/** Something that is missing from a run that no process drives. All views of the run show the same list. */
+/** Something that a run lacks when no process drives it. All views of the run show the same list. */
 export interface Missing {
   readonly step: string;
   /** Index of the output; null if the entry concerns the whole step. */
   readonly output: number | null;
   /**
-   * `decision`: a person must decide. `job`: sent but not collected. `file`: an output that is only on the service.
-   * `expired`: an output that has expired there. `result`: the step failed. `bill`: the cost is missing.
+   * `decision`: a person must decide. `job`: a job was sent but not collected. `file`: an output is only on the
+   * service. `expired`: an output has expired on the service. `result`: the step failed. `bill`: the cost is not known.
    */
   readonly what: "decision" | "job" | "file" | "expired" | "result" | "bill";
-  /** Until when the service keeps the output (ISO-8601); null if it does not expire, or if the entry is no output. */
+  /** ISO 8601 time until which the service keeps the output; null if it does not expire, or if there is no output. */
   readonly until: string | null;
-  /** The whole entry in one sentence. */
+  /** The entry as a sentence. */
   readonly text: string;
 }
 
-/** What a run lacks, in plan order; empty while a process drives it. */
+/** Lists what a run lacks, in plan order; empty while a process drives it. */
 export function missing(state: RunState, { isInterrupted = false } = {}): readonly Missing[] {
   const isAtWork = state.status === "planned" || state.status === "running";
   if (isAtWork && !isInterrupted) return [];
@@ -68,12 +68,12 @@ function jobs(state: RunState): readonly Missing[] {
       const isAccepted = jobPhases.accepted.has(attempt!.phase);
       const text = isAccepted
         ? `${step} still runs at ${provider} and ${most} (resume checks it)`
-        : `${step} may be running at ${provider}: no response came; it ${most}`;
+        : `${step} may be running at ${provider}: no response arrived; it ${most}`;
       return { step, output: null, what, until: null, text };
     }
     const where =
       jobId === null
-        ? "may be running on the service: its submit was not acknowledged; it"
+        ? "may be running on the service: the service did not confirm its submission; it"
         : `still runs on the service as ${jobId} and`;
     const text = `${step} ${where} ${most} (it cannot be cancelled; resume collects it)`;
     return { step, output: null, what, until: null, text };
@@ -103,7 +103,7 @@ function files(state: RunState): readonly Missing[] {
   return [...here, ...gone];
 }
 
-/** Missing bills of jobs that have ended; other jobs cannot have a bill yet. */
+/** Lists ended jobs without a bill. Other jobs cannot have a bill yet. */
 function bills({ steps }: RunState): readonly Missing[] {
   return Object.values(steps).flatMap((step) => {
     const { path, attempts } = step;
@@ -132,19 +132,19 @@ type Ref = Reference["$ref"];
 interface Expiring {
   readonly step: string;
   readonly index: number;
-  /** Null if the service only provides a URL. */
+  /** Null if the service provides only a URL. */
   readonly assetId: string | null;
   /** Epoch milliseconds. */
   readonly expiresAt: number;
   /** Unfinished steps that use the output. */
   readonly neededBy: readonly string[];
-  /** True if a local copy exists, which is uploaded at no cost once the asset expires. */
+  /** True if a local copy exists. It is uploaded at no cost if the asset has expired when a step needs it. */
   readonly copied: boolean;
   /** Why the last download failed; null if it did not fail. */
   readonly uncopied: string | null;
 }
 
-/** Outputs on the service that a run still needs, most urgent first; none for a finished run. */
+/** Lists the outputs on the service that a run still needs, most urgent first; empty for a finished run. */
 export function expiring(state: RunState): readonly Expiring[] {
   if (isRunFinal(state.status)) return [];
   const users = usersOf(state);
@@ -169,7 +169,7 @@ function outputsAtService(
 
 const atService: ReadonlySet<OutputPhase> = new Set(["available", "downloaded", "lapsed"]);
 
-/** Unfinished steps, by the outputs that they use. */
+/** Groups unfinished steps by the outputs that they use. */
 function usersOf(state: RunState): ReadonlyMap<string, readonly string[]> {
   const users = new Map<string, string[]>();
   for (const plan of state.planned.plan.steps) {
@@ -185,7 +185,7 @@ function usersOf(state: RunState): ReadonlyMap<string, readonly string[]> {
   return users;
 }
 
-/** The outputs behind a reference; all candidates while a choice is open. */
+/** Returns the outputs that a reference refers to; all candidates while a choice is open. */
 function outputsFor(state: RunState, ref: Ref): readonly ProducedOutput[] {
   if (ref.as !== "asset") return [];
   const plan = stepNamed(state.planned.plan, ref.step);
@@ -198,17 +198,17 @@ const MOST_VISITED = 100;
 const MOST_REFUSED = 6;
 const MOST_SHOWN = 6;
 
-/** Something that a check rejected. */
+/** Outputs that a check rejected. */
 export interface Refused {
   /** Path of the check. */
   readonly step: string;
   /** The check's reasons, separated by `; `. */
   readonly reason: string;
-  /** The outputs that the check inspected, directly or through extracted frames. An upload's file is output 0. */
+  /** The rejected outputs, whether the check inspected them or frames from them. An upload's file is output 0. */
   readonly shows: readonly Chosen[];
 }
 
-/** What this step rejected, if it is a check. */
+/** Returns what this step rejected; empty if it is no check. */
 export function refusedBy(state: RunState, plan: PlanStep): readonly Refused[] {
   const step = state.steps[plan.path];
   const error = step?.status === "failed" ? step.failures.at(-1)?.error : undefined;
@@ -217,7 +217,7 @@ export function refusedBy(state: RunState, plan: PlanStep): readonly Refused[] {
   return [{ step: plan.path, reason: error.message, shows: shows.slice(0, MOST_SHOWN) }];
 }
 
-/** Returns what was rejected by this step, if it is a check, and by the checks behind the results that it passes on. */
+/** Returns what this step rejected if it is a check, and what the checks of the results that it passes on rejected. */
 export function refusedBefore(state: RunState, path: string): readonly Refused[] {
   const standsForOthers = (step: PlanStep) => traitsOf(step).standsFor.length > 0;
   const found: Refused[] = [];
@@ -235,8 +235,8 @@ export function refusedBefore(state: RunState, path: string): readonly Refused[]
 }
 
 /**
- * The media that a check inspects: if it reads a step's value (as with frames), all of that step's outputs; otherwise
- * the media it refers to.
+ * Returns the media that a check inspects through a reference. A reference to a value, such as extracted frames, stands
+ * for all outputs of the step that made the value.
  */
 function lookedAt(state: RunState, ref: Reference["$ref"]): readonly Chosen[] {
   const step = state.steps[ref.step];

@@ -9,7 +9,7 @@ import { expiring, type Missing, missing, type Refused, refusedBy } from "./miss
 import { runSummary } from "./run-view.ts";
 import { type AttemptView, outputStatus, placedFile, type StepView, stepView } from "./step-view.ts";
 
-/** A run as `showrunner show --json` prints it: snake_case, dollars as decimal strings, times as ISO-8601. */
+/** A run as `showrunner show --json` prints it: snake_case, dollars as decimal strings, times in ISO 8601. */
 export interface RunReport {
   readonly id: string;
   readonly pipeline: string;
@@ -34,21 +34,21 @@ export interface RunReport {
   readonly quote: string | null;
   /** Sum of the reruns' quotes; 0 if there were no reruns, null if one had no price. */
   readonly rerun_quote: string | null;
-  /** Cost and reserved money, plus the latest prices of steps that have not run. */
+  /** The cost so far, reserved money, and the latest prices of steps that have not run. */
   readonly projected: string;
   readonly cost: string;
-  /** Reserved for jobs without a bill. */
+  /** Reserved for jobs that have no bill yet. */
   readonly held: string;
   /**
-   * Unconfirmed money: reserved for unanswered chat requests, and counted in `cost` for chat and provider responses
-   * that reported no charge.
+   * Money of which it is not known whether it was charged: reserved for unanswered chat requests, or included in `cost`
+   * for chat and provider responses that reported no charge.
    */
   readonly unconfirmed: string;
   /** The command that continues the run, to paste into a shell; null if nothing is left or a process drives it. */
   readonly next: NextCommand | null;
-  /** Amount above the budget, because charges exceeded quotes; null if the budget was not exceeded. */
+  /** By how much charges exceed the budget; null if they do not. */
   readonly over_budget: string | null;
-  /** Models that charged this run more than their quote or, without a quote, more than the allowed amount. */
+  /** Models that charged this run more than was quoted or, without a quote, more than was allowed. */
   readonly overcharges: readonly OverchargeReport[];
   readonly out_dir: string;
   readonly created_at: string;
@@ -56,13 +56,13 @@ export interface RunReport {
   /** Active time so far in milliseconds, excluding pauses and times when no process drove the run. */
   readonly took_ms: number;
   /**
-   * Outputs on the service that the run still needs, most urgent first. When an output expires, it is lost if it has no
-   * local copy; otherwise the copy is uploaded at no cost.
+   * Outputs on the service that the run still needs, most urgent first. An output that expires without a local copy is
+   * lost; otherwise the copy is uploaded at no cost.
    */
   readonly expiring: readonly ExpiringReport[];
-  /** What the run lacks, in plan order; empty while a process drives it. `next` continues the run. */
+  /** What the run lacks, in plan order; empty while a process drives it. The command `next` continues the run. */
   readonly missing: readonly Missing[];
-  /** What the run's checks rejected, with the outputs they inspected. */
+  /** The outputs that the run's checks rejected, with the reasons. */
   readonly refused: readonly Refused[];
   readonly steps: readonly StepReport[];
 }
@@ -72,14 +72,14 @@ export interface OverchargeReport {
   /** Number of overcharged jobs and chats. */
   readonly times: number;
   readonly excess: string;
-  /** The charge with the highest ratio to its quote; null if nothing was quoted. */
+  /** The charge that is the highest multiple of its quote; null if nothing was quoted. */
   readonly worst: { readonly quoted: string; readonly charged: string } | null;
 }
 
 export interface ExpiringReport {
   readonly step: string;
   readonly index: number;
-  /** Null if the service only provides a URL. */
+  /** Null if the service provides only a URL. */
   readonly asset_id: string | null;
   readonly expires_at: string;
   /** Unfinished steps that use the output. */
@@ -95,20 +95,20 @@ export interface StepReport {
   readonly path: string;
   readonly kind: string;
   readonly model: string | null;
-  /** For a request to a provider: the guarantee that applies. */
+  /** For a request to a provider: how it is kept from being executed twice. */
   readonly promise?: ProviderPromise;
   /** Status in the journal, or `awaiting-approval` while the step waits for a person. */
   readonly status: StepStatus | "awaiting-approval";
   readonly reason: string | null;
-  /** Set if the step's request takes long and is still polled; null for any other step. */
+  /** Set if the step's request takes long and is still polled; otherwise null. */
   readonly late: {
     /** When the request was accepted. */
     readonly since: string;
     /** Expected duration; null if the request was not reported as slow. */
     readonly expected_ms: number | null;
-    /** True if the expectation is based on the model's past requests rather than on a typical value. */
+    /** True if the expected duration is based on the model's past requests rather than on a typical value. */
     readonly learned: boolean;
-    /** The step's `within` if exceeded, otherwise null. */
+    /** The step's `within`, if that time is over; otherwise null. */
     readonly within_ms: number | null;
     readonly job_id: string | null;
   } | null;
@@ -134,14 +134,14 @@ export interface AttemptReport {
   readonly job_id: string | null;
   readonly status: AttemptView["phase"];
   readonly cost: string | null;
-  /** True if `cost` is only the hold, because the provider reports no charge. */
+  /** True if `cost` is only the reserved amount, because the provider reports no charge. */
   readonly unconfirmed?: true;
   readonly error: string | null;
-  /** For a local function: the location in its code, as `file:line:column`. */
+  /** For a local function: where its code threw, as `file:line:column`. */
   readonly site?: string;
   /** What moderation objected to; a field is null if moderation did not report it. */
   readonly flagged?: { readonly of: string | null; readonly field: string | null; readonly category: string | null };
-  /** The attempt's outputs, if a rerun of the step superseded them. */
+  /** The attempt's outputs, if the step was run again and they are no longer used. */
   readonly former_outputs?: readonly {
     readonly index: number;
     readonly asset_id: string | null;
@@ -155,7 +155,7 @@ export interface OutputReport {
   readonly status: string;
   readonly asset_id: string | null;
   readonly voice_id: string | null;
-  /** Named file for a returned output, relative to out_dir. */
+  /** For a returned output: its file, named as in the pipeline's return value; relative to `out_dir`. */
   readonly file: string | null;
   /** The manifest that describes how the file was made, relative to out_dir. */
   readonly manifest: string | null;
@@ -165,11 +165,11 @@ export interface OutputReport {
   readonly height: number | null;
   readonly duration_ms: number | null;
   readonly fps: number | null;
-  /** Until when the service keeps the output; null if it does not expire. */
+  /** Time until which the service keeps the output; null if it does not expire. */
   readonly expires_at: string | null;
 }
 
-/** A run's report. `isInterrupted`: the process that drove the run is gone. */
+/** Returns a run's report. `isInterrupted`: the process that drove the run is gone. */
 export function runReport(state: RunState, { isInterrupted = false } = {}): RunReport {
   const { planned } = state;
   const { pause, message, ...summary } = runSummary(state, { isInterrupted });
@@ -220,7 +220,7 @@ export function runReport(state: RunState, { isInterrupted = false } = {}): RunR
   };
 }
 
-/** The part of `cost` without a confirmed charge, in micro-dollars. */
+/** Returns the part of `cost` that no response confirmed, in micro-dollars. */
 function unconfirmedCost({ steps }: RunState): number {
   const requests = Object.values(steps).flatMap(({ attempts, chats }) => [...attempts, ...chats]);
   return requests.reduce((sum, { isUnconfirmed, costMicros }) => sum + (isUnconfirmed ? (costMicros ?? 0) : 0), 0);
@@ -328,5 +328,5 @@ function instant(at: number | null): string | null {
   return text;
 }
 
-/** A cache of formatted times. Steps that started or ended in one commit have the same time. */
+/** Formatted times, cached because steps that started or ended in one commit have the same time. */
 const instants = new Map<number, string>();

@@ -9,20 +9,19 @@ import { type StepView, stepView } from "./step-view.ts";
 import { Timeline, type TimelineSpan } from "./timeline.ts";
 
 /**
- * The view of a run that the command line, the dashboard and the report share. An event updates only the affected
- * parts. Step views are built on demand, and stay the same objects until their step changes.
+ * The view of a run that the command line, the dashboard and the report share. An event updates only the parts that it
+ * affects. Step views are built on demand, and stay the same objects until their step changes.
  */
 export class RunView {
-  /** Do not change the state; use {@link RunView.add}. */
   readonly state: RunState;
   readonly #steps = new Map<string, StepView>();
 
-  /** Takes ownership of the state. */
+  /** From now on, change the state only with {@link RunView.add}. */
   constructor(state: RunState) {
     this.state = state;
   }
 
-  /** A view from all of a run's events; null without events. */
+  /** Builds the view from all events of a run; null if there are none. */
   static of(events: Iterable<StoredEvent>): RunView | null {
     const state = fold(events);
     return state === null ? null : new RunView(state);
@@ -35,7 +34,7 @@ export class RunView {
     else for (const path of touched) this.#steps.delete(path);
   }
 
-  /** A step in the current plan; undefined if there is no such path. */
+  /** Returns a step in the current plan; undefined if there is none with this path. */
   step(path: string): StepView | undefined {
     const known = this.#steps.get(path);
     if (known !== undefined) return known;
@@ -43,12 +42,11 @@ export class RunView {
     return plan === undefined ? undefined : this.#view(plan);
   }
 
-  /** The current plan's steps, in order. */
   get steps(): readonly StepView[] {
     return this.state.planned.plan.steps.map((plan) => this.#steps.get(plan.path) ?? this.#view(plan));
   }
 
-  /** Steps no longer in the plan. Their results and costs stay listed. */
+  /** Steps that are no longer in the plan. Their results and costs stay listed. */
   get removed(): readonly StepView[] {
     return this.state.removedSteps.map((plan) => stepView(plan, this.state.steps[plan.path]!));
   }
@@ -60,7 +58,7 @@ export class RunView {
   }
 }
 
-/** Steps whose appearance may change after these events. */
+/** Returns the steps whose view may change after these events. */
 export function touchedSteps(events: readonly RunEvent[]): ReadonlySet<string> | "all" {
   const touched = new Set<string>();
   for (const event of events) {
@@ -92,7 +90,7 @@ export interface RunSummary {
   /** Sum of the reruns' quotes; 0 if there were no reruns, null if one had no price. */
   readonly rerunQuoteMicros: number | null;
   readonly spentMicros: number;
-  /** Reserved for jobs without a bill. */
+  /** Reserved for jobs that have no bill yet. */
   readonly heldMicros: number;
   /** Reserved for unanswered chat requests. */
   readonly unconfirmedMicros: number;
@@ -141,7 +139,7 @@ interface RecordedIncident extends IncidentText {
   readonly step: string | null;
 }
 
-/** A run's history from its first event on, which the run's state does not contain. */
+/** What the state of a run does not contain: its timeline and its incidents. */
 export class RunHistory {
   readonly #timeline = new Timeline();
   readonly #recorded: RecordedIncident[] = [];
@@ -160,12 +158,11 @@ export class RunHistory {
     return this.#timeline.spans();
   }
 
-  /** Time of the latest event, in epoch milliseconds. */
   get lastAt(): number {
     return this.#lastAt;
   }
 
-  /** Retries, waits, refusals, pauses and crashes, in order, with what is now known about failed attempts. */
+  /** Lists retries, waits, refusals, pauses and crashes, in order, with what is now known about failed attempts. */
   incidents(state: RunState): readonly Incident[] {
     return this.#recorded.map(({ at, step, what, why, costMicros = null, attempt }) => {
       if (step === null || attempt === undefined) return { at, step, what, why, costMicros };
@@ -176,12 +173,10 @@ export class RunHistory {
   }
 }
 
-/** A run's state and history, built from all its events. */
 export class FoldedRun {
   readonly history = new RunHistory();
   #view: RunView | null = null;
 
-  /** The run's view; null before the first event. */
   get view(): RunView | null {
     return this.#view;
   }

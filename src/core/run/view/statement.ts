@@ -16,13 +16,13 @@ export interface MadeOfKind {
   readonly durationMs: number;
 }
 
-/** An amount that is not a charge, or not yet a charge. */
+/** Money that may have been charged, or may still be charged. */
 export interface OpenAmount {
   readonly step: string;
   readonly attempt: number;
   readonly amountMicros: number;
   /**
-   * `bill`: the job's cost is missing. `submit`: it is unknown whether a job exists. `impossible`: the job's bill is
+   * `bill`: the job's cost is not known. `submit`: it is unknown whether a job exists. `impossible`: the job's bill is
    * implausible. `answer`: an unanswered request may have been charged.
    */
   readonly why: "bill" | "submit" | "impossible" | "answer";
@@ -30,12 +30,12 @@ export interface OpenAmount {
 
 /** A run's charges within a period. A charge counts at the time when the journal recorded it. */
 export interface RunCharges {
-  /** The correction of an earlier bill counts in the period of the correction, and may be negative. */
+  /** Sum of the charges; may be negative. A correction counts when it is made, not when the earlier bill was. */
   readonly costMicros: number;
   readonly made: readonly MadeOfKind[];
-  /** Reserved within the period and still not billed. */
+  /** Amounts reserved within the period that are still not billed. */
   readonly unbilled: readonly OpenAmount[];
-  /** Like {@link unbilled}, but the service's information is missing or implausible. */
+  /** Like {@link unbilled}, but information from the service is missing or implausible. */
   readonly disputed: readonly OpenAmount[];
 }
 
@@ -49,8 +49,8 @@ interface Entry {
 }
 
 /**
- * A run's charges for a period. Over all periods, the charges and abandoned requests add up to the run's settled
- * amount, and the unbilled amounts add up to its holds.
+ * Returns a run's charges for a period. Over all periods, the charges and abandoned requests add up to the run's
+ * settled amount, and the unbilled amounts add up to its holds.
  */
 export function runCharges(events: readonly StoredEvent[], { from, to }: Period): RunCharges {
   const state = fold(events);
@@ -143,7 +143,7 @@ export function parseMarkup(text: string): bigint | null {
 
 /**
  * Returns each cost in cents, including the markup. The total is the exact sum, rounded once; half a cent is rounded
- * up. Lines are rounded down, and the missing cents go to the lines that lost most, so that they add up to the total.
+ * up. Lines are rounded down, and the missing cents go to those that lost most, so that the lines add up to the total.
  */
 export function invoiced(
   costsMicros: readonly number[],

@@ -31,7 +31,7 @@ export type StepPhase =
   | "rendering"
   | "downloading";
 
-/** A submit of a job, a request to a chat model, or a failed attempt of a task. */
+/** A submission of a job, a request to a chat model, or a failed attempt of a task. */
 export interface AttemptView {
   readonly kind: "job" | "chat" | "try";
   /** Number of the attempt within its kind, from 1. */
@@ -71,15 +71,15 @@ export interface StepView {
   readonly error: JournalError | null;
   readonly startedAt: number | null;
   readonly finishedAt: number | null;
-  /** The current attempt; null before the first. An attempt that was only priced counts, although it was never sent. */
+  /** The current attempt, even if it was only priced and never sent; null before the first. */
   readonly current: AttemptView | null;
   /** Attempts that were sent or refused: first jobs, then chats, then failed tasks. */
   readonly attempts: readonly AttemptView[];
-  /** The current attempt's quote; null without a price. */
+  /** The current attempt's quote; null if it has no price. */
   readonly quote: AttemptView["quote"];
-  /** Total cost of the attempts; null before the first bill. */
+  /** Total cost of the attempts; null if none has a bill. */
   readonly costMicros: number | null;
-  /** Reserved for attempts without a bill. */
+  /** Reserved for attempts that have no bill yet. */
   readonly heldMicros: number;
   readonly outputs: readonly OutputState[];
   /** The value that a chat or task returned; null if there is none. */
@@ -232,12 +232,12 @@ const jobPhases = {
 function phaseOf({ kind }: PlanStep, status: StepStatus, current: AttemptView | null): StepPhase {
   if (status !== "running") return status;
   if (current?.kind !== "job") return runKind(kind).activity;
-  // Its submit was withdrawn: the step waits for funds, the service or an upload.
+  // The submission was withdrawn: the step waits for funds, the service or an upload.
   if (current.sentAt !== null && current.phase === "priced") return "waiting";
   return jobPhases[current.phase as JobPhase];
 }
 
-/** An output's status as far as known. An output that was never on the service cannot expire there. */
+/** Returns an output's status. Only outputs of jobs can expire, because others were never on the service. */
 export function outputStatus({ plan }: Pick<StepView, "plan">, { phase, status }: OutputState): OutputState["status"] {
   return traitsOf(plan).submits !== null && (phase === "expired" || phase === "archived") ? "EXPIRED" : status;
 }
@@ -250,7 +250,7 @@ interface PlacedIndex {
 
 const placedIndexes = new WeakMap<RunState["files"], PlacedIndex>();
 
-/** The first named file for an output; undefined if there is none. */
+/** Returns the first named file of a returned output; undefined if there is none. */
 export function placedFile({ files }: RunState, step: string, index: number): RunState["files"][number] | undefined {
   const known = placedIndexes.get(files) ?? { byOutput: new Map(), read: 0 };
   placedIndexes.set(files, known);

@@ -5,19 +5,19 @@ import type { PlanStep } from "../../plan/plan.ts";
 import { runKind } from "../kinds/index.ts";
 
 /**
- * What a step was doing. `queue`: from the intent to submit until rendering starts. `render`: until the job ends.
- * `download`: until the last copy is on disk. The others are one span per attempt.
+ * What a step was doing. `queue`: from the decision to submit until rendering starts. `render`: until the job ends.
+ * `download`: until the last copy is on disk. Each other phase is one span per attempt.
  */
 export type TimelinePhase = "upload" | "queue" | "render" | "download" | "task" | "chat" | "approval";
 
-/** A span of a run's time. Times are in epoch milliseconds. */
+/** A period in which a step was in one phase. Times are in epoch milliseconds. */
 export interface TimelineSpan {
   readonly step: string;
   /** Number of the attempt, from 1. */
   readonly attempt: number;
   readonly phase: TimelinePhase;
   readonly from: number;
-  /** Null while the span continues; only a running run has such a span. Never earlier than `from`. */
+  /** Null while the span continues, which is possible only in a run at work. Never earlier than `from`. */
   readonly to: number | null;
 }
 
@@ -30,19 +30,19 @@ interface Span {
 }
 
 /**
- * What each step did and when, derived from the events and ordered by start. Phases of one attempt never overlap. An
- * idle run has no open span: its spans end with its last event, until a later event extends them.
+ * What each step did and when, derived from the events and ordered by start. Phases of one attempt never overlap. In an
+ * idle run, spans that were open end at the last event, until a later event extends them.
  */
 export class Timeline implements TimelineWriter {
   readonly #spans: Span[] = [];
-  /** Open span by step, since a step does one thing at a time. */
+  /** The open span of each step, by path. A step does only one thing at a time. */
   readonly #open = new Map<string, Span>();
   readonly #kinds = new Map<string, PlanStep["kind"]>();
   readonly #starts = new Map<string, number>();
   readonly #acknowledged = new Map<string, number>();
   /** Steps whose outputs stay on the service. */
   readonly #uncopied = new Set<string>();
-  /** Outputs still to be copied, by step. */
+  /** Number of outputs still to be copied, by step. */
   readonly #toCopy = new Map<string, number>();
   #running = false;
   /** The time of the latest event. It never goes back, although the clocks of two machines may differ. */
@@ -124,11 +124,11 @@ export class Timeline implements TimelineWriter {
     return to === null && !this.#running ? this.#now : to;
   }
 
-  /** No event records when rendering started, so all time between acknowledgement and end counts as rendering. */
+  /** Counts all time between acknowledgement and end as rendering, because no event records when rendering starts. */
   #splitUnseenRender(step: string): void {
     const open = this.#open.get(step);
     const since = this.#acknowledged.get(step);
-    // An acknowledgement from before the queue began belongs to an earlier submit.
+    // An acknowledgement from before the queue began belongs to an earlier submission.
     if (open?.phase !== "queue" || since === undefined || since < open.from) return;
     this.close(step, since);
     this.begin(step, open.attempt, "render", since);
