@@ -151,7 +151,7 @@ async function runsSection(
   const found = await ask<Checked>(head, ["check", ...files, "--against", journal]);
   if ("failed" in found) return { text: `${title}\n\nThe check failed: ${code(found.failed)}`, differs: true };
   const differ = found.runs.filter(({ isSame }) => !isSame);
-  const others = found.others === 0 ? "" : ` Not checked: ${found.others} of other pipelines.`;
+  const others = found.others === 0 ? "" : `\n\nRuns of other pipelines (not checked): ${found.others}.`;
   if (differ.length === 0) {
     return { text: `${title}\n\nAll ${found.runs.length} would continue as planned.${others}`, differs: false };
   }

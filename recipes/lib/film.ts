@@ -96,7 +96,7 @@ async function openClip(path: string): Promise<Clip> {
 
 async function checkSameCoding(first: Clip, clip: Clip): Promise<void> {
   const [is, was] = await Promise.all([codingOf(clip), codingOf(first)]);
-  if (is !== was) throw new Error(`${clip.path} is ${is}, but the first clip is ${was}. All clips must be the same.`);
+  if (is !== was) throw new Error(`${clip.path} is ${is}. All clips must be like the first one: ${was}.`);
 }
 
 async function codingOf({ video }: Clip): Promise<string> {

@@ -28,7 +28,7 @@ const order = z.strictObject({ id: z.string().regex(/^[a-z0-9-]{1,60}$/), subjec
 export function createApp({ show, budget, token, seenFile }: AppOptions): Hono {
   const app = new Hono();
   const receive = createWebhookHandler({ client: show.client, seen: seenInFile(seenFile) });
-  // Signed by the service, so it needs no token. Needs the raw request, because the signature covers its bytes.
+  // The service signs its requests, so they need no token. The signature covers the raw bytes of the request.
   app.post("/hooks/media", (context) => receive(context.req.raw));
 
   app.use("/films/*", bearerAuth({ token }));

@@ -1,7 +1,7 @@
 import { type FollowedRun, followedRun, type Link, RequestError } from "./followed-run.ts";
 import type { QuoteView, RunLine } from "./wire.ts";
 
-/** The methods of `localStorage` or `sessionStorage` that are used. */
+/** The methods of `localStorage` and `sessionStorage` that the client uses. */
 interface KeyStorage {
   getItem(key: string): string | null;
   setItem(key: string, value: string): void;

@@ -11,7 +11,7 @@ export class RequestError extends Error {
   readonly status: number;
   /** Error code, such as `OVER_BUDGET`. */
   readonly code: string;
-  /** The invalid field, if there is one. */
+  /** Name of the invalid field; null if no field is invalid. */
   readonly field: string | null;
   /** Reference to the entry in the server's log; null if nothing was logged. */
   readonly reference: string | null;

@@ -62,7 +62,7 @@ export interface RunView {
 /** An event of a run, without details that only the operator may see. */
 export interface EventView {
   readonly seq: number;
-  /** Epoch milliseconds. */
+  /** When the event was recorded, in epoch milliseconds. */
   readonly at: number;
   /** Type of the event, as listed in docs/events.md. */
   readonly type: string;
@@ -80,7 +80,7 @@ export type RunLine = Pick<RunView, "id" | "seq" | "pipeline" | "title" | "statu
 /** A step's progress, as the service reports it. */
 export interface ProgressView {
   readonly step: string;
-  /** From 0 to 1; null if unknown. */
+  /** Completed part of the step, from 0 to 1; null if unknown. */
   readonly fraction: number | null;
   /** When the service expects the step to end, in epoch milliseconds; null if unknown. */
   readonly endsAt: number | null;
@@ -92,12 +92,12 @@ export interface QuoteView {
   readonly id: string;
   /** Maximum cost of a run started with this quote, not counting `openSteps`. */
   readonly maximumUsd: string;
-  /** Epoch milliseconds. */
+  /** When the quote expires, in epoch milliseconds. */
   readonly expiresAt: number;
   /** Steps without a known price. The run pauses before each of these steps, and asks for agreement to its price. */
   readonly openSteps: readonly string[];
   readonly usd: {
-    readonly min: string /** Null if there is no upper limit. */;
+    readonly min: string /** Maximum cost; null if there is no upper limit. */;
     readonly max: string | null;
     readonly expected: string;
   };

@@ -27,7 +27,7 @@ class SentFile {
 
 /**
  * Reads the body of a request for a quote or a start. Files in the form and at URLs are saved on this machine, and the
- * input then contains their paths. Any other path is refused, because callers must not read files here. @throws Refusal
+ * input then contains their paths. Any other path is refused: callers must not read other files. @throws Refusal
  */
 export async function readInput(call: Call, { pipeline }: Endpoint): Promise<ReadInput> {
   const isForm = isOfType(bodyOfRequest(call.request), "multipart/form-data");

@@ -2,9 +2,9 @@
 export class Refusal extends Error {
   readonly status: number;
   readonly code: string;
-  /** The invalid field, if there is one. */
+  /** Name of the invalid field; null if no field is invalid. */
   readonly field: string | null;
-  /** Identifies the entry in the operator's log; null if there is none. */
+  /** Reference to the entry in the operator's log; null if nothing was logged. */
   readonly reference: string | null;
 
   constructor(

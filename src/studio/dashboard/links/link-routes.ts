@@ -42,7 +42,7 @@ const MOST_SHOWN = 200;
 type SharedCall = Omit<Call, "visitor" | "json">;
 type SharedRoute = Omit<Route, "handle"> & { handle(call: SharedCall): Promise<unknown> };
 
-/** Returns the routes for people with a review link. They ignore cookies, and only they accept a link's token. */
+/** Returns the routes for people with a review link. These routes ignore cookies. No others accept a link's token. */
 export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): readonly SharedRoute[] {
   const { journal, media } = context;
   const decisions = new SharedDecisions(context);

@@ -305,7 +305,7 @@ async function placeMedia(
   media: readonly MediaView[],
   { pagePath, inlineBytes, outDir, store }: { pagePath: string; inlineBytes: number; outDir: string; store: Store },
 ) {
-  /** What to replace each dashboard URL with. */
+  /** The replacement for each dashboard URL. */
   const places = new Map<string, Pick<MediaView, "url" | "error">>();
   /** Data URLs to embed in the page, by the names that `places` refers to. */
   const inline: Record<string, string> = {};

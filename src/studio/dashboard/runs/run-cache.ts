@@ -61,7 +61,7 @@ export class RunCache {
   readonly #journal: JournalStore;
   readonly #views = new Map<string, KnownView>();
   readonly #histories = new Map<string, { readonly createdAt: number; seq: number; readonly run: FoldedRun }>();
-  /** Loads of the same run wait for each other. Otherwise, both would add the same events to one state. */
+  /** Requests for the same run wait for each other. Otherwise, both would add the same events to one state. */
   readonly #loading = new Map<string, Promise<unknown>>();
 
   constructor(journal: JournalStore) {

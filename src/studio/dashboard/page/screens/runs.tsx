@@ -17,7 +17,7 @@ const PAGE = 50;
 const MOST_ROWS = 1000;
 const statuses = ["running", "interrupted", "paused", "planned", "succeeded", "partial", "failed", "cancelled"];
 
-/** Lists all runs: first those that need a person, then the others, newest first. */
+/** Lists the runs that need a person first, then the others, newest first. */
 export function RunsScreen({ search, status }: { readonly search: string; readonly status: string | null }) {
   const [limit, setLimit] = useState(PAGE);
   const box = useRef<HTMLInputElement>(null);
