@@ -5,7 +5,7 @@
  * - `OPTION_INVALID`: an option of `startLocalService` is invalid.
  * - `CATALOG_INVALID`: the catalog file is not an array of models.
  * - `FAMILIES_INVALID`: the file of model families is invalid.
- * - `RECORDING_UNUSABLE`: the folder does not contain a complete recording.
+ * - `RECORDING_UNUSABLE`: the folder does not contain a valid recording.
  */
 export type LocalServiceErrorCode =
   | "PORT_IN_USE"

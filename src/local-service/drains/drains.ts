@@ -70,11 +70,11 @@ function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspa
   }
 
   return {
-    /** Call this when the drain has new pending events. */
+    /** Schedules a batch. Call it when the drain has new pending events. */
     nudge(seq: number): void {
       if (!outbox.closed && !timers.has(seq) && !turns.has(seq)) at(seq, clock.now() + GATHER_MS);
     },
-    /** Call this when a person has changed the drain. Ends the drain's retry delay. */
+    /** Ends the drain's retry delay. Call it when a person has changed the drain. */
     restart(seq: number): void {
       timers.get(seq)?.();
       timers.delete(seq);

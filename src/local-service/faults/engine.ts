@@ -60,7 +60,7 @@ export class FaultEngine {
     return this.#rules.some(({ rule }) => kinds.includes(rule.kind));
   }
 
-  /** Counts the matches of a kind's rules, and returns the first rule that triggers for this subject, or null. */
+  /** Returns the first rule of a kind that triggers for this subject, or null. Counts each rule's matches. */
   strike<Kind extends FaultKind>(
     kind: Kind,
     subject: FaultSubject,

@@ -86,7 +86,7 @@ export const TAG_OBJECTS = Object.entries(ABOUT).map(([key, description]) => ({
   description,
 }));
 
-/** The documentation of an endpoint that its row in the table of endpoints does not contain. */
+/** The documentation of an endpoint, in addition to its row in the table of endpoints. */
 export interface OperationSpec {
   readonly tag: string;
   readonly operationId: string;

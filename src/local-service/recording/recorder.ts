@@ -44,8 +44,8 @@ const HOP_BY_HOP = new Set(
 );
 
 /**
- * Starts a proxy on the loopback interface that forwards requests to a service and records the responses. Requests are
- * forwarded with the caller's credential, which is never recorded. @throws RecordingError
+ * Starts a proxy on the loopback interface. The proxy forwards requests to a service with the caller's credential, and
+ * records the responses, but never the credential. @throws RecordingError
  */
 export async function startRecorder(options: RecorderOptions): Promise<Recorder> {
   const base = parseBaseUrl(options.baseUrl);

@@ -68,7 +68,7 @@ export class ReplayBook {
     return { answer, job: jobId === null ? null : this.#create(jobId, answer, now) };
   }
 
-  /** A job created in this replay, or a recorded job that existed before the recording started. */
+  /** The job with this id: one created in this replay, or a recorded job that existed before; null if unknown. */
   job(id: string, now: number): ReplayedJob | null {
     const known = this.#replayed.get(id);
     if (known !== undefined) return known;

@@ -141,7 +141,7 @@ export function moderate(input: Readonly<Record<string, unknown>>, triggers: rea
   return moderateTexts(said(input), triggers);
 }
 
-/** Moderates texts. A trigger word can be followed by a category, as in `moderation-refused:violence`. */
+/** The 422 error for the first refused text, or null. A trigger can name a category: `moderation-refused:violence`. */
 export function moderateTexts(texts: readonly Said[], triggers: readonly string[]): Refusal | null {
   for (const { field, text } of texts) {
     const lower = text.toLowerCase();

@@ -142,7 +142,7 @@ export function createWebhooks(ports: ServiceParts) {
     endpoints: webhookEndpoints(ports, tables, signer, dispatcher),
     /** Resumes deliveries that an earlier process left unsent. */
     recover: dispatcher.recover,
-    /** Sends a failed top-off to the default webhook, if one is set. */
+    /** Reports a failed top-off to the default webhook, if one is set. */
     topOffFailed: (workspaceId: string, dollars: number) =>
       store.write(() => {
         const target = tables.defaults.get(workspaceId);

@@ -70,7 +70,7 @@ function namedColor(words: string, palette: Palette): Color | null {
 }
 
 export type Setting = "mountain" | "sea" | "city" | "forest" | "desert" | "hills" | "studio" | "space";
-/** The main subjects that a picture can show. Each is drawn from the file with its name in `figures/`. */
+/** The main subjects that a picture can show. Each is drawn from the file of the same name in `figures/`. */
 export type Subject =
   | ("face" | "cat" | "dog" | "bird" | "robot")
   | ("car" | "boat" | "rocket" | "balloon" | "bottle" | "cup" | "house" | "flower");
