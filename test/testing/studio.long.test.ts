@@ -116,7 +116,7 @@ describe("a studio", () => {
   });
 
   test("a wrong option is refused by name", async () => {
-    await expect(startStudio({ faults: [{ kind: "drop", when: "later" as never }] })).rejects.toThrow(/Faults .*when/);
+    await expect(startStudio({ faults: [{ kind: "drop", when: "later" as never }] })).rejects.toThrow(/faults .*when/);
   });
 });
 

@@ -19,7 +19,7 @@ export interface PgBossEngineOptions {
   readonly onError?: ((error: unknown, what: string) => void) | undefined;
 }
 
-/** Number of failed attempts after which the queue drops a run. The run is still in the journal and is found there. */
+/** Number of failed attempts after which the queue drops a run. The run stays in the journal, where workers find it. */
 const RETRIES = 1_000;
 const [SLICES, LOCAL] = ["showrunner-slices", "showrunner-local"] as const;
 /** Interval between polls, per slice slot. Polls find timers and missed notifications; NOTIFY announces new jobs. */

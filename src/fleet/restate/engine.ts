@@ -28,7 +28,7 @@ export interface RestateEngineOptions {
 
 /** How Restate reaches this process. */
 export interface RestateEndpointOptions {
-  /** Address to listen on. Default `127.0.0.1`. Without identity keys, anyone who reaches it can call the handlers. */
+  /** Address to listen on. Default `127.0.0.1`. Without identity keys, anyone who can connect can call the handlers. */
   readonly host?: string | undefined;
   /**
    * Port to listen on. Default 9080. On Linux, several processes of the same user can share a port. The kernel then

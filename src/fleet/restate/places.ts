@@ -14,7 +14,7 @@ export class Places {
     this.#free = free;
   }
 
-  /** Waits for a slot and returns a function that releases it. Rejects if this is closed or the signal aborts first. */
+  /** Waits for a slot and returns a function that releases it. Rejects if closed, or if the signal aborts first. */
   take({ priority, since }: Claim, signal: AbortSignal): Promise<() => void> {
     return new Promise((resolve, reject) => {
       const leave = () => {

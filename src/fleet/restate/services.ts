@@ -19,7 +19,7 @@ export interface Wake {
   readonly priority: number;
   /** When the wake was sent, in epoch milliseconds. Default: the time at which the run is due. */
   readonly since?: number;
-  /** Number of this run's slices in a row that have failed. */
+  /** Number of consecutive failed slices of this run. */
   readonly failures?: number;
 }
 

@@ -193,7 +193,7 @@ function modelNames(model: string | null): Attributes {
   return model === null ? {} : { "showrunner.model": model };
 }
 
-/** Attributes in the conventions for generative AI, which use `generate_content` for everything but text. */
+/** Returns attributes for the conventions on generative AI, which use `generate_content` for everything but text. */
 function genAiNames(kind: "job" | "chat", model: string | null): Attributes {
   return {
     "gen_ai.operation.name": kind === "chat" ? "chat" : "generate_content",

@@ -1,8 +1,8 @@
 import type { LocalWork } from "../../internal.ts";
 
 /**
- * Distributes the driving of runs over processes and machines: gives them work, sets timers, repeats failed work, and
- * passes the work of dead processes on. What a run does next is decided by the journal, not by the engine. All
+ * Distributes runs over processes on one or more machines. An engine gives processes work, sets timers, repeats failed
+ * work, and reassigns the work of dead processes. The journal, not the engine, decides what a run does next. All
  * implementations pass the same contract tests.
  */
 export interface Engine {

@@ -67,7 +67,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   );
   /** Ids of the runs that this process took and that are not idle. */
   const open = new Set<string>();
-  /** Number of slices in a row that failed, by run id. */
+  /** Number of consecutive failed slices, by run id. */
   const failed = new Map<string, number>();
   const fail = (runId: string) => {
     const failures = (failed.get(runId) ?? 0) + 1;

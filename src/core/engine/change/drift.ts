@@ -172,7 +172,7 @@ function groupProblems(state: RunState, plan: Plan, prices: readonly StepPrice[]
     const price = within.reduce((sum, { costMicros, maxCostMicros: most }) => sum + (costMicros ?? most ?? 0), 0);
     const spent = committedWithin(state, prefix);
     if (price === 0 || spent + price <= maxCostMicros) return [];
-    const message = `has spent or reserved ${formatUsd(spent)} of its maxCost of ${formatUsd(maxCostMicros)} USD; rerunning its steps would cost ${formatUsd(price)} USD more. Raise maxCost, then accept the changes`;
+    const message = `the group has spent or reserved ${formatUsd(spent)} of its maxCost of ${formatUsd(maxCostMicros)} USD; rerunning its steps would cost ${formatUsd(price)} USD more. Raise maxCost, then accept the changes`;
     return [{ code: "over-max-cost", step: prefix, field: null, message }];
   });
 }
@@ -276,7 +276,7 @@ export function driftMessage({ runId, problems, ...drift }: Drift): string {
   const what = parts.length === 0 ? "it returns different outputs" : parts.join("; ");
   const price = priceText(drift.totalMicros, drift.prices, (micros) => `${formatUsd(micros)} USD`);
   const count = drift.stale.length === 1 ? "1 step" : `${drift.stale.length} steps`;
-  return `the code has changed since the run was planned: ${what}. To continue with the changes costs ${price} for ${count}; nothing of that has been spent yet. Accept the changes with: showrunner resume ${runId} --file FILE --accept-changes`;
+  return `the code has changed since the run was planned: ${what}. If you accept the changes, ${count} will run at a price of ${price}; none of this has been spent yet. Accept the changes with: showrunner resume ${runId} --file FILE --accept-changes`;
 }
 
 function said(what: string, paths: readonly string[]): string | null {
@@ -297,7 +297,7 @@ function nameProblems(state: RunState, plan: Plan, { changed, added, renamed }: 
   const otherKind = [...changed.map(({ path }) => path), ...added].flatMap((path) => {
     const before = kindBefore.get(path);
     if (before === undefined || before === kindNow.get(path)) return [];
-    return [problem(path, `was of kind ${before} earlier in this run; give the new step another name`)];
+    return [problem(path, `was the name of a ${before} step earlier in this run; give the new step another name`)];
   });
   const again = added.flatMap((path) => {
     const now = own(state.formerNames, path);

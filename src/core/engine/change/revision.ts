@@ -250,7 +250,7 @@ async function askedFor(state: RunState, how: ResumeOptions, planner: Planner) {
 function standsElsewhere({ runId }: RunState, places: readonly SameText[]): InvalidOptionError {
   const [{ text }] = places as readonly [SameText];
   const where = [...new Set(places.map(({ step, field }) => `${step} ${field}`))].join(", ");
-  const why = `${JSON.stringify(text)} also appears in ${where} and would remain unchanged in that place. Choose whether to replace it everywhere.`;
+  const why = `${JSON.stringify(text)} also appears in ${where}, where it would stay unchanged. Choose whether to replace it everywhere.`;
   return new InvalidOptionError("edit", why, `showrunner resume ${runId} … --everywhere   (or --no-everywhere)`);
 }
 
@@ -397,7 +397,7 @@ function nothingFailed({ runId, status }: RunState): InvalidOptionError {
 
 function checkRequestId(requestId: string, isRerun: boolean): void {
   if (!/^[\w.:-]{1,100}$/.test(requestId)) {
-    const message = "must be 1 to 100 letters, digits, `.`, `_`, `:` or `-`.";
+    const message = "must consist of 1 to 100 letters, digits, `.`, `_`, `:` or `-`.";
     throw new InvalidOptionError("requestId", message);
   }
   if (!isRerun) throw new InvalidOptionError("requestId", "identifies a rerun; also pass the steps to rerun.");

@@ -30,7 +30,7 @@ export interface Start extends ResumeOptions {
   readonly move?: AccountMove | undefined;
   /** Whether a paused run stays paused while its inbox is processed. */
   readonly staysPaused?: boolean | undefined;
-  /** Whether a run that ended without waiting for a late job stays ended, as it does unless a person resumes it. */
+  /** Whether a run that ended without waiting for a late job stays ended. Only an explicit resume waits again. */
   readonly leavesGivenUp?: boolean | undefined;
   /** Follows the run if another process took its lease first, such as a worker that found the new run. */
   readonly followOther?: ((updates: Updates, stop: AbortSignal) => Promise<RunResult>) | undefined;

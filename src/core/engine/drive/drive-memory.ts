@@ -22,7 +22,7 @@ export class DriveMemory {
   readonly polls: Map<string, PlannedPoll>;
   /** When each command was delegated to another job of the engine, in epoch milliseconds, by command id. */
   readonly delegated: Map<string, number>;
-  /** The process whose death loses the delegated commands; null if an engine stores them. */
+  /** If this process dies, the delegated commands are lost; null if an engine stores the commands. */
   worker: LeaseHolder | null;
   service: WatchMemo | null;
   spending: SpendingMemo | null;

@@ -41,7 +41,7 @@ export interface RunWriterParts {
 
 export type Taken = LeaseOutcome & { readonly acquired: true };
 
-/** Adds to an event what the journal stores with it, including the sequence number after `afterSeq`. */
+/** Wraps an event for the journal, with the sequence number that follows `afterSeq`. */
 export function storedEvent(runId: string, afterSeq: number, at: number, event: RunEvent): StoredEvent {
   return { runId, seq: afterSeq + 1, at, version: EVENT_VERSION, event };
 }

@@ -28,7 +28,7 @@ type Chat = Extract<Command, { readonly type: "chat" }>;
 const ANSWER_MS = 10 * 60_000;
 /** Waits of at most this many milliseconds for a bill continue even if the run is stopped. */
 const PATIENT_MS = 4_000;
-/** If the service does not find the job, its bill is read again only after waits of at most this many milliseconds. */
+/** Longest wait for the bill of a job that the service does not find, in milliseconds. */
 const SHORT_MS = 1_000;
 const BILL_WAITS_MS = [0, 500, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000];
 const MAX_ANSWER_CHARACTERS = 1_000_000;
@@ -224,12 +224,15 @@ async function withPictures(input: Json, context: EffectContext): Promise<Shown>
 function unfit(pictures: readonly Picture[]): string | null {
   const next = "shrink them first, for example with thumbnail from showrunner/film";
   if (pictures.length > MOST_PICTURES)
-    return `images contains ${pictures.length} pictures; a chat accepts at most ${MOST_PICTURES}`;
+    return `the field images contains ${pictures.length} pictures; a chat accepts at most ${MOST_PICTURES}`;
   for (const { contentType } of pictures) {
-    if (!TYPES.includes(contentType)) return `images contains ${contentType}; a chat accepts only ${TYPES.join(", ")}`;
+    if (!TYPES.includes(contentType))
+      return `the field images contains ${contentType}; a chat accepts only ${TYPES.join(", ")}`;
   }
   const all = pictures.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-  return all <= MOST_BYTES ? null : `images contains ${all} bytes; a chat accepts at most ${MOST_BYTES}: ${next}`;
+  return all <= MOST_BYTES
+    ? null
+    : `the field images contains ${all} bytes; a chat accepts at most ${MOST_BYTES}: ${next}`;
 }
 
 async function dataUrl({ path, contentType }: Picture): Promise<string> {

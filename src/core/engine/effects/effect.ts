@@ -18,7 +18,7 @@ import type { StepFunctions } from "./functions.ts";
 
 const EVERY_MS = 250;
 
-/** Reports the bytes that a step has transferred as progress, at most a few times per second. */
+/** Reports progress for the bytes that a step transfers, at most a few times per second. */
 export function bytesProgress(step: string, { progress, now }: Pick<EffectContext, "progress" | "now">) {
   let lastAt = now();
   return (bytes: number, totalBytes: number | null) => {
@@ -36,8 +36,8 @@ export interface Polls {
 }
 
 /**
- * Returns a request's place in the queue. `above` puts it ahead of the step's other requests, for example because other
- * work waits for it.
+ * Returns a request's place in the queue. `above` puts the request ahead of the step's other requests, for example
+ * because other work waits for it.
  */
 export function placed({ priority, turn }: Pick<EffectContext, "priority" | "turn">, above = 0): Priority {
   return { level: above + priority, turn };

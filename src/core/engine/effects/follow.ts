@@ -101,9 +101,9 @@ export const settle: Effect<"settle"> = async (command, context) => {
 /** Each delay grows by up to this fraction, depending on the job id, so that jobs are not all polled at once. */
 const SPREAD = 0.05;
 
-/** If a webhook reports a job's end but the job reads as running, it is read again after this many milliseconds. */
+/** Delay before a job is read again if a webhook reported its end too early, in milliseconds. */
 const LAG_MS = 2_000;
-/** Makes a poll due at once, after a webhook. */
+/** Due time of a poll that a webhook requests: at once. */
 export const HINTED = 0;
 
 /** Polls an accepted job once if due, and plans the next poll. The final result is always read from GET /jobs/{id}. */

@@ -110,7 +110,7 @@ async function mayRewrite({ model, input }: AttemptState, { client, signal }: Jo
   );
 }
 
-/** Returns what is missing for the service's answer to be a job's complete final result; null if it is complete. */
+/** Returns what is missing in the service's answer; null if the answer is a job's complete final result. */
 function lackOf({ jobId }: Follow, { job, outcome }: Ended, expected: number): CleanText | null {
   const id = cleanText(jobId, 300);
   if (job.jobId !== jobId) return sentence`the service returned job ${cleanText(job.jobId, 300)} instead of ${id}`;

@@ -79,8 +79,8 @@ export const submit: Effect<"submit"> = async (command, context) => {
 const ANSWERED_WITHIN_MS = 60_000;
 
 /**
- * Looks for the job of a changed step's unanswered request: to repeat that request could pay for an unwanted job.
- * Returns null if the lookup fails or the job cannot be identified for certain.
+ * Looks for the job of a changed step's unanswered request, because repeating that request could pay for an unwanted
+ * job. Returns null if the lookup fails or the job cannot be identified for certain.
  */
 async function lookedFor(command: Submit, context: EffectContext): Promise<EffectResult | null> {
   const { state, signal, clock, now } = context;
@@ -201,7 +201,7 @@ function unknown({ step, attempt }: Submit, context: EffectContext, error: unkno
   return [{ type: "job.submit.unknown", step, attempt, message, clockOffsetMs: context.client.clockOffsetMs() }];
 }
 
-/** Handles a refused repetition. It proves nothing, because the first request may have created the job. */
+/** Handles the refusal of a repeated request: the first request may still have created the job. */
 function unresolved(command: Submit, context: EffectContext, error: unknown): EffectResult {
   const message = sentence`the first request got no answer, and the second one with the same key was refused: ${journalError(error).message}`;
   return leftOpen(command, context, { message, cause: "refused" });

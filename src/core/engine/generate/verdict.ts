@@ -179,7 +179,7 @@ function says(value: unknown, is: (text: string, field: string) => boolean, fiel
   return Object.entries(value).some(([name, inner]) => says(inner, is, Array.isArray(value) ? field : name));
 }
 
-/** Returns the first characters of each medium as request bodies contain it. */
+/** Returns the first characters of each medium as they appear in request bodies. */
 function mediaIn(value: unknown): readonly string[] {
   if (typeof value !== "object" || value === null) return [];
   if (value instanceof Uint8Array) {

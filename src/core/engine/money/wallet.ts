@@ -68,7 +68,7 @@ async function balanceOf(client: Client): Promise<number | null> {
   }
 }
 
-/** The balance for display and for starting many runs. One reading serves all callers for ten seconds. */
+/** A balance that is read at most every ten seconds, for display and for starting many runs. */
 export class GlancedBalance {
   readonly #client: Client;
   readonly #now: () => number;

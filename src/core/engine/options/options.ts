@@ -104,7 +104,9 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
 }
 
 interface DriveOptions {
-  /** Aborting it stops the run gracefully: nothing new is submitted, and requests in progress are completed. */
+  /**
+   * Aborting this signal stops the run gracefully: nothing new is submitted, and requests in progress are completed.
+   */
   readonly signal?: AbortSignal | undefined;
   /**
    * The file that exports the pipeline, so that its code can be loaded again. Without it, workers cannot run the
