@@ -1,6 +1,6 @@
 export const ExitCode = {
   done: 0,
-  /** A run or a call failed. */
+  /** A run or a request failed. */
   failed: 1,
   /** Wrong usage, a plan with problems, or over budget before the start: nothing was submitted. */
   refused: 2,

@@ -10,14 +10,14 @@ import { repeatedCommand } from "./text/next-line.ts";
 /** What each operating system error means for a path, and what to do. */
 const meanings: Readonly<Record<string, readonly [meaning: string, next: string]>> = {
   ENOENT: ["does not exist, or is a broken link", "check the path, then run the command again"],
-  EEXIST: ["exists and is not a folder", "use another path, or move it away"],
+  EEXIST: ["exists and is not a folder", "use another path, or move the file away"],
   ENOTDIR: ["goes through a file that is not a folder", "use another path, or move that file"],
   EISDIR: ["is a folder, not a file", "use a file"],
   ELOOP: ["is a link that points to itself", "remove the link, or use another path"],
   ENAMETOOLONG: ["has a name that is too long for this file system", "use a shorter path"],
   EACCES: ["is not accessible to this user", "change its permissions, or use another path"],
   EPERM: ["cannot be changed by this user", "change its permissions, or use another path"],
-  EROFS: ["is on a read-only disk", "make it writable, or use another path"],
+  EROFS: ["is on a read-only disk", "make the disk writable, or use another path"],
   ENOSPC: ["is on a full disk", "free space, then run the command again"],
   EDQUOT: ["is on a disk whose quota is used up", "free space, then run the command again"],
   EMFILE: [
@@ -64,7 +64,7 @@ const thenResume = (cure: string) =>
 /** What to do after a library error, by exit code and error code. Other errors exit with 1. */
 const advice: Readonly<Partial<Record<ExitCode, Readonly<Record<string, string>>>>> = {
   [ExitCode.refused]: {
-    PLAN_PROBLEMS: "correct them and try again; `showrunner plan` checks without spending",
+    PLAN_PROBLEMS: "correct the problems and try again; `showrunner plan` checks without spending",
     OVER_BUDGET: "set a larger --budget, or generate less; `showrunner plan` shows the prices",
     QUOTE_REFUSED: "`showrunner plan` shows the current prices and a new quote",
     WALLET_SHORT:
@@ -84,11 +84,11 @@ const advice: Readonly<Partial<Record<ExitCode, Readonly<Record<string, string>>
     CATALOG_INVALID: "correct the file set by --catalog",
     RECORDING_UNUSABLE: "showrunner record OTHER-FOLDER",
     JOURNAL_NOT_A_JOURNAL: "use another journal: --journal FILE, or SHOWRUNNER_JOURNAL",
-    JOURNAL_FOLDER: "make it a writable folder, then run the command again",
-    JOURNAL_READ_ONLY: "make it writable, or use a copy with --journal FILE, then run the command again",
+    JOURNAL_FOLDER: "make the journal's folder writable, then run the command again",
+    JOURNAL_READ_ONLY: "make the journal writable, or use a copy with --journal FILE, then run the command again",
     JOURNAL_NEWER_VERSION: "update Showrunner, then run the command again",
-    JOURNAL_ACCESS: "correct it, then run the command again",
-    MEDIA_FOLDER: "make it a writable folder, then run the command again",
+    JOURNAL_ACCESS: "correct the login or permission, then run the command again",
+    MEDIA_FOLDER: "make the media folder writable, then run the command again",
   },
   [ExitCode.unfinished]: {
     INSUFFICIENT_BALANCE: "showrunner balance",

@@ -64,7 +64,7 @@ async function loadAll(named: readonly string[], context: Context): Promise<read
     if (files.length < 2) continue;
     throw usageError(
       `${files.map(visible).join(" and ")} both have a pipeline named ${visible(name)}`,
-      "pass only the one to compare runs with",
+      "pass only the file to compare runs with",
     );
   }
   if (all.length > 0) return all;

@@ -56,7 +56,7 @@ async function readKept(path: string): Promise<Kept> {
   }
 }
 
-/** Stores a new token. Renames a temporary file, so that neither a link nor an open file is written to. */
+/** Stores a new token under a temporary name, then renames the file, so that no link or open file is written to. */
 async function makeToken(path: string): Promise<string> {
   const token = randomBytes(24).toString("base64url");
   const fresh = `${path}.new`;

@@ -274,7 +274,7 @@ async function picked(
   const text = flags.pick;
   if (text === undefined) {
     if (waiting?.choose !== true) return null;
-    throw usageError(`${visible(step)} asks for a choice: set it with --pick NUMBER`, next);
+    throw usageError(`${visible(step)} asks for a choice: add --pick NUMBER`, next);
   }
   const shows = waiting?.shows ?? [];
   const created = shows.filter((take) => take.step === text);

@@ -29,7 +29,6 @@ export async function notifyKey(context: Context, flags: Flags["notify test"]): 
   return ExitCode.done;
 }
 
-/** `showrunner notify list`: lists undelivered notifications with their last error. */
 export async function listNotices(context: Context, flags: Flags["notify test"]): Promise<ExitCode> {
   const { output, io } = context;
   const { openJournal } = await import("../../internal.ts");

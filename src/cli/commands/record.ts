@@ -9,7 +9,6 @@ import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-/** `showrunner record`: runs a recording proxy in front of a hosted service until Ctrl-C. */
 export async function record({ io, output }: Context, folder: string, flags: Flags["record"]): Promise<ExitCode> {
   const { interrupt } = io;
   const recorder = await startRecorder({

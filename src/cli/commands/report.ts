@@ -12,7 +12,7 @@ export async function report(context: Context, runId: string, flags: Flags["repo
   const { io, output } = context;
   const isForClient = flags.for === "client";
   if (flags.prices && !isForClient) {
-    throw usageError("--prices only works with --for client", "omit it: the full report already shows all costs");
+    throw usageError("--prices only works with --for client", "omit --prices: the full report already shows all costs");
   }
   const { writeReport } = await import("../../studio/dashboard/index.ts");
   return withJournal(flags, async (show) => {

@@ -248,7 +248,7 @@ async function decideElsewhere(
   const { output, io } = context;
   output.say(`${JSON.stringify(visible(first.text))} also occurs in other steps:`);
   for (const { step, field } of sameText) output.say(`  ${visible(step)} ${visible(field)}`);
-  if (io.ask !== null) return isAgreed(io, "Replace it there too?");
+  if (io.ask !== null) return isAgreed(io, "Replace the text in those steps too?");
   if (!sameText.some(({ isLocal }) => isLocal)) return undefined;
   throw new CliError(
     "NOT_CONFIRMED",
@@ -265,8 +265,8 @@ async function agreeToTheSame(same: RerunScope["sameSeed"], context: Context, { 
   const { step, seed } = same[0]!;
   await confirm(context.io, {
     yes: flags.sameSeed === true,
-    question: `The code sets ${seeds}, so the rerun sends the same request again and probably pays for the same result. Send it?`,
-    what: `The code sets ${seeds}, so the rerun sends the same request again and probably pays for the same result`,
+    question: `The code sets ${seeds}, so the rerun sends the same request again and probably pays again for the same result. Send the request?`,
+    what: `The code sets ${seeds}, so the rerun sends the same request again and probably pays again for the same result`,
     refused: "Not started; nothing was spent",
     next: `${repeatedCommand(context, "--same-seed")}   (or, for another result: --edit ${visible(step)}:seed:=${seed + 1})`,
   });
@@ -325,7 +325,6 @@ async function agree(rerunScope: RerunScope, context: Context, { flags }: Resume
   });
 }
 
-/** `showrunner stop`: stops a run, in any process, from submitting more jobs. */
 export async function stop(context: Context, runId: string, flags: ServiceFlags): Promise<ExitCode> {
   return withJournal(flags, async (show) => {
     await show.stop(runId);

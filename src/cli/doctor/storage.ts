@@ -92,7 +92,7 @@ async function telling(io: Io, untold: readonly NoticeRow[]): Promise<Finding> {
     const said = `${untold.length} not delivered to ${visible(target ?? "any target")}: ${visible(refused.lastError ?? "")}`;
     return failed("notify", said, "showrunner notify test   (list them with showrunner notify list)");
   }
-  const nobody = "off; to be notified when a run waits, set SHOWRUNNER_NOTIFY_URL or _COMMAND";
+  const nobody = "off; to be notified when a run waits, set SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND";
   return fine("notify", target === null ? nobody : `notifications go to ${visible(target)}`);
 }
 

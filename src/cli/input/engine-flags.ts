@@ -30,6 +30,6 @@ export function checkRunFlags(flags: Flags["run"]): void {
   }
   if (flags.detach !== true)
     refuse([["--engine", flags.engine, "add --detach"]], "without --detach: this process drives the run");
-  const next = "omit it: workers continue on their own when the next day begins";
+  const next = "omit --wait-for-cap: workers continue on their own when the next day begins";
   refuse([["--wait-for-cap", flags.waitForCap, next]], "with --engine");
 }

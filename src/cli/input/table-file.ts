@@ -87,7 +87,7 @@ function decoded(bytes: Buffer, encoding: string, path: string, flags: TableFlag
         cause,
       );
     throw new CliError("INPUT_INVALID", `${visible(path)} is not valid ${visible(encoding)}`, {
-      next: flags?.encoding === undefined ? "save it as UTF-8" : "omit --encoding, or set another one",
+      next: flags?.encoding === undefined ? "save it as UTF-8" : "omit --encoding, or set another encoding",
       cause,
     });
   }

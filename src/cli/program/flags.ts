@@ -55,7 +55,7 @@ const waitForCap = flag(
 
 const notify = flag(
   "--notify <target>",
-  "where to send notifications when a run waits, needs funds, fails or ends: a URL, command:PROGRAM or off (default: SHOWRUNNER_NOTIFY_URL or _COMMAND)",
+  "where to send notifications when a run waits, needs funds, fails or ends: a URL, command:PROGRAM or off (default: SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND)",
 );
 
 /** Option of commands that check inputs: a file with rules that the models' schemas do not contain. */
@@ -249,7 +249,10 @@ export const options = {
     ...common,
     ...planning,
     required(
-      flag("--against <journal>", "journal that contains those runs, or a copy of it; nothing is written to it"),
+      flag(
+        "--against <journal>",
+        "journal with the unfinished runs, or a copy of that journal; nothing is written to it",
+      ),
     ),
   ],
   runs: [...common, ofTag, flag("--search <words>", "only runs whose name, tags or input contain all these words")],
