@@ -7,17 +7,16 @@ import type { Spooled } from "./media-files.ts";
 import { FILES_AT_ONCE, type MediaSource, type StoredMedia } from "./media-store.ts";
 import { isPlaced, type NamedCopy, placeFiles } from "./place-file.ts";
 
-/** Where bytes are measured before they are stored, since their hash becomes their name. */
+/** Writes bytes to temporary files to compute their hash, which becomes their name in the store. */
 interface Spool {
   tmpPath(): string;
   spool(source: MediaSource): Promise<Spooled>;
   measure(tmpPath: string): Promise<Spooled>;
 }
 
-/** What all media stores share: each content is stored once, and only a limited number of contents at a time. */
+/** Base class of media stores. Equal contents added at the same time are stored once, and few files at once. */
 export abstract class ContentStore<Found extends { readonly sizeBytes: number }> {
   readonly #spool: Spool;
-  /** Contents being stored, by hash. */
   readonly #storing = new Map<string, Promise<StoredMedia>>();
   protected readonly queue = new PQueue({ concurrency: FILES_AT_ONCE });
 
@@ -27,11 +26,11 @@ export abstract class ContentStore<Found extends { readonly sizeBytes: number }>
 
   /** Finds stored bytes, including discarded ones that no run has referred to since. */
   protected abstract find(sha256: string): Promise<Found | null>;
-  /** Renews the age of bytes that `gc` might otherwise remove. False if `gc` has just removed them. */
+  /** Resets the age of bytes that `gc` might otherwise remove. False if `gc` has just removed them. */
   protected abstract touchOld(sha256: string, found: Found): Promise<boolean>;
-  /** The bytes, if they are stored and recent; null if they must be stored (again). */
+  /** Returns the stored copy if it is recent, or null if the bytes must be stored (again). */
   protected abstract stored(sha256: string): Promise<StoredMedia | null>;
-  /** Stores measured bytes; may move the file that contains them. */
+  /** Stores bytes whose hash is known. May move the temporary file instead of copying it. */
   protected abstract store(spooled: Spooled): Promise<void>;
   abstract hold(hashes: Iterable<string>): Promise<HeldMedia>;
 

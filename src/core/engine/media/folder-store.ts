@@ -19,7 +19,7 @@ import {
 } from "./media-store.ts";
 
 /**
- * A file younger than this by this machine's clock is also recent by the disk's clock, unless the two clocks differ by
+ * A file younger than this by this machine's clock is recent by the disk's clock too, unless the clocks differ by
  * almost half an hour.
  */
 const YOUNG_MS = GRACE_MS / 12;
@@ -27,13 +27,12 @@ const YOUNG_MS = GRACE_MS / 12;
 /** A media store in a folder, either local or shared between machines. */
 export interface FolderStore extends MediaStore {
   path(sha256: string): string;
-  /** False if there was nothing to remove. */
+  /** Removes a file. False if there was none. */
   remove(sha256: string): Promise<boolean>;
-  /** All hashes in the store, unordered. */
   hashes(): AsyncIterable<string>;
 }
 
-/** Opens the store at `dir`. Unless it is opened read-only, creates the folder with access for this user only. */
+/** Opens the store at `dir`. Creates the folder, with access for this user only, unless it is opened read-only. */
 export async function openMediaStore(
   dir: string,
   options: { readonly isReadOnly?: boolean } = {},
@@ -86,7 +85,7 @@ class DiskMediaStore extends ContentStore<StoredFile> implements FolderStore {
     return bytesOf(this.path(sha256), range);
   }
 
-  /** Does nothing, because opening the store has already verified that it is writable. */
+  /** Does nothing: opening the store already tested that it can be written to. */
   async checkWritable(): Promise<void> {}
 
   async linkOrigin(): Promise<null> {
@@ -136,8 +135,8 @@ class DiskMediaStore extends ContentStore<StoredFile> implements FolderStore {
 }
 
 /**
- * Discarded files are moved to `discarded` under their hash and a unique name. A rename removes a file for everyone at
- * once, and shows whether someone touched the file just before; such a file is moved back.
+ * Discarding moves a file to the `discarded` folder, under its hash and a unique name. The rename takes effect for all
+ * processes at once. If it turns out that another process had just touched the file, the file is moved back.
  */
 class FolderGarbage implements MediaGarbage {
   readonly purgeAfterMs = 0;
@@ -194,7 +193,6 @@ class FolderGarbage implements MediaGarbage {
     await rm(join(this.#folder, id), { force: true });
   }
 
-  /** Removes temporary files. Opening the store does the same. */
   removeLeftovers(options: { readonly dryRun: boolean }): Promise<number> {
     return this.#files.removeLeftovers(options);
   }

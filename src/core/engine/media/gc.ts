@@ -17,20 +17,20 @@ export interface GcReport {
   readonly dryRun: boolean;
   /** Ids of removed runs, oldest first. */
   readonly runs: readonly string[];
-  /** Old finished runs that were kept, because they are being driven or money is still held for them. */
+  /** Old finished runs that were kept, because a process is executing them or money is still held for them. */
   readonly skipped: readonly { readonly runId: string; readonly reason: "leased" | "holds" }[];
-  /** Number of requests whose only remaining result was removed, so that a later run must pay for them again. */
+  /** Number of requests whose only reusable result was removed, so that a later run has to pay for them again. */
   readonly reusable: number;
-  /** Media that no run refers to any more. Files placed in runs' output folders stay. */
+  /** Media that no run refers to any more. Copies in the output folders of runs are not removed. */
   readonly media: {
     readonly count: number;
     readonly sizeBytes: number;
-    /** Milliseconds until a later `gc` deletes the discarded media; 0 if they were deleted at once. */
+    /** Milliseconds after which a later `gc` can delete the discarded media; 0 if they were deleted at once. */
     readonly deletedAfterMs: number;
   };
   /** Number of expired upload handles removed. */
   readonly handles: number;
-  /** Number of items left by killed processes: temporary output files, unfinished uploads to a bucket. */
+  /** Number of items left behind by killed processes: temporary output files, unfinished uploads to a bucket. */
   readonly leftovers: number;
 }
 
@@ -43,8 +43,8 @@ interface GcParts {
 const MONTH_MS = 30 * DAY_MS;
 
 /**
- * Removes old finished runs, then media that no run refers to. Results that a more recent run reuses stay with that
- * run; a removed run's results can no longer be reused.
+ * Removes old finished runs, then media that no run refers to. A result that a more recent run has reused belongs to
+ * that run too and remains; other results of removed runs can no longer be reused.
  */
 export async function collectGarbage(parts: GcParts, options: GcOptions = {}): Promise<GcReport> {
   const { store, media, now } = parts;
@@ -70,7 +70,6 @@ export async function collectGarbage(parts: GcParts, options: GcOptions = {}): P
   return { dryRun, runs, skipped, reusable, media: removed, handles, leftovers };
 }
 
-/** Removes abandoned temporary files from the output folders of the journal's runs. */
 async function removeLeftovers(store: JournalStore, dryRun: boolean): Promise<number> {
   // Many runs may share a folder.
   const tagsIn = new Map<string, Set<string>>();
@@ -117,9 +116,9 @@ async function remove(store: JournalStore, runId: string, at: number): Promise<"
 }
 
 /**
- * Removes media that no run refers to. Anyone about to refer to bytes has put or touched them within the grace period,
- * so older unreferenced bytes are unused. A writer may still have found bytes just before they were discarded: then its
- * event is seen when discarded media are checked again, or a later read restores the bytes.
+ * Removes media that no run refers to. A process that is about to refer to bytes puts or touches them first, so bytes
+ * older than the grace period and without a reference are unused. A process may still have found the bytes just before
+ * they were discarded. In that case they are restored, either when discarded media are checked again or by a read.
  */
 async function removeUnnamed(
   garbage: MediaGarbage,
@@ -136,7 +135,7 @@ async function removeUnnamed(
   return { count: discarded.length, sizeBytes: discarded.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) };
 }
 
-/** Discards the given media to which no run refers, such as an output of work that was never recorded. */
+/** Discards those of the given media to which no run refers, such as an output of work that was never recorded. */
 export async function discardUnnamed(
   store: JournalStore,
   { garbage }: { readonly garbage: MediaGarbage },
@@ -147,7 +146,7 @@ export async function discardUnnamed(
   await purge(garbage, store);
 }
 
-/** Media that a run refers to, or that a person or provider gave to a run that has not processed them yet. */
+/** Hashes of all media that a run refers to, or that were delivered to a run which has not processed them yet. */
 async function mediaInUse(store: JournalStore, except: readonly string[] = []): Promise<ReadonlySet<string>> {
   const given = new Set<string>();
   // Read the inboxes before the journal, because a run moves entries from its inbox to the journal.

@@ -5,25 +5,25 @@ import type { Json } from "../../plan/plan.ts";
 import { plainSource } from "../../run/foreign-names.ts";
 import type { MediaStore } from "./media-store.ts";
 
-/** Maximum number of parallel uploads, since each has an open file and a connection. */
+/** Maximum number of parallel uploads: each needs an open file and a connection. */
 const UPLOADS_AT_ONCE = 16;
 /** A handle is renewed before use if it expires within this time, in milliseconds. */
 const MARGIN_MS = 5 * 60_000;
 
 export interface HandleOptions {
-  /** True to ignore cached handles. */
+  /** True to upload again even if a cached handle is valid. */
   readonly renew?: boolean | undefined;
-  /** Aborts only this caller's wait. The upload continues, since others may wait for it. */
+  /** Stops only this caller from waiting. The upload continues, because other callers may be waiting for it. */
   readonly signal?: AbortSignal | undefined;
-  /** Verifies the bytes before they are sent. */
+  /** Called before an upload to verify the bytes. */
   readonly ensure?: ((sha256: string) => Promise<void>) | undefined;
   /** Called with the number of bytes sent and the total. */
   readonly onProgress?: ((sentBytes: number, totalBytes: number) => void) | undefined;
 }
 
 /**
- * Provides upload handles by content hash. Handles are kept in a table with their expiry, never in events; the media
- * store keeps the bytes, so that a handle can always be renewed.
+ * Provides upload handles, which are URLs of uploaded files, by content hash. Handles are stored in a table with their
+ * expiry, never in events. The media store keeps the bytes, so that an expired handle can be replaced.
  */
 export class UploadHandles {
   readonly #client: Client;
@@ -50,7 +50,7 @@ export class UploadHandles {
     return `${this.#client.keyId}@${this.#client.baseUrl}`;
   }
 
-  /** Replaces each `{source: "upload", sha256}` in a resolved input with a valid handle. `renew`: makes new handles. */
+  /** Replaces each `{source: "upload", sha256}` in a resolved input with a valid handle. */
   async resolveUploads(input: Json, options: HandleOptions = {}): Promise<Json> {
     if (Array.isArray(input)) return Promise.all(input.map((item) => this.resolveUploads(item, options)));
     if (typeof input !== "object" || input === null) return input;
@@ -65,7 +65,7 @@ export class UploadHandles {
     return Object.fromEntries(await Promise.all(entries));
   }
 
-  /** The handle's URL; uploads the bytes if no handle is valid for long enough. */
+  /** Returns the handle's URL. Uploads the bytes first unless a handle is valid for long enough. */
   async url(sha256: string, options: HandleOptions = {}): Promise<string> {
     if (options.renew !== true) {
       const stored = await this.#store.handle(sha256, this.#account);
@@ -98,7 +98,7 @@ export class UploadHandles {
   }
 }
 
-/** Waits for shared work until the signal aborts, then rejects with its reason. The work continues for others. */
+/** Waits for shared work. If the signal aborts first, rejects with its reason; the work continues for other callers. */
 export async function stopWaiting<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
   let stop: () => void = () => {};

@@ -1,6 +1,6 @@
-/** Local files with bytes from the store. They stay in place until released, and are read-only. */
+/** Local files with bytes from the store. They are read-only, and remain in place until released. */
 export interface HeldMedia extends AsyncDisposable {
-  /** Throws for a hash that was not requested. */
+  /** Path of the file. Throws for a hash that was not requested. */
   path(sha256: string): string;
   sizeBytes(sha256: string): number;
 }

@@ -9,7 +9,7 @@ import { measureBytes } from "./media-files.ts";
 import type { MediaStore } from "./media-store.ts";
 import { ForbiddenFileError, openNamedFile } from "./open-file.ts";
 
-/** Number of files measured at once: a plan may contain thousands, and each of these is open or downloading. */
+/** Maximum number of files measured at once. A plan may have thousands, and each needs an open file or connection. */
 const MEASURED_AT_ONCE = 8;
 
 type Measured = FileFacts | { readonly error: string };
@@ -18,14 +18,14 @@ type Measured = FileFacts | { readonly error: string };
 interface Source {
   readonly path: string;
   readonly bytes?: Uint8Array;
-  /** Internal network origin that the pipeline allows for this file. */
+  /** Origin on an internal network from which the pipeline allows this file to be downloaded. */
   readonly inside?: string;
 }
 
 /**
- * Measures the files that a plan uploads. Unreadable files are returned as values, so that all problems are reported at
- * once. Downloaded files and bytes go into the media store. If a file is gone, its earlier measurement in `stored` is
- * used.
+ * Measures the files that a plan uploads. An unreadable file is returned as a value, so that all problems are reported
+ * at once. Downloaded files and bytes go into the media store. If a file can no longer be read, its earlier measurement
+ * in `stored` is used.
  */
 export async function measureFiles(
   files: readonly Source[],
@@ -43,7 +43,7 @@ export async function measureFiles(
   return new Map(await queue.addAll(measured));
 }
 
-/** True if these facts describe the given file. A relative path may have been resolved in another folder. */
+/** True if these facts describe the given file. A relative path may have been resolved against another folder. */
 function isOf(given: string, { path, from }: FileFacts): boolean {
   return path === resolve(given) || path.endsWith(`${sep}${normalize(given)}`) || from === originOf(given);
 }
@@ -70,7 +70,7 @@ function isUrl(path: string): boolean {
   return /^https?:\/\//i.test(path);
 }
 
-/** A URL's hash, since its query may be secret. */
+/** Identifies a URL by its hash, because its query may be secret. */
 function originOf(url: string): string {
   return hash("sha256", url);
 }

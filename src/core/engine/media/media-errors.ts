@@ -25,13 +25,13 @@ export class MediaDiskError extends ShowrunnerError {
   }
 }
 
-/** True for disk failures, for which no step is responsible. */
+/** True for disk failures. No step is responsible for these. */
 export function isDiskError(error: unknown): error is NodeJS.ErrnoException {
   const code = (error as NodeJS.ErrnoException | null)?.code;
   return typeof code === "string" && Object.hasOwn(MEANINGS, code);
 }
 
-/** True if media could not be stored or read for a reason for which no step is responsible. */
+/** True if media could not be stored or read, for a reason that no step is responsible for. */
 export function isStoreError(error: unknown): boolean {
   return isDiskError(error) || error instanceof MediaBucketError;
 }
@@ -53,7 +53,7 @@ export class MediaMissingError extends ShowrunnerError {
   readonly code = "MEDIA_MISSING";
   readonly sha256: string;
 
-  /** `location`: the media folder or bucket. */
+  /** @param location the media folder or bucket */
   constructor(sha256: string, location: string) {
     super(`${location} has no media with hash ${sha256}. If the file was moved or deleted, put it back, then resume.`);
     this.sha256 = sha256;

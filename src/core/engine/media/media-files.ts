@@ -9,10 +9,10 @@ import { open } from "../../kit/file-handle.ts";
 import { MediaFolderError } from "./media-errors.ts";
 import { type ByteRange, checkHash, isHash, type MediaSource, type StoredMedia } from "./media-store.ts";
 
-/** Age, in milliseconds, at which temporary files from other machines are removed: younger files may be in use. */
+/** Age, in milliseconds, at which temporary files from other machines are removed. Younger ones may still be in use. */
 const LEFTOVER_MS = 48 * HOUR_MS;
 
-/** Measured bytes in a temporary file, flushed to disk. */
+/** A temporary file that has been flushed to disk, with the hash and size of its bytes. */
 export interface Spooled extends StoredMedia {
   readonly path: string;
 }
@@ -24,10 +24,10 @@ export interface Spooled extends StoredMedia {
 export class MediaFiles {
   readonly root: string;
   readonly #tmp: string;
-  /** Stamps of files that this process has written or verified, by hash. */
+  /** Stamps (see `#stampOf`) of files that this process has written or verified, by hash. */
   readonly #verified = new Map<string, string>();
 
-  /** Opens the folder. Unless read-only, creates it with access for this user only. @throws MediaFolderError */
+  /** Opens the folder. Creates it, with access for this user only, unless `isReadOnly`. @throws MediaFolderError */
   static async open(dir: string, { isCache = false, isReadOnly = false } = {}): Promise<MediaFiles> {
     const root = resolve(dir);
     const tmp = join(root, "tmp");
@@ -43,7 +43,7 @@ export class MediaFiles {
     return files;
   }
 
-  /** True if the files get hard links, which change their `ctime`. */
+  /** True if files get hard links. A new link changes a file's `ctime`, so stamps then contain `mtime` instead. */
   readonly #isCache: boolean;
 
   private constructor(root: string, tmp: string, isCache: boolean) {
@@ -60,7 +60,7 @@ export class MediaFiles {
     return join(this.#tmp, `${processMark()}.${randomUUID()}`);
   }
 
-  /** Removes dead processes' temporary files and returns their number. */
+  /** Removes temporary files of processes that no longer run; returns how many. */
   async removeLeftovers({ dryRun = false } = {}): Promise<number> {
     let count = 0;
     for (const name of (await unlessMissing(readdir(this.#tmp))) ?? []) {
@@ -72,14 +72,13 @@ export class MediaFiles {
     return count;
   }
 
-  /** The stored file's stats; null if no file has these bytes. */
+  /** Stats of the stored file; null if there is none. */
   async stat(sha256: string): Promise<Stats | null> {
     // In a store copied from elsewhere, a symbolic link may lead anywhere.
     const found = await unlessMissing(lstat(this.path(sha256)));
     return found?.isFile() ? found : null;
   }
 
-  /** Copies bytes to a temporary file and measures them. */
   async spool(source: MediaSource): Promise<Spooled> {
     const path = this.tmpPath();
     try {
@@ -90,7 +89,7 @@ export class MediaFiles {
     }
   }
 
-  /** Measures a finished temporary file and flushes it to disk. */
+  /** Computes the hash and size of a finished temporary file, and flushes it to disk. */
   async measure(path: string): Promise<Spooled> {
     const file = await open(path, "r+");
     try {
@@ -102,7 +101,7 @@ export class MediaFiles {
     }
   }
 
-  /** Moves a temporary file into place, replacing any existing one, which may be damaged. */
+  /** Moves a temporary file into place. Replaces an existing file, because that file may be damaged. */
   async keep({ path, sha256, sizeBytes }: Spooled): Promise<void> {
     const target = this.path(sha256);
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });
@@ -130,7 +129,7 @@ export class MediaFiles {
     return "intact";
   }
 
-  /** Makes a change that affects only the file's times, and keeps a verified file marked as verified. */
+  /** Runs a change that affects only the file's times. A file already verified counts as verified afterwards too. */
   async keepingVerified(sha256: string, change: (path: string) => Promise<void>): Promise<void> {
     const path = this.path(sha256);
     const wasVerified = this.#verified.get(sha256) === (await unlessMissing(this.#stampOf(path)));
@@ -138,7 +137,7 @@ export class MediaFiles {
     if (wasVerified) this.#verified.set(sha256, await this.#stampOf(path));
   }
 
-  /** A stamp that changes whenever the file is changed. */
+  /** A string that changes whenever the file is changed. */
   async #stampOf(path: string): Promise<string> {
     const { ino, size, ctimeNs, mtimeNs } = await stat(path, { bigint: true });
     return `${ino} ${size} ${this.#isCache ? mtimeNs : ctimeNs}`;
@@ -155,7 +154,7 @@ export class MediaFiles {
   }
 }
 
-/** The result of `work`; null if the file does not exist (any more). */
+/** Returns the result of `work`, or null if the file does not exist (any more). */
 export async function unlessMissing<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work;
@@ -170,7 +169,7 @@ function piecesOf(source: MediaSource): AsyncIterable<Uint8Array> | Iterable<Uin
   return "bytes" in source ? [source.bytes] : source.stream;
 }
 
-/** Reads a file, opened only when reading starts: a stream that fails before anyone listens would end the process. */
+/** Reads a file, but opens it only when reading starts: the error of an unread stream would end the process. */
 export async function* bytesOf(path: string, range?: ByteRange): AsyncGenerator<Uint8Array> {
   yield* createReadStream(path, range);
 }
@@ -205,13 +204,13 @@ export async function measureBytes(pieces: AsyncIterable<Uint8Array>): Promise<S
   return { sha256: digest.digest("hex"), sizeBytes };
 }
 
-/** True for the temporary file of a dead process. Partial downloads have a dot before the target's name. */
+/** True if the name belongs to a temporary file or partial download of a process that no longer runs. */
 function isMarkedGone(name: string): boolean {
   const [, mark] = /^\.?((?:[0-9a-f]{6}-){3}\d+-[0-9a-f]{6})\./.exec(name) ?? [];
   return mark !== undefined && isMarkGone(mark);
 }
 
-/** Time of the last write to the path or to files in it: a function may still be writing to its folder. */
+/** Time of the last write to this path or to a file in it. A function may still be writing to its folder. */
 async function lastWritten(path: string): Promise<number> {
   const below = await readdir(path).catch(() => []);
   const all = [path, ...below.map((name) => join(path, name))];

@@ -5,7 +5,7 @@ import { Worker } from "node:worker_threads";
 import { BoundedMap } from "../../api/bounded-map.ts";
 import type { FileKind } from "../../plan/plan.ts";
 
-/** A media file's facts according to its bytes, in pixels, milliseconds and frames per second. */
+/** Facts read from a media file's bytes. Sizes are in pixels, `fps` is in frames per second. */
 export interface MediaFacts {
   readonly contentType: string;
   readonly width: number | null;
@@ -14,11 +14,11 @@ export interface MediaFacts {
   readonly fps: number | null;
 }
 
-/** What a service states about an output. */
+/** What a service states about an output; null where it states nothing. */
 export type StatedFacts = { readonly [fact in keyof Omit<MediaFacts, "fps">]: MediaFacts[fact] | null };
 
 export interface MediaQuestions {
-  /** With `kind` null, any kind is accepted, and the answer for an unreadable file contains only its type. */
+  /** If `kind` is null, any kind is accepted, and for an unreadable file only its content type is returned. */
   readonly facts: {
     readonly asks: { readonly path: string; readonly kind: FileKind | null };
     readonly answer: MediaFacts;
@@ -32,7 +32,7 @@ export interface MediaQuestions {
 
 type Name = keyof MediaQuestions;
 export type Question = { [N in Name]: { readonly name: N } & MediaQuestions[N]["asks"] }[Name];
-/** `isUnread`: the thread could not finish reading the file. `isEmpty`: it finished, but found no pictures or sound. */
+/** `isUnread`: the thread could not finish reading the file. `isEmpty`: it was read, but has no pictures or sound. */
 export interface Fault {
   readonly fault: string;
   readonly isUnread?: true;
@@ -46,7 +46,7 @@ export interface ReaderLimits {
   /** Time limit for reading one file once the libraries are loaded, in milliseconds; large files get more. */
   readonly deadlineMs: number;
   readonly memoryMb: number;
-  /** Maximum time that one owner's unreadable files may take within {@link WASTE_WINDOW_MS}, in milliseconds. */
+  /** Maximum time, in milliseconds, that may be spent on one owner's unreadable files per {@link WASTE_WINDOW_MS}. */
   readonly wasteMs: number;
 }
 
@@ -57,12 +57,12 @@ interface Waiting {
   readonly answer: (answered: Answered) => void;
 }
 
-/** Number of files read at once. One owner never uses all threads, so that another owner's file starts at once. */
+/** Number of files read at once. One owner never uses all threads, so that a file of another owner need not wait. */
 const THREADS = 2;
 const WASTE_WINDOW_MS = 10 * 60_000;
-/** Maximum number of remembered owners and answers. */
+/** Maximum number of owners and of results kept in memory. */
 const MOST_REMEMBERED = 1_000;
-/** Maximum size, in bytes, of files whose answers are cached by content. */
+/** Files up to this size, in bytes, are identified by their hash, and their results are cached. */
 const HASHED_BYTES = 64 * 1024;
 
 const NOT_READ: Fault = {
@@ -70,25 +70,25 @@ const NOT_READ: Fault = {
   isUnread: true,
 };
 
-/** The owner whose turn is used to read a file. All callers share one thread pool, whose libraries are loaded. */
+/** On whose behalf a file is read: a caller of the server or a run. Owners take turns on one shared thread pool. */
 type Owner = `${"caller" | "run"} ${string}`;
 
 const owners = new AsyncLocalStorage<Owner>();
 
-/** Runs `work` so that its files are read in this owner's turns, or in the turns of an enclosing call's owner. */
+/** Runs `work`, and reads its files on behalf of this owner. An owner set by an enclosing call takes precedence. */
 export function readingFor<T>(owner: Owner, work: () => T): T {
   return owners.getStore() === undefined ? owners.run(owner, work) : work();
 }
 
 /**
- * Reads untrusted media in worker threads. Turns alternate between owners, the time spent on an owner's unreadable
- * files is limited, and identical small files are read once. One thread starts with the first file, the others with the
- * first file from a caller; none keeps the process alive.
+ * Reads untrusted media on worker threads. Owners take turns, the time spent on an owner's unreadable files is limited,
+ * and identical small files are read once. The first thread starts with the first file, the others with the first file
+ * of a caller. None of them keeps the process alive.
  */
 export class MediaReader {
   readonly #limits: ReaderLimits;
   readonly #threads: readonly ReadingThread[];
-  /** Waiting files by owner, in the order of the owners' turns. */
+  /** Waiting files by owner; the order of the keys is the order of the turns. */
   readonly #waiting = new Map<string, Waiting[]>();
   readonly #waste = new BoundedMap<string, { readonly ms: number; readonly since: number }>(MOST_REMEMBERED);
   readonly #answers = new BoundedMap<string, Promise<Answered>>(MOST_REMEMBERED);
@@ -136,7 +136,7 @@ export class MediaReader {
     if (isForCaller) for (const thread of this.#threads) thread.warm();
   }
 
-  /** Takes the first file of the owner whose turn it is; the owner moves to the end of the queue. */
+  /** Returns the first waiting file of the next owner, whose other files then wait behind those of all other owners. */
   #takeTurn(): Waiting | null {
     const busy = this.#threads.flatMap(({ owner }) => owner ?? []);
     for (const [owner, [first, ...rest]] of this.#waiting) {
@@ -182,12 +182,12 @@ async function sizeOf(path: string): Promise<{ readonly size: number; readonly i
   return { size, isSmall: found?.isFile() === true && size <= HASHED_BYTES };
 }
 
-/** Read speed of a slow disk. */
+/** Read speed assumed for a slow disk. */
 const BYTES_PER_MS = 10_000;
-/** Time allowed to start the thread and load its libraries on a busy machine, in milliseconds. */
+/** Time allowed for starting the thread and loading its libraries on a busy machine, in milliseconds. */
 const START_MS = 60_000;
 
-/** Reads one file at a time. A file that exceeds its time or memory ends the thread; a new one is then started. */
+/** Reads one file at a time. If a file exceeds its time or memory limit, the thread is ended and a new one started. */
 class ReadingThread {
   readonly #limits: ReaderLimits;
   #thread: Worker | null = null;
@@ -220,7 +220,7 @@ class ReadingThread {
     return { answered, tookMs: performance.now() - startedAt };
   }
 
-  /** Loads the libraries before the first file. */
+  /** Starts the thread and loads its libraries, so that the first file need not wait. */
   warm(): void {
     if (this.#thread !== null) return;
     this.#thread = this.#start();

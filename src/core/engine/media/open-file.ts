@@ -9,16 +9,16 @@ export class ForbiddenFileError extends Error {}
 export interface NamedFile extends AsyncDisposable {
   readonly file: FileHandle;
   /**
-   * Path for libraries that open files themselves. On Linux it leads to the open file, elsewhere to whatever is now at
-   * the path.
+   * Path for libraries that open files themselves. On Linux the path leads to the open file, on other systems to
+   * whatever file now has that name.
    */
   readonly path: string;
 }
 
 /**
- * Opens a file that an input specifies by absolute path. The checks apply to the open file, not to its path, which may
- * change: read through the handle. `from`: allowed files and folders, with links resolved; null allows any.
- * @throws ForbiddenFileError if it is not allowed, or not a file
+ * Opens a file that an input specifies by absolute path. Read it through the handle: the checks apply to the open file,
+ * not to its path, whose target may change. `from`: the allowed files and folders, with links resolved; null allows any
+ * file. @throws ForbiddenFileError if the file is not allowed, or is not a regular file
  */
 export async function openNamedFile(path: string, from: readonly string[] | null): Promise<NamedFile> {
   // Opening a pipe that has no writer would block.
@@ -43,7 +43,7 @@ const outside = (from: readonly string[]) =>
 
 const linkTo = ({ fd }: FileHandle) => `/proc/self/fd/${fd}`;
 
-/** The open file's location with links resolved; throws if its path no longer leads to the same file. */
+/** The open file's real path. Throws if its path no longer leads to the same file. */
 async function placeOf(file: FileHandle, path: string): Promise<string> {
   const place = await realpath(path);
   const [open, found] = await Promise.all([file.stat({ bigint: true }), lstat(place, { bigint: true })]);

@@ -10,10 +10,10 @@ export interface MediaOptions {
    * Default: environment SHOWRUNNER_MEDIA, then `mediaDir`.
    */
   readonly media?: string | undefined;
-  /** Local folder for downloaded files, by content hash; with a bucket, for cached copies. */
+  /** Local folder for media, named by content hash. If media are in a bucket: the folder for cached copies. */
   readonly mediaDir: string;
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Opens the folder without writing to it, and without checking that this user could. Default false. */
+  /** True to open the folder without writing to it, or testing whether it can be written to. Default false. */
   readonly isReadOnly?: boolean;
 }
 
@@ -29,15 +29,13 @@ export async function openMedia(options: MediaOptions): Promise<MediaStore> {
   return new BucketStore(bucket, cache);
 }
 
-/** A media store that has passed a write test. */
 export interface MediaCheck {
-  /** The folder, or the bucket's URL without options. */
   readonly location: string;
   /** How far the bucket's clock is ahead of this machine's, in milliseconds; null for a folder. */
   readonly clockOffsetMs: number | null;
 }
 
-/** Tests the configured media store for writing. In a bucket, also tests reading and deleting. Throws on failure. */
+/** Tests that the configured store can be written to; in a bucket, also reading and deleting. Throws on failure. */
 export async function checkMedia(options: MediaOptions): Promise<MediaCheck> {
   const location = locationOf(options);
   if (!isBucketUrl(location)) return { location: (await openMediaStore(location)).location, clockOffsetMs: null };

@@ -22,33 +22,32 @@ import { type Mark, writeMarked } from "../../marks/index.ts";
 import type { HeldMedia } from "./held-media.ts";
 import { isDiskError, MediaPathError } from "./media-errors.ts";
 
-/** Bytes in a media store, and the name for their copy, before it is made safe. */
+/** A file of the media store and the requested name for its copy, which is made safe later. */
 export interface NamedCopy {
   readonly sha256: string;
   readonly name: string;
-  /** The mark to write into the copy. If absent, the bytes stay unchanged. */
+  /** The provenance mark to write into the copy. If absent, the bytes are copied unchanged. */
   readonly mark?: Mark;
 }
 
 export interface Placing {
-  /** Provides the file with these bytes. Throws `MediaMissingError`. */
+  /** Provides local files with these bytes. Throws `MediaMissingError`. */
   readonly hold: (sha256: string) => Promise<HeldMedia>;
-  /** Absolute path. */
   readonly outDir: string;
-  /** Included in the names of temporary files. */
+  /** Part of the names of temporary files. */
   readonly tag: string;
 }
 
-/** Number of copies made at once, since each has two open files. */
+/** Maximum number of copies made at once: each needs two open files. */
 const COPIES_AT_ONCE = 8;
 
-/** Callers take turns in each folder, because names are compared with the existing ones. */
+/** The last call for each folder. Calls run one after another, because each compares its names with existing ones. */
 const turns = new Map<string, Promise<unknown>>();
 
 /**
- * Puts copies under their names below `outDir`; returns their paths in the order of `files`. Makes copies, not hard
- * links: editing a named file must not change the only copy of a paid result. Settles once everything is on the disk,
- * or nothing more will be written.
+ * Copies files into `outDir` under their names; returns the paths in the order of `files`. They are copies, not hard
+ * links: editing a named file must not change the only copy of a paid result. Settles once everything is on disk, or
+ * once nothing more will be written.
  */
 export async function placeFiles(files: readonly NamedCopy[], placing: Placing): Promise<readonly string[]> {
   try {
@@ -87,7 +86,7 @@ async function inTurn<T>(folder: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Turns a system error about a path into an error that says what to do; returns other errors unchanged. */
+/** Converts a system error about a path into an error that says what to do; returns other errors unchanged. */
 function pathError(outDir: string, cause: unknown): unknown {
   const { code, path = outDir, syscall } = cause as NodeJS.ErrnoException;
   if (syscall === undefined || isDiskError(cause)) return cause;
@@ -133,7 +132,7 @@ async function placeCopy(copy: NamedCopy, target: string, placing: Placing): Pro
   }
 }
 
-/** Throws unless the path is free or has a file or link, which may be replaced. @throws MediaPathError */
+/** Throws unless nothing, a file or a link is at this path; files and links may be replaced. @throws MediaPathError */
 export async function checkReplaceable(target: string, what: string): Promise<void> {
   const found = await lstat(target).catch(() => null);
   if (found === null || found.isFile() || found.isSymbolicLink()) return;
@@ -168,7 +167,7 @@ async function withFile<T>(path: string, flags: string, use: (file: FileHandle) 
 const roots = new Map<string, string>();
 
 /**
- * An output folder's real path. Throws if the folder has become a link, since files elsewhere could be replaced.
+ * An output folder's real path. Throws if the folder has become a link, because files elsewhere could be replaced.
  * @throws MediaPathError
  */
 async function rootOf(outDir: string): Promise<string> {
@@ -208,13 +207,13 @@ function safeSegments(name: string): readonly string[] {
   return segments.length === 0 ? ["file"] : segments.map(safeSegment);
 }
 
-/** Makes a name safe. If that changes it, appends a hash of the original, so that two names never collide. */
+/** Makes a name safe. If that changes the name, appends a hash of the original, so that two names never collide. */
 function safeSegment(segment: string): string {
   const safe = safeFileName(segment);
   return safe === segment.normalize("NFC") ? safe : withHash(safe, segment);
 }
 
-/** The names in a folder, compared case-insensitively, as many systems do. */
+/** The names in a folder. They are compared without regard to case, as many file systems do. */
 class NamesInFolder {
   readonly #byFolded: Map<string, Set<string>>;
 
@@ -223,7 +222,7 @@ class NamesInFolder {
     for (const name of names) this.#byFolded.get(foldCase(name))!.add(name);
   }
 
-  /** Adds a name and returns it, changed if it collides. */
+  /** Adds a name and returns it, changed if it collides with another. */
   add(requested: string): string {
     const alike = this.#byFolded.get(foldCase(requested));
     const name = alike === undefined || alike.has(requested) ? requested : withHash(requested, requested);
@@ -244,7 +243,7 @@ function withHash(safe: string, requested: string): string {
 
 const load = createRequire(import.meta.url);
 
-/** File extensions for types whose entry in the MIME table is missing or unusual. */
+/** File extensions for content types that the MIME table lacks or maps to an unusual extension. */
 const preferred: { readonly [contentType: string]: string } = {
   "audio/mpeg": "mp3",
   "audio/mp4": "m4a",
@@ -262,8 +261,8 @@ const preferred: { readonly [contentType: string]: string } = {
 const ACTIVE = new Set(["image/svg+xml"]);
 
 /**
- * The usual extension for a content type, with its dot. Anything but pictures, film and audio becomes `.bin`: the type
- * comes from a service, and a double click must not execute the file.
+ * The usual file extension for a content type, including the dot. Anything but pictures, film and audio becomes `.bin`:
+ * the service decides the type, and a double click must not execute the file.
  */
 export function fileExtension(contentType: string): string {
   const mediaType = contentType.split(";")[0]!.trim().toLowerCase();

@@ -7,19 +7,18 @@ import { Bytes } from "./whole/bytes.ts";
 import { missingEnd } from "./whole/missing-end.ts";
 import { soundFramesIn } from "./whole/whole-frames.ts";
 
-/** How much of a picture's file is read, in bytes: enough to find the size after colour profiles and previews. */
+/** How much of a picture's file is read, in bytes. Colour profiles and previews may come before the picture's size. */
 const HEAD_BYTES = 4 * 1024 * 1024;
 
 const NONE = { width: null, height: null, durationMs: null, fps: null } as const;
 
 type Facts = Answered<"facts">;
 
-/** Loads the libraries needed to answer questions. */
 export async function load(): Promise<void> {
   await Promise.all([import("file-type"), import("image-size"), import("./read-timed.ts")]);
 }
 
-/** Answers a question. Runs in a separate thread, because crafted files can hang the libraries. */
+/** Answers a question about a file. Runs on a worker thread, because crafted files can make the libraries hang. */
 export async function answerTo(question: Question): Promise<Answered> {
   const { path } = question;
   switch (question.name) {
@@ -32,7 +31,7 @@ export async function answerTo(question: Question): Promise<Answered> {
   }
 }
 
-/** A file's type by its first bytes; undefined if unknown, or if only the beginning looks like a known format. */
+/** Content type according to a file's first bytes; undefined if they match no known format. */
 async function typeOf(path: string): Promise<string | undefined> {
   const { fileTypeFromFile } = await import("file-type");
   return (await fileTypeFromFile(path).catch(() => undefined))?.mime;
@@ -64,7 +63,6 @@ async function factsOf(path: string, kind: FileKind): Promise<Facts> {
   }
 }
 
-/** Maximum size of a text file in bytes. */
 const TEXT_BYTES = 16 * 1024 * 1024;
 
 function textFacts(path: string): Facts {
@@ -101,7 +99,7 @@ async function timedFacts(path: string, kind: "audio" | "video", contentType: st
   return { is: { contentType, durationMs, ...picture } };
 }
 
-/** How a file differs from what the service states; null if it does not. */
+/** Says how a file differs from what the service states; null if it does not. */
 async function damageOf(path: string, stated: StatedFacts): Promise<string | null> {
   using file = new Bytes(path);
   if (file.size === 0) return "it is empty";
@@ -115,7 +113,7 @@ async function damageOf(path: string, stated: StatedFacts): Promise<string | nul
   return contradiction(stated, { ...measured, contentType });
 }
 
-/** The kind of text that a file begins with; null for other bytes. */
+/** What kind of text a file begins with; null for other bytes. */
 function textIn(file: Bytes): TextForm | null {
   // The bytes read may end inside a character.
   const text = new TextDecoder().decode(file.head(4096), { stream: true }).trimStart();
@@ -148,9 +146,9 @@ const TOLERANCE = { ofWholeSecondsMs: 1_000, ms: 250, share: 0.1 } as const;
 type Measured = Omit<MediaFacts, "fps">;
 
 /**
- * How a file's bytes contradict the service's statement; null if they agree wherever both say something. Services often
- * state what was requested rather than what was made, so these are accepted: another format of the same kind, a picture
- * at least half as large, and a duration within a tenth (at least 250 ms, or a second if whole seconds are stated).
+ * Says how a file's bytes contradict what the service states; null if they do not. Services often state what was
+ * requested, not what was made. So these are accepted: another format of the same kind, a picture at least half as
+ * large, and a duration shorter by at most a tenth (at least 250 ms, or a second if whole seconds are stated).
  */
 function contradiction(stated: StatedFacts, measured: Measured): string | null {
   const type = plainType(stated.contentType);
@@ -165,7 +163,7 @@ function contradiction(stated: StatedFacts, measured: Measured): string | null {
   return durationMs < shortest(stated.durationMs) ? `it lasts ${durationMs} ms, not ${stated.durationMs}` : null;
 }
 
-/** Rejects text if media were stated, and unknown bytes if a recognisable format was stated. */
+/** Reports text where media are stated, and unrecognized bytes where the stated format can be recognized. */
 function unknownInPlaceOf(statedType: string | null, text: TextForm | null): string | null {
   const stated = plainType(statedType);
   if (stated === null || !MEDIA.test(stated) || stated === "image/svg+xml") {
@@ -179,7 +177,7 @@ function unknownInPlaceOf(statedType: string | null, text: TextForm | null): str
 type TextForm = "an HTML page" | "XML" | "JSON" | "plain text";
 
 const MEDIA = /^(image|video|audio)\//;
-/** Content types whose files can always be recognised; excludes headerless samples. */
+/** Content types whose files can always be recognized; excludes audio samples without a header. */
 const KNOWN = new RegExp(
   "^(?:image/(?:png|apng|jpe?g|gif|webp|avif|hei[cf]|bmp|tiff)|video/(?:mp4|quicktime|x-m4v|webm|(?:x-)?matroska|ogg)|" +
     "audio/(?:mp4|(?:x-)?m4a|mpeg|mp3|(?:x-|vnd\\.)?wave?|webm|ogg|opus|aac|(?:x-)?flac))$",

@@ -5,7 +5,7 @@ import { Bytes } from "./whole/bytes.ts";
 // Listed individually to leave out playlist readers, which open other files and URLs.
 const formats = [MP4, QTFF, WEBM, MATROSKA, WAVE, MP3, ADTS, OGG, FLAC];
 
-/** Formats whose packets do not state how long the last frame lasts. */
+/** Container formats in which packets do not state how long the last frame lasts. */
 const STATED = /webm|flac/;
 
 /** Reads an audio or film container without decoding it. `picture` is null for audio only. */
@@ -25,7 +25,7 @@ export async function readTimed(path: string, contentType: string) {
   return { picture: { width, height, fps: Math.round(averagePacketRate) }, durationMs };
 }
 
-/** Duration in seconds, from the packets. The library never stops looking for the last packet in an empty FLAC. */
+/** Duration in seconds, from the packets. Asked about an empty FLAC, the library would search for packets endlessly. */
 async function lengthOf(input: Input): Promise<number> {
   const sound = await input.getPrimaryAudioTrack();
   const isEmpty = (await sound?.computePacketStats(1))?.packetCount === 0;

@@ -1,6 +1,6 @@
 import { ShowrunnerError } from "../../../kit/errors.ts";
 
-/** What is wrong with a bucket. Only `busy` and `unreachable` may pass without anyone acting. */
+/** What went wrong with a bucket. Only `busy` and `unreachable` may go away by themselves. */
 export type BucketFailure =
   | "busy"
   | "unreachable"
@@ -31,7 +31,7 @@ export class MediaBucketError extends ShowrunnerError {
 
 const DOCTOR = "showrunner doctor";
 
-/** The bucket does not return what was stored in it. */
+/** Reports that the bucket returns other bytes than those stored in it. */
 export function damagedBucket(message: string): MediaBucketError {
   return new MediaBucketError(message, { reason: "damaged", next: DOCTOR });
 }
@@ -55,7 +55,7 @@ const CREDENTIALS = new Set([
   "RequestExpired",
 ]);
 
-/** Converts an SDK error: states what was tried, what went wrong and what to do. Contains no URL and no key. */
+/** Converts an SDK error into one that says what was tried, what went wrong and what to do. Its message has no keys. */
 export function bucketError(cause: unknown, doing: string, location: string): MediaBucketError {
   if (cause instanceof MediaBucketError) return cause;
   const { name, code, $metadata } = cause as Error & {

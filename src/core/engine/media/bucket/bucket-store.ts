@@ -23,14 +23,14 @@ import { damagedBucket, MediaBucketError } from "./bucket-errors.ts";
 import type { MediaCache } from "./media-cache.ts";
 
 /**
- * A media store in a bucket, with local copies of files in use. Bytes are measured in a temporary file before they are
- * sent, because their hash is their key. A copy is cached only if the bucket has the object.
+ * A media store in a bucket, with local copies of files in use. Bytes are first written to a temporary file, because
+ * their hash is needed as the object's key. A file is cached only once the bucket has the object.
  */
 export class BucketStore extends ContentStore<BucketObject> implements MediaStore {
   readonly garbage: BucketGarbage;
   readonly #bucket: Bucket;
   readonly #cache: MediaCache;
-  /** Hashes of objects whose bytes did not match their key; these objects are to be replaced. */
+  /** Hashes of objects whose bytes did not match their key; these objects will be replaced. */
   readonly #damaged = new Set<string>();
   readonly #fetching = new Map<string, Promise<void>>();
   #writable: Promise<void> | null = null;
@@ -50,7 +50,7 @@ export class BucketStore extends ContentStore<BucketObject> implements MediaStor
     return null;
   }
 
-  /** Also repairs the bucket: re-sends a missing or truncated object if the cache has an intact copy. */
+  /** Verifies the bytes. If the object is missing or truncated, uploads the cache's copy again. */
   async verify(sha256: string): Promise<"intact" | "damaged" | "missing"> {
     const found = this.#damaged.has(sha256) ? null : await this.find(sha256);
     const folder = await this.#cache.makeFolder();
@@ -144,7 +144,7 @@ export class BucketStore extends ContentStore<BucketObject> implements MediaStor
     this.#damaged.delete(spooled.sha256);
   }
 
-  /** Links a copy to `target`, fetching it if not cached; returns its size. */
+  /** Creates a hard link at `target` to the cached copy, which is fetched if needed. Returns the file's size. */
   async #linked(sha256: string, target: string): Promise<number> {
     for (;;) {
       const sizeBytes = await this.#cache.link(sha256, target);
@@ -153,7 +153,7 @@ export class BucketStore extends ContentStore<BucketObject> implements MediaStor
     }
   }
 
-  /** Ensures that the cache has the bytes. @throws MediaMissingError, MediaBucketError */
+  /** Ensures that the bytes are in the cache. @throws MediaMissingError, MediaBucketError */
   #fetched(sha256: string): Promise<void> {
     const fetching =
       this.#fetching.get(sha256) ??
@@ -193,9 +193,9 @@ function keyOf(sha256: string): string {
 }
 
 /**
- * A bucket can neither move an object nor check its age while deleting it. So a discarded object is first copied to a
- * new key, and the copy is kept for a day. If someone found the object just before and refers to it afterwards, it is
- * read from the copy, and the next `gc` restores it.
+ * A bucket can neither move an object nor check its age while deleting it. So `discard` first copies the object to a
+ * new key and keeps that copy for a day. If another process found the object just before and then refers to it, reads
+ * use the copy, and the next `gc` restores the object.
  */
 class BucketGarbage implements MediaGarbage {
   readonly purgeAfterMs = DAY_MS;

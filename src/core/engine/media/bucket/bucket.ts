@@ -12,37 +12,36 @@ export interface BucketObject {
 }
 
 export interface BucketProbe {
-  /** How far the bucket's clock is ahead, in milliseconds; precise to the second, like its `Date` header. */
+  /** How far the bucket's clock is ahead of this machine's, in milliseconds; accurate to one second. */
   readonly clockOffsetMs: number;
 }
 
 export interface BucketBody {
   readonly body: AsyncIterable<Uint8Array>;
-  /** Size of the whole object. */
   readonly sizeBytes: number;
 }
 
-/** Objects under one prefix. They appear atomically, and for all readers at once. Throws `MediaBucketError`. */
+/** The objects under one prefix of a bucket. A written object becomes visible at once, complete. */
 export interface Bucket {
-  /** Bucket and prefix as a URL, without options. */
+  /** URL of the bucket and prefix, without options. */
   readonly location: string;
   head(key: string): Promise<BucketObject | null>;
   put(key: string, file: Spooled): Promise<void>;
   get(key: string, range?: { readonly start: number; readonly end?: number }): Promise<BucketBody | null>;
-  /** Copies an object, possibly onto itself, which renews it. False if it does not exist. */
+  /** Copies an object. Copying it onto itself resets its age. False if the object does not exist. */
   copy(from: BucketObject, to: string): Promise<boolean>;
   delete(key: string): Promise<void>;
   list(prefix: string): AsyncIterable<BucketObject>;
   /** Writes, reads and deletes a small object. Throws if any of that fails. */
   probe(): Promise<BucketProbe>;
-  /** Origin of the links; null if links are disabled. */
+  /** Origin of the URLs that `link` returns; null if links are disabled. */
   linkOrigin(): Promise<string | null>;
   link(key: string, options: LinkOptions): Promise<string | null>;
-  /** Aborts unfinished uploads older than this; returns how many there were. */
+  /** Aborts unfinished uploads older than `olderThanMs`; returns how many there were. */
   abortUploads(options: { readonly olderThanMs: number; readonly dryRun: boolean }): Promise<number>;
 }
 
-/** Maximum number of consecutive attempts that receive nothing before a transfer fails. */
+/** Maximum number of consecutive attempts that receive no bytes before a transfer fails. */
 const TRIES = 5;
 const FIRST_DELAY_MS = 200;
 
@@ -74,15 +73,14 @@ export interface BucketLocation {
   readonly bucket: string;
   /** Empty, or ends with a slash. */
   readonly prefix: string;
-  /** The URL without options. */
   readonly location: string;
-  /** Endpoint of a non-AWS server. Default: the SDK's settings (AWS_ENDPOINT_URL_S3). */
+  /** Endpoint of a server other than AWS. Default: the SDK's settings (AWS_ENDPOINT_URL_S3). */
   readonly endpoint: string | undefined;
-  /** Default: the SDK's settings (AWS_REGION, profile), then `us-east-1`. */
+  /** The bucket's region. Default: the SDK's settings (AWS_REGION, profile), then `us-east-1`. */
   readonly region: string | undefined;
-  /** True if URLs contain the bucket in the path instead of the host. Default: true if an endpoint is given. */
+  /** True to put the bucket's name into the URL's path instead of its host. Default: true if an endpoint is given. */
   readonly pathStyle: boolean;
-  /** True to send browsers to the bucket with links valid for minutes; otherwise the dashboard relays media. */
+  /** True to redirect browsers to the bucket, with short-lived links. False: the dashboard relays the media. */
   readonly links: boolean;
   /** Maximum total size of the local copies, in bytes. */
   readonly cacheBytes: number;
@@ -97,7 +95,6 @@ export function isBucketUrl(text: string): boolean {
   return /^s3:/i.test(text);
 }
 
-/** Parses the URL and its options. @throws InvalidOptionError */
 export function parseBucketUrl(text: string): BucketLocation {
   const url = URL.canParse(text) ? new URL(text) : null;
   // Other parts of the URL may contain a secret, so messages never show the original URL.

@@ -2,7 +2,7 @@ import { link, mkdir, rm, stat } from "node:fs/promises";
 import { MediaFiles, type Spooled, unlessMissing } from "../media-files.ts";
 import type { MediaSource } from "../media-store.ts";
 
-/** Copies used within this time, in milliseconds, are never evicted: their user may be about to open them. */
+/** Copies used within this time, in milliseconds, are not evicted, because a process may be about to open them. */
 const IN_USE_MS = 10 * 60_000;
 
 /**
@@ -12,7 +12,7 @@ const IN_USE_MS = 10 * 60_000;
 export class MediaCache {
   readonly #files: MediaFiles;
   readonly #maxBytes: number;
-  /** Size in bytes at the last count plus what this process has added; null if not counted yet. */
+  /** Total size when last counted, plus what this process has added since; null if never counted. */
   #usedBytes: number | null = null;
 
   static async open(dir: string, maxBytes: number): Promise<MediaCache> {
@@ -36,14 +36,14 @@ export class MediaCache {
     return this.#files.measure(tmpPath);
   }
 
-  /** Creates a folder for links; the caller removes it. */
+  /** Creates a folder for hard links. The caller has to remove it. */
   async makeFolder(): Promise<string> {
     const folder = this.#files.tmpPath();
     await mkdir(folder, { mode: 0o700 });
     return folder;
   }
 
-  /** Links an intact copy to `target` and returns its size. Null if there is no such copy. */
+  /** Creates a hard link at `target` to an intact copy and returns its size. Null if there is no intact copy. */
   async link(sha256: string, target: string): Promise<number | null> {
     const found = await this.#files.verify(sha256);
     if (found === "damaged") await rm(this.#files.path(sha256), { force: true });
@@ -56,7 +56,7 @@ export class MediaCache {
     return (await this.#files.verify(sha256)) === "intact";
   }
 
-  /** Adds a temporary file, and evicts the least recently used copies if the cache is too large. */
+  /** Moves a temporary file into the cache, and evicts the least recently used copies if the cache is now too large. */
   async take(spooled: Spooled): Promise<void> {
     await this.#files.keep(spooled);
     this.#usedBytes = (this.#usedBytes ?? (await this.#count())) + spooled.sizeBytes;

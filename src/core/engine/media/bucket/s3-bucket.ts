@@ -15,7 +15,7 @@ import {
 import { bucketError, damagedBucket } from "./bucket-errors.ts";
 import type { S3 } from "./s3-client.ts";
 
-/** Lifetime of a link in seconds: a player keeps requesting parts of a film while it plays. */
+/** Lifetime of a link in seconds. A player requests further parts of a film while it plays. */
 const LINK_SECONDS = 900;
 /** Maximum size, in bytes, that one `CopyObject` request can copy. */
 const COPY_BYTES = 5 * 2 ** 30;
@@ -168,7 +168,7 @@ export class S3Bucket implements Bucket {
     }
   }
 
-  /** Verifies an object by reading it, for servers whose tags say nothing about the bytes. */
+  /** Verifies an object by reading it, for servers whose ETag is not a hash of the bytes. */
   async #holds(stored: BucketObject, sha256: string): Promise<boolean> {
     return (await measureBytes(fetchObject(this, stored))).sha256 === sha256;
   }
@@ -195,7 +195,7 @@ export class S3Bucket implements Bucket {
   }
 }
 
-/** The result of `work`; null if the object does not exist. A missing bucket is an error. */
+/** Returns the result of `work`, or null if the object does not exist. A missing bucket is still an error. */
 async function unlessMissing<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work;
@@ -207,7 +207,7 @@ async function unlessMissing<T>(work: Promise<T>): Promise<T | null> {
   }
 }
 
-/** Files larger than this, in bytes, are uploaded in parts of at least this size. Parts are held in memory. */
+/** Files larger than this, in bytes, are uploaded in parts of at least this size. Each part is held in memory. */
 const PART_BYTES = 8 * 2 ** 20;
 const PARTS_AT_ONCE = 4;
 const MOST_PARTS = 10_000;
@@ -223,13 +223,13 @@ interface Part {
 }
 
 /**
- * Uploads files to a bucket in one request or in parts. Each request with bytes carries an MD5 that the server checks.
- * The object appears, complete, with the last request.
+ * Uploads files to a bucket, in one request or in parts. Each request that sends bytes includes their MD5, which the
+ * server checks. The object becomes visible with the last request, when it is complete.
  */
 class S3Upload {
   readonly #s3: S3;
   readonly #partBytes: number;
-  /** Shared by all files, to bound memory. */
+  /** One queue for all files, to limit the memory used for parts. */
   readonly #queue = new PQueue({ concurrency: PARTS_AT_ONCE });
 
   constructor(s3: S3, partBytes = PART_BYTES) {
@@ -237,7 +237,7 @@ class S3Upload {
     this.#partBytes = partBytes;
   }
 
-  /** Uploads a file. Returns false if the server's responses do not prove that it has the bytes. */
+  /** Uploads a file. Returns false if the server's responses do not prove that the server has the right bytes. */
   async send(target: Target, file: Spooled): Promise<boolean> {
     if (file.sizeBytes > this.#partBytes) return this.#inParts(target, file);
     return this.#queue.add(async () => {
@@ -312,7 +312,7 @@ class S3Upload {
   }
 }
 
-/** True if the tag is the MD5. Servers that encrypt, or are not AWS, may use other tags. */
+/** True if the ETag is the MD5 of the bytes. Servers that encrypt, or are not AWS, may use other ETags. */
 function isMd5(tag: string | undefined, md5: string): boolean {
   return tag?.replaceAll('"', "") === md5;
 }

@@ -17,17 +17,16 @@ export class MediaPackageMissingError extends ShowrunnerError {
   }
 }
 
-/** Time limits for a server, in milliseconds. */
+/** Time limits for requests to the server, in milliseconds. */
 export interface Timeouts {
-  /** Maximum time to connect. */
   readonly connectMs: number;
-  /** Maximum time until the response to a read or delete begins. */
+  /** Maximum time until the server starts to respond to a read or delete. */
   readonly readMs: number;
-  /** Maximum time from the start of any other request until its response begins. */
+  /** Maximum time from the start of any other request, such as an upload, until the server starts to respond. */
   readonly answerMs: number;
   /** Maximum time between two pieces of a response. */
   readonly idleMs: number;
-  /** Maximum attempts for a request that may succeed later, with growing delays; at most two after timeouts. */
+  /** Maximum number of attempts for a request that may succeed later; at most two after timeouts. */
   readonly attempts: number;
 }
 
@@ -43,7 +42,7 @@ export interface S3 {
   clockOffsetMs(): number;
 }
 
-/** Loads the SDK, which looks for credentials on first use. Sends nothing. */
+/** Loads the AWS SDK. Sends nothing: the SDK looks for credentials when it is first used. */
 export async function connectS3(location: BucketLocation, timeouts: Partial<Timeouts> = {}): Promise<S3> {
   const { sdk, sign } = await load();
   const { connectMs, readMs, answerMs, idleMs, attempts } = { ...TIMEOUTS, ...timeouts };
@@ -102,7 +101,7 @@ async function load() {
   }
 }
 
-/** True if the package itself is missing, and not one of its dependencies. */
+/** True if the package itself is missing, rather than one of its dependencies. */
 function isMissing(error: unknown): boolean {
   const { code, message } = error as NodeJS.ErrnoException;
   return code === "ERR_MODULE_NOT_FOUND" && PACKAGES.some((name) => message.includes(`'${name}'`));

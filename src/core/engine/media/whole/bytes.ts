@@ -14,7 +14,7 @@ export class Bytes implements Disposable {
     this.size = fstatSync(this.#file).size;
   }
 
-  /** Reads at most 64 KiB, or less at the end of the file. The result is valid until the next call. */
+  /** Reads up to 64 KiB, less at the end of the file. The returned buffer is valid only until the next call. */
   read(at: number, length: number): Buffer {
     const end = Math.min(at + Math.min(length, WINDOW_BYTES), this.size);
     if (at >= end) return Buffer.alloc(0);
@@ -25,7 +25,7 @@ export class Bytes implements Disposable {
     return this.#buffer.subarray(from, Math.min(from + end - at, this.#window.size));
   }
 
-  /** Returns the first bytes, at most `length`. */
+  /** Returns the first `length` bytes, or all bytes of a shorter file. */
   head(length: number): Buffer {
     const bytes = Buffer.alloc(Math.min(length, this.size));
     return bytes.subarray(0, readSync(this.#file, bytes, 0, bytes.length, 0));
@@ -37,8 +37,8 @@ export class Bytes implements Disposable {
 }
 
 /**
- * Walks through a file's parts: `next` returns where the part after `at` begins, or how the walk ends. A part that does
- * not move forward also ends the walk, so that no file can make it endless.
+ * Walks through the parts of a file. `next` returns where the part after `at` begins, or the result of the check. The
+ * walk also ends if the position does not increase, so that no file can make it endless.
  */
 export function walk(from: number, next: (at: number) => number | Whole): Whole {
   for (let at = from; ; ) {
@@ -49,13 +49,13 @@ export function walk(from: number, next: (at: number) => number | Whole): Whole 
   }
 }
 
-/** `lacks`: what is missing at the end; null if nothing is missing. */
+/** `lacks`: what is missing at the end of the file; null if nothing is missing. */
 export interface Whole {
   readonly lacks: string | null;
 }
 
 export const WHOLE: Whole = { lacks: null };
-/** The result for unusual structures that do not show whether the end is missing. */
+/** The result for unusual structures, from which one cannot tell whether the end is missing. */
 export const UNJUDGED: Whole = { lacks: null };
 
 export function lacking(what: string): Whole {

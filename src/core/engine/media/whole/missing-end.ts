@@ -14,7 +14,7 @@ function wholePng(file: Bytes): Whole {
   });
 }
 
-/** Checks a JPEG. Ignores what follows the picture's end, such as a second picture that phones append. */
+/** Checks a JPEG. Ignores what follows the end of the picture: phones may append a second picture. */
 function wholeJpeg(file: Bytes): Whole {
   return walk(2, (at) => {
     const head = file.read(at, 4);
@@ -74,7 +74,7 @@ function wholeWebp(file: Bytes): Whole {
   return head.readUInt32LE(4) + 7 > file.size ? lacking("part of its picture") : WHOLE;
 }
 
-/** WAV headers sometimes count too many bytes: up to about a millisecond of audio. */
+/** Tolerance for WAV headers that state too many bytes; about a millisecond of audio at most. */
 const WAV_TOLERANCE_BYTES = 64;
 
 function wholeWav(file: Bytes): Whole {
@@ -88,13 +88,13 @@ function wholeWav(file: Bytes): Whole {
   });
 }
 
-/** Boxes that are needed to show or play anything. */
+/** Boxes without which nothing can be shown or played. */
 const ESSENTIAL = new Set(["ftyp", "styp", "moov", "moof", "meta", "mdat", "sidx"]);
 
 const wholeFilm = (file: Bytes) => wholeBoxes(file, "moov");
 const wholeAvif = (file: Bytes) => wholeBoxes(file, "meta");
 
-/** Checks ISO media. Trailing data that is not a box, or truncated padding, does no harm. */
+/** Checks ISO media, such as MP4. Trailing data that is not a box does no harm, and neither does truncated padding. */
 function wholeBoxes(file: Bytes, index: "moov" | "meta"): Whole {
   const seen = new Set<string>();
   const atEnd = () => {
@@ -155,7 +155,7 @@ function elementAt(file: Bytes, at: number) {
   return { id, start: at + length, size: size >= 2 ** (7 * sizeLength) - 1 ? null : size };
 }
 
-/** Checks by content type, as detected from a file's first bytes. */
+/** The checks by content type. The type is the one detected from a file's first bytes. */
 const FORMATS: Readonly<Record<string, (file: Bytes) => Whole>> = {
   "image/png": wholePng,
   "image/apng": wholePng,
@@ -182,8 +182,8 @@ const FORMATS: Readonly<Record<string, (file: Bytes) => Whole>> = {
 };
 
 /**
- * What is missing at a file's end according to its structure; null if it is complete, or if the format does not show
- * this. Trailing data and unknown sizes are accepted.
+ * Says what is missing at the end of a file according to its structure. Null if the file is complete, or if its format
+ * does not show this. Trailing data and unknown sizes are accepted.
  */
 export function missingEnd(path: string, contentType: string): string | null {
   const whole = own(FORMATS, contentType.split(";")[0]!);

@@ -18,22 +18,22 @@ export function wholeOgg(file: Bytes): Whole {
 export const wholeMp3 = (file: Bytes) => wholeFrames(file, mp3Frame, statedMp3End);
 export const wholeAac = (file: Bytes) => wholeFrames(file, adtsFrame, () => 0);
 
-/** The type of audio that consists of frames without a container; undefined for anything else. */
+/** Content type of audio that consists of frames without a container; undefined for anything else. */
 export function soundFramesIn(file: Bytes): "audio/mpeg" | "audio/aac" | undefined {
   if (firstFrame(file, mp3Frame) !== null) return "audio/mpeg";
   return firstFrame(file, adtsFrame) === null ? undefined : "audio/aac";
 }
 
-/** Latest position at which the first frame is searched for, since it may follow a tag or garbage. */
+/** The first frame is searched for up to this position, because a tag or garbage may come first. */
 const LATEST_START = 65_536;
 
 interface Frame {
   readonly size: number;
-  /** The header values that are the same in all frames of a file. */
+  /** The header values that are the same in all frames of one file. */
   readonly sort: string;
 }
 
-/** Checks that the frames continue to the end of the file or the stated end. Ignores what follows, such as a tag. */
+/** Checks that frames continue to the end of the file, or to its stated end. Ignores what follows, such as a tag. */
 function wholeFrames(
   file: Bytes,
   frameAt: (head: Buffer) => Frame | null,
@@ -79,7 +79,7 @@ function mp3Frame(head: Buffer): Frame | null {
   return { size, sort: `${version} ${hertz}` };
 }
 
-/** Some writers leave their own frame out of the byte count. */
+/** Tolerance for writers that leave the frame with the header itself out of the byte count. */
 const XING_TOLERANCE_BYTES = 4_096;
 
 /** End of the frames according to a Xing header; 0 if there is none. */
@@ -99,8 +99,8 @@ function adtsFrame(head: Buffer): Frame | null {
 }
 
 /**
- * Checks a FLAC file. The file states its number of samples at the beginning, and each frame's position in its header,
- * so the last header shows whether later frames are missing.
+ * Checks a FLAC file. Its start states the number of samples, and each frame's header states a position, so the last
+ * header shows whether later frames are missing.
  */
 export function wholeFlac(file: Bytes): Whole {
   const info = file.read(0, 42);
