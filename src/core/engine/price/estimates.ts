@@ -6,7 +6,7 @@ import { stopWaiting } from "../media/handles.ts";
 import { VoiceBook } from "./voices.ts";
 
 export interface Estimated {
-  /** Micro-dollars; null if the service can only tell after measuring the inputs. */
+  /** Price in micro-dollars; null if the service can quote one only after measuring the inputs. */
   readonly costMicros: number | null;
   readonly reason: string | null;
 }
@@ -14,11 +14,11 @@ export interface Estimated {
 interface Known {
   readonly at: number;
   readonly estimate: Promise<Estimated>;
-  /** True if the caller that started the request stopped waiting; its failure then does not concern other callers. */
+  /** True if the caller that started the request has stopped waiting. Other callers should then ignore its failure. */
   isAbandoned(): boolean;
 }
 
-/** Caches estimates by request. Uploads are compared by content, so a renewed handle needs no new estimate. */
+/** Caches estimates by request. Uploads are identified by content: a new upload handle needs no new estimate. */
 export class EstimateCache {
   readonly voices: VoiceBook;
   readonly #client: Client;
@@ -34,8 +34,8 @@ export class EstimateCache {
   }
 
   /**
-   * Estimates a request. `resolveUploads` makes the input that is actually sent; it is called only if the service must
-   * be asked. The signal ends only this caller's wait, since others may wait for the same estimate.
+   * Estimates a request. `resolveUploads` returns the input to send, and is called only if the service has to be asked.
+   * Aborting the signal ends only this caller's wait: other callers may be waiting for the same estimate.
    */
   async ask(
     model: string,
@@ -54,7 +54,7 @@ export class EstimateCache {
     }
   }
 
-  /** Drops estimates older than this, since prices change. */
+  /** Removes older estimates from the cache, because prices change. */
   forgetOlderThan(ms: number): void {
     const before = this.#now() - ms;
     for (const [key, { at }] of this.#known) if (at < before) this.#known.delete(key);

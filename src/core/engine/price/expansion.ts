@@ -24,7 +24,7 @@ import { MODERATED } from "./refusal.ts";
 import type { PlanWarning, StepPrice } from "./totals.ts";
 import type { VoiceBook } from "./voices.ts";
 
-/** The steps that an expansion planned from a value, with their prices; or all problems found in those steps. */
+/** The steps that an expansion returned for a value, with their prices; or all problems found in these steps. */
 export type Expansion =
   | {
       readonly ok: true;
@@ -37,9 +37,9 @@ export type Expansion =
 
 export interface Surroundings {
   readonly plan: Plan;
-  /** The overlay of the run's drafts; it also applies to the steps of their expansions. */
+  /** The run's overlay on drafts, such as its profile and edits. It also applies to the steps of expansions. */
   readonly overlay: Overlay;
-  /** Files that uploads may read; absent if the run does not limit them. */
+  /** Files that uploads may read. If absent, the run sets no limit. */
   readonly filesFrom?: readonly string[] | undefined;
   readonly maxUnquotedMicros: number | null;
 }
@@ -47,7 +47,7 @@ export interface Surroundings {
 export interface Expansions {
   /** Plans and prices a step's expansion. Reads the catalog and requests estimates; spends nothing. */
   expand(step: ExpandingStep, drafted: Draft, within: Surroundings): Promise<Expansion>;
-  /** Returns a step's input, with placeholders for results that do not exist yet. Reads the catalog; spends nothing. */
+  /** Returns a step's input with placeholders for results that do not exist yet. Reads the catalog; spends nothing. */
   placeholders(
     step: Requested,
     within: Pick<Surroundings, "plan"> & Pick<PlaceholderSources, "resolved">,
@@ -62,7 +62,7 @@ interface Tools {
   price(plan: Plan, only: readonly PlanStep[]): Promise<Quote>;
 }
 
-/** Plans and prices the steps of an expansion whose value is known. They must not cost more than its maximum. */
+/** Plans and prices the steps of an expansion whose value is known. Their cost must not exceed the step's `maxCost`. */
 export async function expandPlan(
   step: ExpandingStep,
   drafted: Draft,
@@ -94,7 +94,7 @@ export async function expandPlan(
   return problems.length === 0 ? { ...produced, prices: quote.prices } : { ok: false, problems };
 }
 
-/** Reports an expansion that certainly exceeds its maximum. A possible excess is left to the run's budget. */
+/** Reports an expansion that will certainly exceed its `maxCost`. Whether it may do so is left to the run's budget. */
 function tooDear({ path, maxCostMicros }: ExpandingStep, { prices }: Quote): readonly Problem[] {
   const most = prices.reduce((sum, { costMicros, maxCostMicros: at }) => sum + (costMicros ?? at ?? 0), 0);
   if (maxCostMicros === null || most <= maxCostMicros) return [];
@@ -103,8 +103,8 @@ function tooDear({ path, maxCostMicros }: ExpandingStep, { prices }: Quote): rea
 }
 
 /**
- * Returns what this machine lacks to run a plan's functions, before their inputs are paid for. Each requirement is
- * checked once. Steps with the same missing requirement are reported together, as a problem with the first step.
+ * Returns what this machine lacks to run a plan's functions, so that nothing is paid for in vain. Each requirement is
+ * checked once. If several steps lack the same thing, it is reported as a problem with the first of these steps.
  */
 export async function missingRequirements(functions: ReadonlyMap<string, LocalFunction>): Promise<readonly Problem[]> {
   const asking = new Map<unknown, Promise<string | null>>();
@@ -125,7 +125,7 @@ export async function missingRequirements(functions: ReadonlyMap<string, LocalFu
   });
 }
 
-/** Warns about these models' combination tables if they could be parsed only in part. */
+/** Warns about models whose table of field combinations could be parsed only in part. */
 export function unreadTables(models: readonly string[], catalog: Catalog): readonly PlanWarning[] {
   return models.flatMap((id): readonly PlanWarning[] => {
     const model = catalog.model(id);
@@ -137,14 +137,14 @@ export function unreadTables(models: readonly string[], catalog: Catalog): reado
   });
 }
 
-/** A plan or its problems. `doubted` is set if only schema defaults cause the problems. */
+/** A plan or its problems. `doubted` is the plan if all problems come only from defaults in the model's schema. */
 type Doubtful<Made> =
   | ({ readonly ok: true } & Made)
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly doubted?: Made };
 
 /**
- * Lets the service decide about problems that are caused only by defaults in a schema: if the service can estimate the
- * step's input, the problem becomes a warning. `price`: requests the estimates of these steps.
+ * Lets the service decide about problems that come only from defaults in a schema. If the service can estimate the
+ * step's input, the problem becomes a warning. `price` requests the estimates for the given steps.
  */
 export async function settleDoubts<Made extends object>(
   outcome: Doubtful<Made>,
@@ -169,7 +169,7 @@ export async function settleDoubts<Made extends object>(
   return refused.length === 0 ? { ok: true, ...doubted, warnings } : { ok: false, problems: refused, warnings };
 }
 
-/** Returns the paths of the steps whose input the service accepts, whether or not it can quote a price. */
+/** Paths of the steps whose input the service accepts, even if it cannot quote a price. */
 function acceptedIn({ prices, problems }: Pick<Quote, "prices" | "problems">): ReadonlySet<string> {
   const refused = new Set(problems.filter(({ code }) => code !== "unquotable").map(({ step }) => step));
   const taken = prices.filter(({ step, costMicros, basis }) => {
@@ -183,13 +183,12 @@ type Out = ReadonlyMap<string, string>;
 
 interface Asked {
   readonly plan: Plan;
-  /** The steps being planned. */
   readonly steps: readonly PlanStep[];
 }
 
 /**
- * Plans again without the options whose prompts moderation already rejects in the estimate, if their choice then
- * uses the next option. `asked`: returns the steps to be priced; null if planning failed.
+ * Plans again without options whose prompt moderation rejects in the estimate, if the next option may be used after a
+ * moderation refusal. `asked` returns the plan and the steps to price, or null if planning failed.
  */
 export async function withoutModerated<Made>(
   make: (out: Out) => Promise<Made>,
@@ -212,14 +211,14 @@ export async function withoutModerated<Made>(
   }
 }
 
-/** True if a problem with a rerun step affects only its option, because the next option is then used. */
+/** True if the problem of a rerun step can be ignored, because the step's choice will use the next option instead. */
 export function isLeftToNext(plan: Plan, { code, step }: Problem): boolean {
   if (step === null) return false;
   if (code === MODERATED) return optionOf(plan, step) !== undefined;
   return CANNOT_BE_MADE.has(code) && optionsAround(plan, step).some(hasNext);
 }
 
-/** Returns the innermost option around a step whose choice uses the next option after a moderation refusal. */
+/** The innermost option around a step for which the next option is used after a moderation refusal. */
 function optionOf(plan: Plan, path: string) {
   return optionsAround(plan, path).find((option) => hasNext(option) && option.choice.second.afterModeration);
 }

@@ -3,20 +3,18 @@ import type { JournalStore } from "../../journal/store.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { PlanStep } from "../../plan/plan.ts";
 
-/** How many of a model's most recent durations are averaged. */
 const REMEMBERED = 60;
 /** How long a model's durations stay valid before they are read from the journal again, in milliseconds. */
 const LOADED_FOR_MS = 60_000;
 
 export interface DurationParts {
   readonly store: Pick<JournalStore, "results">;
-  /** Account whose jobs are counted. */
   readonly account: string;
   readonly families: Families;
   readonly now: () => number;
 }
 
-/** Estimates a step's duration: the mean of its model's past jobs, else what its family or kind usually takes. */
+/** Estimates how long a step runs: the mean of its model's past jobs, or a typical value for its family or kind. */
 export class ExpectedDurations {
   readonly #parts: DurationParts;
   readonly #known = new Map<string, { readonly meanMs: number; readonly loadedAt: number }>();
@@ -44,7 +42,7 @@ export class ExpectedDurations {
     return ("model" in step ? this.#parts.families.of(step.model)?.typicalMs : null) ?? traitsOf(step).typicalMs;
   }
 
-  /** Returns the mean duration of the model's past jobs; null until the step's model has finished a job. */
+  /** Mean duration of the model's past jobs; null for other steps, and until the model has finished a job. */
   knownMs(step: PlanStep): number | null {
     return "model" in step ? (this.#known.get(step.model)?.meanMs ?? null) : null;
   }

@@ -7,34 +7,34 @@ import type { PlanWarning } from "./totals.ts";
 
 type StepAt = (path: string) => PlanStep | undefined;
 
-/** An expected measure, such as the length, of a medium that does not exist yet. */
+/** An expected property, such as the duration, of media that do not exist yet. */
 export interface Expected {
   readonly value: number;
-  /** Factor by which the actual value may be larger or smaller. */
+  /** The actual value may be up to this factor larger or smaller. */
   readonly factor: number;
-  /** What the expectation is based on; null for a guess. */
+  /** What the expectation is based on, for messages; null for a guess. */
   readonly why: string | null;
 }
 
-/** Returns the duration of a step's earlier result, and whether the step runs again; null without such a result. */
+/** Returns the duration of a step's earlier result, and whether the step will run again. Null if there is no result. */
 export type EarlierMs = (path: string) => { readonly ms: number; readonly isMadeAgain: boolean } | null;
 
-/** The reason for a value that was measured in the file itself. */
+/** The value of `why` if the value was measured in the file itself. */
 const MEASURED = "its file";
 const GUESS = { value: 5000, factor: 4, why: null };
-/** Factor for requested or stated lengths: files are cut to whole frames and samples. */
+/** Factor for requested or declared durations: files are cut to whole frames and samples. */
 const SAID = 1.1;
-/** Factor for speech: voices differ in speed and pauses. */
+/** Factor for speech, because voices differ in speed and pauses. */
 const SPOKEN = 1.5;
 
-/** Follows picks and approvals to their first candidate, to which they are expected to resolve. */
+/** Returns the step itself, or for a pick or approval its first candidate, which is expected to be chosen. */
 export function firstOf(source: PlanStep, stepAt: StepAt): PlanStep {
   const [first] = traitsOf(source).standsFor;
   const found = first === undefined ? undefined : stepAt(first.$ref.step);
   return found === undefined ? source : firstOf(found, stepAt);
 }
 
-/** Returns what is expected of a step; for a pick or approval, what all its candidates share, or a guess. */
+/** Returns the expectation for a step. For a pick or approval, it is certain only if all candidates agree. */
 function agreed<E extends Expected | null>(source: PlanStep, stepAt: StepAt, of: (step: PlanStep) => E): E | Expected {
   const targets = traitsOf(source).standsFor.flatMap(({ $ref }) => stepAt($ref.step) ?? []);
   const [first, ...others] = targets.map((target) => agreed(target, stepAt, of));
@@ -43,7 +43,7 @@ function agreed<E extends Expected | null>(source: PlanStep, stepAt: StepAt, of:
   return isSame || first === null ? first : { ...first, factor: GUESS.factor, why: null };
 }
 
-/** Expected duration of a step's audio or film, in milliseconds. */
+/** Expected duration of a step's audio or film, in milliseconds, and how reliable it is. */
 export function expectedMs(source: PlanStep, stepAt: StepAt, earlier: EarlierMs = () => null): Expected {
   return agreed(source, stepAt, (step) => {
     if (step.kind === "upload" && step.file.durationMs !== undefined)
@@ -66,7 +66,7 @@ export function expectedMs(source: PlanStep, stepAt: StepAt, earlier: EarlierMs 
   });
 }
 
-/** Returns what a plan's functions predict about their results, given the expected lengths of their inputs. */
+/** Asks a plan's functions what they expect of their results, given the expected durations of their inputs. */
 export async function foreseeMedia(plan: Plan, functions: ReadonlyMap<string, LocalFunction>) {
   const stepAt = (path: string) => stepNamed(plan, path);
   const warnings: PlanWarning[] = [];
@@ -105,12 +105,12 @@ export async function foreseeMedia(plan: Plan, functions: ReadonlyMap<string, Lo
   return { warnings, problems };
 }
 
-/** Returns the maximum duration if the value was measured or stated; Infinity if it was calculated or guessed. */
+/** Maximum duration in milliseconds if the value was measured or declared; Infinity if calculated or guessed. */
 export function longestMsOf({ value, factor }: Expected): number {
   return factor <= SAID ? value * factor : Infinity;
 }
 
-/** Expected aspect ratio (width divided by height) of a step's picture; null if unknown. */
+/** Expected aspect ratio (width divided by height) of a step's picture; null if nothing is known. */
 export function expectedRatio(source: PlanStep, stepAt: StepAt): Expected | null {
   return agreed(source, stepAt, (step) => {
     if (step.kind === "upload" && step.file.ratio !== undefined)
@@ -130,7 +130,7 @@ function inputOf(step: PlanStep): { readonly [field: string]: Json } {
 }
 
 const CHARACTER_MS = 70;
-/** Characters that take longer to speak than a letter: syllables, and digits spoken as words. */
+/** Characters that take longer to speak than a letter (syllables, and digits spoken as words), with the extra time. */
 const MORE_MS = [
   [/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu, 150],
   [/\d/g, 230],

@@ -4,13 +4,13 @@ import type { Expected } from "./expected-media.ts";
 
 type Media = Extract<AcceptedMedia, { readonly what: "media" }>;
 
-/** The result of comparing an expected medium with its field's limits. */
+/** The result of comparing expected media with the limits of the field that will receive them. */
 export interface MediaFit {
-  /** Why the medium will certainly be refused; null if it may be accepted. */
+  /** Why the media will certainly be refused; null if they may be accepted. */
   readonly problem: string | null;
-  /** The condition that the medium may or may not meet; null if there is none. */
+  /** The requirement that the media may fail to meet; null if there is none. */
   readonly condition: string | null;
-  /** The expected value, moved into the accepted range. */
+  /** The expected value, or the nearest value within the limits. */
   readonly value: number;
 }
 
@@ -23,14 +23,14 @@ interface Measure {
   readonly otherwise: string;
 }
 
-/** Checks the duration, in milliseconds, of the audio or film that `step` makes. */
+/** Checks the expected duration, in milliseconds, of the audio or film that `step` makes. */
 export function fitDuration(step: string, expected: Expected, { bounds }: Pick<Media, "bounds">): MediaFit {
   const { min_duration_ms: min = 0, max_duration_ms: max = Infinity } = bounds;
   const otherwise = `change ${step}, or state how long it will last with expect: { durationMs } in its options`;
   return fitted(step, { expected, min, max, verb: "last", asText: formatDuration, otherwise });
 }
 
-/** Checks the aspect ratio of the picture that `step` makes. */
+/** Checks the expected aspect ratio of the picture that `step` makes. */
 export function fitRatio(step: string, expected: Expected | null, { bounds }: Pick<Media, "bounds">): MediaFit {
   const { min_aspect_ratio: min = 0, max_aspect_ratio: max = Infinity } = bounds;
   const asText = (value: number) => `${Number(value.toFixed(2))} : 1`;

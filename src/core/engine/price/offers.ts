@@ -11,11 +11,11 @@ import { type Offer, type QuoteRefusal, QuoteRefusedError } from "../errors.ts";
 import type { StepPrice } from "./totals.ts";
 import { openSteps, total } from "./totals.ts";
 
-/** How long a person can accept a quote, in milliseconds. Prices are checked again at the start in any case. */
+/** How long a quote can be accepted, in milliseconds. Prices are checked again at the start in any case. */
 const VALID_MS = DAY_MS;
 /** Maximum number of steps stored with a quote, so that changes to them can be listed. */
 const MOST_STEPS = 1_000;
-/** Maximum number of listed differences. */
+/** Maximum number of differences listed in a refusal. */
 const MOST_CHANGES = 8;
 
 /** What a person can accept: a plan or a rerun, with prices. */
@@ -24,14 +24,14 @@ export interface Offered {
   readonly runId: string | null;
   readonly plan: Plan;
   readonly steps: readonly PlanStep[];
-  /** Id of other state that must not change before the offer is accepted; null if there is none. */
+  /** Identifies other state that must not have changed when the offer is accepted; null if there is none. */
   readonly state: string | null;
   readonly input: Json;
   readonly prices: readonly StepPrice[];
   readonly maxUnquotedMicros: number | null;
 }
 
-/** The offer for a plan's first run. */
+/** The offer to start a new run of this plan. */
 export function newRun(
   { plan, parsedInput: input }: { readonly plan: Plan; readonly parsedInput: Json },
   { prices }: Pick<Offered, "prices">,
@@ -40,12 +40,12 @@ export function newRun(
   return { runId: null, plan, steps: plan.steps, state: null, input, prices, maxUnquotedMicros };
 }
 
-/** What a quote is based on, as stored in the journal. */
+/** What a quote was issued for, as stored in the journal. */
 type Basis = {
   readonly runId: string | null;
   readonly plan: string;
   readonly input: { readonly [field: string]: string };
-  /** Path, hash and maximum price; a null price is open-ended. */
+  /** Path, hash and maximum price of each step; a null price means open-ended. */
   readonly steps: readonly (readonly [path: string, hash: string, mostMicros: number | null])[];
   readonly maximumMicros: number;
   readonly open: readonly string[];
@@ -59,7 +59,7 @@ interface OffersParts {
 
 export const NO_OFFER: Offer = { id: null, maximumUsd: null, expiresAt: null };
 
-/** Issues quotes, and returns the terms to which a person agreed with a quote. */
+/** Issues quotes, and checks quotes that a person has accepted. */
 export class Offers {
   readonly #parts: OffersParts;
 
@@ -67,7 +67,7 @@ export class Offers {
     this.#parts = parts;
   }
 
-  /** Stores an offer in the journal so that it can be accepted. Issues no id if the journal is read-only. */
+  /** Stores an offer in the journal so that it can be accepted. If the journal is read-only, the offer gets no id. */
   async issue(offered: Offered): Promise<Offer> {
     const { store, account, now } = this.#parts;
     const basis = basisOf(offered);
@@ -80,8 +80,8 @@ export class Offers {
   }
 
   /**
-   * Returns the agreed terms of a quote, if the offer is still the same. @throws QuoteRefusedError with the changes and
-   * a new quote
+   * Returns the terms that a person accepted with this quote, if the offer is still the same. @throws QuoteRefusedError
+   * with the changes and a new quote
    */
   async agreed(id: string, offered: Offered): Promise<AgreedQuote> {
     const issued = await this.#issued(id);
@@ -92,8 +92,8 @@ export class Offers {
   }
 
   /**
-   * Uses the quote for this run, so that no other run can start with it. @throws QuoteRefusedError if another run used
-   * it first
+   * Marks the quote as used by this run, so that no other run can start with it. @throws QuoteRefusedError if another
+   * run has used it
    */
   async use(id: string, runId: string, offered: Offered): Promise<void> {
     if (await this.#parts.store.useQuote(id, runId, this.#parts.now())) return;
@@ -155,7 +155,7 @@ function basisOf({ runId, plan, steps, state, input, prices, maxUnquotedMicros }
   };
 }
 
-/** Returns a step's price. A job without any price limit may cost what the operator allows for an unquoted job. */
+/** Returns a step's price. For a job without a price limit, the operator's limit for unquoted jobs is the maximum. */
 function withinUnquoted(price: StepPrice, plan: Plan, maxUnquotedMicros: number | null): StepPrice {
   if (price.mostMicros !== null || maxUnquotedMicros === null) return price;
   const step = stepNamed(plan, price.step);
@@ -200,7 +200,7 @@ function isSame(input: Basis["input"], otherInput: Basis["input"]): boolean {
   return canonicalJson(input) === canonicalJson(otherInput);
 }
 
-/** Shortens a fingerprint; the remaining part is enough to show which part of the plan changed. */
+/** Shortens a fingerprint. What remains is enough to detect which part of a plan changed. */
 function short(print: string): string {
   return print.slice(3, 15);
 }

@@ -15,23 +15,23 @@ type Ref = Reference["$ref"];
 /** A place in an input that refers to a result that does not exist yet. */
 export interface PendingPlace {
   readonly field: string;
-  /** Path of the step that will produce the result. */
+  /** Path of the step that will produce this result. */
   readonly step: string;
-  /** Null without a placeholder: the id used instead belongs to no medium, so errors about that id mean nothing. */
+  /** `placeholder` if placeholder media are sent. Null if a made-up id is sent: errors about it mean nothing. */
   readonly by: "placeholder" | null;
-  /** True if the result may be one of several fixed values, on which the limits of other fields may depend. */
+  /** True if the result is one of several fixed values, on which the limits of other fields may depend. */
   readonly isChoice: boolean;
 }
 
-/** An input that can be priced although some results in it do not exist yet. */
+/** An input that can be priced although some of the results it refers to do not exist yet. */
 export interface PlaceholderInput {
   readonly input: Json;
-  /** The input with the largest possible values; equal to `input` if nothing is pending, null without a limit. */
+  /** The input with all pending values as large as possible; equal to `input` if none is pending, null if unlimited. */
   readonly largest: Json | null;
   readonly pending: readonly PendingPlace[];
-  /** Problems with media that will certainly be refused. */
+  /** Problems with expected media that will certainly be refused. */
   readonly problems: readonly Problem[];
-  /** Requirements that media may fail to meet, with the steps that make the media. */
+  /** Requirements that expected media may fail to meet, each with the step that makes the media. */
   readonly conditions: readonly { readonly step: string; readonly message: string }[];
 }
 
@@ -40,9 +40,9 @@ export interface PlaceholderSources {
   readonly catalog: Pick<Catalog, "model">;
   readonly estimates: EstimateCache;
   readonly media: MediaStore;
-  /** Resolves a reference. Null: its step has not ended. An undefined `value`: the reference is to be omitted. */
+  /** Resolves a reference. Null: its step has not ended. An undefined `value`: the field is to be omitted. */
   readonly resolved: (ref: Ref) => { readonly value: Json | undefined } | null;
-  /** Returns the durations of earlier results; set for an existing run. */
+  /** Returns the duration of a step's earlier result. Set for an existing run. */
   readonly earlierMs?: EarlierMs | undefined;
 }
 
@@ -52,18 +52,18 @@ interface Place {
   readonly ref: Ref;
   readonly field: string;
   readonly schema: SchemaLocation | null;
-  /** `maxItems` of the list that contains the place. */
+  /** `maxItems` of the list that contains this place. */
   readonly maxItems?: number | null;
 }
 
-/** `most`: the longest or largest possible value; null if unlimited. */
+/** `most`: the longest or largest value possible; null if there is no limit. */
 type Made = Pick<PendingPlace, "by"> & {
   readonly value: Json;
   readonly most: Json | null;
   readonly fits?: readonly MediaFit[];
 };
 
-/** Returns a step's input, with placeholders that its model accepts in place of results that do not exist yet. */
+/** Returns a step's input. Results that do not exist yet are replaced by placeholders that the model accepts. */
 export async function placeholderInput(step: Requested, sources: PlaceholderSources): Promise<PlaceholderInput> {
   const schema = sources.catalog.model(step.model)?.inputSchema;
   const root = { field: "input", schema: schema === undefined ? null : schemaLocation(schema) };
@@ -94,7 +94,7 @@ export async function placeholderInput(step: Requested, sources: PlaceholderSour
   return { input, largest: most === null ? null : fitted(most, root.schema), pending, problems, conditions };
 }
 
-/** Shortens each text to its field's limit, which a text composed of maximum-length pieces may exceed. */
+/** Shortens each text to its field's limit: a text composed of several maximum-length texts may be too long. */
 function fitted(input: Json, schema: SchemaLocation | null): Json {
   if (typeof input === "string") return input.slice(0, schema?.most("maxLength") ?? undefined);
   if (typeof input !== "object" || input === null) return input;
@@ -103,7 +103,7 @@ function fitted(input: Json, schema: SchemaLocation | null): Json {
   return Object.fromEntries(entries);
 }
 
-/** Returns all references in an input, each with its field. A reference inside a text has the text's field. */
+/** All references in an input, each with its field. For a reference inside a text, that is the field of the text. */
 function placesOf(input: Json, at: Omit<Place, "ref">): readonly Place[] {
   if (typeof input !== "object" || input === null) return [];
   if (isReference(input)) return [{ ...at, ref: input.$ref }];
@@ -157,7 +157,7 @@ async function made(step: { readonly model: string }, place: Place, sources: Pla
   return { value: all(countOf(source, takes), value), most: isBounded ? all(mostCount, most) : null, by, fits };
 }
 
-/** Returns the longest text or largest number that both the field and the step allow; null if there is no limit. */
+/** The longest text or largest number that both the field and the step allow; null if there is no limit. */
 function mostOf(source: PlanStep, { ref, schema }: Place, { step }: PlaceholderSources): Json | null {
   const first = firstOf(source, step);
   const yields = ("schema" in first ? first.schema : null) ?? true;
@@ -181,10 +181,10 @@ const ANY_MEDIA: Media = { what: "media", kinds: [], maxBytes: null, bounds: {} 
 const MOST_CHARACTERS = 200_000;
 /** Longer side, in pixels, of the largest picture that models make. */
 const LARGEST_PX = 4096;
-/** Length of the longest placeholder, in milliseconds; uploading a longer one would take too long. */
+/** Maximum length of a placeholder, in milliseconds: uploading a longer one would take too long. */
 const LONGEST_MS = 15 * 60_000;
 
-/** Returns an expected picture or tone, and the largest one possible. A film is priced only once it exists. */
+/** A placeholder of the expected size or length, and the largest one; null for films, priced only once they exist. */
 function medium(source: PlanStep, { kind, step: path }: Ref, takes: Media, { step, earlierMs }: PlaceholderSources) {
   const bounds = takes.maxBytes === null ? takes.bounds : { ...takes.bounds, max_file_size_bytes: takes.maxBytes };
   if (kind === "image") {
@@ -206,7 +206,7 @@ async function uploaded(bytes: Uint8Array, { media }: PlaceholderSources): Promi
   return { source: "upload", sha256 };
 }
 
-/** Returns how many results are assumed for a reference to all results of a step. */
+/** How many results are assumed where an input refers to all results of a step. */
 function countOf(source: PlanStep | undefined, { bounds }: Media): number {
   if (source !== undefined && "outputs" in source) return source.outputs;
   const { minItems = 1, maxItems = Infinity } = bounds;
@@ -221,7 +221,7 @@ function sampleOf(source: PlanStep, ref: Ref, { step }: PlaceholderSources): Jso
   return ref.output === "all" && !Array.isArray(value) ? [value] : value;
 }
 
-/** Text about as long as a typical prompt or spoken line. */
+/** A text about as long as a typical prompt or spoken line. */
 const TEXT =
   "A quiet harbour at dawn: fishing boats rock on the water, gulls circle above the masts, and a long golden light falls over wet stones.";
 const MAX_DEPTH = 20;
@@ -242,7 +242,7 @@ function textOf(length: number): string {
   return TEXT.repeat(Math.ceil(length / TEXT.length)).slice(0, length);
 }
 
-/** Returns the limit that the schema sets on the text or number at this place; null if it sets none. */
+/** The limit that the schema sets for the text or number at this position; null if it sets none. */
 function boundAt(schema: Json, at: readonly (string | number)[], keyword: "maxLength" | "maximum") {
   const root = schema;
   const found = resolved(

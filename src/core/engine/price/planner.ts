@@ -57,16 +57,16 @@ import { pricePlan, type Quote, unplanned } from "./quote.ts";
 import { type PlanWarning, type StepPrice, textsTwice, unlistedChats } from "./totals.ts";
 import { KeptAnswers } from "./voices.ts";
 
-/** Maximum number of steps for which the price explains why the step is not reused. */
+/** Maximum number of steps for which a quote explains why they are not reused. */
 const EXPLAINED = 100;
 /** How long catalog entries and estimates are cached, in milliseconds. */
 const CACHE_MS = 5 * 60_000;
 
 export type Planned = Extract<PlanOutcome, { readonly ok: true }> & {
   readonly draft: Draft;
-  /** The plan's {@link planBasis}. */
+  /** Hash from {@link planBasis}. */
   readonly basis: string;
-  /** The profile that the pipeline was planned with; null if there was none. */
+  /** The profile that was applied to the pipeline; null if there was none. */
   readonly profile: AppliedProfile | null;
   readonly warnings: readonly PlanWarning[];
 };
@@ -76,7 +76,7 @@ type Outcome = PlanOutcome & { readonly warnings: readonly PlanWarning[] };
 export interface PlannerParts {
   readonly client: Client;
   readonly service: "hosted" | "local";
-  /** Why steps cannot be priced: the service was opened without a key. Null if there is a key. */
+  /** Why steps cannot be priced, if the service was opened without a key; otherwise null. */
   readonly missingKey: Error | null;
   readonly media: MediaStore;
   readonly handles: UploadHandles;
@@ -86,7 +86,7 @@ export interface PlannerParts {
   readonly cache: ResultCache;
   readonly families: Families;
   readonly durations: ExpectedDurations;
-  /** What uploads may read, in addition to the service's own URLs. */
+  /** The files and addresses that inputs may use, in addition to the service's own URLs. */
   readonly door: InputDoor;
 }
 
@@ -94,13 +94,13 @@ export interface PricingOptions {
   readonly maxUnquotedMicros: number | null;
   /** True to price reusable results from earlier runs at zero. Default false. */
   readonly reuse?: boolean | undefined;
-  /** Steps that must run again, whatever earlier runs produced. */
+  /** Steps that run again even if an earlier run has their result. */
   readonly again?: ReadonlySet<string> | undefined;
-  /** Returns the durations of earlier results; set for a run with reruns. */
+  /** Returns the duration of a step's earlier result. Set for a run with reruns. */
   readonly earlierMs?: EarlierMs | undefined;
-  /** Concurrency limits. Default: the limits of a run that sets none. */
+  /** Limits on parallel jobs. Default: those of a run that sets none. */
   readonly limits?: JobLimits | undefined;
-  /** True to examine the whole plan for unused steps, duration and risks. Default true. */
+  /** True to also examine the plan as a whole: unused steps, duration and risks. Default true. */
   readonly isForecast?: boolean | undefined;
 }
 
@@ -144,8 +144,8 @@ export class Planner {
   }
 
   /**
-   * Loads the data with which a draft is planned. `stored`: earlier measurements of files that no longer exist.
-   * `edits`, `texts`: changes on top of the profile. `filesFrom`: files that uploads may read.
+   * Prepares planning a draft. `stored`: earlier measurements of files, used if these no longer exist. `edits`,
+   * `texts`: changes on top of the profile. `filesFrom`: the files that uploads may read.
    */
   async planFrom(
     drafted: Draft,
@@ -203,7 +203,6 @@ export class Planner {
     return unplanned(produced.problems);
   }
 
-  /** Prices the plan, or only the steps in `only`. */
   async price(plan: Plan, options: PricingOptions, only?: readonly PlanStep[]): Promise<Quote> {
     const { client, handles, media, durations, missingKey } = this.#parts;
     const { maxUnquotedMicros, reuse = false } = options;
@@ -255,14 +254,14 @@ export class Planner {
     return expandPlan(step, drafted, { plan, overlay, media: this.#parts.media, door, voices, catalog, price });
   }
 
-  /** Returns what inputs may make this machine read: always the service's own URLs, wherever the service is. */
+  /** The files and addresses that inputs may use. Always includes the service's own URLs, even on a private network. */
   #door(filesFrom: readonly string[] | undefined): InputDoor {
     const { client, door } = this.#parts;
     const files = filesFrom === undefined ? {} : { filesFrom: filesFrom.map((path) => resolve(path)) };
     return { ...door, ...files, inside: [...door.inside, new URL(client.baseUrl).origin] };
   }
 
-  /** Explains why steps are not reused, but only for the first of them, because nobody reads a longer list. */
+  /** Adds to the first steps that are not reused why this is so. Nobody reads a longer list. */
   #explained(prices: readonly StepPrice[], plan: Plan, reusePreview: ReusePreview): readonly StepPrice[] {
     let remaining = EXPLAINED;
     return prices.map((price) => {
@@ -285,7 +284,7 @@ export class Planner {
     return this.#catalog([...new Set(models)]);
   }
 
-  /** Reads the catalog once for a quote and its run. A change in between does no harm: the service decides anyway. */
+  /** Reads the catalog once for a quote and its run. If it has changed since, the service refuses the affected jobs. */
   async #catalog(ids: readonly string[], chats: readonly string[] = []): Promise<Catalog> {
     const { client, families } = this.#parts;
     const model = (id: string) => this.#models.once(id, () => client.model(id));
@@ -295,7 +294,7 @@ export class Planner {
   }
 }
 
-/** Hashes everything that a plan is made from. Equal hashes mean equal plans; unequal hashes mean nothing. */
+/** Hashes everything that a plan depends on. Equal hashes mean equal plans, but equal plans may differ in hash. */
 function planBasis(drafted: Draft, overlay: Overlay, { catalog, files, voices }: PlanContext): string {
   const { pipeline, steps, returns, groups, onFailure } = drafted;
   // `files` includes the bytes, as content hashes.

@@ -20,32 +20,31 @@ import { isLapse, isRefusal, readRefusal } from "./refusal.ts";
 import type { StepPrice } from "./totals.ts";
 import { groupProblems, optionsOut, type PlanWarning, total, unusedSteps } from "./totals.ts";
 
-/** A plan with prices. Making a quote spends nothing: uploads and estimates are free. */
+/** A plan with prices. Requesting a quote costs nothing: uploads and estimates are free. */
 export interface Quote extends Offer {
   /** False if there are problems; in that case nothing was priced. */
   readonly ok: boolean;
   readonly problems: readonly Problem[];
-  /** Things to check that do not prevent the run, such as paid steps that nothing uses. */
+  /** Findings that do not prevent the run, such as paid steps whose result nothing uses. */
   readonly warnings: readonly PlanWarning[];
   readonly plan: Plan | null;
   readonly prices: readonly StepPrice[];
   /** Total in micro-dollars. `max` is null if a step is open-ended (its `mostMicros` is null). */
   readonly totalMicros: { readonly min: number; readonly max: number | null };
-  /** Expected cost in micro-dollars. Uses placeholders for media that do not exist yet; unquoted steps use maximums. */
+  /** Expected cost in micro-dollars. Placeholders replace missing media; steps without a quote count as maximums. */
   readonly expectedMicros: number;
   /** The wallet's balance in micro-dollars; null if the service did not report it. */
   readonly balanceMicros: number | null;
   /** The budget for which the quote was requested, in micro-dollars; null if there is none. */
   readonly budgetMicros: number | null;
-  /** Paths of the steps in the longest chain, in order. */
+  /** Paths of the steps in the longest chain of dependent steps, in order. */
   readonly criticalPath: readonly string[];
-  /** Estimated duration in milliseconds, from earlier runs; null until each model in the longest chain has run once. */
+  /** Estimated duration in milliseconds, from earlier jobs; null if a model in the longest chain has finished none. */
   readonly forecastMs: number | null;
-  /** Steps whose inputs may have expired on the service by the time they start. */
+  /** Steps one of whose inputs may have expired on the service before they start. */
   readonly risks: readonly ExpiryRisk[];
 }
 
-/** The quote for a pipeline that cannot be planned. */
 export function unplanned(problems: readonly Problem[]): Quote {
   return {
     ...NO_OFFER,
@@ -71,25 +70,25 @@ export interface Pricing {
   readonly media: MediaStore;
   readonly durations: ExpectedDurations;
   readonly maxUnquotedMicros: number | null;
-  /** Why the service cannot be asked for prices; null if it can. */
+  /** Why the service cannot be asked for prices, if there is no key; otherwise null. */
   readonly missingKey: Error | null;
   readonly limits: JobLimits;
-  /** How long the service keeps a job's outputs after the job's submit, in milliseconds. */
+  /** How long the service keeps a job's outputs after the job was submitted, in milliseconds. */
   readonly outputsLiveMs: number;
-  /** True to examine the whole plan for unused steps, duration and risks. */
+  /** True to also examine the plan as a whole: unused steps, duration and risks. */
   readonly isForecast: boolean;
-  /** Returns the durations of earlier results; set if an existing run is priced again. */
+  /** Returns the duration of a step's earlier result. Set if an existing run is priced again. */
   readonly earlierMs?: EarlierMs | undefined;
-  /** What earlier runs provide, if their results are to be reused. */
+  /** Results of earlier runs, if these are to be reused. */
   readonly reusePreview?: ReusePreview | undefined;
 }
 
 type ModelStep = Extract<PlanStep, { readonly model: string }>;
 
-/** Maximum number of steps priced at once, since each may first write and upload a placeholder file. */
+/** Maximum number of steps priced at once: each may first write and upload a placeholder file. */
 const PRICES_AT_ONCE = 32;
 
-/** Prices every step of the plan, or only those in `only`. The service quotes steps with equal inputs only once. */
+/** Prices every step of the plan, or only those in `only`. Steps with equal inputs are quoted only once. */
 export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly PlanStep[] = plan.steps): Promise<Quote> {
   const problems: Problem[] = [];
   const work = new LongWork();
@@ -117,7 +116,7 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
         return once(true);
       });
     };
-    /** Returns the price for the longest input, but at most the step's own maximum, above which the step fails. */
+    /** The price for the longest input, limited to the step's own maximum: above that, the step fails. */
     const most = async (expectedMicros: number | null): Promise<number | null> => {
       if (placed.largest === null) return capMicros;
       const { costMicros } = await ask(placed.largest).catch((error: unknown) => {
@@ -200,7 +199,6 @@ function conditionalOn(conditions: PlaceholderInput["conditions"]): Pick<StepPri
   return steps.length === 0 ? {} : { conditionalOn: steps };
 }
 
-/** Resolves references to results from earlier runs. */
 function resolvedBy({ reusePreview }: Pricing): PlaceholderSources["resolved"] {
   return (ref) => {
     const value = reusePreview?.resolved(ref);
@@ -208,7 +206,7 @@ function resolvedBy({ reusePreview }: Pricing): PlaceholderSources["resolved"] {
   };
 }
 
-/** Returns what a person wants to know about the plan as a whole: warnings, critical path, duration and risks. */
+/** Examines the plan as a whole: warnings, critical path, duration and risks. */
 async function foresee(
   plan: Plan,
   { durations, limits, reusePreview, outputsLiveMs }: Pricing,
@@ -234,7 +232,7 @@ async function foresee(
   };
 }
 
-/** The price of a step that is certainly free, because it is reused or no longer needed; null for other steps. */
+/** The price of a step that is certainly free, because its result is reused or not needed; null for other steps. */
 function foreseen(step: PlanStep, reusePreview: ReusePreview | undefined): StepPrice | null {
   const base = {
     step: step.path,
@@ -290,13 +288,13 @@ function priceProblems(steps: readonly PlanStep[], prices: readonly StepPrice[])
   });
 }
 
-/** A step and one of its input assets, which may have expired by the time the step starts. */
+/** A step and one of the assets it uses, which may have expired before the step starts. */
 interface ExpiryRisk {
   readonly step: string;
   /** Path of the step that makes the asset. */
   readonly uses: string;
   readonly why: string;
-  /** True if a stored copy can be uploaded at no cost. False: the asset would have to be made, and paid for, again. */
+  /** True if a stored copy can be uploaded again at no cost. False: the asset would have to be paid for again. */
   readonly heals: boolean;
 }
 
@@ -305,7 +303,7 @@ interface RiskContext extends Pick<Pricing, "outputsLiveMs"> {
   readonly isDone: (path: string) => boolean;
 }
 
-/** Lists assets that may expire before they are used, because a long time or a person's decision lies in between. */
+/** Lists assets that may expire before they are used, because that takes long or waits for a person's decision. */
 function expiryRisks(
   plan: Plan,
   durationMs: DurationMs,
@@ -334,7 +332,7 @@ function expiryRisks(
 
 interface Gate {
   readonly path: string;
-  /** All steps that wait for the decision. */
+  /** All steps that depend on the decision. */
   readonly after: ReadonlySet<string>;
 }
 
@@ -350,7 +348,7 @@ function gatesOf(plan: Plan): readonly Gate[] {
   });
 }
 
-/** Jobs whose assets a paid step uses, directly or through picks and approvals. */
+/** The jobs whose assets a paid step uses, directly or through picks and approvals. */
 function makersOf(plan: Plan, step: PlanStep): readonly PlanStep[] {
   const { submits } = traitsOf(step);
   if (submits === null) return [];

@@ -9,7 +9,7 @@ export const MODERATED = "moderated";
 
 type Conditions = PlaceholderInput["conditions"];
 
-/** True if the service refused this particular input: not the caller, and not only for a limited time. */
+/** True if the service refused this particular input. False if it refused the caller, or refuses only for now. */
 export function isRefusal(error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false;
   const { status, retryable } = error;
@@ -17,8 +17,8 @@ export function isRefusal(error: unknown): error is ApiError {
 }
 
 /**
- * Converts a refused estimate to plan problems, one per bad field. A problem with a placeholder becomes a condition
- * that concerns the result that will replace the placeholder.
+ * Converts a refused estimate to plan problems, one per rejected field. A problem with a placeholder becomes a
+ * condition for the result that will replace the placeholder.
  */
 export function readRefusal(
   step: Pick<Requested, "path" | "model">,
@@ -32,7 +32,7 @@ export function readRefusal(
   };
 }
 
-/** True if the cause may be expired upload handles. Errors about ids that belong to no medium prove nothing. */
+/** True if expired upload handles may be the cause. Errors about made-up ids prove nothing and do not count. */
 export function isLapse(error: unknown, { input, pending }: Pick<PlaceholderInput, "input" | "pending">): boolean {
   if (!isRefusal(error) || answerOf(error) !== "400 media" || !readsUploads(input)) return false;
   const { problems, conditions } = readRefusal({ path: "", model: "" }, error, pending);
@@ -44,7 +44,7 @@ function conditionsOf({ field, message }: Problem, places: readonly PendingPlace
   return places.flatMap(({ step, by }) => (by === null ? [] : [{ step, message: `${step} may be ${text}` }]));
 }
 
-/** The pending results that may have caused the problem; null if there are none. */
+/** The pending results that may have caused the problem; null if none of them can have. */
 function placesOf({ field }: Problem, error: ApiError, pending: readonly PendingPlace[]) {
   if (pending.length === 0 || error.replacedBy !== null) return null;
   if (error.status === 404 && pending.some(({ by }) => by === null)) return pending;
@@ -60,12 +60,11 @@ function isWithin(field: string, outer: string): boolean {
   return field === outer || field.startsWith(`${outer}.`);
 }
 
-/** Normalizes a field: services write `input.images[0]` or `images.0`. */
+/** Returns a field's path in dotted form: services write `input.images[0]` or `images.0`. */
 function dotted(field: string): string {
   return field.replaceAll(/\[(\d+)\]/g, ".$1").replace(/^input\./, "");
 }
 
-/** The problems that a refusal states, one per bad field. */
 function problemsOf({ path: step, model }: Pick<Requested, "path" | "model">, error: ApiError): readonly Problem[] {
   const details = error.details ?? [];
   if (error.replacedBy !== null) {

@@ -15,13 +15,13 @@ import {
 import type { Plan, Problem } from "../../plan/plan.ts";
 import { returnedReferences } from "../../run/resolve.ts";
 
-/** Something to check that does not prevent the run. */
+/** A finding that does not prevent the run. */
 export interface PlanWarning {
   /**
-   * `unused`: a paid step that nothing uses. `unread-table`: a model's combination table that was parsed only in part.
-   * `accepted-anyway`: an input outside that table that the service accepts. `option-out`: an impossible option that is
-   * followed by another. `unlisted-chat`: a chat model that the service says it does not have. `length`: audio and
-   * pictures of different lengths. `same-text`: a local function that repeats the text of a job's input.
+   * `unused`: nothing uses the result of a paid step. `unread-table`: a model's table of field combinations could be
+   * parsed only in part. `accepted-anyway`: an input violates that table, but the service accepts it. `option-out`: an
+   * option is impossible, and the next one is used. `unlisted-chat`: the service does not list this chat model.
+   * `length`: audio and pictures differ in length. `same-text`: a local function repeats the text of a job's input.
    */
   readonly code:
     | "unused"
@@ -31,12 +31,12 @@ export interface PlanWarning {
     | "unlisted-chat"
     | "length"
     | "same-text";
-  /** The step's path, or the id of the model concerned. */
+  /** The path of the step, or the id of the model. */
   readonly step: string;
   readonly message: string;
 }
 
-/** Paid steps whose results are neither used nor returned. They still run and cost money. */
+/** Warnings about paid steps whose results are neither used nor returned. They still run and cost money. */
 export function unusedSteps({ steps, returns }: Plan): readonly PlanWarning[] {
   const used = new Set([
     ...steps.flatMap(({ needs }) => needs),
@@ -52,13 +52,12 @@ export function unusedSteps({ steps, returns }: Plan): readonly PlanWarning[] {
   });
 }
 
-/** Warnings about options that were excluded from the plan. */
 export function optionsOut({ steps }: Pick<Plan, "steps">): readonly PlanWarning[] {
   const out = steps.flatMap((step) => (isSecondChoice(step) ? step.second.out : []));
   return out.map(({ option, reason }) => ({ code: "option-out", step: option, message: `is ruled out: ${reason}` }));
 }
 
-/** Warns about texts that several steps repeat, because an edit in one step would leave them unchanged in another. */
+/** Warns about texts that several steps repeat: editing one of these texts leaves the others unchanged. */
 export function textsTwice(steps: readonly DraftStep[]): readonly PlanWarning[] {
   return repeatedTexts(steps).map(({ step, field, text, of }) => {
     const shown = JSON.stringify(text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
@@ -67,10 +66,9 @@ export function textsTwice(steps: readonly DraftStep[]): readonly PlanWarning[] 
   });
 }
 
-/** Maximum length of a text in a message. */
 const MOST_SHOWN = 60;
 
-/** Chat models that may not exist, reported before anything is paid for. */
+/** Warns about chat models that may not exist, before anything is paid for. */
 export function unlistedChats(chats: readonly string[], catalog: Catalog): readonly PlanWarning[] {
   const message = "is not in the service's model list and may be refused after other steps are paid for; check its id";
   return chats.flatMap((id) => (catalog.lacksChat(id) ? [{ code: "unlisted-chat", step: id, message }] : []));
@@ -79,12 +77,12 @@ export function unlistedChats(chats: readonly string[], catalog: Catalog): reado
 /** Maximum number of steps listed in text. */
 const MOST_NAMED = 5;
 
-/** Steps without a price limit, because the length of their inputs is unknown. */
+/** Paths of the steps without a maximum price, because the length of their inputs is unknown. */
 export function openSteps(prices: readonly StepPrice[]): readonly string[] {
   return prices.flatMap(({ step, mostMicros }) => (mostMicros === null ? [step] : []));
 }
 
-/** A readable sum: an amount, a range with the steps behind its upper end, or a minimum and the open-ended steps. */
+/** Formats a total: an amount, a range with the steps behind its upper end, or a minimum with the open-ended steps. */
 export function priceText(
   { min, max }: Total,
   prices: readonly StepPrice[],
@@ -97,7 +95,7 @@ export function priceText(
   return `from ${text(min)}, open-ended: ${open.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-/** Lists the steps that may exceed their quotes by the largest amounts, such as those with media of unknown length. */
+/** Lists the steps that may exceed their quotes by the largest amounts, for example because their media may be long. */
 function upperEnd(prices: readonly StepPrice[], text: (micros: number) => string): string {
   const above = ({ mostMicros, costMicros }: StepPrice) => (mostMicros ?? 0) - (costMicros ?? 0);
   const dear = prices.filter((price) => above(price) > 0).sort((a, b) => above(b) - above(a));
@@ -106,8 +104,8 @@ function upperEnd(prices: readonly StepPrice[], text: (micros: number) => string
 }
 
 /**
- * Returns the total price. The minimum counts only the steps that certainly run. The maximum counts all steps, along
- * the most expensive path through second choices, and each part only up to its budget.
+ * Total price of the plan. The minimum counts only steps that certainly run. The maximum counts all steps; of second
+ * choices, it counts the most expensive case. No part of the plan counts for more than its budget.
  */
 export function total(
   plan: Priced,
@@ -117,7 +115,7 @@ export function total(
   return { totalMicros: { min, max }, expectedMicros: expected ?? min };
 }
 
-/** Problems for parts of the plan that certainly cost more than their budget. */
+/** Reports the parts of the plan that certainly cost more than their budget. */
 export function groupProblems(plan: Priced, prices: readonly StepPrice[]): readonly Problem[] {
   const sums = sumsOf(plan, prices);
   return Object.entries(plan.groups ?? {}).flatMap(([prefix, { maxCostMicros }]): readonly Problem[] => {
@@ -128,9 +126,8 @@ export function groupProblems(plan: Priced, prices: readonly StepPrice[]): reado
   });
 }
 
-/** Sums in micro-dollars. */
 interface Sums extends Total {
-  /** Expected cost; null if a step has neither a price nor a maximum. */
+  /** Expected cost in micro-dollars; null if a step has neither a price nor a maximum. */
   readonly expected: number | null;
 }
 
@@ -139,8 +136,8 @@ type Priced = Pick<Plan, "steps" | "groups">;
 const NOTHING: Sums = { min: 0, expected: 0, max: 0 };
 
 /**
- * Returns the sums for each part of the plan, including nested parts; `""` is the whole plan. A part's sum is added to
- * its parent's sum, but only up to the part's budget.
+ * Sums for each part of the plan, including nested parts; `""` is the whole plan. A part's sum counts towards that of
+ * its parent, but at most up to the part's budget.
  */
 function sumsOf(plan: Priced, prices: readonly StepPrice[]): ReadonlyMap<string, Sums> {
   const certain = certainSteps(plan);
@@ -180,7 +177,7 @@ function both(sums: Sums, otherSums: Sums): Sums {
   return { min: sums.min + min, expected: plus(sums.expected, expected), max: plus(sums.max, max) };
 }
 
-/** Returns the cost of the most expensive path through options: all earlier options fail, then one succeeds. */
+/** The cost of the most expensive case: all options but one fail first, and then that one succeeds. */
 function oneAfterTheOther(options: readonly (Sums & { readonly failed: number })[]): Sums {
   let before = 0;
   let max: number | null = 0;
@@ -200,7 +197,7 @@ function plus(sum: number | null, more: number | null): number | null {
   return sum === null || more === null ? null : sum + more;
 }
 
-/** Steps that always run: no condition applies to them or to the steps that they need. */
+/** Paths of the steps that always run: neither they nor the steps they need have a condition. */
 function certainSteps({ steps }: Pick<Plan, "steps">): ReadonlySet<string> {
   const certain = new Set<string>();
   const known = new Set(steps.map(({ path }) => path));
@@ -210,7 +207,7 @@ function certainSteps({ steps }: Pick<Plan, "steps">): ReadonlySet<string> {
   return certain;
 }
 
-/** A step in an option, or a nested choice: its maximum cost in micro-dollars, and its cost if it fails. */
+/** A step of an option, or a nested choice. Maximum costs in micro-dollars: in all (`most`), and if it fails. */
 interface Part {
   readonly most: number;
   readonly failed: number;
@@ -218,14 +215,14 @@ interface Part {
   readonly needs: ReadonlySet<string>;
 }
 
-/** The path prefix of a choice's options. */
+/** The common path prefix of a choice's options. */
 function partOf({ path }: Option["choice"]): string {
   return path.slice(0, path.lastIndexOf("/"));
 }
 
 /**
- * Returns a function that computes the maximum cost of a failing option, in micro-dollars: its failed step is free, and
- * the steps that need this step do not run.
+ * Returns a function that computes the maximum cost of an option that fails, in micro-dollars: the step that fails
+ * costs nothing, and steps that need its result do not run.
  */
 function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (option: string) => number {
   const options = optionsIn(plan);
@@ -270,7 +267,7 @@ function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (
     return parts;
   };
 
-  /** Returns a step's costs. A provider that reports no costs may have charged in full for a moderated request. */
+  /** A step's costs. After a moderation refusal, a provider that reports no costs may still have charged in full. */
   const stepCosts = (path: string, isFailedPaid: boolean) => {
     const { mostMicros = 0, basis = "free" } = priceOf.get(path) ?? {};
     const most = mostMicros ?? 0;
@@ -291,12 +288,12 @@ function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (
   return (option) => costsOf(option).failed;
 }
 
-/** True if the next option may start while this option is in progress. */
+/** True if the next option may start before this option has ended. */
 function isWaitedFor(option: Option): boolean {
   return givesWay(option) && option.steps.some((step) => "policy" in step && step.policy.withinMs !== undefined);
 }
 
-/** Parts that need this part, directly or indirectly. */
+/** Names of the parts that need this part, directly or indirectly. */
 function usersOf(name: string, parts: ReadonlyMap<string, Part>): ReadonlySet<string> {
   const found = new Set([name]);
   for (const part of found) for (const [user, { needs }] of parts) if (needs.has(part)) found.add(user);
@@ -307,25 +304,25 @@ function usersOf(name: string, parts: ReadonlyMap<string, Part>): ReadonlySet<st
 export interface StepPrice {
   readonly step: string;
   readonly model: string | null;
-  /** Micro-dollars; null if the service cannot say. */
+  /** Price in micro-dollars; null if the service cannot quote one. */
   readonly costMicros: number | null;
   /**
    * `quoted`: the service quoted exactly this input. `provisional`: quoted with placeholders for media that do not
-   * exist yet, and quoted again before the submit. `unquotable`: runs only with a maximum. `free`: costs nothing, like
-   * an upload. `reused`: an earlier run already has the result.
+   * exist yet, and quoted again before the step is submitted. `unquotable`: the step runs only with a maximum. `free`:
+   * costs nothing, like an upload. `reused`: an earlier run already has the result.
    */
   readonly basis: PriceBasis | "free" | "reused";
-  /** The maximum that the step or the run sets; null if there is none. */
+  /** The maximum cost, in micro-dollars, that the step or the run allows; null if there is none. */
   readonly maxCostMicros: number | null;
-  /** The highest possible cost in micro-dollars: the price for the longest input, or the maximum. Null: open-ended. */
+  /** The highest possible cost in micro-dollars: for the longest input, or `maxCostMicros`. Null: open-ended. */
   readonly mostMicros: number | null;
-  /** Why there is no price, or which requirements media that do not exist yet must meet. */
+  /** Why there is no price, or what is required of media that do not exist yet. */
   readonly reason: string | null;
-  /** Steps whose media the model may refuse; these media are checked before anything is bought only for this step. */
+  /** Steps whose media the model may refuse; checked before anything that only serves this step is paid for. */
   readonly conditionalOn?: readonly string[];
-  /** The option before this step's option: the step runs, and is paid for, only if that earlier option fails. */
+  /** The option that comes before this step's option. The step runs, and is paid for, only if that option fails. */
   readonly insteadOf?: string;
-  /** With reuse: why the step is not reused. Absent if it is reused, or if there is nothing to explain. */
+  /** Why the result of an earlier run is not reused. Absent if it is reused, or if there is nothing to explain. */
   readonly anew?: string;
 }
 

@@ -4,13 +4,11 @@ import type { PlanStep, Problem, SubmittingStep } from "../../plan/plan.ts";
 import { suggest } from "../../plan/suggest.ts";
 import type { StepPrice } from "./totals.ts";
 
-/** Maximum number of voices read from a list. */
 const MOST_VOICES = 1000;
 /** Maximum number of voices listed in a message. */
 const LISTED = 8;
 const FIELD = "input.voice_id";
 
-/** The voices of models, both listed and searched by name. */
 export class VoiceBook {
   readonly #client: Client;
   readonly #asked: KeptAnswers<readonly NamedVoice[]>;
@@ -20,7 +18,7 @@ export class VoiceBook {
     this.#asked = new KeptAnswers(now, keepMs);
   }
 
-  /** Returns any of a model's voices, to price speech whose own voice does not exist yet; null if it lists no voice. */
+  /** Id of any voice of the model, to price speech whose own voice does not exist yet; null if none is listed. */
   async any(model: string): Promise<string | null> {
     const [first] = await this.#listed(model);
     return first?.id ?? null;
@@ -34,8 +32,8 @@ export class VoiceBook {
   }
 
   /**
-   * Reports unknown voices in inputs, with suggestions. Skips inputs that the service has quoted, since it may know
-   * voices that it does not list.
+   * Reports unknown voices in inputs, with suggestions. Skips inputs that the service has quoted: the service may
+   * accept voices that it does not list.
    */
   async problems(
     steps: readonly PlanStep[],
@@ -60,7 +58,7 @@ export class VoiceBook {
     return (await Promise.all(problems)).flat();
   }
 
-  /** Returns the voices with exactly this name; empty if `name` is the id of a voice. */
+  /** The voices with exactly this name; empty if `name` is already the id of a voice. */
   async #named(model: string, name: string): Promise<readonly NamedVoice[]> {
     const found = await this.#found(model, name);
     const voices = found.length > 0 ? found : await this.#listed(model);
@@ -68,7 +66,7 @@ export class VoiceBook {
     return voices.filter((voice) => voice.name?.trim().toLowerCase() === name.trim().toLowerCase());
   }
 
-  /** The model's voices for this account, at most {@link MOST_VOICES}; empty if the service lists none. */
+  /** The voices of a model that this account can use, at most {@link MOST_VOICES}; empty if the service lists none. */
   #listed(model: string): Promise<readonly NamedVoice[]> {
     return this.#once(model, async () => {
       const found: NamedVoice[] = [];
@@ -80,7 +78,7 @@ export class VoiceBook {
     });
   }
 
-  /** Voices that the service's search finds, including unlisted ones; empty if it has no search. */
+  /** The voices that the service's search finds, including unlisted ones; empty if the service has no search. */
   #found(model: string, text: string): Promise<readonly NamedVoice[]> {
     const q = text.trim().slice(0, 200);
     return this.#once(voiceKey(model, q), async () =>
@@ -88,7 +86,7 @@ export class VoiceBook {
     );
   }
 
-  /** Requests a list of voices once, and treats a refusal as an empty list. */
+  /** Requests a list of voices unless it is cached. A refusal counts as an empty list. */
   #once(key: string, ask: () => Promise<readonly NamedVoice[]>): Promise<readonly NamedVoice[]> {
     return this.#asked.once(key, () =>
       ask().catch((error: unknown) => {

@@ -11,7 +11,7 @@ const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
 const output = z.object({
   index: z.int().nonnegative(),
-  /** Null for a voice, and for media without a copy. */
+  /** SHA-256 of the source; null for a voice, and for media of which there is no copy. */
   sha256: sha256.nullable(),
   content_type: z.string().nullable(),
   asset_id: z.string().nullable(),
@@ -22,15 +22,15 @@ const attempt = z.object({
   n: z.int().positive(),
   job_id: z.string().nullable(),
   status: z.string(),
-  /** The actual cost; null until the bill is known. */
+  /** The actual cost; null as long as the service has not billed it. */
   cost: usd.nullable(),
 });
 
 const decidedBy = z.object({
   name: z.string(),
-  /** False if the name was only typed in, not verified. */
+  /** False if the name was only typed in and not verified. */
   verified: z.boolean(),
-  /** The review link that was used. */
+  /** Id of the review link through which the person decided. */
   link: z.string().optional(),
 });
 
@@ -39,18 +39,18 @@ const step = z.object({
   kind: z.enum(stepKinds),
   model: z.string().nullable(),
   /**
-   * The request. Media appear as `{ step, output, sha256 }`, voices as `{ step, voice_id }`, and other results as their
-   * values. Null for steps without a request.
+   * What was requested. Media appear as `{ step, output, sha256 }`, voices as `{ step, voice_id }`, and other results
+   * as their values. Null for steps that request nothing.
    */
   input: json,
-  /** Fields that an edit or a note changed in this run. */
+  /** Fields of the input that an edit or a note changed in this run. */
   edited: z.array(z.string()).optional(),
   seed: z.number().nullable(),
   /** The version that the author gave to the local function. */
   version: z.string().nullable(),
   attempts: z.array(attempt),
   outputs: z.array(output),
-  /** The value that a chat or task returned; null if there is none. */
+  /** The value that a chat or local function returned; null if there is none. */
   value: json,
   /** The output that an approval or pick chose. */
   chosen: z.object({ step: z.string(), index: z.int().nonnegative() }).nullable(),
@@ -65,12 +65,12 @@ const step = z.object({
  * meaning.
  */
 export const manifestSchema = z.object({
-  /** Version of this format. */
+  /** Version of the manifest format. */
   manifest: z.literal(1),
   /** Version of Showrunner that wrote the manifest. */
   showrunner: z.string(),
   file: z.object({
-    /** Relative to the run's folder. */
+    /** Path relative to the run's folder. */
     name: z.string(),
     sha256,
     size_bytes: z.int().nonnegative(),
@@ -81,17 +81,17 @@ export const manifestSchema = z.object({
     fps: z.number().nullable(),
   }),
   /**
-   * IPTC's digital source type: made by a model, or composed with something that a model made. Null if no model took
-   * part, or for text.
+   * IPTC's digital source type: made by a model, or composed with something that a model made. Null for text, or if no
+   * model was involved.
    */
   digital_source_type: z.enum(sourceTypes).nullable(),
-  /** What was done to mark the file as machine-made. Absent: the file is the output, byte for byte. */
+  /** What was done to mark the file as machine-made. Absent if the file has exactly the bytes of the output. */
   mark: z
     .discriminatedUnion("status", [
       z.object({
         status: z.literal("marked"),
         digital_source_type: z.string(),
-        /** Hash of the output itself; `file` contains the hash after marking. */
+        /** Hash of the output before marking; `file` contains the hash after marking. */
         output_sha256: sha256,
       }),
       z.object({ status: z.literal("kept"), digital_source_type: z.string() }),
@@ -112,13 +112,13 @@ export const manifestSchema = z.object({
    * run's journal contains the input, and each step here contains its own input.
    */
   input_sha256: sha256.optional(),
-  /** All models that took part, sorted. */
+  /** Ids of all models that were involved, sorted. */
   models: z.array(z.string()),
-  /** The step that made the file, and the steps it depends on, each after its inputs. */
+  /** The step that made the file and all steps it depends on. Each step comes after those that it uses. */
   steps: z.array(step),
-  /** Cost of these steps in this run. */
+  /** What these steps cost in this run. */
   cost: usd,
-  /** Set if a voice cloned in this run took part. */
+  /** Set if a voice that was cloned in this run was involved. */
   voice_consent: z
     .object({
       note: z.string(),
@@ -126,7 +126,7 @@ export const manifestSchema = z.object({
         z.object({
           step: z.string(),
           voice_id: z.string().nullable(),
-          /** The pipeline's statement that the speaker consented; null if it has none. */
+          /** The pipeline's statement of the speaker's consent; null if there is none. */
           statement: z.string().nullable(),
         }),
       ),
@@ -134,6 +134,5 @@ export const manifestSchema = z.object({
     .nullable(),
 });
 
-/** A manifest as {@link manifestSchema} describes it. */
 export type Manifest = z.output<typeof manifestSchema>;
 export type ManifestStep = Manifest["steps"][number];

@@ -30,15 +30,14 @@ import { type Manifest, type ManifestStep, manifestSchema } from "./provenance-s
 
 const MANIFESTS_AT_ONCE = 8;
 
-/** Name of a file's manifest, relative to the same folder as `file`. */
 export function manifestName(file: string): string {
   return `${file}.json`;
 }
 
 /**
- * Writes each file's manifest beside it, atomically, replacing older ones; resolves once all are on the disk. Manifests
- * are built one by one, as needed. The files are already below `outDir`, so their folders are safe. `tag` marks
- * temporary files.
+ * Writes a manifest beside each file, atomically, replacing an older one. Resolves once all are on disk. Manifests are
+ * built one at a time to save memory. The files must already be in place, so that their folders have been checked.
+ * `tag` is part of the names of temporary files.
  */
 export async function placeManifests<F extends { readonly file: string }>(
   outDir: string,
@@ -70,19 +69,19 @@ async function writeBeside(outDir: string, manifest: Manifest, tag: string): Pro
   }
 }
 
-/** A named file, and the output of which it is a copy. */
+/** A named file and the output from which it was copied. */
 export interface NamedOutput {
-  /** Relative to the run's folder. */
+  /** Path relative to the run's folder. */
   readonly file: string;
-  /** The step that originally made it. */
+  /** The step that originally made the output. */
   readonly step: string;
   readonly output: OutputState;
   readonly marked: PlannedMark | null;
 }
 
 /**
- * Builds a file's manifest from the journal alone, so the same run always yields the same manifest. `version`: the
- * version of this program.
+ * Builds a file's manifest from the journal alone, so that a run always yields the same manifest. `version` is the
+ * version of Showrunner.
  */
 export function manifestOf(state: RunState, named: NamedOutput, version: string): Manifest {
   const { planned } = state;
@@ -128,7 +127,7 @@ function markOf({ preview, mark }: PlannedMark, sha256: string): NonNullable<Man
   return { status, digital_source_type: mark.digitalSourceType, output_sha256: sha256 };
 }
 
-/** Returns the step and its dependencies, each after its own inputs. For a choice, includes only the chosen branch. */
+/** The step and all steps it depends on, each after those it uses. Of a choice, only the chosen branch. */
 function ancestors(state: RunState, produced: Chosen): readonly PlanStep[] {
   const { plan } = state.planned;
   const choosers = stepsOfKinds(plan).choosers.filter((step) => standsFor(state, step.path, produced));
@@ -157,7 +156,7 @@ function sourcesOf(state: RunState, { path, needs }: PlanStep): readonly string[
   return [...needs, ...(expanded ?? []).map(({ $ref }) => $ref.step), ...around.flatMap((step) => step.needs)];
 }
 
-/** True if the step at `path` chose this output too: an approval may show an output that was chosen before. */
+/** True if the step at `path` chose this output too. An approval may show an output that a pick chose before. */
 function standsFor(state: RunState, path: string, { step, index }: Chosen): boolean {
   const chosen = state.steps[path]?.chosen ?? null;
   return chosen !== null && chosen.step === step && chosen.index === index;
@@ -208,7 +207,7 @@ function manifestStep(state: RunState, plan: PlanStep): ManifestStep {
   };
 }
 
-/** The planned input, with every reference replaced by the result it refers to, identified by content. */
+/** The planned input. Each reference is replaced by the result it refers to, identified by its content. */
 function askedOf(state: RunState, plan: PlanStep): ManifestStep["input"] {
   const { file } = traitsOf(plan);
   if (file !== null) return { file: redactText(fileName(file.path)) };
@@ -247,7 +246,7 @@ function costOf({ attempts, chats }: StepState): number {
   return [...attempts, ...chats].reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
 }
 
-/** The consent statements for cloned voices: a voice made from recorded speech is a clone. */
+/** The consent statements for cloned voices. A voice counts as cloned if it was made from recorded speech. */
 function consentOf(state: RunState, steps: readonly PlanStep[]): Manifest["voice_consent"] {
   const clones = steps.flatMap((step) => {
     const { submits } = traitsOf(step);
@@ -289,14 +288,14 @@ function instant(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
 }
 
-/** Maximum length of an input's JSON in a manifest, because it is repeated beside every file of the run. */
+/** Maximum length of an input's JSON in a manifest. Longer JSON would take too much space beside every file. */
 const MOST_INPUT_LENGTH = 16_384;
 
 type ToldInput = Pick<Manifest, "input" | "input_sha256">;
 
 const inputs = new WeakMap<RunState["planned"], ToldInput>();
 
-/** The run's input for its manifests, computed once for all of them. */
+/** The run's input as its manifests contain it. Computed once for all of them. */
 function manifestInput(planned: RunState["planned"]): ToldInput {
   const before = inputs.get(planned);
   if (before !== undefined) return before;
@@ -307,7 +306,7 @@ function manifestInput(planned: RunState["planned"]): ToldInput {
   return found;
 }
 
-/** JSON that is safe to show: {@link withoutSecrets}, with file names in place of paths. */
+/** JSON without secrets, and with file names in place of paths, so that it is safe to show. */
 export function cleanJson(value: Json): Json {
   return withoutSecrets(withFileNames(value)) as Json;
 }
@@ -320,16 +319,16 @@ function withFileNames(value: Json): Json {
   return Object.fromEntries(Object.entries(record).map(([key, item]) => [key, withFileNames(item)]));
 }
 
-/** True for a file in the input, whose location on the user's disk is private. */
+/** True for a file in an input. Its location on the user's disk is private. */
 function isLocalFile({ path, kind, ...rest }: { readonly [key: string]: Json }): boolean {
   const isKind = kind === "image" || kind === "video" || kind === "audio";
   return typeof path === "string" && isKind && Object.keys(rest).length === 0;
 }
 
-/** Maximum size in bytes; a larger file was not written by us. */
+/** Maximum size of a manifest that is read, in bytes. Showrunner never writes a larger one. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/** The manifest beside a file; null if there is no readable manifest. */
+/** The manifest beside a file; null if there is none that can be read. */
 export async function readManifest(path: string): Promise<Manifest | null> {
   try {
     await using there = await openNamedFile(manifestName(path), null);
@@ -341,19 +340,19 @@ export async function readManifest(path: string): Promise<Manifest | null> {
   }
 }
 
-/** A file's SHA-256 in hex. Throws Node's errors, and `ForbiddenFileError` for anything that is not a file. */
+/** A file's SHA-256 in hex. Throws Node's errors, and `ForbiddenFileError` if the path is not a regular file. */
 export async function fileHash(path: string): Promise<string> {
   await using there = await openNamedFile(path, null);
   return (await measureBytes(there.file.createReadStream({ autoClose: false }))).sha256;
 }
 
-/** The mark for a named file, and the file's facts after marking. */
+/** The mark for a named file, with the facts about the marked file. */
 interface PlannedMark {
   readonly mark: Mark;
   readonly preview: MarkPreview;
 }
 
-/** The mark for a copy; null without marks, for text, or if no model took part. Throws `MediaMissingError`. */
+/** The mark for a copy. Null if marks are off, for text, or if no model was involved. Throws `MediaMissingError`. */
 export async function plannedMark(
   { planned }: RunState,
   { step, copy: { sha256, contentType } }: { readonly step: string; readonly copy: StoredCopy },
@@ -368,7 +367,7 @@ export async function plannedMark(
 
 /**
  * An output's IPTC digital source type: made by a model, or composed (by a model from a user's file, or by a local
- * function from a model's output). Null for text, or if no model took part in its pictures or sound.
+ * function from a model's output). Null for text, or if no model contributed to its pictures or sound.
  */
 function plannedSourceType(plan: Plan, path: string, contentType: string): DigitalSourceType | null {
   if (!/^(?:image|video|audio)\//.test(contentType)) return null;
@@ -382,7 +381,7 @@ function isByModel(step: PlanStep): boolean {
   return traitsOf(step).pricing.by !== "nothing" && step.yields !== "value";
 }
 
-/** Returns the step and all steps whose pictures or sound are in its output. Excludes sources of voices and texts. */
+/** The step and all steps whose pictures or sound are part of its output. Sources of voices and texts do not count. */
 function mediaSources(plan: Plan, path: string): readonly PlanStep[] {
   const found = new Map<string, PlanStep>();
   const open = [path];
@@ -402,8 +401,8 @@ function usedMedia(step: PlanStep): readonly Reference["$ref"][] {
 }
 
 /**
- * The statement that a file's content credentials sign: models, run, step and source media. Omits prompts, because a
- * published signature cannot be withdrawn. The source type is null if no model took part.
+ * What a file's content credentials state: models, run, step and source media. Prompts are left out, because a
+ * published signature cannot be withdrawn. The source type is null if no model was involved.
  */
 export function claimOf(manifest: Manifest): Omit<Claim, "digitalSourceType"> & {
   readonly digitalSourceType: DigitalSourceType | null;
@@ -431,7 +430,7 @@ function fileIn(input: Json): string | null {
   return typeof input.file === "string" ? input.file : null;
 }
 
-/** The source type in the file itself, otherwise the source type derived from the run's plan. */
+/** The source type stated in the file itself, or else the one derived from the run's plan. */
 function sourceTypeOf({ mark, digital_source_type: planned }: Manifest): DigitalSourceType | null {
   const kept = mark?.status === "kept" ? mark.digital_source_type : null;
   return sourceTypes.find((type) => kept === type || kept?.endsWith(`/${type}`)) ?? planned;

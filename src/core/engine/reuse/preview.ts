@@ -15,7 +15,7 @@ const WHY_MISSED: Readonly<Record<CacheMiss, string>> = {
   "already-reused": "an earlier run has an identical result, but another step of this run already reuses it",
 };
 
-/** Explains in a sentence why a step is not reused. */
+/** A sentence that says why a step's result is not reused. */
 export function whyAnew(step: CacheableStep, { state, unusable }: ReusePreview): string {
   const { path, needs } = step;
   const { status, reason } = state.steps[path]!;
@@ -30,16 +30,16 @@ export function whyAnew(step: CacheableStep, { state, unusable }: ReusePreview):
 
 /** The results that a run of the plan would certainly reuse. */
 export interface ReusePreview {
-  /** The state of a simulated run after all free steps: files exist, and reused steps are finished. */
+  /** The state of a simulated run after all steps that cost nothing: files are stored, and reused steps have ended. */
   readonly state: RunState;
   readonly reused: ReadonlyMap<string, CachedResult>;
   /** Why a step is not reused although an identical request was made earlier. */
   readonly unusable: ReadonlyMap<string, CacheMiss>;
-  /** Resolves a reference; undefined if its result does not exist yet. */
+  /** Value that a reference refers to; undefined if it does not exist yet. */
   resolved(ref: Reference["$ref"]): Json | undefined;
 }
 
-/** Simulates a run of the plan without side effects. `again`: steps that run even if the cache has their results. */
+/** Simulates a run of the plan without side effects. `again`: steps that run even if an earlier result is available. */
 export async function previewReuse(
   plan: Plan,
   cache: ResultCache,
@@ -70,7 +70,7 @@ export async function previewReuse(
   return { state, reused, unusable, resolved };
 }
 
-/** Returns the events of a step that needs no work: skipped by a condition, an existing file, or a certain choice. */
+/** The events of a step that needs no work: its condition skips it, its file is stored, or its choice is certain. */
 function freeEvents(state: RunState, step: PlanStep): readonly RunEvent[] {
   const gate = gateOf(state, step);
   if (gate?.ready === "no") return [];

@@ -19,22 +19,21 @@ import { isOver, REUSE_MARGIN_MS } from "../../run/retention.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import { downloadOutput } from "../media/output-damage.ts";
 
-/** An earlier run's result, in the form in which a step reuses it. */
+/** A result of an earlier run, in the form in which a step reuses it. */
 export type CachedResult = Omit<RunEvent & { readonly type: "step.reused" }, "type" | "step">;
 
 type CachedOutput = OutputFacts & { readonly copy: StoredCopy | null };
 
-/** Why the result of an identical request cannot be reused. */
 export type CacheMiss = "expired" | "already-reused";
 
 export interface CacheQuery {
   readonly fingerprint: string;
   readonly plan: CacheableStep;
-  /** The run that looks for a result; its own results are ignored. */
+  /** The run that looks for a result. Its own results are ignored. */
   readonly runId: string | null;
-  /** Results that the run's other steps already reuse: two steps with the same request need two results. */
+  /** Keys of results that other steps of this run already reuse: two steps with the same request need two results. */
   readonly reusedKeys: Set<string>;
-  /** True to verify the asset on the service and to download outputs that must be kept. False for pricing. */
+  /** True to check that the asset still exists, and to download outputs that must be kept. False for pricing. */
   readonly verify: boolean;
 }
 
@@ -47,7 +46,7 @@ export interface ResultCacheParts {
   readonly account: string;
 }
 
-/** Results from an account's earlier runs, by request. */
+/** The results of an account's earlier runs, by request. */
 export class ResultCache {
   readonly #parts: ResultCacheParts;
   readonly #states = new Map<string, { readonly lastSeq: number; readonly state: Promise<RunState> }>();
@@ -56,7 +55,7 @@ export class ResultCache {
     this.#parts = parts;
   }
 
-  /** Finds an existing result of an identical request. Prefers results of the same path, then the newest. */
+  /** Finds a result of an identical request. Prefers results of a step with the same path, then newer ones. */
   async find(query: CacheQuery): Promise<CacheLookup> {
     let why: CacheMiss | null = null;
     for await (const candidate of this.#candidates(query)) {
@@ -78,7 +77,7 @@ export class ResultCache {
     return { found: null, why };
   }
 
-  /** Yields all results of this request, read in growing pages because the first page usually suffices. */
+  /** Yields all results of this request. Reads them in growing pages, because the first page is usually enough. */
   async *#candidates({ fingerprint, plan, runId }: CacheQuery): AsyncGenerator<CacheCandidate, void, undefined> {
     const { store, account } = this.#parts;
     const states = new Map<string, RunState | null>();
@@ -97,7 +96,7 @@ export class ResultCache {
     }
   }
 
-  /** A run's state, cached until the run changes. */
+  /** A run's state. Cached until the run changes. */
   async state(runId: string): Promise<RunState | null> {
     const { store, repository } = this.#parts;
     const row = await store.run(runId);
@@ -111,7 +110,7 @@ export class ResultCache {
     return state;
   }
 
-  /** The outputs that are available now; null if any of them is gone. */
+  /** The outputs, if all of them are still available; otherwise null. */
   async #availableOutputs(
     { from, outputs }: CacheCandidate,
     query: CacheQuery,
@@ -165,7 +164,7 @@ interface CacheCandidate {
   readonly from: ReusedFrom;
   readonly outputs: readonly OutputState[];
   readonly value: Json;
-  /** False if the step has been rerun with other inputs since the list was read. */
+  /** False if, after the list of results was read, the step was rerun with other inputs. */
   readonly isCurrent: () => boolean;
 }
 
@@ -180,8 +179,8 @@ function candidateIn(state: RunState, row: StoredResult): CacheCandidate | null 
 }
 
 /**
- * Returns null if the service's refusal proves that the asset is gone. Throws all other errors, because they may be
- * temporary and must not lead to a paid job.
+ * Returns null if the service's refusal proves that the asset is gone. Throws all other errors: a temporary error must
+ * not lead to paying for a new job.
  */
 function missingOrThrow(error: unknown): null {
   const answer = answerOf(error);
