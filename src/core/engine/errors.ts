@@ -3,7 +3,7 @@ import { ShowrunnerError } from "../kit/errors.ts";
 import { formatUsd } from "../kit/money.ts";
 import type { Problem } from "../plan/plan.ts";
 
-/** This process does not have a step's code. Another process of the engine may have it. */
+/** This process does not have the code of a step. Another worker may have it. */
 export class CodeElsewhereError extends ShowrunnerError {
   readonly code = "CODE_ELSEWHERE";
   constructor(runId: string, missing: string) {
@@ -11,7 +11,7 @@ export class CodeElsewhereError extends ShowrunnerError {
   }
 }
 
-/** The plan has problems, and all of them are listed. Nothing was submitted. */
+/** The plan has problems; the error lists all of them. Nothing was submitted. */
 export class PlanProblemsError extends ShowrunnerError {
   readonly code = "PLAN_PROBLEMS";
   readonly problems: readonly Problem[];
@@ -43,21 +43,21 @@ export class OverBudgetError extends ShowrunnerError {
 
 /** What a person agrees to by accepting a quote. */
 export interface Offer {
-  /** Pass it as `quote`, once, to start this plan at these prices. Null if the plan cannot be started. */
+  /** Pass this id once, as `quote`, to start this plan at these prices. Null if the plan cannot be started. */
   readonly id: string | null;
   /**
-   * Maximum cost in US dollars, as a decimal string. Excludes open-ended steps: the run pauses at such a step and asks.
-   * Null if nothing was priced.
+   * Maximum cost in US dollars, as a decimal string. Excludes open-ended steps, at which the run pauses and asks. Null
+   * if nothing was priced.
    */
   readonly maximumUsd: string | null;
-  /** When the id expires, in epoch milliseconds; null without an id. */
+  /** When the id expires, in epoch milliseconds; null if there is no id. */
   readonly expiresAt: number | null;
 }
 
 export interface QuoteRefusal {
   /**
-   * `unknown`: not issued here. `used`: another run was started with it. `plan`: the plan or input differs. `price`: the
-   * plan may now cost more than agreed.
+   * `unknown`: the quote was not issued here. `used`: another run was started with it. `plan`: the plan or input
+   * differs. `price`: the plan may now cost more than the person agreed to.
    */
   readonly why: "unknown" | "used" | "expired" | "plan" | "price";
   /** The differences from the quoted plan and prices, one per entry. */
@@ -72,7 +72,7 @@ const REFUSED: Readonly<Record<QuoteRefusal["why"], string>> = {
   price: "is below today's price",
 };
 
-/** The quote cannot be used for this plan. Nothing was submitted. `offer` is a quote for the current plan. */
+/** The quote cannot be used for this plan. Nothing was submitted. `offer` has a new quote for the current plan. */
 export class QuoteRefusedError extends ShowrunnerError {
   readonly code = "QUOTE_REFUSED";
   readonly quoteId: string;
@@ -91,7 +91,7 @@ export class QuoteRefusedError extends ShowrunnerError {
   }
 }
 
-/** The wallet contains less than the plan's minimum price. Nothing was submitted. `startAnyway` skips this check. */
+/** The wallet holds less than the plan's minimum price. Nothing was submitted. `startAnyway` skips this check. */
 export class WalletShortError extends ShowrunnerError {
   readonly code = "WALLET_SHORT";
   readonly leastMicros: number;
@@ -110,7 +110,7 @@ export class WalletShortError extends ShowrunnerError {
   }
 }
 
-/** A run with this id exists, but it was planned from a different pipeline or input. Nothing was submitted. */
+/** A run with this id exists already, with a different pipeline or input. Nothing was submitted. */
 export class RunDiffersError extends ShowrunnerError {
   readonly code = "RUN_DIFFERS";
   readonly runId: string;
@@ -144,7 +144,7 @@ export class RunBusyError extends ShowrunnerError {
 export class InvalidOptionError extends ShowrunnerError {
   readonly code = "INVALID_OPTION";
   readonly option: string;
-  /** The command to run next, if any. */
+  /** The command to run next; null if there is none. */
   readonly next: string | null;
   constructor(option: string, message: string, next: string | null = null) {
     super(`${option}: ${message}`);

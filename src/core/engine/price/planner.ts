@@ -284,7 +284,7 @@ export class Planner {
     return this.#catalog([...new Set(models)]);
   }
 
-  /** Reads the catalog once for a quote and its run. If it has changed since, the service refuses the affected jobs. */
+  /** Reads the catalog once for a quote and its run. A change in between is harmless: the service checks each input. */
   async #catalog(ids: readonly string[], chats: readonly string[] = []): Promise<Catalog> {
     const { client, families } = this.#parts;
     const model = (id: string) => this.#models.once(id, () => client.model(id));

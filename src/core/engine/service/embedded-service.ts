@@ -8,53 +8,50 @@ import { chooseService, type HostedService, keyCommand, missingKey, type Service
 import { LocalServiceMissingError, loadLocalService } from "../../kit/load-local-service.ts";
 import { InvalidOptionError } from "../errors.ts";
 
-/** The service that a Showrunner uses, and how to close it. */
+/** The service that a Showrunner uses, and a function that closes it. */
 export interface Service {
   readonly kind: "hosted" | "local";
   readonly client: Client;
-  /** The origin to which runs are tied; stays the same if a local service restarts on another port. */
+  /** The origin that runs are tied to. It stays the same even if a local service restarts on another port. */
   readonly origin: string;
-  /** Why there is no key, if the service was opened without one. */
+  /** The error to throw because there is no key, if the service was opened without one. */
   readonly missingKey?: InvalidOptionError | null;
   close(): Promise<void>;
 }
 
 export interface ServiceOptions {
-  /** An existing client, instead of a URL and a key. Closing Showrunner does not close the client. */
+  /** An existing client to use, instead of a URL and a key. Closing the Showrunner does not close this client. */
   readonly client?: Client | undefined;
-  /** A hosted service by name, instead of by URL. Default: environment SHOWRUNNER_SERVICE. */
+  /** Name of a hosted service, instead of its URL. Default: environment SHOWRUNNER_SERVICE. */
   readonly service?: ServiceName | undefined;
-  /** URL of any service. Default: environment SHOWRUNNER_BASE_URL, otherwise the local service. */
+  /** URL of any service. Default: environment SHOWRUNNER_BASE_URL, otherwise a local service. */
   readonly baseUrl?: string | undefined;
   /**
-   * `<key_id>:<secret>`, or a token. Default: the named service's own variable, then environment SHOWRUNNER_API_KEY.
+   * `<key_id>:<secret>`, or a token. Default: the named service's own variable, or else environment SHOWRUNNER_API_KEY.
    */
   readonly apiKey?: string | undefined;
   /**
-   * Opens a service without a key, if it publishes its catalog. Plans then have no prices, and runs cannot be started
-   * or resumed. Default false: a missing key is an error.
+   * True to open a service without a key, if it publishes its catalog. Plans then have no prices, and runs cannot be
+   * started or resumed. Default false: a missing key is an error.
    */
   readonly keyOptional?: boolean | undefined;
-  /** Uses the local service and ignores the environment. Default false. */
+  /** True to use the local service and ignore the environment. Default false. */
   readonly local?: boolean | undefined;
-  /** Starts no local service: runs can be read, stopped and deleted; calls that need a service throw. Default false. */
+  /** True to start no service: runs can be read, stopped and deleted, but other calls throw. Default false. */
   readonly journalOnly?: boolean | undefined;
   /** Folder for the embedded local service. Default `.showrunner/local`. */
   readonly localDir?: string | undefined;
   /**
-   * Model families that override the built-in ones: the path of a JSON file, or its content. Default: the
-   * file in environment SHOWRUNNER_FAMILIES, otherwise none. Throws {@link FamiliesError}.
+   * Model families that override the built-in ones: a path to a JSON file, or its content. Default: the file in
+   * environment SHOWRUNNER_FAMILIES, if set. Throws {@link FamiliesError}.
    */
   readonly families?: FamiliesOption | undefined;
-  /** Environment variables to use in place of the process's own. */
+  /** Environment variables to use instead of those of the process. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Additional options for the client. */
   readonly clientOptions?: Partial<ClientOptions> | undefined;
 }
 
-/**
- * Opens the service that the options specify, otherwise the environment's, otherwise the local service in this process.
- */
+/** Opens the service that the options name, or else the one that the environment names, or else a local service. */
 export async function openService(options: ServiceOptions): Promise<Service> {
   const env = options.env ?? process.env;
   if (options.client !== undefined) {
@@ -99,7 +96,7 @@ async function openLocal(options: ServiceOptions): Promise<Service> {
   };
 }
 
-/** Returns the error instead of throwing it, so that calls that only read the journal still work. */
+/** Returns the error instead of throwing it, because calls that only read the journal work without the service. */
 function orMissing(error: unknown): LocalServiceMissingError {
   if (error instanceof LocalServiceMissingError) return error;
   throw error;
@@ -116,24 +113,24 @@ function unusableClient(error: Error): Client {
   });
 }
 
-/** A folder's local service, whichever process runs it. */
+/** The local service of a folder, whichever process runs it. */
 export interface SharedService {
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** Ends the service if it runs in this process. Another process that uses it then takes over. */
+  /** Ends the service if it runs in this process. Another process that uses the service then takes over. */
   close(): Promise<void>;
 }
 
 /** Interval between checks that the process running the service is alive, in milliseconds. */
 const HOST_CHECK_EVERY_MS = 500;
-/** Maximum number of checks for a process that is starting. */
+/** Maximum number of checks whether another process has finished starting the service. */
 const MOST_LOOKS = 20;
-/** Error codes after which to try again: another process is just opening the folder, or still holds the port. */
+/** Error codes after which starting is tried again: another process is opening the folder, or still holds the port. */
 const TRANSIENT = new Set(["DATA_DIR_IN_USE", "PORT_IN_USE"]);
 
 /**
- * Finds the folder's service, or starts it in this process. If the process that runs it ends, this one takes over on
- * the same port, so that the URL stays valid for everyone.
+ * Finds the service of a folder, or starts it in this process. If the process that runs the service ends, this process
+ * takes over on the same port, so that the URL remains valid for all users of the service.
  */
 export async function shareLocalService(dataDir: string, families?: FamiliesOption): Promise<SharedService> {
   const options = { dataDir, ...(families !== undefined && { families }) };
@@ -179,7 +176,7 @@ export async function shareLocalService(dataDir: string, families?: FamiliesOpti
   };
 }
 
-/** Starts on the folder's previous port if it is free, so that waiting runs can continue. */
+/** Starts the service on the folder's previous port if it is free, so that waiting runs can continue. */
 async function startOnUsualPort(
   dataDir: string,
   start: (options: { readonly port?: number }) => Promise<LocalService>,

@@ -2,7 +2,7 @@ import { fetchForOperator } from "../../network/index.ts";
 import type { GenerateModel } from "../../plan/generate-model.ts";
 import type { GenerateStep, Json } from "../../plan/plan.ts";
 
-/** Returns the model to call in place of a step's model; the same model if there is no substitute. */
+/** Returns the model to call instead of a step's model; the same model if there is no substitute. */
 export type Substitute = (model: GenerateModel, step: GenerateStep) => GenerateModel;
 
 export const noSubstitute: Substitute = (model) => model;
@@ -10,8 +10,9 @@ export const noSubstitute: Substitute = (model) => model;
 const RENDER_MS = 10 * 60_000;
 
 /**
- * Replaces every provider's model with the local service. The media have the requested kind, size and length, and the
- * same methods are called, so that a rehearsal takes the same code path. `serviceUrl`: any URL on that service.
+ * Returns a substitute for every provider's model, whose media the local service renders. The media have the requested
+ * kind, size and length, and the same methods are called, so that a rehearsal takes the same code path. `serviceUrl`
+ * may be any URL of that service.
  */
 export function rehearsal(serviceUrl: string): Substitute {
   return (model, step) => {
@@ -51,7 +52,7 @@ interface CallOptions {
   readonly [option: string]: unknown;
 }
 
-/** Returns the options that determine how a rehearsed medium looks or sounds. They are small enough for a journal. */
+/** The call options that determine how rehearsed media look or sound. They are small enough for a journal. */
 function plainCall({ prompt, text, n, size, aspectRatio, resolution, duration, seed }: CallOptions) {
   return { prompt, text, n, size, aspectRatio, resolution, duration, seed };
 }
@@ -80,7 +81,7 @@ async function renderOne(
   return { data: new Uint8Array(Buffer.from(data, "base64")), mediaType };
 }
 
-/** Call options in the renderer's terms: aspect ratio, length of the shorter side, milliseconds. */
+/** Converts call options to the renderer's input: aspect ratio, length of the shorter side, and milliseconds. */
 function renderInput({ prompt, text, size, aspectRatio, resolution, duration }: CallOptions): Json {
   const [, width = "", height = ""] = /^(\d+)x(\d+)$/.exec(String(size ?? resolution ?? "")) ?? [];
   const [w, h] = [Number(width), Number(height)];
@@ -95,7 +96,7 @@ function renderInput({ prompt, text, size, aspectRatio, resolution, duration }: 
   };
 }
 
-/** Side of a square with the same area, in units of 1024 pixels, rounded to a tenth. */
+/** The side of a square with the same area, in units of 1024 pixels, rounded to a tenth, such as `1.5k`. */
 function kilopixels(width: number, height: number): string {
   return `${Math.min(4, Math.max(0.1, Math.sqrt(width * height) / 1024)).toFixed(1)}k`;
 }

@@ -20,23 +20,23 @@ import type { AttemptState, RunState, ServiceOutage } from "../../journal/state.
 import { type CleanText, cleanAddress, cleanContentType, cleanText, ownText, sentence } from "../../kit/clean-text.ts";
 import { ShowrunnerError } from "../../kit/errors.ts";
 
-/** What an answer means, with the error that reported it. */
+/** The meaning of an error that the service or the connection reported, with that error. */
 export interface Judged {
   readonly answer: Answer;
   readonly verdict: VerdictName;
-  /** The error of the last send. */
+  /** The error of the last attempt to send. */
   readonly error: unknown;
   /** The step that sent the request; null if no step did. */
   readonly step: string | null;
 }
 
 interface ErrorContext {
-  /** True if an earlier send may have created the job. Default false. */
+  /** True if an earlier attempt may have created the job. Default false. */
   readonly mayExist?: boolean;
   readonly step?: string;
 }
 
-/** Looks up an error in the table of answers. Rethrows an error that is not an answer. */
+/** Looks up what an error means in the table of answers. Rethrows an error that is not in the table. */
 export function judge(kind: RequestKind, error: unknown, about: ErrorContext = {}): Judged {
   const { mayExist = false, step = null } = about;
   const answer = answerOf(error);
@@ -46,12 +46,12 @@ export function judge(kind: RequestKind, error: unknown, about: ErrorContext = {
   return { answer, verdict: verdictOf(kind, answer, before), error: isUnknown ? error.cause : error, step };
 }
 
-/** True if an error comes from the service or from the connection to it. */
+/** True if the error comes from the service or from the connection to it. */
 export function isOfService(error: unknown): boolean {
   return answerOf(error) !== null;
 }
 
-/** Describes an outage: what was requested from where, and what came instead. */
+/** Describes an outage: what was requested from which server, and what happened instead. */
 export function serviceFailureOf(
   { error }: Judged,
   pause: ServiceFailure["pause"],
@@ -77,31 +77,31 @@ export function serviceFailureOf(
   return { pause, message: sentence`${at} answered ${request} with ${error.status} (${type}${to}): ${who}` };
 }
 
-/** An unavailable service or media bucket: what was observed, and the reason for a pause if it lasts. */
+/** An outage of the service or the media bucket: what was observed, and why the run pauses if the outage lasts. */
 export interface ServiceFailure {
   readonly pause: "unreachable" | "misdirected";
   readonly message: CleanText;
-  /** True if the media bucket is unavailable; the service's answers then say nothing about the bucket. */
+  /** True if the media bucket is unavailable. Answers from the service then say nothing about the bucket. */
   readonly isMedia?: true;
 }
 
-/** How a command ended: its events, and when the command is issued again if it is still due. */
+/** How a command ended: its events, and when the command will be issued again if it is still due. */
 export type EffectResult = { readonly events: readonly RunEvent[] } & (
   | { readonly end: "done" }
-  /** The command is issued again, after this many milliseconds at the earliest. */
+  /** The command will be issued again, no sooner than after this many milliseconds. */
   | { readonly end: "retryLater"; readonly inMs: number }
-  /** The command is not issued again in this drive. */
+  /** The command will not be issued again by this process while it drives the run. */
   | { readonly end: "deferred" }
-  /** The service was unreachable: the command is retried after growing delays. */
+  /** The service was unreachable. The command is retried after growing delays. */
   | { readonly end: "unreachable"; readonly serviceFailure: ServiceFailure }
   /**
-   * For a submit: nothing that this drive sent has left this machine. Retried like `unreachable`. `serviceFailure` is
-   * null if the run was stopped before sending.
+   * A job was not submitted, and in this drive no request for it has left this machine. Retried like `unreachable`.
+   * `serviceFailure` is null if the run was stopped before sending.
    */
   | { readonly end: "notSent"; readonly serviceFailure: ServiceFailure | null }
-  /** The service refused a read: retried for two minutes; then `otherwise` applies, and the next drive tries again. */
+  /** The service refused a read. The read is retried for two minutes; then the events in `otherwise` are recorded. */
   | { readonly end: "refused"; readonly otherwise: readonly RunEvent[] }
-  /** A failure outside the run: the run stops and keeps the events, and the caller gets the error. */
+  /** A failure outside the run. The run stops and keeps the events, and the caller gets the error. */
   | { readonly end: "failed"; readonly failure: Error }
 );
 
@@ -113,7 +113,7 @@ export function deferToNextDrive(...events: readonly RunEvent[]): EffectResult {
   return { end: "deferred", events };
 }
 
-/** Handles every verdict that does not fail the step, by a retry or a pause. `events` come first. */
+/** Retries or pauses after any verdict except one that fails the step. `events` are recorded first. */
 export function retryOrPause(
   judged: Judged,
   context: { readonly client: Client },
@@ -166,7 +166,7 @@ function unfunded({ error, step }: Judged): RunEvent {
 
 const MOST_REASONS = 100;
 
-/** The error for the journal, cleaned because its message may contain presigned URLs. */
+/** Converts an error for the journal. Cleans its message, which may contain presigned URLs. */
 export function journalError(error: unknown): JournalError {
   if (error instanceof ApiError) {
     const details = error.details ?? [];
@@ -189,17 +189,17 @@ export function journalError(error: unknown): JournalError {
   return { code, message, retryable: false };
 }
 
-/** How long a run tolerates an unavailable service before it pauses, in milliseconds. */
+/** How long a run waits for an unavailable service before it pauses, in milliseconds. */
 export const GIVE_UP_AFTER_MS = 5 * 60_000;
-/** How long a refused read is repeated, in milliseconds: reads may lag behind the service's own writes. */
+/** How long a refused read is retried, in milliseconds: the service's reads may lag behind its writes. */
 const DOUBT_MS = 120_000;
 
-/** Returns the growing delay before an incomplete answer is read again, in milliseconds; null after `DOUBT_MS`. */
+/** The growing delay before an incomplete answer is read again, in milliseconds; null after `DOUBT_MS`. */
 export function lookAgainMs(waitedMs: number): number | null {
   return waitedMs < DOUBT_MS ? Math.max(2_000, Math.min(waitedMs, DOUBT_MS - waitedMs)) : null;
 }
 
-/** True if a doubt should be recorded: it is new, or the recorded doubt is dated in the future. */
+/** True if this doubt about an answer should be recorded: it is new, or the recorded one is dated in the future. */
 export function isNewDoubt(doubt: AttemptState["doubt"], message: string, now: number): boolean {
   return doubt?.message !== message || doubt.since > now;
 }
@@ -209,7 +209,6 @@ interface Failing {
   failures: number;
 }
 
-/** State of a {@link ServiceWatch} as plain JSON. */
 export interface WatchMemo {
   readonly failing: readonly (readonly [string, Failing])[];
   readonly refused: readonly (readonly [string, Failing])[];
@@ -217,7 +216,7 @@ export interface WatchMemo {
   readonly heardAt: number | null;
 }
 
-/** Tracks the service's availability from the commands of one drive. */
+/** Tracks whether the service is available, from the results of commands in one drive. */
 export class ServiceWatch {
   readonly #now: () => number;
   readonly #giveUpAfterMs: number;
@@ -246,7 +245,7 @@ export class ServiceWatch {
     return { failing: [...this.#failing], refused: [...this.#refused], awaySince: this.#awaySince, heardAt };
   }
 
-  /** Records a command's failure due to an outage. Returns when to retry, and the events that report the outage. */
+  /** Records that an outage made a command fail. Returns when to retry, and the events that report the outage. */
   failed(
     id: string,
     serviceFailure: ServiceFailure,
@@ -271,7 +270,7 @@ export class ServiceWatch {
     return this.#recovered();
   }
 
-  /** Records that the command succeeded without the service, so that the outage no longer affects it. */
+  /** Records that the command succeeded without the service, so that the outage no longer concerns it. */
   markRecovered(id: string): readonly RunEvent[] {
     return this.#failing.delete(id) ? this.#recovered() : [];
   }
@@ -285,12 +284,12 @@ export class ServiceWatch {
     return [{ type: "service.recovered", ...(reason === "media" && { reason }) }];
   }
 
-  /** Records that the service just sent something. */
+  /** Records that something from the service has just arrived. */
   noteContact(): void {
     this.#heardAt = this.#now();
   }
 
-  /** Records a read that the service refused. Returns the delay before the next read; null after `DOUBT_MS`. */
+  /** Records that the service refused a read. Returns the delay before the next read; null after `DOUBT_MS`. */
   refused(id: string): number | null {
     const now = this.#now();
     const { since, failures } = count(this.#refused, id, now);
@@ -309,16 +308,15 @@ function count(all: Map<string, Failing>, id: string, now: number): Failing {
   return failing;
 }
 
-/** Id of balance reads in a {@link ServiceWatch}. */
+/** Stands for reads of the balance in a {@link ServiceWatch}, where commands have their ids. */
 export const WALLET = "balance";
-/** Returns a command's id in the watch. All requests of a chat step share one id, although they are numbered. */
+/** The id under which a command is watched. All requests of a chat step share one, although they are numbered. */
 export function watchId(id: string): string {
   return id.startsWith("chat:") ? id.replace(/#\d+$/, "") : id;
 }
 
-/** Maximum length of a service's error code, in characters. */
 export const MOST_CODE = 100;
-/** Error code for a refusal by moderation. */
+/** The service's error code for a refusal by moderation. */
 const MODERATED = "MODERATION_FAILED";
 
 interface ForeignError extends Partial<Pick<ServiceError, "param" | "details">> {
@@ -327,7 +325,7 @@ interface ForeignError extends Partial<Pick<ServiceError, "param" | "details">> 
   readonly retryable: boolean;
 }
 
-/** Converts a service's error for the journal. `of`: what was moderated; null if uncertain. */
+/** Converts an error that a service reported for the journal. `of`: what moderation refused; null if uncertain. */
 export function foreignError(error: ForeignError, of: Flagged["of"] = null): JournalError {
   const { code, retryable } = error;
   const flagged = code === MODERATED ? flaggedBy(error, of) : null;
@@ -335,7 +333,7 @@ export function foreignError(error: ForeignError, of: Flagged["of"] = null): Jou
   return { code: cleanText(code, MOST_CODE), message, retryable, ...(flagged !== null && { flagged }) };
 }
 
-/** Returns what moderation objected to. Of several fields, returns only the first, which the service calls primary. */
+/** What moderation objected to. Of several fields, only the first, which the service calls primary. */
 function flaggedBy({ param, details }: ForeignError, of: Flagged["of"]): Flagged {
   const [detail] = details ?? [];
   const field = param ?? (detail?.field || null);
@@ -352,13 +350,13 @@ function saidOf({ of, field, category }: Flagged): CleanText {
   return second === undefined ? sentence` (flagged: ${first})` : sentence` (flagged: ${first}, ${second})`;
 }
 
-/** Delays before retrying something that may recover within moments, in milliseconds. */
+/** Delays before the first retries after a failure that may soon be over, in milliseconds. */
 export const FIRST_WAITS_MS: readonly number[] = [1_000, 4_000, 15_000];
 const MOST_TRIES = 40;
 
 /**
- * Returns the milliseconds to wait after a local failure, such as a full disk, while a provider's result exists nowhere
- * else; null after about ten minutes. `tries`: failed attempts so far.
+ * How long to wait after a local failure, such as a full disk, while a provider's result exists only in memory, in
+ * milliseconds; null after about ten minutes. `tries`: number of failed attempts so far.
  */
 export function holdOnMs(tries: number): number | null {
   return FIRST_WAITS_MS[tries] ?? (tries < MOST_TRIES ? FIRST_WAITS_MS.at(-1)! : null);

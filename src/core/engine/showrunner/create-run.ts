@@ -37,19 +37,19 @@ export interface CreateParts {
 
 export interface CreatedRun {
   readonly state: RunState;
-  /** Tools for an immediate drive; null if they should be made when needed. */
+  /** Tools to drive the run at once; null if they are to be made when needed. */
   readonly tools: DriveTools | null;
-  /** Prices that need no new quote. */
+  /** Events with the prices that need no new quote. */
   readonly quoted: readonly RunEvent[];
   readonly code: Code;
 }
 
-/** An accepted price younger than this, in milliseconds, is not quoted again at the start. */
+/** Accepted prices younger than this, in milliseconds, are not requested again at the start. */
 const PRICES_AGREED_MS = 30_000;
-/** Milliseconds until an engine checks the run, in case this process dies before recording the prices. */
+/** Milliseconds after which an engine checks the run, in case this process dies before it has recorded the prices. */
 const PRICED_WITHIN_MS = 30_000;
 
-/** Plans, prices and records a run. Null if a run with its id exists and should be continued. */
+/** Plans, prices and records a run. Returns null if a run with this id exists and should be continued. */
 export async function createRun(
   { planner, durations, balance, store, repository, media, now }: CreateParts,
   { pipeline, input, options }: { readonly pipeline: Pipeline; readonly input: unknown; readonly options: RunOptions },
@@ -110,7 +110,7 @@ export async function createRun(
   }
 }
 
-/** Tools for an immediate drive. If making them fails, the drive tries again and reports why it cannot. */
+/** Prepares the tools to drive a run at once. If that fails, driving the run tries it again and reports the reason. */
 async function readyTools(state: RunState, durations: ExpectedDurations): Promise<DriveTools> {
   const tools = await driveTools(state, durations);
   await new LongWork().pause(state.planned.plan.steps.length);
@@ -127,7 +127,7 @@ interface NewRun {
 
 const MOST_TITLE = 120;
 
-/** A title on one line that is safe to display. */
+/** The title on one line, without characters that are unsafe to display; omitted if empty. */
 function titleOf(said = ""): { readonly title?: string } {
   const title = cleanText(said.replace(/\s+/gu, " ").trim(), MOST_TITLE).toWellFormed();
   return title === "" ? {} : { title };
@@ -138,7 +138,7 @@ type Agreed = Pick<
   "agreed" | "budgetMicros" | "maxUnquotedMicros" | "limits" | "quoteMicros" | "baseUrl" | "keyId" | "project"
 >;
 
-/** The run's first event, with everything needed to continue the run elsewhere. */
+/** The run's first event, with everything needed to continue the run on another machine. */
 function runPlanned({ id, pipeline, produced, options }: NewRun, agreed: Agreed): RunPlanned {
   const tags = checkTags(options.tags);
   const { budgetTag } = options;
@@ -166,7 +166,7 @@ function runPlanned({ id, pipeline, produced, options }: NewRun, agreed: Agreed)
   };
 }
 
-/** Creates the output folder before anything is paid for. @throws InvalidOptionError */
+/** Creates the output folder before anything is paid for. @throws InvalidOptionError if that fails */
 async function prepareOutDir(outDir: string): Promise<void> {
   const fault = await faultOf(outDir);
   if (fault === null) return;

@@ -46,7 +46,7 @@ import { createRun } from "./create-run.ts";
 import { type Parts, PlannedRuns } from "./planned-runs.ts";
 import type { EnginePort, Showrunner } from "./showrunner.ts";
 
-/** Drives runs in this process, with a journal that other processes may also read and write. */
+/** A Showrunner that drives runs in this process. Other processes may use its journal too. */
 export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, EnginePort {
   readonly notifications: Showrunner["notifications"];
   readonly #notifier: Notifier | null;
@@ -54,7 +54,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
   readonly #slices: RunSlices;
   readonly #jobOwners = new JobOwners();
   readonly #spending: Spending;
-  /** Runs that other processes drive and this process follows. */
+  /** Handles of runs that other processes drive and that this process only follows. */
   readonly #followed = new Map<string, RunHandle>();
   readonly #closed = new AbortController();
 
@@ -142,7 +142,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     return { planner, durations, media: this.parts.media, balance, store, repository, now };
   }
 
-  /** What is needed to follow a run that another process drives. `known`: the run's state when it was resumed. */
+  /** What is needed to follow a run that another process drives. `known`: the run's state when `resume` was called. */
   #attached(id: string, how: ResumeOptions, known: RunState | null = null): AttachedParts {
     return {
       store: this.store,
@@ -159,7 +159,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     };
   }
 
-  /** Continues a run with the same plan and input, or follows the process that drives it. */
+  /** Continues a run with the same plan and input, or follows it if another process drives it. */
   async #goOnWith(id: string, pipeline: Pipeline, input: unknown, options: RunOptions): Promise<RunHandle> {
     const state = await this.loadOurs(id);
     refuseWhileLoading(pipeline.name);
@@ -198,7 +198,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     return handle;
   }
 
-  /** Throws if the service was opened without a key, since the first request would be refused. */
+  /** Throws if the service was opened without a key, because the first request would be refused. */
   #refuseWithoutKey(): void {
     if (this.service.missingKey !== null) throw this.service.missingKey;
   }
@@ -243,7 +243,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     if (this.parts.ownsStore) await this.store.close();
   }
 
-  /** Returns the move to this account; undefined if the run already belongs to it, so a command can be run again. */
+  /** The move of a run to this account. Undefined if it already belongs here, so that a command can be repeated. */
   async #move(run: RunState, { accountMoved = false }: ResumeOptions): Promise<AccountMove | undefined> {
     if (this.repository.isOurs(run)) return undefined;
     if (!accountMoved) this.repository.checkAccount(run);
@@ -288,14 +288,14 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
   }
 }
 
-/** True if a repeated start requests another budget. A budget that was lowered by a quote is not another budget. */
+/** True if a repeated start requests another budget. A budget lowered by a quote counts as unchanged. */
 function isOtherBudget({ budgetMicros, planned }: RunState, given: number | null): boolean {
   const { agreed, budgetTag } = planned;
   if (given === null || given === budgetMicros) return false;
   return agreed === undefined || budgetTag !== undefined || given !== agreed.budgetMicros;
 }
 
-/** Opens the journal, the media store and the service. Close the result when done. */
+/** Opens the journal, the media store and the service. Call `close` on the result when done. */
 export async function openShowrunner(options: OpenOptions = {}): Promise<Showrunner> {
   const limits = spendingLimits(options);
   checkTurns(options.turns);
@@ -329,7 +329,7 @@ export async function openShowrunner(options: OpenOptions = {}): Promise<Showrun
   }
 }
 
-/** The clock to use: the journal's, if machines share the journal. */
+/** The clock to use: the journal's if several machines share the journal, otherwise the given one. */
 function clockOf(store: JournalStore, clock: Clock): Clock {
   if (store.clockOffsetMs === undefined) return clock;
   return {

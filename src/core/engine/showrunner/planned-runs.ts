@@ -45,7 +45,7 @@ export interface Parts {
   readonly notifications: ReturnType<typeof openNotifications>;
 }
 
-/** Plans, prices and compares code, alone or against a recorded run. Starts nothing. */
+/** Plans and prices pipelines, and compares code with recorded runs. Starts nothing. */
 export abstract class PlannedRuns extends StoredRuns {
   readonly service: Showrunner["service"];
   protected readonly parts: Parts;
@@ -155,7 +155,7 @@ export abstract class PlannedRuns extends StoredRuns {
     return { ...quoted.scope, ...(await this.#offer(state, quoted)) };
   }
 
-  /** Issues a quote, unless there is nothing to accept. */
+  /** Issues a quote, unless there is nothing that can be accepted. */
   async #offer(state: RunState, made: Quoted<RerunQuote>): Promise<Offer> {
     const { stale, problems } = made.scope;
     const isOffered = stale.length > 0 && problems.length === 0 && this.repository.isOurs(state);

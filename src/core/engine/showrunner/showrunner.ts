@@ -33,51 +33,49 @@ import type {
 import type { Quote } from "../price/quote.ts";
 import type { LocalWork, Slice, SliceOptions } from "../slice/run-slices.ts";
 
-/** The methods that engines call to drive runs in slices, and that webhook receivers call. */
+/** Methods for engines, which drive runs in slices, and for receivers of webhooks. */
 export interface EnginePort {
   /**
-   * Drives one slice of a run: takes the run, does everything that is due, commits it, and returns when to call again.
-   * Between slices the run exists only in the journal. Calling it too early or too often does no harm.
+   * Drives one slice of a run: loads the run, does everything that is due, commits it, and returns when to call again.
+   * Between slices the run exists only in the journal. Calls that come too early or too often do no harm.
    */
   slice(runId: string, options?: SliceOptions): Promise<Slice>;
   /**
-   * Reports a verified webhook: a job ended. The job's run then reads the job at once instead of when its poll is due,
-   * whichever process drives the run. If no run knows the job yet, this happens as soon as a run does. Repeated calls
-   * with the same id count once.
+   * Reports a verified webhook that says a job has ended. Whichever process drives the job's run then reads the job at
+   * once, without waiting for the next poll. If no run knows the job yet, it is read as soon as one does. Repeated
+   * calls with the same id count once.
    */
   hint(delivery: { readonly id: string; readonly jobId: string }): Promise<DeliveryOutcome>;
   /**
-   * Returns the ids of this account's runs whose wake-up was lost: an engine should have continued them at least
-   * `lateMs` milliseconds ago (default 0).
+   * Returns ids of this account's runs whose wake-up was lost: an engine should have continued them at least `lateMs`
+   * milliseconds ago (default 0).
    */
   dueRuns(options?: { readonly lateMs?: number; readonly limit?: number }): Promise<readonly string[]>;
-  /**
-   * Performs work that a slice delegated, and reports the result to the run. Rejects if the work must be tried again.
-   */
+  /** Performs work that a slice delegated, and reports the result to the run. If this rejects, call it again. */
   work(work: LocalWork, options?: Pick<SliceOptions, "findPipeline" | "signal">): Promise<void>;
 }
 
-/** Runs in one journal, with one key for one service. */
+/** Runs pipelines. All of its runs are in one journal and use one key for one service. */
 export interface Showrunner {
-  /** The journal; use it for anything this interface has no method for. */
+  /** The journal. Use it for anything for which this interface has no method. */
   readonly journal: JournalStore;
-  /** The files of outputs and uploads, by content hash. */
+  /** The files of outputs and uploads, stored by content hash. */
   readonly media: MediaStore;
-  /** The client that sends all requests; use it for anything this interface has no method for. */
+  /** The client that sends all requests. Use it for anything for which this interface has no method. */
   readonly client: Client;
-  /** The service that jobs are sent to. */
+  /** The service to which jobs are submitted. */
   readonly service: {
     readonly kind: "hosted" | "local";
     readonly baseUrl: string;
-    /** Why there is no key, if the service was opened without one (`keyOptional`). */
+    /** The error to expect because there is no key, if the service was opened with `keyOptional`; otherwise null. */
     readonly missingKey: InvalidOptionError | null;
   };
   /**
-   * The notifications for runs that this process drives. After `start`, notifications that other processes left in the
-   * journal's outbox are delivered too.
+   * Notifications for the runs that this process drives. After `start`, also delivers notifications that other
+   * processes left in the journal's outbox.
    */
   readonly notifications: Notifications & { start(): void };
-  /** Plans the pipeline and returns the plan, or all its problems. Reads the catalog and sends nothing else. */
+  /** Plans the pipeline and returns the plan, or all its problems. Reads the catalog; sends no other requests. */
   plan<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
     input: z.input<S>,
@@ -85,18 +83,15 @@ export interface Showrunner {
   ): Promise<
     { readonly ok: true; readonly plan: Plan } | { readonly ok: false; readonly problems: readonly Problem[] }
   >;
-  /**
-   * Plans and prices the pipeline. The quote's id can be passed to `run`, which then starts exactly this plan. Spends
-   * nothing.
-   */
+  /** Plans and prices the pipeline. Pass the quote's id to `run` to start exactly this plan. Spends nothing. */
   quote<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
     input: z.input<S>,
     options?: QuoteOptions,
   ): Promise<Quote>;
   /**
-   * Compares the plan with an earlier run: which results that run cannot provide, why, and what they cost. Spends
-   * nothing.
+   * Compares the pipeline's plan with an earlier run: which results that run cannot provide, why, and what they will
+   * cost. Spends nothing.
    */
   compare<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
@@ -105,9 +100,9 @@ export interface Showrunner {
   ): Promise<Comparison>;
   /**
    * Plans and prices the pipeline, then drives the run in this process. Throws {@link PlanProblemsError} with all
-   * problems at once, {@link OverBudgetError} if the quote exceeds `budget`, and {@link QuoteRefusedError} if `quote`
-   * does not fit; in these cases nothing is submitted. `await` returns a handle once the run has started; the handle's
-   * `result()` settles when the run ends or pauses.
+   * problems at once, {@link OverBudgetError} if the quote exceeds `budget`, and {@link QuoteRefusedError} if the
+   * given quote cannot be used. In these cases nothing is submitted. Resolves to a handle once the run has started; the
+   * handle's `result()` settles when the run ends or pauses.
    */
   run<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
@@ -116,9 +111,9 @@ export interface Showrunner {
   ): Promise<RunHandleOf<R>>;
   /**
    * Continues a run where its journal ends: after a crash, a stop or a pause, or with changes. With `pipeline`, the
-   * handle has the same type as the handle from `run`. For a run that this process drives, it returns the same handle,
-   * and changes are applied once the run is at rest. Throws {@link RunBusyError} while another process drives the run,
-   * and {@link AccountMismatchError} for another account's run.
+   * handle has the same type as the one from `run`. If this process drives the run, returns the existing handle and
+   * applies the changes once the run is at rest. Throws {@link RunBusyError} while another process drives the run, and
+   * {@link AccountMismatchError} for a run of another account.
    */
   resume<S extends z.ZodType, R extends Returns>(
     runId: string,
@@ -127,9 +122,9 @@ export interface Showrunner {
   /** Continues a run where its journal ends, with results of unknown type. */
   resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
   /**
-   * Returns a handle for any run, including one that another process drives; if this process drives the run, it is the
-   * handle that `run` or `resume` returned. The handle drives nothing: `result()` settles when the run is at rest, and
-   * `pipeline` only sets the result's type. Throws {@link RunUnknownError}.
+   * Returns a handle for any run, even if another process drives it. If this process drives the run, returns the handle
+   * from `run` or `resume`. The handle drives nothing. Its `result()` settles when the run is at rest, and `pipeline`
+   * only determines the result's type. Throws {@link RunUnknownError}.
    */
   follow<S extends z.ZodType, R extends Returns>(
     runId: string,
@@ -137,11 +132,11 @@ export interface Showrunner {
   ): Promise<RunHandleOf<R>>;
   /** Returns a handle for any run, with results of unknown type. */
   follow(runId: string): Promise<RunHandle>;
-  /** The methods for `startWorker` and webhook receivers. */
+  /** Methods for `startWorker` and for receivers of webhooks. */
   readonly engine: EnginePort;
   /**
-   * Like {@link run}, but for an engine: plans, prices and stores the run, but does not drive it. Then wake the engine
-   * with the returned id.
+   * Like {@link run}, but for an engine: plans, prices and stores the run without driving it. Afterwards, wake the
+   * engine with the returned id.
    */
   start<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
@@ -149,22 +144,22 @@ export interface Showrunner {
     options?: RunOptions,
   ): Promise<{ readonly id: string }>;
   /**
-   * Compares the run's plan with what the current code plans: for the same input, for an input with corrected fields,
-   * or with edited step inputs. Returns which steps are unchanged, changed, new, removed or renamed, which steps run
-   * again (including those in `rerun`), and the price. Pass its quote to `resume` with the same options and
-   * `acceptChanges`. Spends nothing and changes nothing.
+   * Compares a run's plan with the plan that the current code makes for the same input, for an input with corrected
+   * fields, or with edited step inputs. Returns which steps are unchanged, changed, new, removed or renamed, which
+   * steps will run again (including those in `rerun`), and the price. To apply the changes, pass the returned quote to
+   * `resume` with the same options and `acceptChanges`. Spends nothing and changes nothing.
    */
   drift(runId: string, pipeline: Pipeline, options?: DriftOptions): Promise<Drift & Offer>;
   /**
-   * Applies a person's note to a step, or to what an approval shows: each step's `revise` returns what the note changes
-   * in its input; steps without `revise` are rerun. Pass the result to {@link drift} or {@link rerunQuote} for the
-   * price, and to `resume` to apply it. The result is empty while any of these steps is in progress. Spends nothing and
-   * changes nothing.
+   * Prepares the changes that a person's note asks for, to a step or to what an approval shows. Calls each step's
+   * `revise`, which returns changes to the step's input; steps without `revise` are rerun. Pass the result to {@link
+   * drift} or {@link rerunQuote} for the price, and to `resume` to apply it. The result is empty while any of these
+   * steps is in progress. Spends nothing and changes nothing.
    */
   redo(runId: string, step: string, note: string, pipeline?: Pipeline): Promise<Redo>;
   /**
-   * Returns what `resume` with `rerun: steps` (and `rerunFailed`) would make again without code changes, and the price.
-   * With the `pipeline` passed to `resume`, it includes expansions whose function was corrected. Spends nothing and
+   * Returns which steps `resume` with `rerun: steps` (and `rerunFailed`) would run again without code changes, and the
+   * price. With the `pipeline` passed to `resume`, includes expansions whose function was corrected. Spends nothing and
    * changes nothing.
    */
   rerunQuote(
@@ -173,76 +168,76 @@ export interface Showrunner {
     options?: Pick<ResumeOptions, "requestId" | "rerunFailed" | "pipeline" | "compare">,
   ): Promise<RerunQuote & Offer>;
   /**
-   * Returns how long the step is expected to take, in milliseconds, based on its model's earlier jobs; null until the
-   * model has finished a job. Uses the durations that `quote`, `run` and `resume` have read for their plans.
+   * Returns how long a step is expected to take, in milliseconds, based on earlier jobs of its model; null until the
+   * model has finished a job. Uses only durations that `quote`, `run` or `resume` has already read.
    */
   expectedMs(step: PlanStep): number | null;
   /**
-   * Lists all runs, or those that match the query, newest first. A run that should be running but that no process
-   * drives has the status `interrupted`.
+   * Lists all runs, or those that match the query, newest first. A run has the status `interrupted` if it should be
+   * running but no process drives it.
    */
   runs(query?: RunsQuery): Promise<readonly RunRow[]>;
   /**
-   * Lists this account's runs that can be resumed and that no process drives: interrupted runs, and runs at rest whose
-   * inbox contains a decision with no later stop.
+   * Lists this account's runs that can be resumed and that no process drives: interrupted runs, and runs at rest for
+   * which a decision has arrived since they were last stopped.
    */
   due(): Promise<readonly RunRow[]>;
   /**
-   * Returns a run's report from the journal. A run that should be running but that no process drives has the status
-   * `interrupted`.
+   * Returns a run's report from the journal. The run has the status `interrupted` if it should be running but no
+   * process drives it.
    */
   show(runId: string): Promise<RunReport>;
-  /** Reads the run's events from the journal, after `afterSeq` (default 0). With `follow`, continues until the run ends. */
+  /** Reads the run's events after `afterSeq` (default 0). With `follow`, waits for more until the run ends. */
   events(
     runId: string,
     options?: { readonly follow?: boolean; readonly afterSeq?: number; readonly signal?: AbortSignal },
   ): AsyncIterable<StoredEvent>;
   /**
-   * Asks the process that drives the run to stop it. The request applies once: a run at rest continues with the next
-   * decision or `resume`. `reason`: shown to people.
+   * Asks the process that drives the run to stop it. This applies once: the run continues with the next decision or
+   * `resume`. `reason` is shown to people.
    */
   stop(runId: string, options?: { readonly reason?: string }): Promise<void>;
   /**
-   * Lists a run's steps whose submits were never answered, each with the jobs that the step may have created. To find
-   * them, reads all jobs of the steps' models that were created while the submits were sent and that belong to no run
-   * in this journal.
+   * Lists a run's steps whose submissions were never answered, each with the jobs that it may have created. To find
+   * them, reads all jobs of the steps' models that were created while these steps were submitted and that belong to no
+   * run in this journal.
    */
   unresolved(runId: string): Promise<readonly UnresolvedStep[]>;
-  /** Lists the jobs that an unanswered step may have created, likeliest first. A person decides with `adopt`. */
+  /** Lists the jobs that such a step may have created, likeliest first. A person decides with `adopt`. */
   candidates(runId: string, step: string): Promise<readonly AdoptionCandidate[]>;
   /**
    * Approves a step that waits for a decision. Takes effect at once if a process drives the run, otherwise when the run
-   * is resumed. Throws {@link InvalidOptionError} if the step is not waiting for a decision, or `pick` does not match
-   * anything that it shows.
+   * is resumed. Throws {@link InvalidOptionError} if the step does not wait for a decision, or if `pick` matches
+   * nothing that it shows.
    */
   approve(runId: string, step: string, options?: ApproveDecision): Promise<void>;
-  /** Rejects a step that waits for a decision: it fails, and the steps that use it are skipped. */
+  /** Rejects a step that waits for a decision. The step fails, and steps that use it are skipped. */
   reject(runId: string, step: string, options?: RejectDecision): Promise<void>;
   /**
-   * Adds a comment to a step that waits for a decision, without deciding. The comment is written to the journal once a
+   * Adds a comment to a step that waits for a decision, without deciding. The comment appears in the journal once a
    * process drives the run.
    */
   comment(runId: string, step: string, comment: NewComment): Promise<void>;
-  /** Lists the steps that wait for a person in the runs that match the query, longest wait first. */
+  /** Lists steps that wait for a person, in the runs that match the query, longest wait first. */
   waiting(query?: WaitingQuery): Promise<readonly WaitingDecision[]>;
   /**
-   * States which job an unresolved step created, or null if it created no job. For a request to a provider, pass the
-   * path of the file that it produced, or null. Takes effect when the run is resumed.
+   * States which job an unresolved step created, or null if it created none. For a request to a provider, pass the path
+   * of the file that the provider produced, or null. Takes effect when the run is resumed.
    */
   adopt(runId: string, step: string, jobId: string | null): Promise<void>;
   /**
    * Compares the journal, the ledger and the service's list of jobs, for one run or for all of this account's runs.
-   * Reports differences and changes nothing.
+   * Reports differences, but changes nothing.
    */
   reconcile(runId?: string, options?: ReconcileOptions): Promise<ReconcileReport>;
   /**
-   * Removes old finished runs, then the stored media that no run refers to any more. Keeps runs for which money is
-   * still held, and the files in runs' own folders.
+   * Removes old finished runs, then stored media that no run refers to any more. Keeps runs for which money is still
+   * held, and the files in output folders.
    */
   gc(options?: GcOptions): Promise<GcReport>;
   /**
-   * Returns what all of this account's runs in this journal, or only those with the tag `key=value`, have spent and
-   * reserved, and the limits that apply here. `account`: another account, as in the rows of {@link runs}.
+   * Returns what this account's runs in this journal have spent and reserved, and the limits that apply here. With
+   * `tag`, counts only runs with the tag `key=value`. `account`: another account, as in the rows of {@link runs}.
    */
   spending(of?: { readonly tag?: string | undefined; readonly account?: string | undefined }): Promise<SpendingTotals>;
   /** Reads the wallet's balance. */

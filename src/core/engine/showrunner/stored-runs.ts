@@ -47,7 +47,7 @@ interface StoredRunsParts {
   readonly now: () => number;
 }
 
-/** Reads the runs in a journal and records decisions, whichever process drives the runs. */
+/** Reads the runs in a journal and records decisions, no matter which process drives the runs. */
 export abstract class StoredRuns {
   readonly client: Client;
   protected readonly store: JournalStore;
@@ -212,8 +212,8 @@ export abstract class StoredRuns {
   }
 
   /**
-   * A run's state once the messages in its inbox are applied (all, or those that `counts` accepts). State and inbox are
-   * consistent, although they are read separately. `seq` is the number of the run's latest event.
+   * A run's state as if the messages in its inbox had been applied (all, or those that `counts` accepts). State and
+   * inbox are consistent, although they are read separately. `seq` is the number of the run's latest event.
    */
   protected async foreseen(
     runId: string,
@@ -234,7 +234,7 @@ export abstract class StoredRuns {
     return state;
   }
 
-  /** Checks a message and puts it into the inbox. The process that drives the run checks it again. */
+  /** Checks a message and puts it into the run's inbox. The process that drives the run will check it again. */
   #say(state: RunState, message: InboxMessage): Promise<unknown> {
     const refusal = refusalOf(state, message);
     if (refusal !== null) throw new InvalidOptionError("step", `${refusal.why}.`, refusal.next);
@@ -246,14 +246,14 @@ export abstract class StoredRuns {
   }
 }
 
-/** The approval to which a decision applies. */
+/** Returns the decision that a step waits for. Throws if it waits for none. */
 function decidable(state: RunState, path: string): Decision {
   const refusal = whyUndecidable(state, path);
   if (refusal !== null) throw new InvalidOptionError("step", `${refusal.why}.`, refusal.next);
   return traitsOf(planStep(state, path)).decision!;
 }
 
-/** What the journal stores about the person who decided. */
+/** What the journal stores about the person who decided; nothing without a person. */
 function deciderOf(by: Decider | undefined): { readonly by?: DecidedBy } {
   if (by === undefined) return {};
   const { name, verified = false, link } = by;
@@ -262,7 +262,7 @@ function deciderOf(by: Decider | undefined): { readonly by?: DecidedBy } {
 
 const MOST_NAME = 100;
 
-/** Measures and stores a provider's result that a person supplies as a file. @throws InvalidOptionError */
+/** Measures and stores a file that a person supplies as a provider's result. @throws InvalidOptionError */
 async function givenFile(path: string, { yields }: GenerateStep, media: MediaStore): Promise<GivenFile> {
   const isFile = await stat(path).then(
     (found) => found.isFile(),

@@ -28,11 +28,11 @@ import { CodeElsewhereError, RunBusyError } from "../errors.ts";
 import type { ResumeOptions } from "../options/options.ts";
 
 const MOST_MS = 10_000;
-/** Delay before retrying a run that another process holds, in milliseconds. */
+/** Delay before the next attempt if another process holds the run, in milliseconds. */
 const BUSY_MS = 1_000;
-/** Delay before retrying a run that this process cannot drive, in milliseconds. */
+/** Delay before the next attempt if this process cannot drive the run, in milliseconds. */
 const LEFT_MS = 5_000;
-/** Commands that may be delegated, because they run local code. */
+/** Commands that may be delegated to another job of the engine, because they run local code. */
 const LOCAL: ReadonlySet<Command["type"]> = new Set(["task", "pick"]);
 
 interface SlicesParts extends HolderParts {
@@ -50,8 +50,8 @@ export class RunSlices {
   }
 
   /**
-   * Does everything that is due for a run, then releases it. If the run is not due, this costs one read. Rejects only
-   * for failures outside the run, such as a full disk.
+   * Does everything that is due for a run, then releases it. If nothing is due, costs one read. Rejects only for
+   * failures outside the run, such as a full disk.
    */
   async slice(runId: string, options: SliceOptions, resumed: Start | null): Promise<Slice> {
     const { store, clock } = this.#parts;
@@ -76,7 +76,7 @@ export class RunSlices {
     }
   }
 
-  /** True if the wallet now has the funds that the paused run lacked. */
+  /** True if the wallet now has the funds that the paused run was missing. */
   async #isFunded(row: RunRow, { signal }: SliceOptions): Promise<boolean> {
     const { clock, client, repository } = this.#parts;
     const { pause } = this.#cache.peek(row)?.state ?? (await repository.load(row.runId));
@@ -88,7 +88,6 @@ export class RunSlices {
     return handOver(this.#parts, state, quoted);
   }
 
-  /** Performs delegated work and reports the result to the run. Rejects if the work must be retried. */
   async work({ runId, command, of }: LocalWork, options: Pick<SliceOptions, "findPipeline" | "signal"> = {}) {
     const { store, clock, repository } = this.#parts;
     const row = await store.run(runId);
@@ -171,7 +170,7 @@ export class RunSlices {
     }
   }
 
-  /** Decides whether an idle run continues by itself: after a decision, or once it has what it lacked. */
+  /** Decides whether an idle run continues by itself: because of a decision, or because what it waited for is there. */
   async #woken(
     state: RunState,
     inbox: readonly InboxEntry[],
@@ -185,7 +184,7 @@ export class RunSlices {
     return isIdle ? { staysPaused: true } : { outdatedStops: outdatedStops(inbox, true) };
   }
 
-  /** Adds the run's local functions, if it has any and this process knows them. */
+  /** Loads the code of the run's local functions, if it has any and this process has their code. */
   async #start(remembered: Remembered, { findPipeline }: Pick<SliceOptions, "findPipeline">): Promise<Start> {
     const { planned } = remembered.state;
     if (
@@ -208,7 +207,7 @@ function isDue({ status, wakeAt, resumeAt, lease }: RunRow, now: number): boolea
   return status === "planned" || status === "running" || (resumeAt !== null && resumeAt <= now);
 }
 
-/** When to read the balance next for a paused run; null if the run does not, or no longer, wait for funds. */
+/** When to read the balance again for a paused run; null if the run does not wait for funds, or no longer. */
 function fundsLookedAt(
   { status, updatedAt }: RunRow,
   { waitForFundsMs = 0 }: SliceOptions,
@@ -218,8 +217,8 @@ function fundsLookedAt(
 }
 
 /**
- * Leaves a run to other workers if a step's code is missing here, instead of pausing the run: another worker may have
- * the code. Steps left to a person need no code.
+ * Leaves a run to other workers if this process does not have a step's code, instead of pausing the run. Steps that
+ * wait for a person need no code.
  */
 function leavingCode(deps: DriveDependencies, { runId }: RunState): DriveDependencies {
   const functions: StepFunctions = {
@@ -233,7 +232,7 @@ function leavingCode(deps: DriveDependencies, { runId }: RunState): DriveDepende
   return { ...deps, functions };
 }
 
-/** True if another version of the program, or another process of the engine, may be able to drive the run. */
+/** True if another version of the program, or another worker, may be able to drive the run. */
 function isForOthers(error: unknown): error is Error {
   return (
     error instanceof CodeElsewhereError ||
@@ -248,25 +247,25 @@ function localWork(state: RunState, command: Command): LocalWork {
   return { runId: state.runId, command, of: workOf(state, command.step)! };
 }
 
-/** A run's state after a slice; the next slice reads only what others have written since. */
+/** A run's state after a slice. The next slice only reads what other processes have written since. */
 interface Remembered {
   readonly state: RunState;
   /** The code of the run's local functions; null until a slice needs it. */
   code: Code | null;
-  /** Tools from the last slice. */
+  /** Tools for driving the run, from the last slice. */
   tools: DriveTools | null;
 }
 
-/** Maximum total weight (see `weightOf`) of all remembered states except the newest: some tens of megabytes. */
+/** Maximum total weight (see `weightOf`) of all cached states except the newest; corresponds to tens of megabytes. */
 const MOST_WEIGHT = 60_000;
-/** Weight of a run itself, in addition to its parts. */
+/** Weight of a run without any steps. */
 const RUN_WEIGHT = 5;
-/** Minimum weight of a run whose tools are kept; a smaller run's tools are rebuilt just as fast. */
+/** Minimum weight of a run whose tools are cached. For smaller runs, making them again is just as fast. */
 const WORTH_TOOLS = 250;
-/** A smaller run that is not due within this time, in milliseconds, is not remembered but read again. */
+/** Smaller runs are cached only if they are due within this time, in milliseconds. */
 const SOON_MS = 60_000;
 
-/** States of the runs with the most recent slices. A slice takes a state out, and puts it back only on success. */
+/** Caches the states of the runs with the most recent slices. A slice removes a state, and puts it back on success. */
 class StateCache {
   readonly #kept = new Map<string, Remembered & { readonly weight: number }>();
   #weight = 0;
@@ -280,13 +279,13 @@ class StateCache {
     return kept.state.createdAt === createdAt && kept.state.seq <= lastSeq ? kept : null;
   }
 
-  /** The current entry, for readers that accept that the next slice changes it. */
+  /** Returns the cached state without removing it, for readers that accept that the next slice changes the state. */
   peek({ runId, createdAt, lastSeq }: RunRow): Remembered | null {
     const kept = this.#kept.get(runId);
     return kept?.state.createdAt === createdAt && kept.state.seq === lastSeq ? kept : null;
   }
 
-  /** Stores a run's state for the next slice. `dueInMs`: null if the run is idle. */
+  /** Caches a run's state for the next slice. `dueInMs`: null if the run is idle. */
   put({ state, code, tools }: Remembered, dueInMs: number | null): void {
     // While a run continues, each event adds at most one part.
     if (tools !== null) tools.weight ??= weightOf(state);
@@ -302,50 +301,50 @@ class StateCache {
   }
 }
 
-/** Finds the code of a run that has local functions; null if this process does not have it. */
+/** Finds the pipeline of a run that has local functions; null if this process does not have its code. */
 type FindPipeline = (planned: RunPlanned) => Promise<Pipeline | null>;
 
-/** A run's local work for another job of the engine, as plain JSON. */
+/** A local function to run in a separate job of the engine, as plain JSON. */
 export interface LocalWork {
   readonly runId: string;
   readonly command: Command & { readonly step: string };
-  /** Identifies the attempt that this work belongs to. */
+  /** Id of the attempt that this work belongs to. */
   readonly of: string;
-  /** How many of the run's functions were in progress before this one; lower numbers go first. Default 0. */
+  /** How many functions of the run were already in progress; work with lower numbers is done first. Default 0. */
   readonly place?: number;
 }
 
 export interface SliceOptions {
-  /** Set if a person asked for the run to continue, as with `resume`. Default: continues only what is due. */
+  /** Set if a person asked to continue the run, as with `resume`. By default, a slice does only what is due. */
   readonly resume?: ResumeOptions | undefined;
-  /** Finds the code of local functions. Default: steps that need it are left to other processes. */
+  /** Finds the code of local functions. By default, steps that need code are left to other processes. */
   readonly findPipeline?: FindPipeline | undefined;
   /**
-   * Passes a function that may take long to a separate job of the engine, which performs it with {@link
-   * EnginePort.work}. Resolves once the engine has it; no effect if the engine already has it. Default: functions run
+   * Passes a function that may take long to a separate job of the engine, which calls {@link EnginePort.work}. Resolves
+   * once the engine has stored the job. Passing the same work again must have no effect. By default, functions run
    * within the slice.
    */
   readonly delegate?: ((work: LocalWork) => Promise<void>) | undefined;
   /** True if delegated work is lost when this process dies. Default false: other processes take it over. */
   readonly worksHere?: boolean | undefined;
-  /** Checks the run even if it is not due, because another process may have died with its work. Default false. */
+  /** True to check the run even if it is not due, because a process may have died with its work. Default false. */
   readonly anew?: boolean | undefined;
   /** True if webhooks report when jobs end, so that polling is only a fallback. Default false. */
   readonly webhooks?: boolean | undefined;
-  /** For a run that paused for funds, reads the balance every ten seconds for this long, in milliseconds. Default 0. */
+  /** If the run paused for funds, reads the balance every ten seconds for this long, in milliseconds. Default 0. */
   readonly waitForFundsMs?: number | undefined;
-  /** Called with the run's events once they are in the journal, including events from other processes. */
+  /** Called with the run's new events once they are in the journal, including those from other processes. */
   readonly onEvents?: ((events: readonly StoredEvent[]) => void) | undefined;
-  /** Starts nothing new after this time, in milliseconds, so that other runs get their turn. Default 10 000. */
+  /** Milliseconds after which the slice starts nothing new, so that other runs get their turn. Default 10 000. */
   readonly maxMs?: number | undefined;
   /** Aborting ends the slice as soon as the work in progress has finished. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface Slice {
-  /** `busy`: another process holds the run. `left`: this process cannot drive the run; `message` says why. */
+  /** A run's status, or: `busy`: another process holds the run; `left`: this process cannot drive it, see `message`. */
   readonly status: RunStatus | "busy" | "left";
-  /** When to drive the next slice, in epoch milliseconds; null: only when the run's inbox receives a message. */
+  /** When to drive the next slice, in epoch milliseconds. Null: not before the run's inbox receives a message. */
   readonly wakeAt: number | null;
   readonly message: string | null;
   /** The run's state after the slice; null if nothing was driven. */
