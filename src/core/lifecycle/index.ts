@@ -31,7 +31,7 @@ export type MoneyPhase = "none" | "held" | "settled" | "released";
 export type OutputPhase = "pending" | "available" | "downloaded" | "lapsed" | "archived" | "expired" | "failed";
 export type ChatPhase = "sent" | "answered" | "failed" | "abandoned";
 
-/** The five charts as look-up tables, which the fold walks through. */
+/** The five charts as transition tables, which are used to apply the journal's events to a run's state. */
 export const tables = {
   run: compileTable(runMachine),
   step: compileTable(stepMachine),

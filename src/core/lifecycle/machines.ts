@@ -162,7 +162,7 @@ export const jobMachine = setup({
   },
 });
 
-/** Terminal states, which a rerun resets. */
+/** Transition out of terminal states: a rerun resets the step. */
 const again = { "step.reset": "waiting" } as const;
 const withResult = { tags: ["ended", "withResult"], on: again } as const;
 const withoutResult = { tags: ["ended", "withoutResult"], on: again } as const;
@@ -243,7 +243,7 @@ export const stepMachine = setup({
   },
 });
 
-/** Terminal states; only a rerun, or a late job that the run did not wait for, reopens the run. */
+/** Terminal states. Only a rerun reopens the run, or a late job that the run did not wait for. */
 const ended = { tags: "ended", on: { "run.reopened": "running" } } as const;
 
 /**

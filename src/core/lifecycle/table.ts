@@ -1,12 +1,12 @@
 import { type AnyStateMachine, type AnyStateNode, initialTransition, type StateValue, transition } from "xstate";
 
-/** A machine flattened to look-ups: state name → event type → next state name. */
+/** A state machine as a table: state name → event type → next state name. */
 export interface TransitionTable {
   readonly initial: string;
   readonly states: ReadonlyMap<string, ReadonlyMap<string, string>>;
 }
 
-/** Name of a state value: `submitting.sent`; regions of a parallel machine are joined by `|` in alphabetical order. */
+/** Name of a state: `submitting.sent` if nested; parallel regions are joined by `|` in alphabetical order. */
 export function stateName(value: StateValue): string {
   if (typeof value === "string") return value;
   const regions = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -17,7 +17,7 @@ export function stateName(value: StateValue): string {
   return regions.map(([, child]) => stateName(child!)).join("|");
 }
 
-/** Every reachable transition of a machine, explored from its initial state when the table is first used. */
+/** All reachable transitions of a machine. They are computed when the table is first used. */
 export function compileTable(machine: AnyStateMachine): TransitionTable {
   let compiled: TransitionTable | undefined;
   const table = () => {
@@ -54,17 +54,17 @@ function explore(machine: AnyStateMachine): TransitionTable {
   return { initial: stateName(first.value), states };
 }
 
-/** The next state; null if the chart has no such transition. */
+/** Name of the next state; null if the chart has no such transition. */
 export function next(table: TransitionTable, state: string, event: string): string | null {
   return table.states.get(state)?.get(event) ?? null;
 }
 
-/** All names that {@link stateName} can return for this type of state value. */
+/** The type of all names that {@link stateName} can return for this type of state value. */
 export type StateNames<V> = V extends string
   ? V
   : { [K in keyof V & string]-?: `${K}.${StateNames<Exclude<V[K], undefined>>}` }[keyof V & string];
 
-/** Names of the states of a machine or region that have this tag, directly or through an enclosing state. */
+/** Names of the states that have this tag, either directly or through an enclosing state. */
 export function tagged<Name extends string>(region: Pick<AnyStateNode, "states">, tag: string): ReadonlySet<Name> {
   return new Set(namesWithin(region, tag, false) as Name[]);
 }

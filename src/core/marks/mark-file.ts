@@ -11,7 +11,6 @@ import { wav, webp } from "./formats/riff.ts";
 import { openSource, type Source, type Splice, spliced, UnmarkableError } from "./source.ts";
 import { type DigitalSourceType, linksManifest, sourceTypeIn, withSourceType } from "./xmp.ts";
 
-/** Formats whose marks can be read and written. */
 const formats: readonly Format[] = [png, jpeg, webp, isoMedia, wav, mp3];
 
 export interface Mark {
@@ -19,7 +18,7 @@ export interface Mark {
 }
 
 /**
- * The file is unchanged: it already has a mark (`kept`), or cannot have one (`left`; `reason` is a sentence).
+ * The file was not changed: it already has a mark (`kept`), or cannot get one (`left`, with the reason in a sentence).
  */
 export type Unmarked =
   | { readonly status: "kept"; readonly digitalSourceType: string }
@@ -30,9 +29,9 @@ export type Marking = Unmarked | { readonly status: "marked" };
 export type MarkPreview = Unmarked | { readonly status: "marked"; readonly sha256: string; readonly sizeBytes: number };
 
 /**
- * Adds IPTC's digital source type to a file as XMP: PNG, JPEG, WebP, MP4, MOV, WAV, MP3. Replaces the file atomically;
- * pixels and audio stay the same. A file that already states a source type, or has a C2PA signature, stays unchanged.
- * Throws Node's errors if the file cannot be read or written.
+ * Adds IPTC's digital source type, as XMP, to a PNG, JPEG, WebP, MP4, MOV, WAV or MP3 file. Replaces the file
+ * atomically; pixels and audio remain the same. A file that already states a source type, or has a C2PA signature, is
+ * not changed. Throws Node's errors if the file cannot be read or written.
  */
 export async function markFile(path: string, mark: Mark): Promise<Marking> {
   return withMark(path, mark, async (source, splices) => {
@@ -41,7 +40,7 @@ export async function markFile(path: string, mark: Mark): Promise<Marking> {
   });
 }
 
-/** Writes the result of {@link markFile} to an empty file; writes nothing if the mark would change nothing. */
+/** Like {@link markFile}, but writes the marked file to the empty `target`, or nothing if no mark is added. */
 export async function writeMarked(path: string, target: FileHandle, mark: Mark): Promise<Marking> {
   return withMark(path, mark, async (source, splices) => {
     await target.writeFile(spliced(source, splices));
@@ -49,7 +48,7 @@ export async function writeMarked(path: string, target: FileHandle, mark: Mark):
   });
 }
 
-/** Computes the result of {@link markFile} without changing the file. Deterministic for the same bytes and mark. */
+/** Computes what {@link markFile} would do, without changing the file. The same bytes and mark give the same result. */
 export async function previewMark(path: string, mark: Mark): Promise<MarkPreview> {
   return withMark(path, mark, async (source, splices) => {
     const digest = createHash("sha256");
@@ -81,19 +80,19 @@ async function withMark<T>(
   }
 }
 
-/** The marks in a file that describe its origin. */
+/** What the marks in a file say about its origin. */
 export interface FileMarks {
-  /** Content type by the file's bytes; null for an unknown format. */
+  /** Content type according to the file's bytes; null if their format is unknown. */
   readonly contentType: string | null;
-  /** IPTC's digital source type in the file's XMP, usually a URI. Null: none, or not read. */
+  /** IPTC's digital source type in the file's XMP, usually a URI. Null if there is none, or if it was not read. */
   readonly digitalSourceType: CleanText | null;
-  /** Where a C2PA manifest is: in the file, or elsewhere and linked. `readCredentials` verifies its signature. */
+  /** Where the C2PA manifest is: in the file, or elsewhere and linked. `readCredentials` verifies signatures. */
   readonly contentCredentials: "embedded" | "linked" | null;
-  /** Why the marks could not be read, as a sentence; null if they could. */
+  /** A sentence that says why the marks could not be read; null if they could. */
   readonly problem: string | null;
 }
 
-/** Reads a file's marks. Damage is reported as `problem`. Throws Node's errors if there is no such file. */
+/** Reads a file's marks. Reports damage as `problem`. Throws Node's errors if the file cannot be opened. */
 export async function readMarks(path: string): Promise<FileMarks> {
   try {
     await using source = await openSource(path);

@@ -10,7 +10,7 @@ export interface Source {
 
 interface OpenSource extends Source, AsyncDisposable {}
 
-/** Opens a plain file. Throws Node's errors. @throws UnmarkableError for a folder, a pipe or a device */
+/** Opens a regular file. Throws Node's errors. @throws UnmarkableError for a folder, a pipe or a device */
 export async function openSource(path: string): Promise<OpenSource> {
   // Opening a pipe without a writer would block.
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
@@ -24,7 +24,7 @@ export async function openSource(path: string): Promise<OpenSource> {
   }
 }
 
-/** Bytes per read. Parts of a file are often a few bytes long, and there may be tens of thousands of them. */
+/** Number of bytes per read. Parts of a file are often a few bytes long, and there may be tens of thousands of them. */
 const BLOCK_BYTES = 64 * 1024;
 
 function reader(file: FileHandle, size: number): Source["read"] {
@@ -54,12 +54,12 @@ export interface Box {
   readonly end: number;
 }
 
-/** Maximum number of boxes, more than hours of fragmented video contain; each box costs one read. */
+/** Maximum number of boxes. Hours of fragmented video contain fewer. Reading each box needs one read. */
 const MOST_BOXES = 65_536;
 
 /**
- * Reads the boxes from `at` to `end` with `boxAt`, until it returns null. Each step moves forward and stays inside,
- * so hostile bytes cannot make the walk endless. @throws UnmarkableError
+ * Reads the boxes from `at` to `end` with `boxAt`, until that returns null. Each box must end after it starts and
+ * before `end`, so that no file can make the walk endless. @throws UnmarkableError
  */
 export async function walk<B extends Box>(
   at: number,
@@ -79,7 +79,7 @@ export async function walk<B extends Box>(
   return boxes;
 }
 
-/** One change: replaces the bytes `[at, at + remove)` by `insert`. */
+/** A change to a file: replaces the bytes `[at, at + remove)` with `insert`. */
 export interface Splice {
   readonly at: number;
   readonly remove: number;
@@ -88,7 +88,7 @@ export interface Splice {
 
 const PIECE_BYTES = 1024 * 1024;
 
-/** Yields the source with these non-overlapping changes applied. */
+/** Yields the bytes of the source with these changes applied. The changes must not overlap. */
 export async function* spliced(source: Source, splices: readonly Splice[]): AsyncIterable<Uint8Array> {
   let at = 0;
   for (const splice of splices.toSorted((a, b) => a.at - b.at)) {
@@ -103,5 +103,5 @@ async function* range(source: Source, from: number, to: number): AsyncIterable<U
   for (let at = from; at < to; at += PIECE_BYTES) yield source.read(at, Math.min(PIECE_BYTES, to - at));
 }
 
-/** Why a file's marks cannot be read or written, as a clause such as `it is truncated`. Internal to this folder. */
+/** A file's marks cannot be read or written. The message is a clause such as `it is truncated`. */
 export class UnmarkableError extends Error {}

@@ -1,11 +1,11 @@
 import { UnmarkableError } from "./source.ts";
 
-/** IPTC source type: of media that a model made, or of a composite that contains such media. */
+/** IPTC digital source types: media made by a model, and composites that contain such media. */
 export type DigitalSourceType = (typeof sourceTypes)[number];
 
 export const sourceTypes = ["trainedAlgorithmicMedia", "compositeWithTrainedAlgorithmicMedia"] as const;
 
-/** IPTC NewsCodes: the vocabulary of the property's values. */
+/** IPTC NewsCodes: URI of the vocabulary to which source types belong. */
 export const NEWS_CODES = "http://cv.iptc.org/newscodes/digitalsourcetype/";
 
 /** Maximum size of a packet in bytes; larger packets are not changed. */
@@ -21,7 +21,7 @@ export function xmpText(bytes: Uint8Array): string {
   }
 }
 
-/** The digital source type in a packet: usually an IPTC URI, but any text is possible. Null if there is none. */
+/** The digital source type in a packet; null if there is none. Usually an IPTC URI, but it may be any text. */
 export function sourceTypeIn(packet: string): string | null {
   const attribute = /[\s:]DigitalSourceType\s*=\s*["']([^"'<>]{1,500})["']/.exec(packet)?.[1];
   const [, attributes = "", text = ""] =
@@ -30,7 +30,7 @@ export function sourceTypeIn(packet: string): string | null {
   return [attribute, resource, text.trim()].find((found) => found !== undefined && found !== "") ?? null;
 }
 
-/** True if the packet links a C2PA manifest stored elsewhere. */
+/** True if the packet links to a C2PA manifest stored elsewhere. */
 export function linksManifest(packet: string): boolean {
   return /<(?:[\w.-]{1,64}:)?provenance[\s>]|[\s:]provenance\s*=\s*["']/.test(packet);
 }
@@ -45,7 +45,7 @@ export function withSourceType(packet: string | null, type: DigitalSourceType): 
   return `${packet.slice(0, closing)}${description(about, type)}${packet.slice(closing)}`;
 }
 
-/** Writes a description with its own prefixes, because the packet may use others. */
+/** Formats an XMP description. It declares its own prefixes, because the packet may use others. */
 function description(about: string, type: DigitalSourceType): string {
   const property = `<Iptc4xmpExt:DigitalSourceType>${NEWS_CODES}${type}</Iptc4xmpExt:DigitalSourceType>`;
   const names =

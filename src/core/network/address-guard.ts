@@ -1,29 +1,29 @@
 import { lookup as lookUp } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 
-/** External input contained an address that this machine must not connect to. */
+/** External input contained an address to which this machine must not connect. */
 export class ForbiddenAddressError extends Error {}
 
-/** The URL is forbidden wherever it leads, so no option can allow it. */
+/** The URL is forbidden wherever it leads, so no option can allow this URL. */
 export class ForbiddenUrlError extends ForbiddenAddressError {}
 
-/** Prevents URLs that a service returned from reaching the networks that this machine is in. */
+/** Prevents URLs from a service's responses from reaching this machine or the networks it is on. */
 export interface AddressGuard {
-  /** Throws {@link ForbiddenAddressError} if the URL alone shows that it is forbidden. */
+  /** Throws {@link ForbiddenAddressError} if the URL is forbidden without resolving its host. */
   check(url: string): void;
-  /** Resolves the service's own host and remembers the reach of the first result. */
+  /** Resolves the service's own host. The first result decides which other addresses are allowed. */
   readonly lookupOwn: LookupFunction;
-  /** Resolves a host that the service named. The connection goes to exactly the address that was checked. */
+  /** Resolves a host that a response named. The connection is then made to exactly the addresses that were checked. */
   readonly lookupNamed: LookupFunction;
 }
 
 /**
- * Creates a guard that allows public addresses. If the service runs on this machine, the guard also allows this
- * machine's addresses. If the service runs inside a network, the guard also allows the service's own origin there.
+ * Creates a guard that allows public addresses. If the service runs on this machine, the guard also allows the
+ * machine's own addresses. If the service runs on an internal network, the guard also allows the service's own origin.
  */
 export function createAddressGuard(base: { readonly origin: string }, resolve: typeof lookUp = lookUp): AddressGuard {
   const ownHost = hostOf(new URL(base.origin));
-  /** Reach of the service; null until its name is resolved. */
+  /** The reach of the service's address; null until its name has been resolved. */
   let resolvedReach: Reach | null = null;
   const ownReach = () => {
     if (isIP(ownHost) !== 0) resolvedReach ??= reachOf(ownHost);
@@ -61,7 +61,7 @@ export function createAddressGuard(base: { readonly origin: string }, resolve: t
   };
 }
 
-/** A DNS lookup that passes all addresses to `judge`, which throws if one is forbidden. */
+/** Returns a DNS lookup that passes all addresses to `judge`, which throws if one of them is forbidden. */
 export function lookupThat(
   judge: (host: string, addresses: readonly string[]) => void,
   resolve: typeof lookUp = lookUp,
@@ -84,13 +84,13 @@ export function lookupThat(
   };
 }
 
-/** @throws ForbiddenAddressError */
+/** Throws unless the protocol is HTTP or HTTPS. @throws ForbiddenUrlError */
 export function checkProtocol({ protocol }: URL): void {
   if (protocol === "http:" || protocol === "https:") return;
   throw new ForbiddenUrlError(`${protocol}// URLs cannot be fetched`);
 }
 
-/** The host as used for name resolution: an IPv6 address without brackets. */
+/** The host in the form used for name resolution, which is without brackets for an IPv6 address. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, "");
 }
@@ -100,10 +100,10 @@ function worst(addresses: readonly string[]): Reach {
   return (["inside", "loopback"] as const).find((reach) => reaches.includes(reach)) ?? "public";
 }
 
-/** Where an address leads: the public internet, this machine, or inside a network. */
+/** Where an address leads: to the public internet, to this machine, or to an internal network. */
 export type Reach = "public" | "loopback" | "inside";
 
-/** IPv4 ranges: private, shared, link-local (including metadata services), reserved, documentation and multicast. */
+/** IPv4 ranges that are not public: private, shared, link-local, reserved, documentation and multicast. */
 const INSIDE_V4 = (
   "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 168.63.129.16/32 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 " +
   "192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3"

@@ -4,12 +4,12 @@ import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, 
 
 type Coding = "gzip" | "br" | "deflate" | "zstd";
 
-/** Requests an unencoded body. Some servers encode the body anyway. */
+/** Header that requests a body without encoding. Some servers encode the body anyway. */
 export const UNCODED = { "accept-encoding": "identity" } as const;
 
 /**
- * The encodings of a body, in the order in which they were applied. Ignores names that are not byte encodings
- * (`identity`, object stores' `aws-chunked`, `utf-8`).
+ * The encodings of a body, in the order in which they were applied. Ignores names that do not change the bytes
+ * (`identity`, `utf-8`, and `aws-chunked` from object stores).
  */
 export function codingsOf(headers: IncomingHttpHeaders): readonly Coding[] {
   const names = String(headers["content-encoding"] ?? "")
@@ -26,8 +26,8 @@ function isCoding(name: string): name is Coding {
 }
 
 /**
- * Decodes a body; returns it unchanged if it is not encoded. Truncated or damaged data is a stream error. The decoded
- * body may be many times larger than the received bytes, so the reader must limit its size.
+ * Decodes a body; returns it unchanged if it is not encoded. Truncated or damaged data is a stream error. A small body
+ * may decode to any amount of data, so the reader must limit the size.
  */
 export function decodedBody(body: Readable, codings: readonly Coding[]): Readable {
   return codings.toReversed().reduce((coded, coding) => {
@@ -42,7 +42,7 @@ export function decodedBody(body: Readable, codings: readonly Coding[]): Readabl
   }, body);
 }
 
-/** Number of bytes at the start of a body that identify its encoding. */
+/** Number of bytes at the start of a body from which its encoding can be recognized. */
 const MAGIC_BYTES = 4;
 
 async function* decode(bytes: AsyncIterable<Buffer>, coding: Coding): AsyncGenerator<Buffer> {
@@ -63,7 +63,7 @@ async function* decode(bytes: AsyncIterable<Buffer>, coding: Coding): AsyncGener
   else yield* pipeline(all, decoder, () => {}) as AsyncIterable<Buffer>;
 }
 
-/** Returns the decoder; null if the bytes show that a proxy already decoded the body but kept the header. */
+/** Returns the decoder. Null if the bytes are not encoded: a proxy may decode the body but keep the header. */
 function decoderFor(coding: Coding, head: Buffer): Transform | null {
   switch (coding) {
     case "gzip":

@@ -1,6 +1,6 @@
 import { ProxyVariableError, type Route, routeOf, shownProxy } from "../kit/proxy-route.ts";
 
-/** Why a connection could not be made or was lost. */
+/** Why a connection could not be established, or was lost. */
 export type TransportFailure = "dns" | "refused" | "network" | "tls" | "proxy" | "connect timeout" | "broken";
 
 const codes: readonly (readonly [RegExp, TransportFailure])[] = [
@@ -12,10 +12,10 @@ const codes: readonly (readonly [RegExp, TransportFailure])[] = [
   [/^(?:EPROTO|HOSTNAME_MISMATCH|INVALID_CA|UND_ERR_PRX_TLS|\w*SELF_SIGNED_CERT\w*)$/, "tls"],
   [/^(?:ERR_TLS|ERR_SSL|CERT|CRL|UNABLE_TO)_/, "tls"],
 ];
-/** undici's messages for a proxy that refuses a tunnel, because these errors have no code. */
+/** Messages of undici for a proxy that refuses a tunnel. These errors have no code. */
 const noTunnel = /Proxy response|HTTP Tunneling/i;
 
-/** Classifies a connection failure by the error of Node or undici: DNS, TLS, proxy or network. */
+/** Classifies a connection failure by the error from Node or undici. */
 export function transportFailure(cause: unknown): TransportFailure {
   const code = codeOf(cause);
   if (isTunnelRefused(cause)) return "proxy";
@@ -23,7 +23,7 @@ export function transportFailure(cause: unknown): TransportFailure {
   return codes.find(([pattern]) => pattern.test(code))?.[1] ?? "broken";
 }
 
-/** True if a proxy refused the tunnel, so no part of the request was forwarded. */
+/** True if a proxy refused the tunnel. Then no part of the request was forwarded. */
 export function isTunnelRefused(error: unknown): boolean {
   return causesOf(error).some(({ message }) => noTunnel.test(message));
 }
@@ -49,13 +49,13 @@ const words: Readonly<Record<TransportFailure, (host: string) => string>> = {
   broken: (host) => `the connection to ${host} broke`,
 };
 
-/** Why no connection was made, plus advice if the environment may be the cause; null for any other error. */
+/** Why no connection was established, with advice if the environment may be the cause; null for any other error. */
 export function unreached(error: unknown, address: string): string | null {
   const isOther = transportFailure(error) === "broken" && !(error instanceof ProxyVariableError);
   return isOther ? null : [unreachedReason(error, address), environmentAdvice(error, address) ?? []].flat().join("; ");
 }
 
-/** A clause that tells people why an address was not reached, with the error code in brackets if there is one. */
+/** A clause that says why an address could not be reached, with the error code in parentheses if there is one. */
 export function unreachedReason(cause: unknown, address: string): string {
   if (cause instanceof ProxyVariableError) return cause.message;
   const failure = transportFailure(cause);
@@ -67,7 +67,7 @@ export function unreachedReason(cause: unknown, address: string): string {
 
 const beforeAnyTunnel: ReadonlySet<TransportFailure> = new Set(["dns", "refused", "network", "connect timeout"]);
 
-/** Advice if the environment, such as a proxy variable, may be the cause; otherwise null. */
+/** Advice for people if the environment, such as a proxy variable, may be the cause; otherwise null. */
 export function environmentAdvice(cause: unknown, address: string): string | null {
   const failure = transportFailure(cause);
   if (failure === "tls") {
@@ -90,7 +90,7 @@ export function environmentAdvice(cause: unknown, address: string): string | nul
   return exceptedBy === null ? null : `requests to ${host} bypass the proxy because of ${exceptedBy}`;
 }
 
-/** The route to an address; direct if a proxy variable is invalid, which is reported elsewhere. */
+/** The route to an address. Counts as direct if a proxy variable is invalid, which is reported elsewhere. */
 function routeTo(address: string): Route {
   try {
     return routeOf(new URL(address));

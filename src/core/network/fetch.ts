@@ -17,8 +17,8 @@ import { CONNECT_MS, undici } from "./undici.ts";
 export const MOST_REDIRECTS = 5;
 
 /**
- * Sends a request to an address that the operator configured by flag, environment or option; any address is allowed.
- * Redirects are returned, not followed, because the operator did not choose their target.
+ * Sends a request to an address that the operator configured by flag, environment or option. Any address is allowed.
+ * Redirects are returned and not followed, because the operator did not choose their target.
  */
 export function fetchForOperator(url: string | URL, init: Omit<RequestInit, "redirect">): Promise<Response> {
   return withRoutes(() => fetch(url, { ...init, redirect: "manual" }));
@@ -26,20 +26,19 @@ export function fetchForOperator(url: string | URL, init: Omit<RequestInit, "red
 
 export interface Fetched {
   readonly status: number;
-  /** The decoded body. Read or destroy it. */
+  /** The decoded body. The caller must read or destroy it. */
   readonly body: Readable;
 }
 
 export interface InputFetch {
-  /** Origins inside a network, as allowed by the author or operator. */
+  /** Origins on an internal network that the author or operator has allowed. */
   readonly inside: readonly string[];
   readonly signal: AbortSignal;
 }
 
 /**
- * Fetches a URL from an input. The URL must be public, or have an origin in `inside`. Redirects are followed and must
- * be public; `inside` applies only to the input's own URL.
- * @throws ForbiddenAddressError
+ * Fetches a URL from an input. The URL must be public or have an origin in `inside`. Redirects are followed, but only
+ * to public URLs or within the same origin. @throws ForbiddenAddressError
  */
 export async function fetchForInput(url: string, { inside, signal }: InputFetch): Promise<Fetched> {
   let target = new URL(url);
@@ -60,7 +59,7 @@ export function redirectTarget(from: URL, status: number, { location }: Incoming
   return isRedirect && URL.canParse(location, from.href) ? new URL(location, from) : null;
 }
 
-/** Uses a new connection, so that no connection allowed under other rules is reused. */
+/** Sends a GET request on a new connection, so that no connection allowed by other rules is reused. */
 async function get(target: URL, isNamed: boolean, signal: AbortSignal) {
   checkProtocol(target);
   if (target.username !== "" || target.password !== "")
@@ -97,7 +96,7 @@ interface Forwarded {
   readonly signal: AbortSignal;
 }
 
-/** Forwards requests to an address that the operator configured, and streams the response back; follows no redirect. */
+/** Forwards requests to an address that the operator configured, and streams responses back. Follows no redirects. */
 export interface Forwarder {
   send(url: URL, request: Forwarded): Promise<Dispatcher.ResponseData>;
   close(): Promise<void>;

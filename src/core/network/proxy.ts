@@ -7,12 +7,12 @@ import { isProxyNamed, proxyForNode, routeOf } from "../kit/proxy-route.ts";
 import { ForbiddenAddressError, hostOf } from "./address-guard.ts";
 import { CONNECT_MS, undici } from "./undici.ts";
 
-/** Time limit of a lookup, in milliseconds: in a network without public DNS, a lookup may be slow. */
+/** Time limit for a lookup, in milliseconds. On a network without public DNS, lookups may be slow. */
 const OWN_LOOKUP_MS = 2_000;
 
 /**
- * An agent that follows the environment's proxies. A proxy resolves names itself; `connect` applies to direct
- * connections.
+ * Creates an agent that uses the environment's proxies. A proxy resolves names itself, so `connect` applies only to
+ * direct connections.
  */
 export function createAgent(options: Agent.Options): Agent {
   const { Agent, Pool, ProxyAgent } = undici();
@@ -27,9 +27,8 @@ export function createAgent(options: Agent.Options): Agent {
 }
 
 /**
- * Checks a host before a proxy resolves it, as far as this machine can resolve it. Direct connections are checked
- * when they are made.
- * @throws ForbiddenAddressError
+ * Checks a host before a proxy resolves it, if this machine can resolve it too. Direct connections are checked when
+ * they are made. @throws ForbiddenAddressError
  */
 export async function judgeBeforeProxy(target: URL, lookup: LookupFunction): Promise<void> {
   const host = hostOf(target);
@@ -44,8 +43,8 @@ const ours = new AsyncLocalStorage<Agent>();
 let shared: Agent | undefined;
 
 /**
- * Makes Node's global `fetch` use the environment's proxies while `work` runs; Node itself does so only with
- * `NODE_USE_ENV_PROXY`. The program's other fetches, and a dispatcher that it has set, are unaffected.
+ * Makes Node's global `fetch` use the environment's proxies while `work` runs. By itself, Node does so only with
+ * `NODE_USE_ENV_PROXY`. Other fetches of the program, and a dispatcher that it has set, are not affected.
  */
 export function withRoutes<T>(work: () => T): T {
   if (!isProxyNamed()) return work();
@@ -65,7 +64,7 @@ export function withRoutes<T>(work: () => T): T {
   return ours.run(shared, work);
 }
 
-/** Proxy agents for another package's requests to an address; none for a direct route. */
+/** Proxy agents for requests that another package sends to an address; empty if the route is direct. */
 export function proxyAgents(target: URL): { readonly httpAgent?: HttpAgent; readonly httpsAgent?: HttpsAgent } {
   const proxyEnv = proxyForNode(target);
   if (proxyEnv === null) return {};

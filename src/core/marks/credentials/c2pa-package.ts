@@ -5,7 +5,7 @@ import { ShowrunnerError } from "../../kit/errors.ts";
 import { openSource, UnmarkableError } from "../source.ts";
 
 const NAME = "@contentauth/c2pa-node";
-/** The install command for a fixed version: 0.9.8 depends on a package that is not on npm. */
+/** The command that installs a usable version: 0.9.8 depends on a package that is not on npm. */
 const INSTALL = `npm install ${NAME}@0.8.0`;
 
 interface Asset {
@@ -21,10 +21,10 @@ export interface C2pa {
   readonly Reader: { fromAsset(asset: Asset, settings: object): Promise<{ json(): unknown } | null> };
 }
 
-/** Settings that prevent any fetch of URLs that a file contains. */
+/** Settings that stop the package from fetching URLs that a file contains. */
 export const OFFLINE = { remote_manifest_fetch: false, ocsp_fetch: false } as const;
 
-/** Finds the package in `folder`'s project, otherwise next to ours; null if it is not installed. */
+/** Loads the package from the project of `folder`, or else from the one of Showrunner; null if it is not installed. */
 export async function findC2pa(folder: string): Promise<C2pa | null> {
   for (const place of [join(folder, "package.json"), import.meta.url]) {
     const path = resolved(place);
@@ -38,7 +38,7 @@ export async function findC2pa(folder: string): Promise<C2pa | null> {
   return null;
 }
 
-/** @throws CredentialsError if it is not installed */
+/** Like {@link findC2pa}. @throws CredentialsError if the package is not installed */
 export async function loadC2pa(folder: string): Promise<C2pa> {
   const found = await findC2pa(folder);
   if (found === null) throw new CredentialsError(`Signing needs the package ${NAME}, which is not installed.`, INSTALL);
@@ -70,7 +70,7 @@ export class CredentialsError extends ShowrunnerError {
 
 const HEAD_BYTES = 4100;
 
-/** Content types that can be signed, by the file extension that the file's bytes imply. */
+/** Content types that can be signed, by the file extension that matches the file's bytes. */
 const TYPES: Readonly<Record<string, string>> = {
   png: "image/png",
   jpg: "image/jpeg",
@@ -84,7 +84,7 @@ const TYPES: Readonly<Record<string, string>> = {
   flac: "audio/flac",
 };
 
-/** A file's content type by its bytes; null if it cannot contain credentials. Throws Node's errors. */
+/** Content type according to a file's bytes; null if such files cannot contain credentials. Throws Node's errors. */
 export async function signableType(path: string): Promise<string | null> {
   const { fileTypeFromBuffer } = await import("file-type");
   try {

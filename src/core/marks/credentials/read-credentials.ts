@@ -2,26 +2,26 @@ import { z } from "zod";
 import { type CleanText, cleanText } from "../../kit/clean-text.ts";
 import { findC2pa, OFFLINE, signableType } from "./c2pa-package.ts";
 
-/** A file's signed manifest and whether it is valid. */
+/** A file's signed manifest, and whether it is valid. */
 export interface Credentials {
   /**
-   * `trusted`: matches the file, and the signer's certificate chains to one in `trust`. `unknown-signer`: matches the
-   * file, but anyone may have signed it. `tampered`: the file or manifest was changed after signing. `invalid`: the
-   * check fails for another reason; see `failures`.
+   * `trusted`: the manifest matches the file, and the signer's certificate chains to one in `trust`. `unknown-signer`:
+   * it matches, but anyone may have signed it. `tampered`: the file or the manifest was changed after signing.
+   * `invalid`: the check fails for another reason, which `failures` contains.
    */
   readonly state: "trusted" | "unknown-signer" | "tampered" | "invalid";
-  /** The name in the certificate. Unverified unless the state is `trusted`. */
+  /** The name in the signer's certificate. It is verified only if the state is `trusted`. */
   readonly signer: CleanText | null;
   readonly digitalSourceTypes: readonly CleanText[];
   /** Titles of the files that this file was made from. */
   readonly ingredients: readonly CleanText[];
-  /** C2PA codes of the failed checks, or the message of an error. */
+  /** C2PA codes of the failed checks, or an error message. */
   readonly failures: readonly CleanText[];
 }
 
 /**
- * Reads a file's content credentials. Null if it has none or cannot have any; `"unread"` if the package that reads them
- * is not installed. `trust`: certificates as PEM. Throws Node's errors.
+ * Reads a file's content credentials. Returns null if the file has none or cannot have any, and `"unread"` if the
+ * package for reading them is not installed. `trust`: certificates as PEM. Throws Node's errors.
  */
 export async function readCredentials(
   path: string,

@@ -7,7 +7,7 @@ import { readMarks } from "../mark-file.ts";
 import { type DigitalSourceType, NEWS_CODES } from "../xmp.ts";
 import { CredentialsError, loadC2pa, OFFLINE, signableType } from "./c2pa-package.ts";
 
-/** The signed statement of how a file was made. */
+/** The statement about a file's origin that is signed. */
 export interface Claim {
   readonly digitalSourceType: DigitalSourceType;
   /** The models that were used to make the file. */
@@ -27,16 +27,16 @@ export interface Ingredient {
 
 export interface SignOptions extends SigningPair {
   readonly claim: Claim;
-  /** Path of the signed file. It may replace a plain file of the same kind, including the source. */
+  /** Path for the signed file. An existing regular file of the same type is replaced; this may be the source file. */
   readonly out: string;
-  /** Folder in whose project the signing package is looked up first. Default: the current folder. */
+  /** Folder of the project in which the signing package is looked up first. Default: the current folder. */
   readonly folder?: string;
 }
 
 /**
  * Signs a copy of a file with content credentials (C2PA), using the package `@contentauth/c2pa-node`. Writes the target
- * atomically. Refuses a file that already has a manifest, because a second one would hide it. Throws Node's errors.
- * @throws CredentialsError
+ * atomically. Refuses a file that already has a manifest, because a second one would hide the first. Throws Node's
+ * errors. @throws CredentialsError
  */
 export async function signFile(
   path: string,
@@ -80,7 +80,7 @@ export async function signFile(
   }
 }
 
-/** Allows only a plain file of the same kind to be replaced; follows no link. */
+/** Throws unless the target is free, or is a regular file of the same type. Does not follow links. */
 async function checkTarget(out: string, contentType: string): Promise<void> {
   const there = await lstat(out).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;
@@ -120,19 +120,16 @@ function refused(what: string, next: string): CredentialsError {
   return new CredentialsError(`${what}: ${next}.`, null);
 }
 
-/** C2PA algorithm by the key's curve. */
+/** Name of the C2PA algorithm for each elliptic curve of a key. */
 const CURVES: Readonly<Record<string, string>> = { prime256v1: "es256", secp384r1: "es384", secp521r1: "es512" };
 
-/** A certificate chain up to its root, and its key, as PEM. */
+/** A certificate chain up to its root, and the key of its first certificate, both as PEM. */
 interface SigningPair {
   readonly certificate: string;
   readonly key: string;
 }
 
-/**
- * Converts the pair to the package's format.
- * @throws CredentialsError if it cannot sign at `now`
- */
+/** Converts the pair to the package's format. @throws CredentialsError if it cannot be used for signing at `now` */
 function signingKey({ certificate, key }: SigningPair, now: Date) {
   const leaf = parsed("The certificate", certificate, () => new X509Certificate(certificate));
   const secret = parsed("The key", key, () => createPrivateKey(key));

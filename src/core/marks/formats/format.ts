@@ -4,17 +4,16 @@ import type { Source, Splice } from "../source.ts";
 export interface Scan {
   /** The file's XMP packet; null if it has none. */
   readonly xmp: string | null;
-  /** True if the file contains a C2PA manifest, which is bound to its bytes. */
+  /** True if the file contains a C2PA manifest. A manifest is only valid for the file's exact bytes. */
   readonly isSigned: boolean;
-  /** Returns the changes that replace the file's XMP packet by `packet`. @throws UnmarkableError */
+  /** Returns the changes that put this XMP packet into the file. @throws UnmarkableError */
   readonly withXmp: (packet: string) => readonly Splice[];
 }
 
 export interface Format {
-  /** Media type, such as `image/png`. */
   readonly contentType: string;
-  /** Recognises the format by the file's first 16 bytes (or fewer). */
+  /** True if a file with these first 16 bytes (or fewer) has this format. */
   readonly isIt: (head: Buffer) => boolean;
-  /** @throws UnmarkableError */
+  /** Finds the marks in a file. @throws UnmarkableError */
   readonly scan: (source: Source) => Promise<Scan>;
 }

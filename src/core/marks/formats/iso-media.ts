@@ -6,14 +6,14 @@ import type { Format, Scan } from "./format.ts";
 const XMP = "be7acfcb97a942e89c71999491e3afac";
 const C2PA = "d8fec3d61b0e483c92975828877ec481";
 const UUID_BYTES = 16;
-/** First boxes of a QuickTime file without a brand. */
+/** Types of the first box in QuickTime files that state no brand. */
 const FIRST_BOXES = new Set(["moov", "mdat", "wide", "free", "skip"]);
-/** Brands of picture formats, which store XMP as an item. */
+/** Brands of picture formats. These store XMP as an item, which is not supported. */
 const PICTURES = new Set(["avif", "avis", "mif1", "msf1", "heic", "heix", "hevc", "hevx", "heim", "heis"]);
 
 /**
- * Handles MP4, M4A and MOV: XMP is in a `uuid` box at the end, so that no offset in the file changes; C2PA is in a
- * `uuid` box too. XMP in QuickTime's `moov` box is read but not changed.
+ * Handles MP4, M4A and MOV. Writes XMP into a `uuid` box at the end, so that no offset in the file changes. C2PA is
+ * also in a `uuid` box. XMP in QuickTime's `moov` box is read but not changed.
  */
 export const isoMedia: Format = {
   contentType: "video/mp4",
@@ -57,7 +57,7 @@ async function boxAt(source: Source, at: number, end: number): Promise<IsoBox> {
   return { type, at, dataAt, dataEnd: boxEnd, end: boxEnd, uuid, isOpen: size === 0 };
 }
 
-/** The `moov/udta/XMP_` box. */
+/** Finds the `moov/udta/XMP_` box. */
 async function quickTimeXmp(source: Source, boxes: readonly IsoBox[]): Promise<IsoBox | null> {
   let within = boxes;
   for (const type of ["moov", "udta"]) {
@@ -68,7 +68,7 @@ async function quickTimeXmp(source: Source, boxes: readonly IsoBox[]): Promise<I
   return within.find(({ type }) => type === "XMP_") ?? null;
 }
 
-/** Reads a box in user data, which QuickTime ends with four zero bytes. */
+/** Reads a box in user data. QuickTime ends user data with four zero bytes, for which this returns null. */
 async function innerBoxAt(source: Source, at: number, end: number): Promise<IsoBox | null> {
   return end - at < 8 ? null : boxAt(source, at, end);
 }
@@ -78,7 +78,7 @@ function packetOf(source: Source, { dataAt, dataEnd }: Box): Promise<Buffer> {
   return source.read(dataAt, dataEnd - dataAt);
 }
 
-/** Turns an older packet into free space, or removes it if it is the file's last box. */
+/** The changes that turn an older packet into free space, or remove it if it is the last box. */
 function without(old: IsoBox | null, boxes: readonly IsoBox[]): readonly Splice[] {
   if (old === null) return [];
   if (old === boxes.at(-1)) return [{ at: old.at, remove: old.end - old.at, insert: Buffer.alloc(0) }];
@@ -94,7 +94,7 @@ function append(packet: string, boxes: readonly IsoBox[]): readonly Splice[] {
   return [...closed(last), { at: last.end, remove: 0, insert }];
 }
 
-/** Writes the real size of a box that extended to the end of the file, because something now follows it. */
+/** The change that gives a box without a size, which extended to the end of the file, its real size. */
 function closed({ at, end, isOpen, uuid }: IsoBox): readonly Splice[] {
   if (!isOpen || uuid === XMP) return [];
   if (end - at > 0xffff_ffff) throw new UnmarkableError("its last part is larger than 4 GB and has no explicit size");

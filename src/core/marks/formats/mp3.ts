@@ -8,7 +8,7 @@ const OWNER = Buffer.from("XMP\0", "latin1");
 /** Maximum size of a tag in bytes, because the size is a 28-bit number. */
 const MOST_TAG_BYTES = 0x0fff_ffff;
 
-/** XMP in a `PRIV` frame of an ID3 2.3 or 2.4 tag, C2PA in a `GEOB` frame. A file without a tag gets one. */
+/** Handles MP3. XMP is in a `PRIV` frame of an ID3 2.3 or 2.4 tag, C2PA in a `GEOB` frame. Adds a missing tag. */
 export const mp3: Format = {
   contentType: "audio/mpeg",
   isIt: (head) => hasTag(head) || isFrame(head),
@@ -18,7 +18,7 @@ export const mp3: Format = {
 
 const hasTag = (head: Buffer) => head.toString("latin1", 0, 3) === "ID3";
 
-/** True if an MPEG layer III frame with a valid rate starts here. */
+/** True if `head` starts with an MPEG layer III frame header that has a valid rate. */
 function isFrame(head: Buffer): boolean {
   if (head.length < 4) return false;
   const [sync, layer, rate] = head as unknown as readonly [number, number, number];
@@ -73,7 +73,7 @@ async function scanTag(source: Source): Promise<Scan> {
   };
 }
 
-/** Reads a frame; null at the padding. */
+/** Reads a frame's header; null at the padding. */
 async function frameAt(source: Source, at: number, end: number, version: number): Promise<Frame | null> {
   if (end - at < HEAD_BYTES) return null;
   const head = await source.read(at, HEAD_BYTES);
@@ -101,7 +101,7 @@ function privateFrame(packet: string, version: number): Buffer {
   return Buffer.concat([head, data]);
 }
 
-/** Reads a synchsafe integer: four bytes of seven bits. @throws UnmarkableError if it is not one */
+/** Reads a synchsafe integer: four bytes with seven bits each. @throws UnmarkableError if a byte is larger */
 function readSynchsafe(bytes: Buffer, at: number): number {
   const four = bytes.subarray(at, at + 4);
   if (four.some((byte) => byte > 0x7f)) throw new UnmarkableError("its ID3 tag is damaged");

@@ -7,10 +7,10 @@ import type { Format, Scan } from "./format.ts";
 
 const SIGNATURE = Buffer.from("89504e470d0a1a0a", "hex");
 const KEYWORD = "XML:com.adobe.xmp\0";
-/** Start of the chunk's data: the keyword; not compressed, method 0, no language, no translated keyword. */
+/** Start of the chunk's data: keyword, compression off, compression method 0, no language, no translated keyword. */
 const XMP_HEAD = Buffer.from(`${KEYWORD}\0\0\0\0`, "latin1");
 
-/** XMP in an `iTXt` chunk before the image data; C2PA in `caBX`. */
+/** Handles PNG. XMP is in an `iTXt` chunk before the image data, C2PA in `caBX`. */
 export const png: Format = {
   contentType: "image/png",
   isIt: (head) => head.subarray(0, 8).equals(SIGNATURE),
@@ -32,7 +32,7 @@ async function scan(source: Source): Promise<Scan> {
   };
 }
 
-/** Reads a chunk; null after the last one: what follows is not part of the picture. */
+/** Reads a chunk's header; null after the last chunk, where data may follow that is not part of the picture. */
 async function chunkAt(source: Source, at: number): Promise<Box | null> {
   const isOver = at > SIGNATURE.length && (await source.read(at - 8, 4)).toString("latin1") === "IEND";
   if (isOver) return null;

@@ -7,7 +7,7 @@ import type { Format, Scan } from "./format.ts";
 const HAS_XMP = 0x04;
 const HAS_ALPHA = 0x10;
 
-/** The changes that announce XMP in a WebP's `VP8X` header, adding the header if needed. */
+/** The changes to a WebP's `VP8X` header that announce XMP. Adds the header if there is none. */
 async function extended(source: Source, first: Box): Promise<readonly Splice[]> {
   if (first.type === "VP8X") {
     const flags = (await source.read(first.dataAt, 1)).readUInt8(0);
@@ -49,21 +49,21 @@ function header({ widthPx, heightPx, hasAlpha }: Picture): Buffer {
 const isRiff = (form: string) => (head: Buffer) =>
   head.toString("latin1", 0, 4) === "RIFF" && head.toString("latin1", 8, 12) === form;
 
-/** XMP in the chunk `_PMX`, C2PA in `C2PA`. */
+/** Handles WAV. XMP is in the chunk `_PMX`, C2PA in `C2PA`. */
 export const wav: Format = {
   contentType: "audio/wav",
   isIt: isRiff("WAVE"),
   scan: (source) => scan(source, "_PMX", async () => []),
 };
 
-/** XMP in the chunk `XMP `, announced in the header `VP8X`; C2PA in `C2PA`. */
+/** Handles WebP. XMP is in the chunk `XMP `, which the header `VP8X` announces; C2PA is in `C2PA`. */
 export const webp: Format = {
   contentType: "image/webp",
   isIt: isRiff("WEBP"),
   scan: (source) => scan(source, "XMP ", extended),
 };
 
-/** Scans a RIFF file. `announce` returns further changes that are needed when XMP is added. */
+/** Scans a RIFF file. `announce` returns the further changes that are needed if XMP is added. */
 async function scan(
   source: Source,
   xmpType: string,
