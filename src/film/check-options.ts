@@ -19,11 +19,11 @@ export function oneOf(...names: readonly (string | boolean)[]): Rule {
   return (value) => (names.includes(value as string) ? null : names.map((name) => JSON.stringify(name)).join(" or "));
 }
 
-/** Accepts any value: for media, text, and values that are checked elsewhere. */
+/** Accepts any value. For media, text, and options that are checked elsewhere. */
 export const any: Rule = () => null;
-/** Accepts a position or duration that may be 0. */
+/** Accepts a position or duration in seconds, which may be 0. */
 export const seconds: Rule = (value) => (inside(value, 0, 86_399) ? null : "0 seconds or more, such as 0.5");
-/** Accepts a duration above 0. */
+/** Accepts a duration in seconds, greater than 0. */
 export const someSeconds: Rule = (value) =>
   inside(value, 0, 86_399) && value > 0 ? null : "more than 0 seconds, such as 2.5";
 export const decibels: Rule = number(-100, 60, " of decibels");
@@ -55,8 +55,8 @@ export const letterStyle: Rules = {
 };
 
 /**
- * Checks options while the pipeline is built, before anything is paid for. Accepts any handle, because its value is not
- * known yet. `where`: the step, and the field that has these options. @throws FilmError
+ * Checks options while the pipeline is built, before anything is paid for. Accepts any handle: its value is not known
+ * yet. `where`: the step, and the field that contains the options. @throws FilmError
  */
 export function checkOptions(where: string, given: object, rules: Rules): void {
   for (const [name, value] of Object.entries(given)) {
@@ -71,7 +71,7 @@ export function checkOptions(where: string, given: object, rules: Rules): void {
   }
 }
 
-/** @throws FilmError if a blend lasts as long as the part in which it takes place, or longer */
+/** Throws if a fade lasts as long as, or longer than, the part in which it takes place. @throws FilmError */
 export function checkBlend(where: string, fade: unknown, { length, what }: { length: number; what: string }): void {
   if (typeof fade !== "number" || fade === 0 || fade < length) return;
   throw unfit(`${where}: fade is ${fade} s, but ${what} ${length} s; use a shorter fade`);

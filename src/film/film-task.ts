@@ -10,21 +10,20 @@ import { ffmpegWith, type Need } from "./ffmpeg/requirement.ts";
 import { lookAt } from "./graph/clip.ts";
 import type { Ends, EndsOf } from "./graph/length.ts";
 
-/** The method of `build` that adds local functions, such as film steps. */
+/** The method of `build` that adds local functions, including film steps. */
 export type Task = TaskMethod;
 
-/** Options common to all film steps. */
 export type StepFields = Pick<TaskOptions, "after" | "when" | "attempts" | "onFailure" | "prune" | "expect"> & {
   /**
-   * Maximum duration of each input in seconds. A single frame may last up to a sixtieth of this maximum, and frame
-   * rates may be up to 120. Default 7200.
+   * Maximum duration of each input in seconds. A single frame may last up to a sixtieth of this, and the frame rate may
+   * be up to 120. Default 7200.
    */
   readonly mostSeconds?: number | undefined;
 };
 
 const STEP_FIELDS = ["after", "when", "attempts", "onFailure", "prune", "expect", "mostSeconds"] as const;
 
-/** Separates the common step options from the function's own options. JavaScript callers may omit the options. */
+/** Separates the options of every film step from those of a particular one. JavaScript callers may omit the options. */
 export function splitOptions<O extends StepFields>(
   options: O = {} as O,
 ): { readonly step: StepFields; readonly own: Omit<O, keyof StepFields> } {
@@ -40,10 +39,10 @@ export function splitOptions<O extends StepFields>(
 /** Definition of a film step. */
 interface FilmTask<I, V, F extends TaskFiles> {
   readonly files: F;
-  /** Change the version when the same input produces different bytes; outdated results are then not reused. */
+  /** Change this version whenever the same input gives different bytes, so that outdated results are not reused. */
   readonly version: string;
   readonly needs?: readonly Need[];
-  /** The text that the step draws, as far as it is known during planning. */
+  /** The text that the step will draw, as far as it is known during planning. */
   readonly letters?: Letters | undefined;
   readonly step: StepFields;
   readonly foresee?: (input: unknown, endsOf: EndsOf) => Foreseen;
@@ -51,8 +50,8 @@ interface FilmTask<I, V, F extends TaskFiles> {
 }
 
 /**
- * Adds a step that makes files with ffmpeg and marks them as containing AI-generated media. Planning reports features
- * that ffmpeg lacks.
+ * Adds a step that makes files with ffmpeg. The files are marked as containing AI-generated media. Planning reports
+ * what ffmpeg lacks for the step.
  */
 export function filmTask<I, V, F extends TaskFiles>(
   task: Task,
@@ -81,7 +80,7 @@ export function filmTask<I, V, F extends TaskFiles>(
   return task(name, input, run, options) as unknown as TaskHandle<V, F>;
 }
 
-/** Reports files that the step will refuse, warns about inputs that are too long, and adds the step's own forecast. */
+/** Forecasts a step: reports files that it will refuse, warns about inputs that are too long, and asks `own`. */
 function foreseeing(own: FilmTask<unknown, unknown, TaskFiles>["foresee"], most: number): Foresee {
   return async (input, known) => {
     const given = [...mediaIn(input)];
@@ -117,7 +116,7 @@ function* mediaIn(input: unknown, field = "input"): Generator<{ readonly field: 
       yield* mediaIn(inner, Array.isArray(input) ? `${field}[${key}]` : `${field}.${key}`);
 }
 
-/** Returns a function that names the files in a list for error messages, such as `clip 2 of 3 (intro)`. */
+/** Returns a function that names the files from a list in error messages, for example `clip 2 of 3 (intro)`. */
 export function clipNames(handles: readonly { readonly step: string }[]): (index: number, count: number) => string {
   return (index, count) => {
     const from = handles.length === count ? handles[index]?.step : handles.length === 1 ? handles[0]?.step : undefined;
@@ -125,12 +124,12 @@ export function clipNames(handles: readonly { readonly step: string }[]): (index
   };
 }
 
-/** Normalises a media list to an array of handles. */
+/** Converts a media list to an array of handles. */
 export function listOf<K extends MediaKind>(media: MediaList<K>): readonly (Media<K> | AllMedia<K>)[] {
   return "step" in media ? [media] : media;
 }
 
-/** The files in a media list, each with its name for error messages; a handle may stand for several files. */
+/** The files from a media list, with their names for error messages. One handle may stand for several files. */
 export function namedFiles(files: readonly unknown[], named: ReturnType<typeof clipNames>) {
   const flat = files.flat() as readonly LocalFile[];
   return flat.map(({ path }, index) => ({ path, name: named(index, flat.length) }));

@@ -1,6 +1,6 @@
 import { FilmError } from "./ffmpeg/film-error.ts";
 
-/** A film with its subtitles, as returned by `caption`. */
+/** A film with its subtitles, as `caption` returns them. */
 interface Subtitled {
   readonly film: object;
   readonly srt?: object;
@@ -11,10 +11,9 @@ type Named<H> = H extends Subtitled ? Extract<H["film" | "srt" | "vtt"], object>
 
 /**
  * Names the files that a pipeline returns by a template: `named("{client}-{sku}-{format}", { client, sku }, reframed)`
- * returns the handles under names such as `acme-mug-9x16`. `{format}` is each handle's key with `x` instead of the
- * colon. A film and its subtitles from `caption` get the same name (`guide-en.mp4`, `guide-en.srt`), so that players
- * find the subtitles.
- * @throws FilmError for a field without a value
+ * returns the handles under names such as `acme-mug-9x16`. `{format}` is the key of each handle, with `x` in place of
+ * the colon. The film and subtitles from `caption` get the same name (`guide-en.mp4`, `guide-en.srt`), by which players
+ * find the subtitles. @throws FilmError for a field without a value
  */
 export function named<H>(
   template: string,
@@ -51,7 +50,7 @@ function withSubtitles<H>([name, given]: readonly [string, H]): readonly (readon
   return [[name, film], ...subtitles];
 }
 
-/** Keeps characters that are valid in file names everywhere. */
+/** Keeps only characters that file names can contain on every system. */
 function plain(value: string): string {
   return value
     .normalize("NFC")

@@ -1,14 +1,14 @@
 import { piecesOf } from "./breaks.ts";
 import type { Span } from "./speech.ts";
 
-/** A word and when it is spoken. */
+/** A word with the time at which it is spoken. */
 export interface TimedWord extends Span {
   readonly text: string;
   /** True if no space precedes the word, as in scripts without spaces. Default false. */
   readonly isJoined?: boolean;
 }
 
-/** Relative speaking time of a text: 1 for a letter, 2.5 for a digit or an East Asian character. */
+/** Relative time it takes to speak a text: 1 for a letter, 2.5 for a digit or an East Asian character. */
 export function weightOf(text: string): number {
   let weight = 0;
   for (const sign of text) {
@@ -19,12 +19,12 @@ export function weightOf(text: string): number {
   return Math.max(1, weight);
 }
 
-/** Seconds by which a line's end may move to reach a pause of at least 0.4 s; less for shorter pauses. */
+/** Maximum seconds by which the end of a line moves to reach a pause of 0.4 s or more. Less for shorter pauses. */
 const PAUSE_WORTH = 1.2;
 
 /**
- * Times each line. A line ends at a pause if there is a pause near the end that the line's length suggests. Pauses are
- * assigned to the lines in order, such that the ends move as little as possible.
+ * Times each line. A line's length suggests when it ends; if a pause is near, the line ends there instead. Pauses are
+ * assigned to lines in order, so that the ends move as little as possible.
  */
 export function alignLines(lines: readonly string[], speech: readonly Span[]): readonly Span[] {
   if (speech.length === 0 || lines.length === 0) return [];
@@ -41,13 +41,13 @@ export function alignLines(lines: readonly string[], speech: readonly Span[]): r
 }
 
 interface Pause extends Span {
-  /** Seconds of speech before the pause. */
+  /** Seconds of speech before this pause. */
   readonly at: number;
 }
 
 type End = { readonly at: number; readonly pause: Pause | null };
 
-/** Chooses a pause or the expected time for each end, in order and without repeats. */
+/** Chooses a pause, or else the expected time, as the end of each line. No pause is chosen twice. */
 function chooseEnds(expected: readonly number[], pauses: readonly Pause[]): readonly End[] {
   type Way = { readonly cost: number; readonly ends: readonly End[] };
   let ways: readonly Way[] = [{ cost: 0, ends: [] }];
@@ -70,7 +70,7 @@ function chooseEnds(expected: readonly number[], pauses: readonly Pause[]): read
   return ways.toSorted((a, b) => a.cost - b.cost)[0]?.ends ?? expected.map((at) => ({ at, pause: null }));
 }
 
-/** Times the words of a line in proportion to their letters, within the speech in its span. */
+/** Times the words of a line in proportion to their lengths, without the pauses in the line's span. */
 export function alignWords(line: string, span: Span, speech: readonly Span[]): readonly TimedWord[] {
   const words = piecesOf(line);
   const within = speech
@@ -110,7 +110,7 @@ function pausesOf(speech: readonly Span[]): readonly Pause[] {
   });
 }
 
-/** The time at which `at` seconds of speech have passed. If a pause begins at this time, `isNext` returns its end. */
+/** The time at which `at` seconds have been spoken. If a pause begins then, `isNext` returns the end of the pause. */
 function clock(at: number, speech: readonly Span[], isNext = false): number {
   let rest = at;
   for (const { start, end } of speech) {

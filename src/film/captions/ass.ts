@@ -11,21 +11,21 @@ export interface LetterStyle {
   readonly fontFile?: string;
   /** Text height as a fraction of the shorter side. Default 0.05. */
   readonly size?: number;
-  /** `#rrggbb`. Default white. */
+  /** Text colour, `#rrggbb`. Default white. */
   readonly color?: string;
-  /** Outline or box colour, `#rrggbb`. Default black. */
+  /** Colour of the outline or box, `#rrggbb`. Default black. */
   readonly outline?: string;
-  /** Draws a box behind the text instead of an outline. Default false. */
+  /** True to draw a box behind the text instead of an outline. Default false. */
   readonly box?: boolean;
-  /** Colour of the word being spoken, `#rrggbb`. Default: words are not highlighted. */
+  /** Colour of the word that is being spoken, `#rrggbb`. By default, words are not highlighted. */
   readonly highlight?: string;
-  /** Default `bottom`. */
+  /** Where the captions are shown. Default `bottom`. */
   readonly position?: "top" | "middle" | "bottom";
 }
 
 export const DEFAULT_FONT = "DejaVu Sans";
 
-/** Makes a script for ffmpeg's `ass` filter from event lines. */
+/** Returns a script for ffmpeg's `ass` filter, made of these event lines. */
 export function ass(
   events: readonly string[],
   { pixels, style }: { readonly pixels: Pixels; readonly style: LetterStyle },
@@ -48,13 +48,13 @@ interface Line extends LetterStyle {
   readonly heightPx: number;
   readonly edgePx: number;
   readonly isBold: boolean;
-  /** Position as on a numeric keypad: 1 is the lower left. */
+  /** Position as on a numeric keypad; 1 is the lower left corner. */
   readonly alignment?: number;
-  /** Margins at the left, at the right, and at the top or bottom. */
+  /** Margins in pixels: left, right, and either top or bottom. */
   readonly margins?: readonly [number, number, number];
 }
 
-/** Makes libass choose the text direction from the first letter. */
+/** Lets libass choose the text direction by the first letter. */
 const BY_ITS_LETTERS = -1;
 
 export function styleLine(name: string, line: Line): string {
@@ -85,7 +85,7 @@ export function assScript({ width, height }: Pixels, styles: readonly string[], 
   ].join("\n");
 }
 
-/** One event per cue; with a highlight colour, one per word. */
+/** Event lines for captions: one for each cue or, with a highlight colour, one for each word. */
 export function cueEvents(cues: readonly Cue[], { highlight }: LetterStyle): readonly string[] {
   return cues.flatMap((cue) => {
     if (highlight === undefined) return [assEvent(cue, assText(cue.text))];
@@ -97,7 +97,7 @@ export function cueEvents(cues: readonly Cue[], { highlight }: LetterStyle): rea
   });
 }
 
-/** The cue's text with one word in another colour; keeps its line break. */
+/** The text of a cue with one word in another colour. Line breaks are kept. */
 function marked({ text, words }: Cue, index: number, highlight: string): string {
   const firstLine = text.split("\n")[0]!;
   let length = 0;
@@ -120,7 +120,7 @@ export function assEvent(
   return `Dialogue: ${layer},${assTime(start)},${assTime(end)},${style},0,0,0,,${text}`;
 }
 
-/** Escapes text, so that nothing in it is read as a command. */
+/** Escapes text so that libass takes no part of it as a command. */
 export function assText(text: string): string {
   return text
     .replaceAll("\\", "\\\u2060")
@@ -135,7 +135,7 @@ function assTime(seconds: number): string {
   return `${Math.floor(hundredths / 360_000)}:${two((hundredths / 6000) % 60)}:${two((hundredths / 100) % 60)}.${two(hundredths % 100)}`;
 }
 
-/** Converts `#rrggbb` to `&HAABBGGRR`. */
+/** Converts `#rrggbb` to the form `&HAABBGGRR`. */
 export function assColor(color: string, alpha = "00"): string {
   const [, red, green, blue] = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i.exec(color) ?? [];
   if (red === undefined) throw new FilmError("FILM_INPUT", `${JSON.stringify(color)} is not a colour; use #rrggbb`);

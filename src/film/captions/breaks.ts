@@ -1,14 +1,14 @@
-/** A part of a text that may start a line. */
+/** A part of a text, before which a line may break. */
 export interface Piece {
   readonly text: string;
   /** True if no space separates the piece from the previous piece. */
   readonly isJoined: boolean;
 }
 
-/** Scripts without spaces between words. */
+/** Matches characters of scripts that put no spaces between words. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
-/** Characters that must not start a line: they close, lengthen or repeat. Opening ones must not end a line. */
+/** Characters that must not start a line (closing, lengthening or repeating ones), and those that must not end one. */
 const CLOSES = /^[\p{Pe}\p{Pf}\p{Po}\p{M}\p{Lm}ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮ]/u;
 const OPENS = /[\p{Ps}\p{Pi}]$/u;
 
@@ -17,7 +17,7 @@ const words = new Intl.Segmenter("en", { granularity: "word" });
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 const sentences = new Intl.Segmenter("en", { granularity: "sentence" });
 
-/** Splits text into words, in any script. */
+/** Splits text in any script into words. */
 export function piecesOf(text: string): readonly Piece[] {
   const spaced = text.split(/\s+/u).filter((word) => word !== "");
   return spaced.flatMap((word) => {
@@ -53,7 +53,7 @@ export function sentencesOf(script: string): readonly string[] {
     .filter((sentence) => sentence !== "");
 }
 
-/** Widths relative to an average letter, measured with the default font in bold; other fonts are not wider. */
+/** Widths relative to an average letter, measured in the default font in bold; other fonts are rarely wider. */
 const WIDTHS: readonly (readonly [RegExp, number])[] = [
   [/^[\p{M}\p{Cf}]$/u, 0],
   [/^[iljftrI.,:;'’|!()[\] ]$/u, 0.6],
@@ -67,7 +67,7 @@ const WIDTHS: readonly (readonly [RegExp, number])[] = [
   ],
 ];
 
-/** Width of a text in average letters. */
+/** Width of a text, where an average letter counts as 1. */
 export function widthOf(text: string): number {
   let width = 0;
   for (const sign of text) width += WIDTHS.find(([kind]) => kind.test(sign))?.[1] ?? 1;

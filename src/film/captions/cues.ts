@@ -2,25 +2,25 @@ import { type TimedWord, weightOf } from "./align.ts";
 import { partsWithin, piecesOf, widthOf } from "./breaks.ts";
 import type { Span } from "./speech.ts";
 
-/** Text shown at one time. */
+/** Text that is shown at one time. */
 export interface Cue extends Span {
-  /** One or two lines. */
+  /** The text in one or two lines. */
   readonly text: string;
   readonly words: readonly TimedWord[];
 }
 
 export interface CueLimits {
-  /** Width of a line in average letters; a cue has two lines. */
+  /** Maximum width of a line, in average letters; a cue has up to two lines. */
   readonly letters: number;
 }
 
-/** Number of average letters at the default size that fit along the shorter side. */
+/** How many average letters of the default size fit along the shorter side. */
 const BESIDE = 22;
 const MOST_READ = 42;
 
 /**
- * Returns how many letters fit on a line and can be read at once. `size`: text height as a fraction of the shorter
- * side; `most`: requested maximum per line.
+ * Limits a line to the letters that fit and can be read at once. `size`: text height as a fraction of the shorter side;
+ * `most`: requested maximum per line.
  */
 export function limitsFor(
   { width, height }: { readonly width: number; readonly height: number },
@@ -30,10 +30,10 @@ export function limitsFor(
   return { letters: Math.max(LEAST, Math.min(most, fit)) };
 }
 
-/** Minimum letters per line: as many as fit if the text is half as high as the picture. */
+/** Minimum number of letters per line. Even text half as high as the picture leaves room for this many. */
 const LEAST = 2;
 
-/** A pause in a line starts a new cue if it lasts longer than this many seconds. */
+/** A pause that lasts longer than this, in seconds, starts a new cue. */
 const LONG_PAUSE = 0.7;
 
 /** Splits a line into cues of similar length, between words and preferably at the end of a sentence. */
@@ -55,7 +55,7 @@ export function cuesOf(given: readonly TimedWord[], { letters }: CueLimits): rea
   }));
 }
 
-/** Splits a word that is wider than a line, in proportion to its letters. */
+/** Splits a word that is wider than a line into parts, and its time in proportion. */
 function brokenWord(word: TimedWord, letters: number): readonly TimedWord[] {
   if (widthOf(word.text) <= letters) return [word];
   const parts = piecesOf(word.text).flatMap((piece) =>
@@ -84,17 +84,17 @@ function isFull(
   return isEnd || next - aim > Math.abs(aim - width);
 }
 
-/** Usable width of two lines, which words never fill completely. */
+/** Usable width of two lines: words rarely fill both completely. */
 function capacity(letters: number): number {
   return Math.max(letters, 2 * letters - 4);
 }
 
-/** Joins words with their spaces. */
+/** Joins words, with spaces where the script has them. */
 export function textOf(words: readonly TimedWord[]): string {
   return words.map(({ text, isJoined }, index) => (index === 0 || isJoined === true ? text : ` ${text}`)).join("");
 }
 
-/** One line, or two of similar width. */
+/** Splits words into one line, or into two lines of similar width. */
 function linesOf(words: readonly TimedWord[], letters: number): readonly string[] {
   const whole = textOf(words);
   if (widthOf(whole) <= letters || words.length < 2) return [whole];

@@ -16,21 +16,21 @@ export interface Letters {
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cc}]/u;
 const MOST_NAMED = 8;
 
-/** @throws FilmError for characters missing from every font, which would render as boxes */
+/** Throws if no installed font has one of the characters, which would then be drawn as a box. @throws FilmError */
 export async function checkLetters(letters: Letters, signal: AbortSignal): Promise<void> {
   const lack = await lackIn(charactersOf(letters), letters.style, signal);
   if (lack !== null) throw new FilmError("FILM_INPUT", lack);
 }
 
 /**
- * Checks, before anything is paid for, whether ffmpeg can draw text and whether its fonts have all characters of the
- * texts known so far.
+ * Returns a check, made before anything is paid for: ffmpeg can draw text, and its fonts have all characters of the
+ * texts that are known so far.
  */
 export function lettersDrawn(letters: Letters): Requirement {
   return async () => (await ffmpegWith("lettering")()) ?? (await inTurn(letters));
 }
 
-/** Characters known to be drawable, by style; cached because many plans have similar texts. */
+/** Characters that each font can draw. Remembered, because many plans have similar texts. */
 const drawn = new Map<string, Set<string>>();
 let turn: Promise<unknown> = Promise.resolve();
 
@@ -49,12 +49,12 @@ function inTurn(letters: Letters): Promise<string | null> {
   return answer;
 }
 
-/** Distinct visible characters in composed form (NFC), as fonts shape them. */
+/** The distinct visible characters, composed (NFC) as fonts need them. */
 function charactersOf({ texts }: Letters): readonly string[] {
   return [...new Set(texts.join("").normalize("NFC"))].filter((character) => !UNSEEN.test(character));
 }
 
-/** Has libass draw the characters once and returns the glyphs that it reports as missing. */
+/** Makes libass draw the characters, and says which of them it reports as missing; null if none. */
 async function lackIn(characters: readonly string[], style: LetterStyle, signal?: AbortSignal): Promise<string | null> {
   if (characters.length === 0) return null;
   const folder = await mkdtemp(join(tmpdir(), "showrunner-letters-"));

@@ -14,7 +14,7 @@ import type { Pixels } from "../graph/size.ts";
 import { assColor, assEvent, assScript, assText, type LetterStyle, styleLine } from "./ass.ts";
 import { piecesOf, widthOf } from "./breaks.ts";
 
-/** A name and its description, shown in the lower left of the picture. */
+/** A name and a description, to be shown in the lower left of the picture. */
 export interface LowerThirdText {
   readonly title: string;
   readonly subtitle?: string | undefined;
@@ -24,10 +24,10 @@ export interface LowerThirdText {
   readonly captionSize?: number | undefined;
 }
 
-/** The smallest fraction of its size to which a title shrinks to fit its lines. */
+/** Minimum factor by which the text is shrunk to fit its lines. */
 const SMALLEST = 0.6;
 
-/** Places a lower third; long text shrinks. @throws FilmError for text that would be unreadable */
+/** Computes the box and lines of a lower third; shrinks long text. @throws FilmError if the text would be too small */
 export function placeLowerThird(pixels: Pixels, { title, subtitle, style, captionSize }: LowerThirdText) {
   const asked = style.size ?? TITLE_SIZE;
   for (let size = asked; size >= asked * SMALLEST - 1e-9; size -= asked * 0.1) {
@@ -45,7 +45,7 @@ export function placeLowerThird(pixels: Pixels, { title, subtitle, style, captio
   );
 }
 
-/** Breaks text into lines of at most this many letters. A longer word gets its own line, which is then too long. */
+/** Breaks text into lines of at most this many letters. A word that is too long becomes a line that is too long. */
 function broken(text: string, letters: number): readonly string[] {
   const lines: string[] = [];
   for (const { text: word, isJoined } of piecesOf(text)) {
@@ -56,12 +56,12 @@ function broken(text: string, letters: number): readonly string[] {
   return lines.some((line) => widthOf(line) > letters) ? [...lines, "", ""] : lines;
 }
 
-/** Fraction of the plate's width with full opacity, before it fades out. */
+/** How much of the plate's width is fully opaque before the plate fades out, as a fraction. */
 const FULL = 0.45;
 const STRIPS = 48;
 const OPACITY = 0.72;
 
-/** A script for the filter `ass`: a plate that fades out to the right, a bar at its left, title and subtitle. */
+/** Script for the `ass` filter: a plate that fades out to the right, a bar at its left, title and subtitle. */
 export function lowerThirdScript(pixels: Pixels, text: LowerThirdText): string {
   const { subtitle, at, seconds, style } = text;
   const { box, line, lines } = placeLowerThird(pixels, text);

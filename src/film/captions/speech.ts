@@ -2,28 +2,28 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 
-/** Start and end of some speech or of a line, in seconds. */
+/** When some speech, or a line, starts and ends, in seconds. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
 const RATE = 16_000;
-/** Maximum size of samples read into memory: four hours of audio. Even a tiny file can claim a long duration. */
+/** Maximum size of the samples read into memory, four hours of audio: even a tiny file can claim a long duration. */
 const MOST_BYTES = 4 * 3600 * RATE * 2;
 /** Interval of level measurements, in seconds. */
 const STEP = 0.01;
 const WINDOW = RATE * STEP;
-/** Level below which audio is silence, relative to the loud parts, as an amplitude ratio: -32 dB. */
+/** Audio below this level is silence. Amplitude ratio relative to the loud parts: -32 dB. */
 const SILENCE = 10 ** (-32 / 20);
-/** Level of an empty room, on a scale up to 32768. */
+/** Noise level of a quiet room, on a scale up to 32768. */
 const FLOOR = 24;
-/** Minimum length of a pause in seconds; shorter gaps are inside a word. */
+/** Minimum length of a pause, in seconds. Shorter gaps occur within words. */
 const SHORTEST_PAUSE = 0.12;
-/** Minimum length of speech in seconds; shorter sounds are clicks. */
+/** Minimum length of speech, in seconds. Shorter sounds are clicks. */
 const SHORTEST_SPEECH = 0.04;
 
-/** Finds the stretches of speech in a file, in order. `folder`: for temporary samples. */
+/** Finds the parts of a file in which someone speaks, in order. `folder`: for temporary files. */
 export async function readSpeech(
   file: { readonly path: string; readonly name: string },
   folder: string,
@@ -39,7 +39,7 @@ export async function readSpeech(
   return findSpeech(new Int16Array(bytes.buffer, bytes.byteOffset, bytes.length >> 1));
 }
 
-/** Finds the stretches that are not silent. `samples`: audio at 16 000 samples per second. */
+/** Finds the parts that are not silent. `samples`: audio at 16 000 samples per second. */
 export function findSpeech(samples: Int16Array): readonly Span[] {
   const levels = levelsOf(samples);
   const loud = levels.toSorted((a, b) => a - b)[Math.floor(levels.length * 0.95)] ?? 0;

@@ -2,35 +2,35 @@ import type { Inspected, MediaKind } from "../../core/define/index.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import type { ChatJudge, LanguageJudge } from "./verdict.ts";
 
-/** Requirements for a film, picture or sound. Only the listed checks run. */
+/** Requirements for a film, picture or sound. Only those that are set are checked. */
 export interface Checks {
-  /** Maximum length of a black stretch in seconds; `true` means 0.5. A still picture must not be black. */
+  /** Maximum seconds that the picture may be black; `true` means 0.5. A still picture must not be black. */
   readonly notBlack?: boolean | number;
-  /** Maximum length of a frozen stretch in seconds; `true` means 2. */
+  /** Maximum seconds that the picture may be frozen; `true` means 2. */
   readonly notFrozen?: boolean | number;
-  /** Requires audio. Maximum length of a silence (below -50 dB) in seconds; `true` means 2. */
+  /** Requires audio, with no silence (below -50 dB) longer than this many seconds; `true` means 2. */
   readonly notSilent?: boolean | number;
   /** Minimum and maximum duration in seconds. */
   readonly seconds?: readonly [least: number, most: number];
-  /** Displayed size in pixels, such as `1080x1920`. */
+  /** Required size as displayed, in pixels, such as `1080x1920`. */
   readonly size?: `${number}x${number}`;
-  /** Requires audio as loud as speech (above -35 dB) for a third of the duration. The words are not checked. */
+  /** Requires audio as loud as speech (above -35 dB) during a third of the film. The words are not checked. */
   readonly speech?: boolean;
   /**
-   * Judges frames once all other checks pass: a function that returns what is wrong, or null; or an AI SDK language
-   * model.
+   * Judges frames from the media after all other checks have passed. Either a function that returns what is wrong, or
+   * null, or an AI SDK language model.
    */
   readonly judge?: Judge | LanguageJudge;
-  /** Version of `judge`; change it when `judge` looks for something else. Default `"1"`. */
+  /** Version of `judge`. Change it when `judge` looks for other things. Default `"1"`. */
   readonly version?: string;
 }
 
-/** Checks whose judge is a chat model on the service, called in a step of its own. */
+/** Checks whose judge is a chat model on the service. The model is called in a separate step. */
 export interface JudgedChecks extends Omit<Checks, "judge"> {
   readonly judge: ChatJudge;
 }
 
-/** Media kinds to which each check does not apply. */
+/** The kinds of media to which each check does not apply. */
 interface Blind {
   readonly notBlack: "audio";
   readonly notFrozen: "audio" | "image";
@@ -41,7 +41,7 @@ interface Blind {
   readonly judge: "audio";
 }
 
-/** Media kinds to which all requested checks apply, as far as known. */
+/** The kinds of media to which all requested checks apply. */
 export type LookedAt<C> = Exclude<
   MediaKind,
   {
@@ -49,13 +49,13 @@ export type LookedAt<C> = Exclude<
   }[keyof C & keyof Blind]
 >;
 
-/** Rejects names that are not checks, which a type parameter alone would accept. */
+/** Makes unknown names a type error: a type parameter alone would accept them. */
 export type Known<C> = { readonly [N in Exclude<keyof C, keyof Checks>]: never };
 
-/** Receives three frames, at a tenth, half and nine tenths of the film, as JPEGs at most 768 pixels wide. */
+/** Judges three frames of a film, at 10, 50 and 90 percent, as JPEGs at most 768 pixels wide. */
 export type Judge = (frames: readonly Uint8Array[], signal: AbortSignal) => Inspected | Promise<Inspected>;
 
-/** Longest accepted stretches in seconds; null if not checked. */
+/** Maximum seconds that each flaw may last; null if it is not checked. */
 export interface Limits {
   readonly black: number | null;
   readonly frozen: number | null;
@@ -79,7 +79,7 @@ function limit(name: keyof Checks, given: unknown, preset: number): number | nul
 
 const KNOWN = ["notBlack", "notFrozen", "notSilent", "seconds", "size", "speech", "judge", "version"];
 
-/** @throws FilmError for an invalid check, while planning, before anything is paid */
+/** Checks these options during planning, before anything is paid for. @throws FilmError for an invalid check */
 export function checkChecks(checks: Checks | JudgedChecks): void {
   for (const name of Object.keys(checks))
     if (!KNOWN.includes(name)) throw new FilmError("FILM_INPUT", `unknown check ${name}; use ${KNOWN.join(", ")}`);

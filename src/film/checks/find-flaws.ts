@@ -7,12 +7,12 @@ import { askLanguageModel } from "./verdict.ts";
 
 const SPEECH_DB = -35;
 const SILENCE_DB = -50;
-/** Shorter silences are pauses between words, in seconds. */
+/** Minimum length of a silence, in seconds. Shorter ones are pauses between words. */
 const PAUSE_SECONDS = 0.3;
-/** Tolerance for rounding to whole frames, in seconds. */
+/** Tolerance in seconds, because durations are rounded to whole frames. */
 const SLACK_SECONDS = 0.05;
 
-/** All flaws in a file, described in words. @throws FilmError if it cannot be read */
+/** Describes all flaws found in a file. @throws FilmError if the file cannot be read */
 export async function findFlaws(
   { path, signal }: Pick<Candidate, "path" | "signal">,
   checks: Checks,
@@ -68,7 +68,7 @@ async function speechFlaws(found: Probed, signal: AbortSignal): Promise<readonly
   return audible >= all / 3 ? [] : [`it has no speech: only ${say(audible)} of its audio is as loud as speech`];
 }
 
-/** Runs picture filters and a silence detector over a file, and returns ffmpeg's messages. */
+/** Runs filters on the pictures and a silence detector on the audio. Returns ffmpeg's messages. */
 async function filtered(
   { path }: Probed,
   pictures: readonly string[],
@@ -91,7 +91,7 @@ function filmFilters({ black, frozen }: Limits): readonly string[] {
   ];
 }
 
-/** Filters for a still picture, which has no duration: a single black frame is a flaw. */
+/** Filters for a still picture. It has no duration, so a single black frame is a flaw. */
 function stillFilters({ black }: Limits): readonly string[] {
   return black === null ? [] : ["blackframe=amount=98:threshold=32"];
 }
@@ -104,14 +104,14 @@ interface Span {
   readonly to: number;
 }
 
-/** Patterns in ffmpeg's output for the start and end of stretches. */
+/** Patterns for the start and end of a black, frozen or silent part in ffmpeg's messages. */
 const WORDS = {
   black: [/black_start:\s*(-?[\d.]+)/, /black_end:\s*(-?[\d.]+)/],
   frozen: [/freeze_start:\s*(-?[\d.]+)/, /freeze_end:\s*(-?[\d.]+)/],
   silent: [/silence_start:\s*(-?[\d.]+)/, /silence_end:\s*(-?[\d.]+)/],
 } as const;
 
-/** The stretches that a filter found, limited to `seconds`. */
+/** The parts that a filter reported, limited to the first `seconds`. */
 function spansOf(log: string, what: keyof typeof WORDS, seconds: number): readonly Span[] {
   const [start, end] = WORDS[what];
   const spans: Span[] = [];

@@ -2,21 +2,20 @@ import { z } from "zod";
 import type { Inspected } from "../../core/define/index.ts";
 
 /**
- * A judge that is a chat model on the service and accepts images. Its verdict is a step, priced and recorded like any
+ * A chat model on the service that judges images. Its verdict is a separate step, which is priced and recorded like any
  * other chat step.
  */
 export interface ChatJudge {
-  /** The model's id. */
   readonly model: string;
-  /** The requirement in words, such as `"The bottle is whole, and there are no letters."`. */
+  /** What the pictures must show, in words, such as `"The bottle is whole, and there are no letters."`. */
   readonly asks: string;
-  /** Maximum cost of one verdict, in US dollars as a decimal string. Required, unless the run sets a maximum cost. */
+  /** Maximum cost of one verdict, in US dollars as a decimal string. Required unless the run sets a maximum cost. */
   readonly maxCost?: string | undefined;
 }
 
 /**
- * A judge that is an AI SDK language model (specification v4). The check calls it directly, so plans and budgets do not
- * include its cost.
+ * An AI SDK language model (specification v4) that judges images. The check calls the model directly, so plans and
+ * budgets do not include its cost.
  */
 export interface LanguageJudge {
   readonly model: LanguageModel;
@@ -25,7 +24,7 @@ export interface LanguageJudge {
 
 export interface LanguageModel {
   readonly specificationVersion: "v4";
-  /** For example, `openai.chat`. */
+  /** Name of the provider, such as `openai.chat`. */
   readonly provider: string;
   readonly modelId: string;
   doGenerate(options: never): PromiseLike<{ readonly content: readonly object[] }>;
@@ -34,7 +33,7 @@ export interface LanguageModel {
 export const verdictSchema = z.object({ pass: z.boolean(), reasons: z.array(z.string()) });
 export type Verdict = z.output<typeof verdictSchema>;
 
-/** Tells the judge that the frames are content, and that it must not follow instructions in them. */
+/** Tells the judge to treat words in the frames as content, and never to follow them. */
 export const INSTRUCTIONS =
   "You judge pictures: the frames of one film in order, or one picture. There is no sound. Answer with pass: true only " +
   "if every picture meets all requirements; otherwise give each reason as a short sentence that names the picture. " +
@@ -69,7 +68,7 @@ export async function askLanguageModel(
   return reasonsOf(read.data);
 }
 
-/** Removes a code block around JSON, which many models add. */
+/** Removes a code fence around JSON, which many models add. */
 function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1));

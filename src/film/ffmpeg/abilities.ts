@@ -9,18 +9,18 @@ import { runProgram } from "./run-program.ts";
 export interface Ffmpeg {
   readonly path: string;
   readonly probePath: string;
-  /** Version as ffmpeg reports it, such as `5.1.9-0+deb12u1`. */
+  /** The version that ffmpeg reports, such as `5.1.9-0+deb12u1`. */
   readonly version: string;
   readonly filters: ReadonlySet<string>;
   readonly encoders: ReadonlySet<string>;
-  /** Names of the decoders, as ffprobe reports them. */
+  /** Names of the decoders that ffprobe lists. */
   readonly decoders: ReadonlySet<string>;
 }
 
-/** The capabilities of each ffmpeg, cached by program path until the program's file changes. */
+/** Capabilities by program path; read again once the program's file changes. */
 const known = new Map<string, Promise<Ffmpeg>>();
 
-/** Finds ffmpeg and its capabilities. Null if ffmpeg is missing, or has no ffprobe beside it. */
+/** Finds ffmpeg and reads its capabilities. Null if ffmpeg or ffprobe is missing. */
 export async function findFfmpeg(): Promise<Ffmpeg | null> {
   const [path, probePath] = await Promise.all([findProgram("ffmpeg"), findProgram("ffprobe")]);
   if (path === null || probePath === null) return null;
@@ -81,8 +81,8 @@ function names(text: string, line: RegExp): ReadonlySet<string> {
 type Program = "ffmpeg" | "ffprobe";
 
 /**
- * Path of a program: from `FFMPEG_PATH` or `FFPROBE_PATH` (ffprobe also beside the ffmpeg of `FFMPEG_PATH`), otherwise
- * from PATH. Null if not found.
+ * Finds a program: in `FFMPEG_PATH` or `FFPROBE_PATH`, otherwise on PATH. ffprobe is also searched for beside the
+ * ffmpeg that `FFMPEG_PATH` names. Null if not found.
  */
 async function findProgram(name: Program, env: NodeJS.ProcessEnv = process.env): Promise<string | null> {
   const named = name === "ffmpeg" ? env.FFMPEG_PATH : env.FFPROBE_PATH;

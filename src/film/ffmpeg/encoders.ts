@@ -3,15 +3,15 @@ import { FilmError } from "./film-error.ts";
 
 export interface VideoEncoder {
   readonly name: string;
-  /** True if the same frames give the same bytes on any machine with this ffmpeg. */
+  /** True if this ffmpeg encodes the same frames to the same bytes on every machine. */
   readonly isExact: boolean;
   readonly args: readonly string[];
 }
 
-/** The number of threads affects x264's output, so a fixed number gives the same bytes on every machine. */
+/** x264's output depends on the number of threads, so this number is fixed. */
 const THREADS = "8";
 
-/** Video encoders in order of preference. */
+/** Video encoders, most preferred first. */
 const VIDEO: readonly VideoEncoder[] = [
   {
     name: "libx264",

@@ -1,10 +1,10 @@
 import { ShowrunnerError } from "../../core/kit/errors.ts";
 
 /**
- * A film step failed. `FFMPEG_MISSING`: ffmpeg, or a feature of ffmpeg, is missing. `CLIP_DAMAGED`: an input file is
- * incomplete or has no usable content. `CLIP_FORMAT`: an input file's format is not supported. `CLIP_TOO_LONG`: an input
- * file is longer than `mostSeconds`, or has too many frames or too long a frame. `FFMPEG_FAILED`: ffmpeg exited with an
- * error. `FFMPEG_TIMEOUT`, `FFMPEG_TOO_LARGE`: ffmpeg exceeded a limit. `FFMPEG_STOPPED`: the run was stopped.
+ * A film step failed. `FFMPEG_MISSING`: ffmpeg, or one of its features, is missing. `CLIP_DAMAGED`: an input file is
+ * incomplete or has no usable content. `CLIP_FORMAT`: the format of an input file is not supported. `CLIP_TOO_LONG`: an
+ * input file is longer than `mostSeconds`, or has too many frames or too long a frame. `FFMPEG_FAILED`: ffmpeg exited
+ * with an error. `FFMPEG_TIMEOUT`, `FFMPEG_TOO_LARGE`: a limit was exceeded. `FFMPEG_STOPPED`: the run was stopped.
  */
 export class FilmError extends ShowrunnerError {
   readonly code:

@@ -2,13 +2,12 @@ import { basename } from "node:path";
 import { open } from "../../core/kit/file-handle.ts";
 import { FilmError } from "./film-error.ts";
 
-/** Maximum pixels in a picture, three times as many as in 8K. Even a tiny file can claim a picture of any size. */
+/** Maximum number of pixels in a picture, three times that of 8K. Even a tiny file can claim a picture of any size. */
 export const MOST_PIXELS = 100_000_000;
 
 /**
- * Arguments that open an untrusted file: with the demuxer that its first bytes indicate, with a size limit, and without
- * network access. `known`: the demuxer, for a file made here.
- * @throws FilmError for an unknown format
+ * Arguments with which ffmpeg opens an untrusted file: the demuxer that its first bytes indicate, a size limit, and no
+ * network access. `known`: the demuxer of a file that was made here. @throws FilmError for an unknown format
  */
 export async function inputArgs(path: string, known?: string): Promise<readonly string[]> {
   const demuxer = known ?? (await sniffed(path));
@@ -28,7 +27,7 @@ async function sniffed(path: string): Promise<string> {
   throw new FilmError("CLIP_FORMAT", `${basename(path)} is not a supported video, audio or image file`);
 }
 
-/** The beginning of a file. @throws FilmError */
+/** Reads the start of a file. @throws FilmError */
 export async function headOf(path: string, most = PICTURE_BYTES): Promise<Buffer> {
   try {
     await using file = await open(path, "r");
@@ -44,7 +43,7 @@ export function isPictureFormat(demuxer: string): boolean {
   return demuxer.endsWith("_pipe");
 }
 
-/** True for a still picture in a film container (AVIF). */
+/** True for AVIF, a still picture in a film container. */
 export async function isStillMov(path: string): Promise<boolean> {
   return (await headOf(path, HEAD_BYTES)).toString("latin1", 4, 12) === "ftypavif";
 }
@@ -56,7 +55,7 @@ function isAnimatedWebp(head: Buffer): boolean {
 type Begin = readonly (readonly [bytes: string, at: number])[];
 const brands = (...names: readonly string[]): Begin => names.map((name) => [`ftyp${name}`, 4] as const);
 
-/** Common formats that no ffmpeg version reads completely, with the format to use instead. */
+/** Common formats that no version of ffmpeg reads completely, each with a format to use instead. */
 const UNREAD: readonly { readonly begin: Begin; readonly is: string; readonly instead: string }[] = [
   {
     begin: brands("heic", "heix", "heim", "heis", "hevc", "mif1", "msf1"),
@@ -70,7 +69,7 @@ const UNREAD: readonly { readonly begin: Begin; readonly is: string; readonly in
   { begin: [["MThd", 0]], is: "MIDI", instead: "WAV or MP3" },
 ];
 
-/** File signatures by demuxer. Files with other signatures are not passed to ffmpeg. */
+/** First bytes of files by demuxer. Files that match none are not passed to ffmpeg. */
 const FORMATS: readonly (readonly [demuxer: string, bytes: string, at: number])[] = [
   ["mov", "ftyp", 4],
   ["mov", "moov", 4],
@@ -100,10 +99,10 @@ const FORMATS: readonly (readonly [demuxer: string, bytes: string, at: number])[
 ];
 
 const HEAD_BYTES = 512;
-/** Bytes at the start of a picture's file, enough to contain its orientation. */
+/** How much of a picture's file is read, in bytes. Its orientation is within this part. */
 const PICTURE_BYTES = 4 * 1024 * 1024;
 
-/** Detects formats that start directly with a frame. */
+/** Detects formats without a container, which start with a frame. */
 function byFrames(head: Buffer): string | null {
   const [first = 0, second = 0] = head;
   if (first === 0x47 && head[188] === 0x47 && head[376] === 0x47) return "mpegts";

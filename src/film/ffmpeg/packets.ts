@@ -4,7 +4,7 @@ import { runProgram } from "./run-program.ts";
 
 const TIMEOUT_MS = 20_000;
 
-/** Times of a stream's packets, read without decoding, in seconds on the file's clock. */
+/** The times of a stream's packets, in seconds on the file's own clock. They are read without decoding. */
 export interface Packets {
   readonly first: number;
   /** End of the last packet. */
@@ -12,11 +12,11 @@ export interface Packets {
   readonly count: number;
   /** Longest duration of a single packet. */
   readonly longest: number;
-  /** Error message of ffprobe; null if it read the whole file. */
+  /** Error message from ffprobe; null if it could read the whole file. */
   readonly fault: string | null;
 }
 
-/** Reads all packets of a file's pictures (`V:0`) or audio (`a:0`). `begins`: when playback starts. */
+/** Reads all packets of a file's pictures (`V:0`) or audio (`a:0`). `begins`: the time at which playback starts. */
 export async function walkPackets(
   path: string,
   stream: "V:0" | "a:0",

@@ -8,15 +8,15 @@ import { walkPackets } from "./packets.ts";
 import { runProgram } from "./run-program.ts";
 import { colorsOf, type DeclaredColors, type ShownAs } from "./shown.ts";
 
-/** Time limit in milliseconds. Probing usually takes a tenth of a second, but longer while all cores encode. */
+/** Time limit in milliseconds. Probing takes about a tenth of a second, but longer while other processes encode. */
 const TIMEOUT_MS = 30_000;
 
-/** Maximum duration of input media in seconds, unless the step allows more. */
+/** Maximum duration of input media in seconds, unless the step sets another. */
 export const MOST_SECONDS = 7200;
 
 const bounds = new AsyncLocalStorage<number>();
 
-/** Runs `work` with a limit on the duration of input media, in seconds. */
+/** Runs `work` with a limit on the duration of input media. */
 export function readingAtMost<T>(seconds: number | undefined, work: () => T): T {
   return seconds === undefined ? work() : bounds.run(seconds, work);
 }
@@ -26,22 +26,22 @@ export function mostSeconds(): number {
 }
 
 /**
- * Returns the error for a file that is too long. The cost of processing depends on the duration that a file claims, and
- * even a one-kilobyte file can claim to last a day.
+ * The error for a file that is too long. Processing takes as long as the duration that a file claims requires, and even
+ * a file of one kilobyte can claim to last a day.
  */
 export function tooLong(name: string, why: string): FilmError {
   const cure = `if this is intended, set the step's mostSeconds above ${mostSeconds()}`;
   return new FilmError("CLIP_TOO_LONG", `${name} ${why}; ${cure}`);
 }
 
-/** A file's contents according to ffprobe. */
+/** What a file contains, according to ffprobe. */
 export interface Probed {
   readonly path: string;
-  /** Duration of the pictures, or of the audio if there are none; 0 for a still picture. */
+  /** Duration of the pictures, or of the audio if there are no pictures; 0 for a still picture. */
   readonly seconds: number;
   /** Time at which playback starts, in seconds on the file's own clock. */
   readonly begins: number;
-  /** True for formats that do not state how long the last picture lasts. */
+  /** True for formats that do not state how long the last frame lasts. */
   readonly isOpenEnded: boolean;
   readonly video: ProbedVideo | null;
   readonly audio: ProbedAudio | null;
@@ -49,13 +49,13 @@ export interface Probed {
 
 export interface ProbedVideo extends ShownAs {
   readonly codec: string;
-  /** Displayed size in pixels: after rotation, with square pixels. */
+  /** Width as displayed, in pixels: after rotation, and with square pixels. */
   readonly width: number;
   readonly height: number;
   /** Frames per second; 0 for a picture, or if unknown. */
   readonly fps: number;
   readonly seconds: number;
-  /** True if the file states the duration of its pictures, not only its total duration. */
+  /** True if the file states how long its pictures last, and not only its total duration. */
   readonly isOwnLength: boolean;
   readonly isStill: boolean;
 }
@@ -88,14 +88,14 @@ const SHOWN =
   "pix_fmt,color_range,color_space,color_transfer,color_primaries:stream_tags=DURATION:stream_side_data=rotation:stream_disposition=attached_pic";
 
 interface ProbeOptions {
-  /** Name of the file in error messages. Default: its path. */
+  /** Name of the file for error messages. Default: its path. */
   readonly name?: string;
   readonly signal?: AbortSignal | undefined;
-  /** False for files made here, which may be longer than their inputs. Default true. */
+  /** False for files that were made here: these may be longer than the limit for inputs. Default true. */
   readonly isForeign?: boolean;
 }
 
-/** Reads a file's contents. @throws FilmError if it has neither pictures nor audio, or is too long */
+/** Reads what a file contains. @throws FilmError if it has neither pictures nor audio, or is too long */
 export async function probe(
   path: string,
   { name = path, signal, isForeign = true }: ProbeOptions = {},
@@ -140,7 +140,7 @@ export async function probe(
   return { path, seconds, begins, isOpenEnded: /matroska/.test(format), video, audio };
 }
 
-/** Throws if ffmpeg has no decoder for the stream, so that this is not reported as damage. */
+/** Throws if ffmpeg has no decoder for the stream. Otherwise the file would be reported as damaged. */
 function checkDecoder({ codec_name: codec }: Stream, { decoders, path, version }: Ffmpeg, name: string): void {
   if (codec === undefined || decoders.has(codec)) return;
   const built = `${path} (${version}) was built without a decoder for it`;
@@ -152,7 +152,7 @@ interface Shown {
   readonly format?: { readonly duration?: string; readonly start_time?: string; readonly format_name?: string };
 }
 
-/** Parses ffprobe's output; null if the output was so long that its beginning was not kept. */
+/** Parses ffprobe's output. Null if the output was so long that its start was dropped. */
 function shownIn(stdout: string): Shown | null {
   try {
     return JSON.parse(stdout) as Shown;
@@ -161,7 +161,7 @@ function shownIn(stdout: string): Shown | null {
   }
 }
 
-/** The last line of a program's output, without memory addresses and paths. */
+/** The last line of a program's error output, without memory addresses and paths. */
 export function plainError(stderr: string, path?: string): string {
   const lines = stderr
     .split("\n")
@@ -201,9 +201,9 @@ async function videoFacts(stream: Stream, whole: number, isStill: boolean, walke
   };
 }
 
-/** Formats whose audio duration ffprobe estimates from the first frames, or reads from the last of several recordings. */
+/** Formats for which ffprobe guesses the audio duration, or returns that of the last recording in the file. */
 const GUESSED = /^(?:mp3|aac|amr|ogg)$/;
-/** Tolerated difference between a stated duration and the packets, because encoders add some audio. */
+/** Maximum difference, in seconds, between the stated duration and the packets: encoders add some audio. */
 const MOST_GUESSED_OFF = 0.1;
 
 async function audioFacts(stream: Stream, whole: number, walked: Walked): Promise<ProbedAudio> {
@@ -222,7 +222,7 @@ async function packetSeconds(stream: "V:0" | "a:0", { path, begins, signal }: Wa
   return count === 0 ? 0 : end - Math.max(0, begins);
 }
 
-/** Duration of a stream. Matroska states it as a tag, `00:00:02.500000000`. */
+/** Duration of a stream in seconds. Matroska states it as a tag such as `00:00:02.500000000`. */
 function lengthOf({ duration, tags }: Stream): number {
   if (duration !== undefined) return Number(duration) || 0;
   const [hours = 0, minutes = 0, seconds = 0] = (tags?.DURATION ?? "").split(":").map(Number);

@@ -4,13 +4,13 @@ import { videoEncoders } from "./encoders.ts";
 
 export type Requirement = NonNullable<TaskOptions["requires"]>;
 
-/** Filters that any recent ffmpeg has unless it was built without them. */
+/** Filters that every recent ffmpeg has, unless it was built without them. */
 const COMMON: readonly string[] = [
   "scale crop pad overlay fps tpad trim concat xfade fade format setsar setpts settb split gblur lutyuv zoompan thumbnail",
   "hflip vflip transpose sidedata setparams colorspace colorchannelmixer aresample aformat apad atrim asetpts anullsrc acrossfade afade amix adelay volume",
 ].flatMap((line) => line.split(" "));
 
-/** Additional filters for specific needs. */
+/** Filters and encoders that only some steps need, by feature. */
 const SPECIAL = {
   loudness: ["loudnorm", "sidechaincompress", "asplit", "alimiter"],
   lettering: ["ass", "color"],
@@ -18,14 +18,14 @@ const SPECIAL = {
   checks: ["blackdetect", "blackframe", "freezedetect", "silencedetect"],
 } as const;
 
-/** Features a step needs beyond the common filters. */
+/** A feature that a step needs, in addition to the common filters. */
 export type Need = keyof typeof SPECIAL;
 
 const asked = new Map<string, Requirement>();
 
 /**
- * Returns a check that ffmpeg is installed with the features that a step needs. Equal needs return the same function,
- * so that the check runs only once.
+ * Returns a check that ffmpeg is installed with the features that a step needs. Equal needs give the same function, so
+ * that the check runs only once.
  */
 export function ffmpegWith(...needs: readonly Need[]): Requirement {
   const key = needs.join();
@@ -34,7 +34,7 @@ export function ffmpegWith(...needs: readonly Need[]): Requirement {
   return requirement;
 }
 
-/** What ffmpeg lacks and what to do about it; null if nothing is missing. */
+/** What this machine's ffmpeg lacks, and what to do about it; null if nothing is missing. */
 async function lackOf(needs: readonly Need[]): Promise<string | null> {
   const ffmpeg = await findFfmpeg();
   if (ffmpeg === null) return `${await whyMissing()}. ${toInstall()}`;
@@ -51,5 +51,5 @@ async function lackOf(needs: readonly Need[]): Promise<string | null> {
   return `${ffmpeg.path} (${ffmpeg.version}) was built without ${lacking.join(", ")}. ${toInstall()}`;
 }
 
-/** {@link ffmpegWith} for all needs, used by `doctor`. */
+/** Checks for all features; used by `doctor`. */
 export const ffmpegForAll: Requirement = ffmpegWith(...(Object.keys(SPECIAL) as readonly Need[]));

@@ -16,49 +16,48 @@ import { DEFAULT_TIMEOUT_MS, runProgram } from "./run-program.ts";
 const MOST_BYTES = 8 * 1024 ** 3;
 
 export interface FfmpegCall {
-  /** Input files in the order in which filters number them; `name`: for error messages. */
+  /** Input files, in the order in which filters number them. `name` is used in error messages. */
   readonly inputs: readonly {
     readonly path: string;
     readonly name: string;
     readonly args?: readonly string[] | undefined;
-    /** The demuxer, for a file made here. Default: detected from the file's first bytes. */
+    /** The demuxer of a file that was made here. By default, it is detected from the file's first bytes. */
     readonly demuxer?: string | undefined;
   }[];
-  /** Arguments between inputs and target: filters, maps, encoders. */
+  /** Arguments between the inputs and the target: filters, maps and encoders. */
   readonly args: readonly string[];
-  /** Path of the result; null if only ffmpeg's messages are needed. */
+  /** Path of the result; null if only ffmpeg's messages are wanted. */
   readonly target: string | null;
-  /** Duration of the result in seconds, for progress. */
+  /** Expected duration of the result in seconds, to report progress. */
   readonly seconds?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((fraction: number) => void) | undefined;
-  /** Working directory. */
   readonly cwd?: string | undefined;
   /** Time limit in milliseconds. Default half an hour. */
   readonly timeoutMs?: number | undefined;
   /** Maximum size of the result in bytes. Default 8 GiB. */
   readonly maxBytes?: number | undefined;
-  /** True to include filters' messages. Default: errors only. */
+  /** True to also return the messages of filters. Default: errors only. */
   readonly isVerbose?: boolean | undefined;
   /** True to fail on a frame that cannot be decoded. Default true. */
   readonly isStrict?: boolean | undefined;
 }
 
-/** Makes output deterministic: leaves out the program's version, the time, and the inputs' metadata. */
+/** Arguments that make the output deterministic: it contains no version, no time and no metadata from the inputs. */
 const EXACT = ["-map_metadata", "-1", "-map_chapters", "-1", "-fflags", "+bitexact", "-flags", "+bitexact"];
 
-/** Fails on a broken frame instead of drawing it grey. */
+/** Arguments that make a damaged frame an error; otherwise ffmpeg would draw it grey. */
 const STRICT = ["-err_detect", "explode"];
-/** Returns {@link STRICT}, but nothing for TIFF, whose reader would fail on unknown tags such as the orientation. */
+/** Returns {@link STRICT}, except for TIFF: that reader would fail on unknown tags such as the orientation. */
 const strictFor = (input: readonly string[]) => (input.includes("tiff_pipe") ? [] : STRICT);
 
 /**
- * Arguments for still pictures. A filter rotates them, because the decoders of ffmpeg versions differ. Each lasts a
- * second, because a shorter picture has no frame at a low frame rate.
+ * Arguments for still pictures. A filter rotates them later, because ffmpeg versions differ in this. Each lasts a
+ * second, because at a low frame rate a shorter picture would have no frame.
  */
 const STILL = ["-noautorotate", "-framerate", "1"];
 
-/** Runs ffmpeg and returns its messages. @throws FilmError that names the unreadable input */
+/** Runs ffmpeg and returns its messages. @throws FilmError that names the input that cannot be read */
 export async function runFfmpeg(given: FfmpegCall): Promise<string> {
   await using closed = await closedInputs(given.inputs, given.target === null ? tmpdir() : dirname(given.target));
   return await callFfmpeg({ ...given, inputs: closed.inputs });
@@ -90,7 +89,7 @@ async function callFfmpeg(call: FfmpegCall): Promise<string> {
   return stderr;
 }
 
-/** A result this close to the limit was cut, because ffmpeg stops before the packet that would exceed the limit. */
+/** A result within this distance of the limit is incomplete: ffmpeg stops before the packet that would exceed it. */
 const SLACK_BYTES = 4096;
 
 function progressReader({ seconds, onProgress }: FfmpegCall): ((text: string) => void) | undefined {
@@ -101,14 +100,14 @@ function progressReader({ seconds, onProgress }: FfmpegCall): ((text: string) =>
   };
 }
 
-/** Patterns for disk errors by code, as the C libraries of Linux, macOS and Windows word them. */
+/** Patterns for disk errors by error code, in the wording of the C libraries of Linux, macOS and Windows. */
 const DISK_ERRORS = [
   ["ENOSPC", /no space left on device/i],
   ["EDQUOT", /dis[ck] quota exceeded/i],
 ] as const;
 
 /**
- * Converts a disk failure to a Node error, so that the run waits for space instead of failing; null for other failures.
+ * Converts a disk failure to a Node error, so that the run waits for space and does not fail; null for other failures.
  */
 function diskError(stderr: string, { target }: FfmpegCall): Error | null {
   const [code] = DISK_ERRORS.find(([, words]) => words.test(stderr)) ?? [];
@@ -116,7 +115,7 @@ function diskError(stderr: string, { target }: FfmpegCall): Error | null {
   return Object.assign(new Error(`ffmpeg failed: ${plainError(stderr)}`), { code, path: target });
 }
 
-/** Finds the faulty input by decoding each one alone, because the wording of ffmpeg's messages depends on its version. */
+/** Finds the faulty input by decoding each one alone: the wording of ffmpeg's messages differs between versions. */
 async function failure(stderr: string, { inputs, signal }: FfmpegCall, ffmpeg: string): Promise<FilmError> {
   for (const { path, name, demuxer } of inputs) {
     const input = await inputArgs(path, demuxer);
@@ -131,9 +130,9 @@ async function failure(stderr: string, { inputs, signal }: FfmpegCall, ffmpeg: s
 const BEGIN_BYTES = 65_536;
 
 /**
- * Returns the inputs of a call, with corrected copies in `folder` where necessary. A WAV from a speech service may have
- * no size in its header, and ffmpeg would consider it truncated. A joined MP3 may have ID3 tags between its frames, at
- * which decoders fail. Disposing removes the copies.
+ * Returns the inputs of a call. Replaces some files by corrected copies in `folder`: a WAV from a speech service may
+ * have no size in its header, so that ffmpeg would treat it as truncated, and a joined MP3 may have ID3 tags between
+ * frames, at which decoders fail. Disposing the result removes the copies.
  */
 async function closedInputs<I extends { readonly path: string }>(
   inputs: readonly I[],
@@ -167,7 +166,7 @@ async function* piecesOf(path: string, begin: Buffer): AsyncGenerator<Buffer> {
   yield* createReadStream(path, { start: begin.length });
 }
 
-/** Reads a WAV of unknown size in pieces, with a corrected header; null for other or unreadable files. */
+/** Yields a WAV without a stated size in pieces, with a corrected header. Null for other or unreadable files. */
 async function openWavPieces(path: string): Promise<AsyncGenerator<Buffer> | null> {
   await using file = await open(path, "r").catch(() => null);
   if (file === null) return null;
@@ -177,10 +176,10 @@ async function openWavPieces(path: string): Promise<AsyncGenerator<Buffer> | nul
   return header?.isOpen === true ? piecesOf(path, closedWavBegin(begin, header)) : null;
 }
 
-/** Largest MP3 that is searched for tags: more than the longest sound in a film at the highest bit rate. */
+/** Maximum size of an MP3 that is searched for tags: larger than the longest sound at the highest bit rate. */
 const MOST_MP3_BYTES = 512 * 1024 * 1024;
 
-/** An MP3 without the ID3 tags between its frames; null if it has no such tags, is too large, or is not an MP3. */
+/** Returns an MP3 without the ID3 tags between its frames. Null if it has none, is too large, or is not an MP3. */
 async function untaggedMp3(path: string): Promise<readonly Buffer[] | null> {
   const args: readonly string[] = await inputArgs(path).catch(() => []);
   if (!args.includes("mp3") || (await stat(path)).size > MOST_MP3_BYTES) return null;

@@ -2,18 +2,16 @@ import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
 import { FilmError } from "./film-error.ts";
 
-/** Bytes of a program's output that are kept; older output is dropped. */
+/** How much of a program's output is kept, in bytes; the oldest output is dropped. */
 const KEPT_BYTES = 256 * 1024;
-/** Default time limit of a program, in milliseconds. */
 export const DEFAULT_TIMEOUT_MS = 30 * 60_000;
 
 export interface ProgramOptions {
   readonly signal?: AbortSignal | undefined;
   /** Time limit in milliseconds. Default half an hour. */
   readonly timeoutMs?: number | undefined;
-  /** Called with each piece of standard output, which is also kept. */
+  /** Called with each part of the standard output. The output is also returned. */
   readonly onOutput?: ((text: string) => void) | undefined;
-  /** Working directory. */
   readonly cwd?: string | undefined;
 }
 
@@ -24,8 +22,8 @@ export interface ProgramResult {
 }
 
 /**
- * Runs a program without a shell. Kills it at its time limit, on abort, and when this process dies. Resolves once the
- * program has ended, so that its files can be removed. @throws FilmError
+ * Runs a program without a shell. Kills it if it exceeds its time limit, on abort, and if this process dies. Resolves
+ * once the program has ended, so that its files can be removed. @throws FilmError
  */
 export async function runProgram(
   path: string,
@@ -70,7 +68,7 @@ function stopped(): FilmError {
   return new FilmError("FFMPEG_STOPPED", "the run was stopped");
 }
 
-/** Keeps the end of a long text. */
+/** Keeps only the end of a long text. */
 class KeptText {
   text = "";
 
@@ -80,7 +78,7 @@ class KeptText {
   }
 }
 
-/** Script that kills the registered processes once its parent is gone. */
+/** Script for a process that kills the registered processes once its own parent is gone. */
 const KEEPER = `
 const pids = new Set();
 let rest = "";
@@ -96,8 +94,8 @@ process.stdin.on("data", (chunk) => {
 let keeper: ChildProcess | null = null;
 
 /**
- * Ensures that a child is killed if this process dies without cleaning up, for example by SIGKILL. Starts a watching
- * process with the first child. Call the returned function once the child has ended.
+ * Ensures that a child process is killed if this process dies without cleaning up, for example by SIGKILL. The first
+ * call starts the watching process. Call the returned function once the child has ended.
  */
 function keep({ pid }: ChildProcess): () => void {
   if (pid === undefined) return () => {};

@@ -1,12 +1,12 @@
 import type { Orientation } from "../../core/kit/exif-orientation.ts";
 
-/** A picture's colours in ffprobe's terms: as declared, or else as players assume. */
+/** A picture's colours, named as by ffprobe: declared ones, or else those that players assume. */
 export interface Colors {
   readonly matrix: string;
   readonly primaries: string;
   readonly transfer: string;
   readonly range: "tv" | "pc";
-  /** True for RGB or grey, which have no matrix. */
+  /** True for RGB and grey, which need no matrix. */
   readonly isRgb: boolean;
   readonly hasAlpha: boolean;
   readonly isDeclared: boolean;
@@ -14,9 +14,9 @@ export interface Colors {
 
 /** How to display a decoded picture. */
 export interface ShownAs {
-  /** Rotation that a filter applies; 1 (none) for film, which ffmpeg rotates itself. */
+  /** The rotation that a filter has to apply; 1 (none) for film, which ffmpeg rotates itself. */
   readonly turn: Orientation;
-  /** True if the even and odd lines of a frame may have been recorded at different times. */
+  /** True if a frame's even and odd lines may have been recorded at different times. */
   readonly isInterlaced: boolean;
   readonly colors: Colors;
 }
@@ -30,16 +30,16 @@ export interface DeclaredColors {
   readonly color_primaries?: string | undefined;
 }
 
-/** Colour names that ffmpeg's filters also accept. */
+/** Colour names of ffprobe that ffmpeg's filters accept too. */
 const KNOWN =
   /^(?:bt709|fcc|bt470m|bt470bg|smpte170m|smpte240m|smpte428|smpte431|smpte432|film|ycgco|ictcp|bt2020n?c?|smpte2084|arib-std-b67|linear)$/;
 const isKnown = (name: string | undefined): name is string => name !== undefined && KNOWN.test(name);
 const RGB = /^(?:0?rgb|0?bgr|x2|gbr|[ar]?rgba?|[ar]?bgra?|argb|abgr|pal8|gray|mono|ya)/;
 const ALPHA = /^(?:yuva|gbrap|ya\d|pal8|[ar]?rgba|[ar]?bgra|argb|abgr)/;
-/** Films with fewer lines and no declared colours use the colours of standard-definition television. */
+/** A film with fewer lines than this, and no declared colours, has those of standard-definition television. */
 const HD_LINES = 720;
 
-/** The colours of a stream. Undeclared primaries are assumed to be BT.709, the primaries of screens. */
+/** Returns the colours of a stream. Primaries that are not declared are taken to be BT.709, those of screens. */
 export function colorsOf(stream: DeclaredColors, isStill: boolean): Colors {
   const { height = 0, pix_fmt = "", color_range, color_space, color_transfer, color_primaries } = stream;
   const isRgb = RGB.test(pix_fmt);
@@ -61,7 +61,7 @@ export function hdrName({ transfer }: Colors): string | null {
   return transfer === "arib-std-b67" ? "HLG" : null;
 }
 
-/** Filters for HDR, which not every ffmpeg has. */
+/** Filters needed for HDR, which not every ffmpeg has. */
 export const TONE_MAPPING: readonly string[] = ["zscale", "tonemap"];
 
 const TURNS: { readonly [orientation in Orientation]: readonly string[] } = {
@@ -86,13 +86,13 @@ function isBt709({ transfer, matrix, primaries, range }: Colors): boolean {
 
 const isUsual = (transfer: string) => !/^(?:smpte2084|arib-std-b67|linear)$/.test(transfer);
 
-/** HDR's reference white in cd/m², and the peak brightness of highlights relative to it (BT.2408). */
+/** HDR's reference white in cd/m², and how many times brighter highlights can be (BT.2408). */
 const [WHITE, PEAK] = [203, 4.93];
 
 /**
  * Filters that convert a decoded picture for display: upright, progressive, transparent parts black, BT.709, limited
- * range. All standard transfer functions are treated as equal, as players do. HDR's reference white stays white, and
- * brighter parts look almost the same. `shrink`: a filter that scales HDR down first, for speed.
+ * range. All standard transfer functions are treated as equal, as players do. HDR's reference white becomes white;
+ * brighter parts can hardly be told apart. `shrink`: a filter that first scales HDR down, for speed.
  */
 export function shownFilter({ turn, isInterlaced, colors }: ShownAs, shrink?: string): string {
   const { matrix, primaries, range, isRgb, hasAlpha } = colors;
@@ -118,17 +118,17 @@ export function shownFilter({ turn, isInterlaced, colors }: ShownAs, shrink?: st
   ].join();
 }
 
-/** Rounds down to even sizes, which the colorspace filter needs. */
+/** Rounds sizes down to even numbers, which the colorspace filter needs. */
 const EVEN = "scale=2*trunc(iw/2):2*trunc(ih/2)";
 const TAGGED = "setparams=range=tv:colorspace=bt709:color_primaries=bt709:color_trc=bt709";
 
-/** Converts RGB before scaling, because ffmpeg uses another matrix if it scales and converts in one step. */
+/** Converts RGB before scaling: if ffmpeg scales and converts in one step, it uses another matrix. */
 export const FROM_RGB = "scale=in_range=full:out_range=tv:out_color_matrix=bt709";
 
-/** Converts a film's picture for PNG, after all scaling. */
+/** Converts a picture from a film for PNG, after all scaling. */
 export const AS_RGB = "scale=in_color_matrix=bt709:in_range=tv,format=rgb24";
 
-/** Filters for a picture to overlay: scaled, with the given opacity, in the film's colours, keeping its transparency. */
+/** Filters for a picture laid over a film: they scale it, set its opacity and convert its colours to the film's. */
 export function laidOverFilter({ turn }: ShownAs, scaled: string, opacity: number): string {
   const turned = TURNS[turn].map((filter) => `${filter},`).join("");
   return `${turned}format=rgba,${scaled},colorchannelmixer=aa=${opacity},${FROM_RGB},format=yuva420p`;

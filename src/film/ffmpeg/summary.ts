@@ -3,7 +3,7 @@ import { videoEncoder } from "./encoders.ts";
 import { ffmpegForAll } from "./requirement.ts";
 import { TONE_MAPPING } from "./shown.ts";
 
-/** Describes this machine's ffmpeg in one line; or describes what is missing, with the install command. */
+/** Describes this machine's ffmpeg in one line, or else what is missing and how to install it. */
 export async function ffmpegSummary(): Promise<{ readonly found: string } | { readonly lacks: string }> {
   const lacks = await ffmpegForAll();
   const ffmpeg = await findFfmpeg();

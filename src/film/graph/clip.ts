@@ -17,7 +17,7 @@ import { hdrName, TONE_MAPPING } from "../ffmpeg/shown.ts";
 import { type Ends, fitLength, type LengthOption } from "./length.ts";
 import { sizeFault } from "./size.ts";
 
-/** A clip with pictures; `seconds` is the end of its last frame according to the frames, not the header. */
+/** A clip with pictures. `seconds`: when its last frame ends according to the frames, whatever the header says. */
 export interface Clip extends Probed {
   readonly name: string;
   readonly video: ProbedVideo;
@@ -25,14 +25,14 @@ export interface Clip extends Probed {
 
 /** Maximum frame rate of inputs. */
 const MOST_FPS = 120;
-/** Longest accepted frame as a fraction of the maximum duration, for example two minutes for two hours. */
+/** How long one frame may last, as a fraction of the maximum duration: two minutes if that is two hours. */
 const MOST_OF_ONE_FRAME = 1 / 60;
-/** A file is incomplete if its header states a duration that exceeds the frames by more than this many seconds. */
+/** A file is incomplete if the duration in its header exceeds that of the frames by more than this many seconds. */
 const MOST_APART = 0.5;
 
 /**
- * Opens a clip and scans all of it without decoding. @throws FilmError if the clip is incomplete or too long, or if
- * this ffmpeg cannot decode it
+ * Opens a clip and reads all of its packets without decoding them. @throws FilmError if the clip is incomplete or too
+ * long, or if this ffmpeg cannot decode it
  */
 export async function openClip(path: string, name: string, signal?: AbortSignal): Promise<Clip> {
   const probed = await probe(path, { name, signal });
@@ -55,13 +55,13 @@ export async function openClip(path: string, name: string, signal?: AbortSignal)
   return { ...probed, name, video: shown, seconds };
 }
 
-/** A clip with the duration for which it is shown, because its pictures and sound may end at different times. */
+/** A clip with the time it is shown, `lasts`, in seconds. Its pictures and sound may end at different times. */
 export interface Lasting extends Clip {
   readonly lasts: number;
   readonly lengthNote: string | null;
 }
 
-/** Like {@link openClip}, with the duration that results from the `length` option. */
+/** Like {@link openClip}, but also applies the `length` option. */
 export async function openLasting(
   path: string,
   name: string,
@@ -74,18 +74,18 @@ export async function openLasting(
   return { ...clip, lasts: seconds, lengthNote: note };
 }
 
-/** Limits processes, because a plan may name thousands of files and each needs a process. */
+/** Limits the number of processes: a plan may have thousands of files, and each needs a process. */
 const looking = new PQueue({ concurrency: 4 });
-/** Results by path, modification time, size and ffmpeg. */
+/** Results by path, modification time and size of the file, and path of ffmpeg. */
 const looked = new Map<string, Promise<Looked | null>>();
 const MOST_LOOKED = 1000;
-/** Time limit for reading one file, in milliseconds: files may be untrusted, and reads queue behind each other. */
+/** Time limit for reading a file, in milliseconds. Files may be untrusted, and other files wait meanwhile. */
 const LOOK_MS = 10_000;
 
-/** Durations in a file, or the reason why every step will refuse the file. */
+/** How long a file lasts, or why every step will refuse it. */
 type Looked = Ends | { readonly fault: string };
 
-/** Reads a file's durations without reading all of its packets. Null if ffmpeg is missing or took too long. */
+/** Reads how long a file lasts, without reading all of its packets. Null if ffmpeg is missing or takes too long. */
 export async function lookAt(path: string): Promise<Looked | null> {
   const [found, ffmpeg] = await Promise.all([stat(path).catch(() => null), findFfmpeg()]);
   if (found === null || ffmpeg === null) return null;
@@ -111,7 +111,7 @@ async function endsOf(path: string): Promise<Looked | null> {
   }
 }
 
-/** Stated duration of the pictures; null if the file states only its total duration, which may include longer audio. */
+/** Stated duration of the pictures. Null if the file states only its total duration and its audio may be longer. */
 function statedSeconds({ audio }: Probed, { seconds, isOwnLength }: ProbedVideo): number | null {
   return isOwnLength || audio === null ? seconds : null;
 }

@@ -2,17 +2,17 @@ import { type ShownAs, shownFilter } from "../ffmpeg/shown.ts";
 import { even, type Pixels, pixelsOf, scaleFilter } from "./size.ts";
 
 /**
- * How pictures of another shape fill the frame. `crop` cuts the excess, `pad` adds bars, and `blur` fills the bars with
- * a blurred copy.
+ * How pictures of another shape fill the frame: `crop` cuts off the excess, `pad` adds bars, and `blur` fills the bars
+ * with a blurred copy of the picture.
  */
 export type Fit = "crop" | "pad" | "blur";
 
-/** Maximum difference between two aspect ratios that is ignored, because it is invisible. */
+/** Aspect ratios that differ by less than this are treated as equal, because the difference is invisible. */
 const ALIKE = 0.01;
 
 /**
- * Filters that convert pictures for display and fit them into a frame. `label`: unique prefix of intermediate names in
- * this graph.
+ * Filters that convert pictures for display and fit them into a frame. `label`: a prefix for names of intermediate
+ * streams, unique in the graph.
  */
 export function fitFilter(
   from: Pixels & ShownAs,
@@ -37,7 +37,7 @@ export function fitFilter(
   return `${shown},split${a}${b};${a}${blurred}${c};${b}${small}${d};${c}${d}overlay=(W-w)/2:(H-h)/2`;
 }
 
-/** Filters that show decoded pictures as players do, at their original size. */
+/** Filters that show decoded pictures as players do, in their original size. */
 export function wholeFilter(from: Pixels & ShownAs, label: string): string {
   return fitFilter(from, pixelsOf(from), { fit: "pad", label });
 }

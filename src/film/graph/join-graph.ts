@@ -9,15 +9,15 @@ export interface Joining {
   readonly pixels: Pixels;
   readonly rate: Rate;
   readonly fit: Fit;
-  /** Length of the blend between clips, in seconds. */
+  /** Length of the cross-fade between clips, in seconds. */
   readonly fade: number;
   readonly fadeIn: number;
   readonly fadeOut: number;
-  /** How much each picture is enlarged while shown, as a fraction of its size. */
+  /** How much each picture is enlarged while it is shown, as a fraction of its size. */
   readonly zoom: number;
 }
 
-/** A graph with the outputs `[film]` and, if any clip has audio, `[sound]`. */
+/** A filter graph with the outputs `[film]` and, if any clip has audio, `[sound]`. */
 export interface JoinGraph {
   readonly text: string;
   readonly hasSound: boolean;
@@ -25,12 +25,12 @@ export interface JoinGraph {
   readonly starts: readonly number[];
 }
 
-/** Maximum frames that may be missing at a clip's end; the last frame is held in their place. */
+/** Maximum number of frames that may be missing at a clip's end. They are replaced by the last frame. */
 const HELD_FRAMES = 12;
 
 /**
- * Joins clips after converting them to one form. Lengths are counted in frames over the whole film, and audio lengths
- * are calculated from these frames, so that pictures and audio do not drift apart.
+ * Joins clips after converting them to the same format. Lengths are counted in frames of the whole film, and the
+ * lengths of audio are derived from them, so that pictures and audio do not drift apart.
  */
 export function joinGraph(clips: readonly Clip[], joining: Joining): JoinGraph {
   const { rate, fade } = joining;
@@ -87,7 +87,7 @@ function pictures(
   return `[${index}:V:0]fps=${rate.text}:start_time=0,${into}${held}${moving},format=yuv420p,trim=end_frame=${frames},setpts=PTS-STARTPTS,settb=AVTB[v${index}]`;
 }
 
-/** Zooms at twice the size, because a slow movement in steps of whole pixels looks shaky. */
+/** Zooms at twice the size, because slow movement in steps of whole pixels would look shaky. */
 function zoomFilter(
   { width, height }: Pixels,
   { zoom, frames, rate }: Pick<Joining, "zoom" | "rate"> & { readonly frames: number },

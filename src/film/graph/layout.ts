@@ -1,6 +1,6 @@
 import type { Pixels } from "./size.ts";
 
-/** A box in pixels, measured from the top left corner. */
+/** A rectangle in pixels; `x` and `y` are measured from the top left corner of the film. */
 export interface Box extends Pixels {
   readonly x: number;
   readonly y: number;
@@ -12,26 +12,26 @@ export type Corner = "top-left" | "top-right" | "bottom-left" | "bottom-right";
 /** Text heights as fractions of the shorter side. */
 export const CAPTION_SIZE = 0.05;
 export const TITLE_SIZE = 0.042;
-/** Size of the subtitle relative to the title. */
+/** Text height of the subtitle, relative to that of the title. */
 export const SUBTITLE_PART = 0.7;
-/** Maximum lines of a title; a subtitle has one line. */
+/** Maximum number of lines in a title. A subtitle has one line. */
 export const MOST_TITLE_LINES = 2;
 /** Maximum size of a logo, as fractions of the shorter side. */
 const LOGO = { width: 0.25, height: 0.18 };
 
-/** Height of a line in pixels, which is greater than the text height because fonts require more space. */
+/** Height of a line in pixels. Larger than the height of the text, because fonts need more space. */
 export function linePx(pixels: Pixels, size: number): number {
   return Math.round(Math.min(pixels.width, pixels.height) * size * 1.35);
 }
 
-/** Average width of the widest letters, as a fraction of the line height. */
+/** Average width of wide letters, as a fraction of the line height. */
 const LETTER = 0.567;
 
 export function lettersBeside(widthPx: number, lineHeightPx: number): number {
   return Math.floor(widthPx / (lineHeightPx * LETTER));
 }
 
-/** The area to keep text and logos in: apps cover the top and bottom of portrait films with buttons and text. */
+/** The area in which text and logos belong: in portrait films, apps cover the top and bottom with buttons and text. */
 export function safeArea({ width, height }: Pixels): Box {
   const isTall = height > width;
   const [x, top, bottom] = [width * 0.06, height * (isTall ? 0.08 : 0.05), height * (isTall ? 0.16 : 0.07)].map(
@@ -41,9 +41,9 @@ export function safeArea({ width, height }: Pixels): Box {
 }
 
 /**
- * The box of a caption's two lines. Above it come a lower third, then a logo in a lower corner. A caption at the top
- * starts below a logo; a caption in the middle ends above a lower third. Separate steps therefore never draw over each
- * other.
+ * The box of a caption's two lines. At the bottom, a lower third is above the captions, and above that a logo in a
+ * lower corner. Captions at the top start below a logo; captions in the middle end above a lower third. So separate
+ * steps never draw over each other.
  */
 export function captionBox(pixels: Pixels, { size = CAPTION_SIZE, position = "bottom" }: CaptionPlace = {}): Box {
   const safe = safeArea(pixels);
@@ -76,11 +76,11 @@ export interface LowerThirdPlace {
   readonly size?: number | undefined;
   readonly titleLines?: number | undefined;
   readonly hasSubtitle?: boolean | undefined;
-  /** Text height of the captions below the lower third. */
+  /** Text height of captions, if these are to fit below the lower third. */
   readonly captionSize?: number | undefined;
 }
 
-/** The plate of a lower third, with a margin of a third of a line. */
+/** The plate of a lower third; its margin is a third of a line. */
 export function lowerThirdBox(pixels: Pixels, place: LowerThirdPlace): Box {
   const { size = TITLE_SIZE, titleLines = MOST_TITLE_LINES, hasSubtitle = true, captionSize } = place;
   const line = linePx(pixels, size);
@@ -100,13 +100,13 @@ export interface LogoPlace {
   readonly width?: number | undefined;
   /** The picture's original size. */
   readonly picture: Pixels;
-  /** The lower third; a logo in a lower corner is placed above it. */
+  /** A lower third in the same film. A logo in a lower corner is placed above it. */
   readonly lowerThird?: Box | undefined;
 }
 
 /**
- * A logo in a corner of the safe area. Its width is by default a quarter of the shorter side, or less if the logo would
- * be too high.
+ * A logo in a corner of the safe area. By default, its width is a quarter of the shorter side, or less if the logo
+ * would be too high.
  */
 export function logoBox(pixels: Pixels, { corner = "top-right", width, picture, lowerThird }: LogoPlace): Box {
   const short = shortOf(pixels);
@@ -127,7 +127,7 @@ export function logoBox(pixels: Pixels, { corner = "top-right", width, picture, 
   };
 }
 
-/** Overlaps in a layout, and parts outside the picture; empty if there are none. */
+/** Describes which parts of a layout overlap or are partly outside the picture; empty if none. */
 export function overlapsIn(pixels: Pixels, parts: { readonly [name: string]: Box | undefined }): readonly string[] {
   const boxes = Object.entries(parts).flatMap(([name, box]) => (box === undefined ? [] : [{ name, ...box }]));
   const outside = boxes.filter(

@@ -1,32 +1,31 @@
 import { oneOf } from "../check-options.ts";
 
 /**
- * Duration of a film whose pictures and audio end at different times. `pictures`: audio is cut, or followed by silence.
- * `sound`: pictures are cut, or the last one is held. `longest`: nothing is cut.
+ * How long a film lasts if its pictures and audio end at different times. `pictures`: audio is cut, or followed by
+ * silence. `sound`: pictures are cut, or the last one is held. `longest`: nothing is cut.
  */
 export type Length = "pictures" | "sound" | "longest";
 
 export const LENGTH = oneOf("pictures", "sound", "longest");
 
-/** Difference in seconds up to which durations count as equal; such differences come from rounding. */
+/** Durations that differ by less than this, in seconds, are treated as equal: they differ only by rounding. */
 export const ALIKE_SECONDS = 0.05;
 
-/** Option of steps that accept films with audio. */
 export interface LengthOption {
   /** Duration of the film if its pictures and sound end at different times. Default `longest`. */
   readonly length?: Length | undefined;
 }
 
-/** Durations in seconds. `sound`: the duration of a film's audio; null if no audio determines the film's end. */
+/** Durations in seconds. `sound`: when the audio of a film ends; null if no audio counts for the film's length. */
 export interface Ends {
   readonly seconds: number;
   readonly sound: number | null;
 }
 
-/** Returns the expected durations of an input file; null if unknown. */
+/** Returns how long an input file is expected to last; null if unknown. */
 export type EndsOf = (media: unknown) => Ends | null;
 
-/** Returns the duration of a film, and a note on what is cut or held; null if pictures and audio end together. */
+/** Returns how long a film lasts, with a note on what is cut or held; null if pictures and audio end together. */
 export function fitLength(
   what: string,
   { seconds: pictures, sound }: Ends,

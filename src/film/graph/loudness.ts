@@ -1,15 +1,15 @@
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { SAMPLE_RATE } from "./output.ts";
 
-/** Integrated loudness according to EBU R 128. */
+/** Loudness of a whole sound according to EBU R 128. */
 export interface Loudness {
-  /** Loudness in LUFS; null for silence. */
+  /** Integrated loudness in LUFS; null for silence. */
   readonly integrated: number | null;
   /** True peak in dBTP. */
   readonly truePeak: number;
 }
 
-/** Measures loudness with the first pass of loudnorm. */
+/** Measures the loudness of a file with ffmpeg's `loudnorm` filter. */
 export async function measureLoudness(path: string, name: string, signal?: AbortSignal): Promise<Loudness> {
   const args = ["-map", "0:a:0", "-af", "loudnorm=print_format=json"];
   const log = await runFfmpeg({ inputs: [{ path, name }], args, target: null, signal, isVerbose: true });
@@ -19,12 +19,12 @@ export async function measureLoudness(path: string, name: string, signal?: Abort
   return { integrated: integrated > -70 ? integrated : null, truePeak: Number(input_tp.replace("inf", "99")) };
 }
 
-/** Peak limit in dBTP before encoding, because encoding raises peaks slightly. */
+/** Peak limit in dBTP for audio before it is encoded, because encoding raises peaks slightly. */
 const CEILING = -1.5;
 
 /**
- * The filters of the second pass: one gain for the whole sound, plus a limiter if peaks would be too high. (loudnorm
- * itself would vary the gain of short audio.)
+ * Filters that apply the gain to the whole sound, and a limiter if peaks would be too high. `loudnorm` itself would
+ * vary the gain of short audio.
  */
 export function loudnessFilter({ truePeak }: Loudness, gain: number): string {
   const raised = `volume=${gain.toFixed(3)}dB`;

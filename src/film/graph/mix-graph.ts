@@ -1,10 +1,10 @@
 import { PLAIN_SOUND, SAMPLE_RATE } from "./output.ts";
 
-/** A sound in a mix: the number of its input, and its position. */
+/** A sound in a mix. `input` is the number of its input file. */
 export interface Layer {
   readonly input: number;
   readonly role: "film" | "voice" | "music" | "effect";
-  /** Seconds from the beginning. */
+  /** Second at which the sound starts. */
   readonly at: number;
   /** Level in decibels. */
   readonly volume: number;
@@ -12,13 +12,13 @@ export interface Layer {
 
 export interface Mixing {
   readonly seconds: number;
-  /** Approximate attenuation of music and the film's own audio under the voice, in decibels; 0: none. */
+  /** By how many decibels music and the film's own audio are lowered under the voice, approximately; 0: not at all. */
   readonly duck: number;
-  /** Duration of the music's fade-out at the film's end, in seconds. */
+  /** Length of the music's fade-out at the end of the film, in seconds. */
   readonly musicFade: number;
 }
 
-/** A graph whose output `[mixed]` is as long as the film. Sounds are summed without attenuation. */
+/** A filter graph whose output `[mixed]` is as long as the film. Sounds are added without lowering their level. */
 export function mixGraph(layers: readonly Layer[], mixing: Mixing): string {
   const length = Math.round(mixing.seconds * SAMPLE_RATE);
   const chains = layers.map((layer, index) => chain(layer, index, { ...mixing, length }));
@@ -62,10 +62,10 @@ function sum(labels: readonly string[], to: string): string {
   return `${labels.join("")}amix=inputs=${labels.length}:duration=longest:normalize=0[${to}]`;
 }
 
-/** Sidechain threshold: well below a voice, above its breath. */
+/** Level at which the voice starts to lower other sounds: well below a voice, but above its breath. */
 const THRESHOLD = 0.015;
 
-/** Compressor ratio that gives this attenuation: a voice at its usual level is about 24 dB above the threshold. */
+/** A compressor that lowers sounds by so many decibels. A voice is usually about 24 dB above the threshold. */
 function ducking(decibels: number): string {
   const over = 24;
   const ratio = Math.min(20, over / Math.max(1, over - decibels));

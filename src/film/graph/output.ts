@@ -9,12 +9,12 @@ import { rateOf } from "./rate.ts";
 
 export const SAMPLE_RATE = 48_000;
 
-/** Filters that convert any audio to one format, starting together with the pictures. */
+/** Filters that convert audio to one format, and make it start together with the pictures. */
 export const PLAIN_SOUND = `aresample=${SAMPLE_RATE}:async=1:first_pts=0,aformat=sample_fmts=fltp:channel_layouts=stereo`;
 
 export const SOUND_ARGS: readonly string[] = ["-c:a", "aac", "-b:a", "192k", "-ar", String(SAMPLE_RATE)];
 
-/** Arguments for writing films that can be played while loading, with the best encoder on this machine. */
+/** Arguments for writing a film that can be played while it loads, with the best encoder on this machine. */
 export async function filmArgs(): Promise<{ readonly args: readonly string[]; readonly encoder: string }> {
   const { name, args } = videoEncoder(await requireFfmpeg());
   const form = ["-pix_fmt", "yuv420p", ...COLORS, "-movflags", "+faststart"];
@@ -27,8 +27,8 @@ const COLORS = [
 ];
 
 /**
- * Arguments that copy a film's audio if MP4 players support it and it lasts `shall` seconds; otherwise, arguments that
- * convert it and cut or pad it.
+ * Arguments that copy a film's audio if it lasts `shall` seconds and MP4 players support its codec. Otherwise they
+ * convert the audio, and cut or pad it.
  */
 export function soundOf({ audio }: { readonly audio: ProbedAudio | null }, shall: number): readonly string[] {
   if (audio === null) return [];
@@ -41,7 +41,7 @@ export function soundFor(seconds: number): string {
   return `${PLAIN_SOUND},apad,atrim=end_sample=${Math.round(seconds * SAMPLE_RATE)}`;
 }
 
-/** Filters that hold the last picture or cut pictures at the end, so that the pictures last this many seconds. */
+/** Filters that make pictures last this many seconds: they hold the last one, or cut pictures at the end. */
 export function picturesFor({ video }: Clip, seconds: number): string {
   const { text, fps } = rateOf(video.fps);
   const held = Math.max(0, seconds - video.seconds) + 1;
@@ -49,14 +49,14 @@ export function picturesFor({ video }: Clip, seconds: number): string {
   return `fps=${text}:start_time=0,tpad=stop_mode=clone:stop_duration=${held},trim=end_frame=${Math.round(seconds * fps)}`;
 }
 
-/** {@link picturesFor} as a prefix for other filters; empty if the pictures end with the film, to keep their timing. */
+/** {@link picturesFor} as a prefix of other filters. Empty if nothing is held or cut, to keep the frames' timing. */
 export function heldFor(clip: Lasting): string {
   return Math.abs(clip.lasts - clip.video.seconds) < ALIKE_SECONDS ? "" : `${picturesFor(clip, clip.lasts)},`;
 }
 
 /**
- * Arguments that copy the pictures of a film; they re-encode the pictures if the film does not last `shall` seconds, if
- * MP4 players do not support the codec, or if the colours are not BT.709.
+ * Arguments that copy the pictures of a film. They re-encode the pictures if these do not last `shall` seconds, are not
+ * BT.709, or have a codec that MP4 players do not support.
  */
 export async function picturesOf(clip: Clip, shall: number): Promise<readonly string[]> {
   const { seconds, video } = clip;

@@ -1,4 +1,4 @@
-/** A frame rate in ffmpeg's exact form: 29.97 is 30000/1001. */
+/** A frame rate, with the exact form for ffmpeg as `text`: 29.97 is 30000/1001. */
 export interface Rate {
   readonly text: string;
   readonly fps: number;
@@ -6,7 +6,7 @@ export interface Rate {
 
 const [LEAST, MOST, USUAL] = [10, 60, 30];
 
-/** The standard frame rate closest to a measured or requested rate. */
+/** Returns the standard frame rate closest to a measured or requested one. */
 export function rateOf(fps: number): Rate {
   if (!(fps > 0)) return { text: String(USUAL), fps: USUAL };
   const inside = Math.min(MOST, Math.max(LEAST, fps));
@@ -17,10 +17,10 @@ export function rateOf(fps: number): Rate {
   return { text: String(whole), fps: whole };
 }
 
-/** Fraction of a frame by which a blend starts early, so that rounding does not skip its first frame. */
+/** A cross-fade starts earlier by this fraction of a frame, so that rounding cannot skip its first frame. */
 export const EARLY = 0.25;
 
-/** The frame at which each clip ends, counted over the whole film, so that rounding errors do not add up. */
+/** Frame number at which each clip ends. Counted from the start of the film, so that rounding errors do not add up. */
 export function frameEnds(seconds: readonly number[], { fps }: Rate): readonly number[] {
   let at = 0;
   return seconds.map((length) => {

@@ -3,16 +3,15 @@ import { MOST_PIXELS as MOST_DRAWN } from "../ffmpeg/input-args.ts";
 
 /** Aspect ratio of a film. */
 export type Format = "16:9" | "9:16" | "1:1" | "4:5";
-/** Length of the shorter side in pixels, such as `"1080p"`, or width and height, such as `"1280x720"`. */
+/** Length of the shorter side in pixels, such as `"1080p"`; or width and height, such as `"1280x720"`. */
 export type Size = "480p" | "720p" | "1080p" | "2160p" | `${number}x${number}`;
 
-/** A size in pixels. */
 export interface Pixels {
   readonly width: number;
   readonly height: number;
 }
 
-/** Rounds to an even size, which encoders need. */
+/** Rounds a length to an even number of pixels, which encoders need. */
 export function even(length: number): number {
   return Math.max(LEAST, 2 * Math.round(length / 2));
 }
@@ -21,17 +20,17 @@ const LEAST = 2;
 
 /** Maximum pixels per side. */
 export const MOST_PIXELS = 8192;
-/** Maximum pixels of a written film's picture, slightly more than 8K; encoders keep dozens in memory. */
+/** Maximum number of pixels in a picture that is written, slightly more than 8K: encoders keep dozens in memory. */
 const MOST_FILM_PIXELS = 36_000_000;
 
-/** Describes an invalid size, for the end of a sentence; null if it is valid. */
+/** Describes what is wrong with a size, as the end of a sentence; null if it is valid. */
 export function sizeFault({ width, height }: Pixels): string | null {
   const isFine = Math.max(width, height) <= MOST_PIXELS && width * height <= MOST_FILM_PIXELS;
   if (isFine) return null;
   return `${width}x${height} pixels, more than ${MOST_PIXELS} per side or ${MOST_FILM_PIXELS / 1e6} million in all`;
 }
 
-/** Size of the pictures: the requested size, or else the first clip's size. */
+/** Returns the size of a film's pictures: the requested one, or else that of the first clip. */
 export function pixelsOf(first: Pixels, size?: Size, format?: Format): Pixels {
   const exact = /^(\d{1,5})x(\d{1,5})$/.exec(size ?? "");
   if (exact !== null) return checked({ width: even(Number(exact[1])), height: even(Number(exact[2])) });
@@ -55,14 +54,14 @@ function checked(pixels: Pixels, least = 16): Pixels {
   );
 }
 
-/** The filter that scales pictures. @throws FilmError for an extreme shape, which could need any amount of memory */
+/** A filter that scales pictures. @throws FilmError for a shape so elongated that it could need any amount of memory */
 export function scaleFilter({ width, height }: Pixels): string {
   if (width * height <= MOST_DRAWN) return `scale=${width}:${height}`;
   const why = "a picture is far too elongated for the area it fills";
   throw new FilmError("FILM_INPUT", `${why} and would be scaled to ${width}x${height}; crop it first`);
 }
 
-/** The aspect ratio as it appears in file names. */
+/** Writes an aspect ratio as in file names, such as `16x9`. */
 export function formatName(format: Format): string {
   return format.replace(":", "x");
 }

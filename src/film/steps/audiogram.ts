@@ -14,15 +14,15 @@ import { type Format, pixelsOf, type Size } from "../graph/size.ts";
 export interface AudiogramOptions extends StepFields {
   /** Picture behind the waveform, cropped to the frame. */
   readonly picture: Media<"image">;
-  /** Default `1080p`. */
+  /** Size of the film. Default `1080p`. */
   readonly size?: Size;
-  /** Default `1:1`. */
+  /** Aspect ratio of the film. Default `1:1`. */
   readonly format?: Format;
   /** Colour of the waveform, `#rrggbb`. Default white. */
   readonly color?: string;
 }
 
-/** Turns audio into a film: its waveform moves over a picture. */
+/** Makes a film from audio: its waveform moves over a picture. */
 export function audiogram(task: Task, name: string, sound: Media<"audio">, options: AudiogramOptions) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, { picture: any, size, format, color });

@@ -19,28 +19,28 @@ import { foreseenFilm, LENGTH, type LengthOption } from "../graph/length.ts";
 import { filmArgs, heldFor, picturesOf, soundOf } from "../graph/output.ts";
 import { pixelsOf } from "../graph/size.ts";
 
-/** A spoken line, and when it is spoken. */
+/** A spoken line, with the time at which it is spoken. */
 export interface SpokenLine {
   readonly text: OrValue<string>;
   /** Audio of this line. Default: the film's own audio, which must contain the lines in order. */
   readonly voice?: Media<"audio">;
   /** Second of the film at which `voice` starts. Default: the end of the previous voice, or 0 for the first. */
   readonly at?: OrValue<number>;
-  /** Times of the words, in seconds of `voice`. Default: estimated from the pauses and the lengths of the words. */
+  /** When each word is spoken, in seconds of `voice`. By default, this is estimated from pauses and word lengths. */
   readonly words?: OrValue<readonly TimedWord[]>;
 }
 
 /** Options of `caption`. */
 export interface CaptionOptions extends StepFields, LengthOption {
-  /** The script: a list of lines, or a text with one line per sentence. */
+  /** The script: a list of lines, or a text in which each sentence is a line. */
   readonly lines: OrValue<string> | readonly SpokenLine[];
   /** Font size, colours and position. */
   readonly style?: LetterStyle;
-  /** True draws the captions into the pictures; false adds a subtitle track that viewers can turn on. Default true. */
+  /** True to draw the captions into the pictures. False to add a subtitle track that viewers turn on. Default true. */
   readonly burn?: boolean;
   /**
-   * Maximum letters per line; a wide letter counts as more than one. Two lines are shown at once. Default: as many as
-   * fit, at most 42.
+   * Maximum letters per line, of which two are shown at once; a wide letter counts as more than one. Default: as many
+   * as fit, at most 42.
    */
   readonly letters?: number;
 }
@@ -50,9 +50,9 @@ const RULES: Rules = { lines: any, style: any, burn: oneOf(true, false), letters
 /** The value of a `caption` step. */
 export interface Captioned {
   readonly cues: readonly Cue[];
-  /** Fonts used for drawing. */
+  /** Names of the fonts that were used. */
   readonly fonts: readonly string[];
-  /** What was held or cut because pictures and sound end at different times; null if nothing. */
+  /** What was held or cut because pictures and sound end at different times; null if they end together. */
   readonly lengthNote: string | null;
 }
 
@@ -128,7 +128,7 @@ async function captionFile(given: Given, context: TaskContext): Promise<Captione
   return { cues, fonts, lengthNote: film.lengthNote };
 }
 
-/** Times the words of each line within the film. */
+/** Computes when each word is spoken, line by line, in seconds of the film. */
 async function timeLines(lines: readonly GivenLine[], film: Lasting, context: TaskContext) {
   const sentences = lines.flatMap((line) =>
     line.isScript === true ? sentencesOf(line.text).map((text) => ({ text })) : [line],
@@ -191,7 +191,7 @@ async function burned(film: Lasting, cues: readonly Cue[], style: LetterStyle, c
   return fontsDrawn(log);
 }
 
-/** Adds a subtitle track; copies the pictures if all players support them. */
+/** Adds a subtitle track. Copies the pictures without re-encoding if all players support their format. */
 async function asTrack(film: Lasting, { file, signal }: TaskContext): Promise<readonly string[]> {
   await runFfmpeg({
     inputs: [film, { path: file("captions.srt"), name: "the captions", demuxer: "srt" }],

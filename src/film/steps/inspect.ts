@@ -31,8 +31,8 @@ import { probe } from "../ffmpeg/probe.ts";
 import { ffmpegWith } from "../ffmpeg/requirement.ts";
 
 /**
- * Makes the `accept` option of a job: `job("film", model, input, { accept: inspector({ notBlack: true, seconds: [4, 6] }) })`.
- * @throws FilmError for an invalid check
+ * Returns checks for the `accept` option of a job, for example `job("film", model, input, { accept: inspector({
+ * notBlack: true, seconds: [4, 6] }) })`. @throws FilmError for an invalid check
  */
 export function inspector<const C extends Checks | JudgedChecks>(checks: C & Known<C>): Inspector<LookedAt<C>> {
   checkChecks(checks);
@@ -53,8 +53,8 @@ const nameOf = (model: string | { readonly provider: string; readonly modelId: s
   typeof model === "string" ? model : `${model.provider}:${model.modelId}`;
 
 /**
- * Checks a film, picture or sound, and returns a handle that stands for it: steps that use the handle start once the
- * check has passed. A flaw fails the step with a description. `choose` is the method of `build`.
+ * Checks a film, picture or sound. Returns a handle that stands for the media; steps that use it start once the check
+ * has passed. A flaw fails the step and is described in its error. `choose` is the method of `build`.
  */
 export function inspect<H extends Media<LookedAt<C>>, const C extends Checks>(
   choose: ChooseMethod,
@@ -63,7 +63,7 @@ export function inspect<H extends Media<LookedAt<C>>, const C extends Checks>(
   checks: C & Known<C>,
 ): Chosen<H>;
 /**
- * Checks media with a chat model as judge; first adds the steps `<name>-frames`, `<name>-verdict` and `<name>-check`.
+ * Checks media with a chat model as judge, which adds the steps `<name>-frames`, `<name>-verdict` and `<name>-check`.
  */
 export function inspect<H extends Media<LookedAt<C>>, const C extends Checks | JudgedChecks>(
   steps: InspectingSteps,
@@ -86,7 +86,7 @@ export function inspect<H extends Media<MediaKind>>(
   throw new FilmError("FILM_INPUT", `a chat model as judge adds steps; ${next}`);
 }
 
-/** Thrown if the judge returned no verdict. */
+/** The judge returned no verdict. */
 class NoVerdictError extends Error {
   readonly code = "JUDGE_FAILED";
 }
@@ -94,8 +94,9 @@ class NoVerdictError extends Error {
 type Judged = Media<"image" | "video">;
 
 /**
- * Adds the steps for a judge that is a chat model: `<name>-frames` looks for flaws and extracts frames, `<name>-verdict`
- * asks the model unless there are flaws, `<name>-check` fails with the reasons, and `<name>` returns accepted media.
+ * Adds the steps for a judge that is a chat model. `<name>-frames` looks for flaws and extracts frames,
+ * `<name>-verdict` asks the model unless there are flaws, `<name>-check` fails with the reasons, and `<name>` returns
+ * accepted media.
  */
 function addJudged(
   { task, chat, choose }: InspectingSteps,

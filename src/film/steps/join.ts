@@ -13,17 +13,17 @@ import { filmArgs, SOUND_ARGS } from "../graph/output.ts";
 import { rateOf } from "../graph/rate.ts";
 import { type Format, pixelsOf, type Size } from "../graph/size.ts";
 
-/** Options for joining clips. */
+/** Options of `join`. */
 export interface JoinOptions extends StepFields, LengthOption {
-  /** Default: the first clip's size; with only `format`, the first clip's shorter side. */
+  /** Size of the film. Default: that of the first clip; if `format` is given, its shorter side. */
   readonly size?: Size;
-  /** Default: the aspect ratio of `size`, or 16:9 if `size` is only a length such as `1080p`. */
+  /** Aspect ratio of the film. Default: that of `size`, or 16:9 if `size` is only a length such as `1080p`. */
   readonly format?: Format;
   /** How clips of another shape fill the frame. Default `blur`. */
   readonly fit?: Fit;
   /** Frames per second. Default: the first clip's frame rate. */
   readonly fps?: number;
-  /** Length of the blend between clips in seconds; each blend shortens the film by that much. Default 0: cuts. */
+  /** Length of the cross-fades between clips, in seconds; each shortens the film by as much. Default 0: none. */
   readonly fade?: number;
   /** Length of the fade from black at the start, in seconds. Default 0. */
   readonly fadeIn?: number;
@@ -48,21 +48,21 @@ export interface Joined {
   readonly width: number;
   readonly height: number;
   readonly fps: number;
-  /** Second at which each clip starts. */
+  /** Second of the film at which each clip starts. */
   readonly starts: readonly number[];
-  /** Name of the encoder. */
+  /** Name of the video encoder. */
   readonly encoder: string;
 }
 
-/** The value of `join` for clips with their own audio. */
+/** The value of `join`. */
 export interface JoinedClips extends Joined {
-  /** What was held or cut in clips whose audio and pictures end at different times; null if nothing. */
+  /** What was held or cut in clips whose audio and pictures end at different times; null if nothing was. */
   readonly lengthNote: string | null;
 }
 
 /**
- * Joins clips in order, of any resolution, frame rate, codec or rotation, with or without audio. If any clip has audio,
- * clips without audio are silent; if no clip has audio, the film has none.
+ * Joins clips in order. They may differ in resolution, frame rate, codec and rotation. If any clip has audio, clips
+ * without audio are silent; if none has audio, neither does the film.
  */
 export function join(task: Task, name: string, clips: MediaList<"video">, options: JoinOptions = {}) {
   const { step, own } = splitOptions(options);
@@ -114,7 +114,7 @@ async function joinFiles(
   };
 }
 
-/** Writes a film from clips, or from pictures that are each shown for some seconds. */
+/** Writes a film from clips, or from pictures that are each shown for a few seconds. */
 export async function writeJoined(
   clips: readonly Clip[],
   options: JoinOptions & { readonly zoom?: number },
@@ -139,8 +139,8 @@ export async function writeJoined(
 }
 
 /**
- * Maximum seconds by which a result may be too short. ffmpeg may write less without an error, which only viewers would
- * notice.
+ * Maximum seconds by which a result may be too short. Sometimes ffmpeg writes less without reporting an error, which
+ * only viewers would notice.
  */
 const MOST_OFF = 0.1;
 

@@ -12,31 +12,31 @@ import { type Loudness, loudnessFilter, measureLoudness } from "../graph/loudnes
 import { type Layer, mixGraph } from "../graph/mix-graph.ts";
 import { picturesOf, SOUND_ARGS } from "../graph/output.ts";
 
-/** Audio, alone or with its position and level. */
+/** Audio, either alone or with a position and a level. */
 export type Sound =
   | Media<"audio">
   | {
       readonly sound: Media<"audio">;
-      /** Second at which the audio starts. Default 0; in a list of voices, the end of the previous voice. */
+      /** Second of the film at which the audio starts. Default 0; for a further voice, the end of the previous one. */
       readonly at?: number;
-      /** Level in decibels. Default 0; for music -8. */
+      /** Level in decibels. Default 0; for music, -8. */
       readonly volume?: number;
     };
 
 /** Options of `mix`. */
 export interface MixOptions extends StepFields, LengthOption {
-  /** The speech: one sound, or several. */
+  /** Speech: one sound, or several. */
   readonly voice?: Sound | readonly Sound[];
-  /** Music, repeated to the end of the film, where it fades out. */
+  /** Music. It is repeated until the end of the film, where it fades out. */
   readonly music?: Sound;
-  /** Sound effects, each starting at its own second. */
+  /** Sound effects, each with the second at which it starts. */
   readonly effects?: readonly Sound[];
-  /** Level of the film's own audio in decibels; null removes it. Default 0. */
+  /** Level of the film's own audio in decibels; null to remove that audio. Default 0. */
   readonly own?: number | null;
-  /** Approximate attenuation of music and the film's own audio under the voice, in decibels. Default 12; 0: none. */
+  /** How far music and the film's own audio are lowered under the voice, in decibels. Default 12; 0: not at all. */
   readonly duck?: number;
   /**
-   * Loudness of the result in LUFS; null leaves it unchanged. Video sites play at -14, podcasts at -16. The true peak
+   * Loudness of the result in LUFS; null to leave it unchanged. Video sites play at -14, podcasts at -16. The true peak
    * stays below -1 dB. Default -14.
    */
   readonly loudness?: number | null;
@@ -45,15 +45,14 @@ export interface MixOptions extends StepFields, LengthOption {
 /** The value of a `mix` step. */
 export interface Mixed {
   readonly seconds: number;
-  /** Second at which the film starts. */
   readonly starts: readonly [0];
-  /** Second at which each voice starts. */
+  /** Second of the film at which each voice starts. */
   readonly voices: readonly number[];
-  /** Measured loudness of the result in LUFS; null for silence, or if not requested. */
+  /** Measured loudness of the result in LUFS; null for silence, or if `loudness` was null. */
   readonly loudness: number | null;
   /** True peak in dBTP; null in the same cases as `loudness`. */
   readonly truePeak: number | null;
-  /** What was held or cut because pictures and audio end at different times; null if nothing. */
+  /** What was held or cut because pictures and audio end at different times; null if nothing was. */
   readonly lengthNote: string | null;
 }
 
@@ -80,7 +79,7 @@ const RULES: Rules = {
   length: LENGTH,
 };
 
-/** Mixes voice, music and effects into a film and sets their loudness. Copies the pictures without re-encoding. */
+/** Mixes voice, music and effects into a film and sets its loudness. Copies the pictures without re-encoding. */
 export function mix(task: Task, name: string, film: Media<"video">, options: MixOptions) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, RULES);
@@ -99,7 +98,7 @@ export function mix(task: Task, name: string, film: Media<"video">, options: Mix
   });
 }
 
-/** Forecasts the duration from the step's input, which has references in place of files. */
+/** Forecasts the duration. The input has references where files will be. */
 function foreseenMix(input: unknown, endsOf: EndsOf): Foreseen {
   const { film, voice, effects, own = 0, length } = input as Given;
   const pictures = endsOf(film);
@@ -121,8 +120,8 @@ function foreseenMix(input: unknown, endsOf: EndsOf): Foreseen {
 }
 
 /**
- * The time at which the last sound that determines the film's end is over. With the length `sound`, the film's own
- * audio is considered only if there are no voices or effects.
+ * When the last sound ends that counts for the length of the film, in seconds; null if none counts. With the length
+ * `sound`, the film's own audio counts only if there are no voices or effects.
  */
 function soundEnd(ends: readonly number[], own: number | null, length: Length | undefined): number | null {
   const counted = own === null || (length === "sound" && ends.length > 0) ? ends : [...ends, own];
@@ -170,7 +169,7 @@ async function mixFiles(given: Given, context: TaskContext): Promise<Mixed> {
   return { seconds, starts: [0], voices, ...loud, lengthNote: note };
 }
 
-/** Collects the sounds in the mix with their files. `end`: the result of {@link soundEnd}. */
+/** Collects the sounds in the mix with their files. `end` is the result of {@link soundEnd}. */
 async function layersOf({ voice, music, effects, own = 0, length }: Given, film: Clip, signal: AbortSignal) {
   const inputs: { readonly path: string; readonly name: string; readonly args?: readonly string[] }[] = [film];
   const layers: Layer[] = film.audio === null || own === null ? [] : [{ input: 0, role: "film", at: 0, volume: own }];
@@ -193,7 +192,7 @@ async function layersOf({ voice, music, effects, own = 0, length }: Given, film:
   return { inputs, layers, voices: spoken.map(({ at }) => at), end };
 }
 
-/** Number of passes that make up for the loudness that the limiter removes. */
+/** Maximum number of passes: the limiter lowers the loudness, and each pass makes up for that. */
 const PASSES = 3;
 const CLOSE_ENOUGH = 0.4;
 

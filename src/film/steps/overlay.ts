@@ -29,17 +29,17 @@ import { pixelsOf, scaleFilter } from "../graph/size.ts";
 
 export interface Logo {
   readonly picture: Media<"image">;
-  /** Default `top-right`. */
+  /** Corner in which the logo is shown. Default `top-right`. */
   readonly corner?: Corner;
-  /** Width as a fraction of the film's width. Default: a quarter of the shorter side, or less for a high logo. */
+  /** Width as a fraction of the film's width. Default: a quarter of the shorter side, or less for a tall logo. */
   readonly width?: number;
   /** Opacity from 0 to 1. Default 1. */
   readonly opacity?: number;
 }
 
-/** A lower third at the left, above the captions. */
+/** A lower third: a name and a line of text at the lower left, above the captions. */
 export interface LowerThird {
-  /** Text of at most two lines; it shrinks to fit. */
+  /** Text of at most two lines. It is shrunk if needed. */
   readonly title: OrValue<string>;
   readonly subtitle?: OrValue<string>;
   /** Second of the film at which the lower third appears. Default 0.5. */
@@ -47,21 +47,21 @@ export interface LowerThird {
   /** Seconds for which the lower third is shown. Default 4. */
   readonly seconds?: number;
   /**
-   * Style. `size` is the title's text height, by default 0.042; `outline` is the plate's colour; `highlight` is the
-   * bar's colour. `box: false` removes the plate.
+   * Style of the text. `size` is the title's text height, by default 0.042. `outline` is the colour of the plate,
+   * `highlight` that of the bar. `box: false` removes the plate.
    */
   readonly style?: Omit<LetterStyle, "position">;
-  /** The `size` of the captions below the lower third, if it is not the default of `caption`. */
+  /** The `size` of the captions below the lower third, unless they have the default size. */
   readonly captionSize?: number;
 }
 
 export interface EndCard {
   readonly picture: Media<"image">;
-  /** How the card fills a frame of another shape. Default `blur`, which cuts nothing. */
+  /** How the card fills a frame of another shape. Default `blur`, which cuts off nothing. */
   readonly fit?: Fit;
   /** Seconds for which the card is shown. Default 2. */
   readonly seconds?: number;
-  /** Length of the blend from the film into the card, in seconds; it shortens the film by that much. Default 0.3. */
+  /** Length of the cross-fade from the film to the card, in seconds; it shortens the film by as much. Default 0.3. */
   readonly fade?: number;
 }
 
@@ -71,7 +71,7 @@ export interface OverlayOptions extends StepFields, LengthOption {
   readonly logo?: Logo;
   /** A name and a line of text in the lower left. */
   readonly lowerThird?: LowerThird;
-  /** A card shown after the film, which extends it. */
+  /** A picture that is shown after the film and makes the film longer. */
   readonly endCard?: EndCard;
 }
 
@@ -103,7 +103,7 @@ function foreseenOverlay(own: Pick<OverlayOptions, "endCard" | "length">, input:
   return { ...foreseen, seconds: foreseen.seconds + shown - fade };
 }
 
-/** @throws FilmError for invalid options */
+/** Throws if an option is invalid. @throws FilmError */
 function checkOverlay(name: string, own: Omit<OverlayOptions, keyof StepFields>): void {
   checkOptions(name, own, { logo: any, lowerThird: any, endCard: any, length: LENGTH });
   const { logo, lowerThird, endCard } = own;
@@ -159,7 +159,7 @@ async function overlayFile(given: Given, context: TaskContext) {
   return { seconds: graph.seconds, starts: [0], fonts: fontsDrawn(log), lengthNote: clip.lengthNote };
 }
 
-/** The film with overlays applied one after the other; `last`: the current output's name. */
+/** A film to which overlays are added one after another. `last` is the name of the latest output. */
 interface Graph {
   readonly inputs: readonly { readonly path: string; readonly name: string }[];
   readonly chains: readonly string[];

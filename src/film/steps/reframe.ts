@@ -10,11 +10,11 @@ import { type Format, formatName, pixelsOf, type Size } from "../graph/size.ts";
 
 /** Options of `reframe`. */
 export interface ReframeOptions<F extends Format = Format> extends StepFields, LengthOption {
-  /** The formats to produce, one film each. */
+  /** The aspect ratios to make, with one film for each. */
   readonly to: readonly F[];
   /** Length of the shorter side in pixels, such as `720p`. Default: the film's shorter side. */
   readonly size?: Extract<Size, `${number}p`>;
-  /** Default `crop`. */
+  /** How the film fills a frame of another shape. Default `crop`. */
   readonly fit?: Fit;
 }
 
@@ -29,7 +29,7 @@ const RULES: Rules = {
 };
 
 /**
- * Converts a film to other aspect ratios. Each ratio is a separate step (`<name>-9x16`), so that adding one does not
+ * Converts a film to other aspect ratios. Each of them is a separate step (`<name>-9x16`), so that adding one does not
  * repeat the others.
  */
 export function reframe<F extends Format>(task: Task, name: string, film: Media<"video">, options: ReframeOptions<F>) {

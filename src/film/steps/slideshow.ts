@@ -7,15 +7,15 @@ import { JOINING, type JoinOptions, writeJoined } from "./join.ts";
 
 /** Options of `slideshow`. */
 export interface SlideshowOptions extends JoinOptions {
-  /** Seconds for which each picture is shown, including blends. Default 3. */
+  /** Seconds for which each picture is shown, including cross-fades. Default 3. */
   readonly seconds?: number;
-  /** How much a picture is enlarged while shown, as a fraction of its size; 0 means no zoom. Default 0.08. */
+  /** How much a picture is enlarged while it is shown, as a fraction of its size; 0 means no zoom. Default 0.08. */
   readonly zoom?: number;
 }
 
 const [SECONDS, FADE] = [3, 0.5];
 
-/** Makes a silent film from pictures, in order. By default 16:9 at 1080p, with a slow zoom and blends of half a second. */
+/** Makes a silent film from pictures. By default 16:9 at 1080p, with a slow zoom and half-second cross-fades. */
 export function slideshow(task: Task, name: string, pictures: MediaList<"image">, options: SlideshowOptions = {}) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, { ...JOINING, seconds: someSeconds, zoom: number(0, 4) });

@@ -9,17 +9,17 @@ import { type Format, type Pixels, pixelsOf, type Size } from "../graph/size.ts"
 
 /** Options of `thumbnail`. */
 export interface ThumbnailOptions extends StepFields {
-  /** Second of the film. Default: the most typical frame of its first ten seconds, which avoids blends and black. */
+  /** Second of the film. Default: the most typical frame from its first ten seconds, to avoid blends and black. */
   readonly at?: OrValue<number>;
-  /** Default: the film's size. */
+  /** Size of the picture. Default: that of the film. */
   readonly size?: Size;
-  /** Default: the film's aspect ratio, or 16:9 with a size such as `720p`. */
+  /** Aspect ratio of the picture. Default: that of the film, or 16:9 with a size such as `720p`. */
   readonly format?: Format;
-  /** Default `crop`. */
+  /** How the frame fills a picture of another shape. Default `crop`. */
   readonly fit?: Fit;
 }
 
-/** Extracts a frame of a film as PNG. */
+/** Extracts a frame from a film as PNG. */
 export function thumbnail(task: Task, name: string, film: Media<"video">, options: ThumbnailOptions = {}) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, { at: seconds, size, format, fit });
@@ -45,7 +45,7 @@ interface Given {
 }
 
 const LOOKED_AT = 10;
-/** Maximum frames compared, and maximum pixels in them; the filter keeps all of them in memory. */
+/** Maximum number of frames compared, and of pixels in them: the filter keeps all of them in memory. */
 const MOST_FRAMES = 300;
 const MOST_KEPT_PIXELS = MOST_FRAMES * 1920 * 1080;
 
