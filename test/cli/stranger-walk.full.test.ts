@@ -116,7 +116,7 @@ walk("50 ads from a CSV", { balance: 0.3 }, () => {
       return sent > 5 ? "cut before" : "none";
     };
     await me.pastes(/--start-anyway/, 3);
-    expect(me.screen).toMatch(/^ {2}unreachable: .*Nothing is lost or paid twice/m);
+    expect(me.screen).toMatch(/^ {2}unreachable: .*Nothing is lost or paid for twice/m);
     me.trouble = () => "none";
     await me.pastes(/resume ads/, 3);
   });

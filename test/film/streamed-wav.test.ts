@@ -56,7 +56,7 @@ describe.each(sampled(names, 3))("a WAV with the size %s", (name) => {
     expect(await measureMedia(file(), "audio")).toMatchObject({ contentType: "audio/wav", durationMs: 3_000 });
     const stated = { contentType: "audio/wav", width: null, height: null };
     expect(await damageOf(file(), { ...stated, durationMs: 3_000 })).toBeNull();
-    expect(await damageOf(file(), { ...stated, durationMs: 6_000 })).toBe("it lasts 3000 ms, not 6000");
+    expect(await damageOf(file(), { ...stated, durationMs: 6_000 })).toBe("it lasts 3000 ms, not 6000 ms");
     expect(await findFlaws({ path: file(), signal: new AbortController().signal }, { speech: true })).toEqual([]);
   });
 

@@ -104,8 +104,8 @@ test("a price that rose above the maximum is refused with both amounts, also a m
     why: "price",
     changes: [
       "the total is now at most 0.30 USD; you agreed to 0.20",
-      "p0 now costs at most 0.15 USD, not 0.10",
-      "p1 now costs at most 0.15 USD, not 0.10",
+      "p0 now costs at most 0.15 USD instead of 0.10 USD",
+      "p1 now costs at most 0.15 USD instead of 0.10 USD",
     ],
     offer: { maximumUsd: "0.30" },
   });
@@ -125,7 +125,7 @@ test("a quote starts one run: another start is told which, and the same run id i
   const again = await ended(show.run(pictures, input, { quote: id!, id: "one", budget: "5" }));
   expect([again.id, again.report.budget]).toEqual(["one", "0.10"]);
   const error = await refusal(fake, show.run(pictures, input, { quote: id!, id: "two" }));
-  expect(error).toMatchObject({ why: "used", changes: ["run one was started with it"] });
+  expect(error).toMatchObject({ why: "used", changes: ["run one was started with the quote"] });
   expect([paidService.jobs.size, (await show.runs()).length]).toEqual([1, 1]);
 });
 
@@ -136,7 +136,10 @@ test("a quote that has expired, and one that is of another account or nobody's, 
   const { id, expiresAt } = await during(clock, show.quote(pictures, input));
   await clock.advance(DAY_MS);
   const late = await refusal(fake, show.run(pictures, input, { quote: id! }));
-  expect(late).toMatchObject({ why: "expired", changes: [`it was valid until ${new Date(expiresAt!).toISOString()}`] });
+  expect(late).toMatchObject({
+    why: "expired",
+    changes: [`the quote was valid until ${new Date(expiresAt!).toISOString()}`],
+  });
   expect((await refusal(fake, show.run(pictures, input, { quote: "quote_0" }))).why).toBe("unknown");
   const foreign = (await journal.issuedQuote(late.offer.id!))!;
   await journal.issueQuote({ ...foreign, id: "quote_1", account: "key_9@https://other.test/v3" }, clock.now());

@@ -31,10 +31,13 @@ const documents: Readonly<Record<string, readonly [body: string | Buffer, words:
     /it is plain text/,
   ],
   nothing: ["", /it is empty/],
-  "the first bytes of a file": [PIXEL.subarray(0, 3), /its bytes are in an unknown format/],
-  "random bytes": [Buffer.from(Array.from({ length: 900 }, (_, at) => (at * at * 31 + 7) & 127)), /unknown format/],
-  "an archive": [Buffer.from("504b0304140000000000", "hex"), /its bytes are application\/zip/],
-  "a document": ["%PDF-1.7\n1 0 obj\n", /its bytes are application\/pdf/],
+  "the first bytes of a file": [PIXEL.subarray(0, 3), /its format is not recognized/],
+  "random bytes": [
+    Buffer.from(Array.from({ length: 900 }, (_, at) => (at * at * 31 + 7) & 127)),
+    /its format is not recognized/,
+  ],
+  "an archive": [Buffer.from("504b0304140000000000", "hex"), /it is application\/zip/],
+  "a document": ["%PDF-1.7\n1 0 obj\n", /it is application\/pdf/],
 };
 const hex = (text: string) => Buffer.from(text, "hex");
 /** More that a URL may answer with in place of a picture; each is refused, whatever it is called. */
@@ -116,7 +119,7 @@ test("what may be no more than it says is no damage: drawings, texts, samples wi
   for (const [bytes, type] of fine) expect(await damage(bytes, type), type ?? "unstated").toBeNull();
   expect(await damage(XML, "audio/pcm")).toMatch(/XML/);
   expect(await damage("<html>", "application/json")).toMatch(/HTML/);
-  expect(await damage(Buffer.from(plainWav(200)), "video/mp4")).toBe("its bytes are audio/wav, not video/mp4");
+  expect(await damage(Buffer.from(plainWav(200)), "video/mp4")).toBe("it is audio/wav, not video/mp4");
 });
 
 let send: (answer: ServerResponse) => void;

@@ -85,7 +85,7 @@ describe("a task that does not do what it declares fails, and says which", () =>
   const cases: readonly [string, (context: TaskContext) => unknown, RegExp][] = [
     ["no file", () => {}, /did not write its file "sheet"/],
     ["an empty file", write(""), /"sheet" is empty/],
-    ["no media", write("hello there"), /"sheet" should be image, but its bytes are not in a known media format/],
+    ["no media", write("hello there"), /"sheet" should be image, but it is not in a recognized media format/],
     ["another kind", write(plainWav(20)), /should be image, but it is audio\/wav/],
     ["half a picture", write(picture.slice(0, 60)), /should be image, but it is truncated \(image\/png\)/],
     ["a link", ({ file }) => symlink("/etc/hostname", file("sheet")), /"sheet" is not a plain file/],

@@ -102,7 +102,7 @@ describe("a plan that the service will refuse is refused before anything is boug
         step: "film",
         field: "input.audio",
         message:
-          "line is expected to last 1.3 s (from its text of 18 characters) but must last at least 2.0 s; change line, or state how long it will last with expect: { durationMs } in its options",
+          "line is expected to last 1.3 s (according to its text of 18 characters) but must last at least 2.0 s; change line, or state its duration with expect: { durationMs } in its options",
       },
     ]);
   });

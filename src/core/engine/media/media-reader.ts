@@ -240,7 +240,7 @@ class ReadingThread {
     });
     thread.on("message", (reply: Reply) => this.#onMessage(thread, reply));
     thread.on("error", (error) => this.#end(thread, `it cannot be read (${error.message})`));
-    thread.on("exit", () => this.#end(thread, "it cannot be read (it crashed the reader)"));
+    thread.on("exit", () => this.#end(thread, "it cannot be read (the reader crashed)"));
     return thread;
   }
 

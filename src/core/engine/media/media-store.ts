@@ -119,6 +119,6 @@ export function isHash(text: string): boolean {
 
 /** Returns the hash if it is valid. The hash becomes part of a path. @throws TypeError if it is not valid */
 export function checkHash(sha256: string): string {
-  if (!isHash(sha256)) throw new TypeError(`"${sha256}" is not a SHA-256 in lower-case hex.`);
+  if (!isHash(sha256)) throw new TypeError(`"${sha256}" is not a SHA-256 hash in lower-case hexadecimal.`);
   return sha256;
 }

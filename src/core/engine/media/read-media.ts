@@ -51,7 +51,7 @@ async function anyFacts(path: string): Promise<Facts> {
 async function factsOf(path: string, kind: FileKind): Promise<Facts> {
   if (kind === "text") return textFacts(path);
   const contentType = await typeOf(path);
-  if (contentType === undefined) return { fault: "its bytes are not in a known media format" };
+  if (contentType === undefined) return { fault: "it is not in a recognized media format" };
   const isKind = kind === "image" ? /^image\// : /^(?:video|audio)\//;
   if (!isKind.test(contentType)) return { fault: `it is ${contentType}` };
   const lacks = missingEnd(path, contentType);
@@ -153,14 +153,14 @@ type Measured = Omit<MediaFacts, "fps">;
 function contradiction(stated: StatedFacts, measured: Measured): string | null {
   const type = plainType(stated.contentType);
   if (type !== null && isOtherKind(type, plainType(measured.contentType)!)) {
-    return `its bytes are ${measured.contentType}, not ${type}`;
+    return `it is ${measured.contentType}, not ${type}`;
   }
   if (isFarSmaller(stated, measured)) {
     return `it is ${measured.width} × ${measured.height} pixels, not ${stated.width} × ${stated.height}`;
   }
   const { durationMs } = measured;
   if (durationMs === null || stated.durationMs === null) return null;
-  return durationMs < shortest(stated.durationMs) ? `it lasts ${durationMs} ms, not ${stated.durationMs}` : null;
+  return durationMs < shortest(stated.durationMs) ? `it lasts ${durationMs} ms, not ${stated.durationMs} ms` : null;
 }
 
 /** Reports text where media are stated, and unrecognized bytes where the stated format can be recognized. */
@@ -171,7 +171,7 @@ function unknownInPlaceOf(statedType: string | null, text: TextForm | null): str
     return isPage ? `it is ${text}, not ${stated ?? "media"}` : null;
   }
   if (text !== null) return `it is ${text}, not ${stated}`;
-  return KNOWN.test(stated) ? `its bytes are in an unknown format, not ${stated}` : null;
+  return KNOWN.test(stated) ? `its format is not recognized; expected ${stated}` : null;
 }
 
 type TextForm = "an HTML page" | "XML" | "JSON" | "plain text";

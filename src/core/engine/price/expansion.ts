@@ -113,7 +113,8 @@ export async function missingRequirements(functions: ReadonlyMap<string, LocalFu
     if ((code.kind !== "task" && code.kind !== "score") || typeof code.requires !== "function") continue;
     const { requires } = code;
     const answer =
-      asking.get(requires) ?? (async () => requires())().catch((error: unknown) => `it could not be checked: ${error}`);
+      asking.get(requires) ??
+      (async () => requires())().catch((error: unknown) => `its requirements could not be checked: ${error}`);
     asking.set(requires, answer);
     const message = await answer;
     if (message !== null) lacking.set(message, [...(lacking.get(message) ?? []), step]);
@@ -163,7 +164,7 @@ export async function settleDoubts<Made extends object>(
   const warnings = problems
     .filter((problem) => !refused.includes(problem))
     .map(({ step, message }): PlanWarning => {
-      const settled = `${message}. The service accepts it, so this is only a warning`;
+      const settled = `${message}. The service accepts this input, so this is only a warning`;
       return { code: "accepted-anyway", step: step ?? "", message: settled };
     });
   return refused.length === 0 ? { ok: true, ...doubted, warnings } : { ok: false, problems: refused, warnings };

@@ -26,7 +26,7 @@ interface Measure {
 /** Checks the expected duration, in milliseconds, of the audio or film that `step` makes. */
 export function fitDuration(step: string, expected: Expected, { bounds }: Pick<Media, "bounds">): MediaFit {
   const { min_duration_ms: min = 0, max_duration_ms: max = Infinity } = bounds;
-  const otherwise = `change ${step}, or state how long it will last with expect: { durationMs } in its options`;
+  const otherwise = `change ${step}, or state its duration with expect: { durationMs } in its options`;
   return fitted(step, { expected, min, max, verb: "last", asText: formatDuration, otherwise });
 }
 
@@ -57,7 +57,7 @@ function fitted(step: string, { expected, min, max, verb, asText, otherwise }: M
   const isOut = why !== null && (most < min || least > max);
   return {
     problem: isOut
-      ? `${step} is expected to ${verb} ${asText(value)} (from ${why}) but must ${verb} ${needed}; ${otherwise}`
+      ? `${step} is expected to ${verb} ${asText(value)} (according to ${why}) but must ${verb} ${needed}; ${otherwise}`
       : null,
     condition: isIn || isOut ? null : `${step} must ${verb} ${needed}`,
     value: Math.min(Math.max(value, min), max),

@@ -107,17 +107,17 @@ export class Offers {
   }
 
   #refusal(issued: IssuedQuote | null, offered: Offered): QuoteRefusal | null {
-    if (issued === null) return { why: "unknown", changes: ["it was not issued here, or expired long ago"] };
+    if (issued === null) return { why: "unknown", changes: ["the quote was not issued here, or expired long ago"] };
     const { usedBy, expiresAt } = issued;
     const was = issued.basis as Basis;
     const is = basisOf(offered);
     const isPlan = was.runId === is.runId && was.plan === is.plan && isSame(was.input, is.input);
     // Steps rerun with the quote are no longer open in that run.
     if (usedBy !== null && (usedBy !== offered.runId || !isPlan)) {
-      return { why: "used", changes: [`run ${usedBy} was started with it`] };
+      return { why: "used", changes: [`run ${usedBy} was started with the quote`] };
     }
     if (usedBy === null && expiresAt <= this.#parts.now())
-      return { why: "expired", changes: [`it was valid until ${new Date(expiresAt).toISOString()}`] };
+      return { why: "expired", changes: [`the quote was valid until ${new Date(expiresAt).toISOString()}`] };
     if (!isPlan) return { why: "plan", changes: planChanges(was, is) };
     const opened = is.open.filter((path) => !was.open.includes(path));
     if (is.maximumMicros <= was.maximumMicros && opened.length === 0) return null;
@@ -164,7 +164,8 @@ function withinUnquoted(price: StepPrice, plan: Plan, maxUnquotedMicros: number 
 }
 
 function planChanges(was: Basis, is: Basis): readonly string[] {
-  if (was.runId !== is.runId) return [was.runId === null ? "it is for a new run" : `it is for run ${was.runId}`];
+  if (was.runId !== is.runId)
+    return [was.runId === null ? "the quote is for a new run" : `the quote is for run ${was.runId}`];
   const fields = [...new Set([...Object.keys(was.input), ...Object.keys(is.input)])];
   const inputs = fields.filter((name) => own(was.input, name) !== own(is.input, name));
   const before = new Map(was.steps.map(([path, digest]) => [path, digest]));
@@ -177,7 +178,7 @@ function planChanges(was: Basis, is: Basis): readonly string[] {
     }),
     ...was.steps.flatMap(([path]) => (after.has(path) ? [] : [`${path} was removed`])),
   ];
-  const rest = was.runId === null ? "its outputs or limits changed" : `run ${was.runId} has changed since`;
+  const rest = was.runId === null ? "the outputs or limits changed" : `run ${was.runId} has changed since`;
   return changes.length > 0 ? changes : [rest];
 }
 
@@ -187,12 +188,12 @@ function priceChanges(was: Basis, is: Basis, opened: readonly string[]): readonl
     const earlier = before.get(path) ?? null;
     return earlier === null || most === null || most <= earlier
       ? []
-      : [`${path} now costs at most ${formatUsd(most)} USD, not ${formatUsd(earlier)}`];
+      : [`${path} now costs at most ${formatUsd(most)} USD instead of ${formatUsd(earlier)} USD`];
   });
   const whole = `the total is now at most ${formatUsd(is.maximumMicros)} USD; you agreed to ${formatUsd(was.maximumMicros)}`;
   return [
     ...(is.maximumMicros > was.maximumMicros ? [whole, ...raised] : []),
-    ...opened.map((path) => `${path} is now open-ended`),
+    ...opened.map((path) => `${path} no longer has a maximum price`),
   ];
 }
 

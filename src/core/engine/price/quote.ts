@@ -313,7 +313,7 @@ function expiryRisks(
   const startOf = ({ needs }: PlanStep) => needs.reduce((at, path) => Math.max(at, endsAt.get(path) ?? 0), 0);
   for (const step of plan.steps) endsAt.set(step.path, startOf(step) + durationMs(step));
   const gates = gatesOf(plan);
-  const lifetime = `${hours(outputsLiveMs)} h after the submit`;
+  const lifetime = `${hours(outputsLiveMs)} h after submission`;
   return plan.steps.flatMap((step) => {
     if (isDone(step.path)) return [];
     return makersOf(plan, step).flatMap((maker): readonly ExpiryRisk[] => {

@@ -76,7 +76,8 @@ async function renderOne(
     body: JSON.stringify({ kind, index, seed, input: renderInput(options) }),
     signal: AbortSignal.timeout(RENDER_MS),
   });
-  if (!response.ok) throw new Error(`the local service could not render a stand-in: HTTP ${response.status}`);
+  if (!response.ok)
+    throw new Error(`the local service could not render media for the rehearsal: HTTP ${response.status}`);
   const { content_type: mediaType, data } = (await response.json()) as { content_type: string; data: string };
   return { data: new Uint8Array(Buffer.from(data, "base64")), mediaType };
 }

@@ -145,7 +145,7 @@ function refusedKey({ error }: Judged, { client }: { readonly client: Client }):
   const serviceText = cleanText(serviceMessage);
   const why = ownText(code === "PERMISSION_DENIED" ? "its scopes and its owner's role in the workspace" : "its secret");
   const key = sentence`${ownText(client.baseUrl)} does not accept key ${ownText(client.keyId)}`;
-  const message = sentence`${key} (${cleanText(code, MOST_CODE)}: ${serviceText}). Check ${why}, then resume with the right key. Nothing is lost.`;
+  const message = sentence`${key} (${cleanText(code, MOST_CODE)}: ${serviceText}). Check ${why}, then resume with a valid key. Nothing is lost.`;
   return { type: "run.paused", reason: "credentials", message };
 }
 
@@ -297,7 +297,7 @@ export class ServiceWatch {
   }
 
   #pause({ pause: reason, message }: ServiceFailure): RunEvent {
-    return { type: "run.paused", reason, message: sentence`${message}. Nothing is lost or paid twice.` };
+    return { type: "run.paused", reason, message: sentence`${message}. Nothing is lost or paid for twice.` };
   }
 }
 

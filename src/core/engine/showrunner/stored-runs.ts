@@ -269,7 +269,7 @@ async function givenFile(path: string, { yields }: GenerateStep, media: MediaSto
     () => false,
   );
   if (!isFile) {
-    throw new InvalidOptionError("file", `${path} is not a file; pass the provider's file, or none.`);
+    throw new InvalidOptionError("file", `${path} is not a file; pass the file that the provider produced, or none.`);
   }
   const facts = await measureMedia(path, yields);
   if ("fault" in facts)

@@ -60,7 +60,7 @@ test("a WAV whose header was written before its sound was known is whole, and ha
   streamed.writeUInt32LE(0xffff_ffff, 40);
   expect(await damage(streamed, { durationMs: 1_000 })).toBeNull();
   const half = streamed.subarray(0, 44 + Math.floor((streamed.length - 44) / 2));
-  expect(await damage(half, { durationMs: 1_260 })).toBe("it lasts 500 ms, not 1260");
+  expect(await damage(half, { durationMs: 1_260 })).toBe("it lasts 500 ms, not 1260 ms");
 });
 
 test("a film with padding behind it is whole, even where the padding is cut", async () => {
@@ -81,12 +81,7 @@ test("a film whose boxes are all there but one is not whole", async () => {
 });
 
 test.each([
-  [
-    "a picture in place of a film",
-    samples.png.bytes,
-    { contentType: "video/mp4" },
-    "its bytes are image/png, not video/mp4",
-  ],
+  ["a picture in place of a film", samples.png.bytes, { contentType: "video/mp4" }, "it is image/png, not video/mp4"],
   ["a preview", samples.jpeg.bytes, { width: 1024, height: 1024 }, "it is 96 × 64 pixels, not 1024 × 1024"],
 ])("%s is not what was stated", async (_what, bytes, stated, said) => {
   expect(await damage(bytes, stated)).toBe(said);

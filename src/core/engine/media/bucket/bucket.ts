@@ -100,7 +100,9 @@ export function parseBucketUrl(text: string): BucketLocation {
   // Other parts of the URL may contain a secret, so messages never show the original URL.
   if (url === null || !/^s3:\/\//i.test(text)) throw wrong("this is not a bucket URL");
   if (url.username !== "" || url.password !== "")
-    throw wrong("its URL has credentials; give them to the AWS SDK instead (AWS_ACCESS_KEY_ID, a profile or a role)");
+    throw wrong(
+      "its URL contains credentials; give them to the AWS SDK instead (AWS_ACCESS_KEY_ID, a profile or a role)",
+    );
   const bucket = url.hostname;
   if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket))
     throw wrong("its URL must begin with s3:// and a valid bucket name");
@@ -128,13 +130,13 @@ function flag(options: URLSearchParams, name: string, byDefault: boolean): boole
   const value = options.get(name);
   if (value === null) return byDefault;
   if (value === "on" || value === "off") return value === "on";
-  throw wrong(`its ${name} must be on or off`);
+  throw wrong(`its option ${name} must be on or off`);
 }
 
 function sizeOf(text: string | null): number {
   if (text === null) return CACHE_BYTES;
   const [, digits, unit] = /^(\d{1,6})(kB|MB|GB|TB)$/.exec(text) ?? [];
-  if (unit === undefined) throw wrong("its cache must be a size such as 500MB or 20GB");
+  if (unit === undefined) throw wrong("its option cache must be a size such as 500MB or 20GB");
   return Number(digits) * UNITS[unit]!;
 }
 
