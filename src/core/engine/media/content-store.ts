@@ -14,7 +14,7 @@ interface Spool {
   measure(tmpPath: string): Promise<Spooled>;
 }
 
-/** Base class of media stores. Equal contents added at the same time are stored once, and few files at once. */
+/** Base class of media stores. Stores equal contents only once, and limits how many are stored at the same time. */
 export abstract class ContentStore<Found extends { readonly sizeBytes: number }> {
   readonly #spool: Spool;
   readonly #storing = new Map<string, Promise<StoredMedia>>();

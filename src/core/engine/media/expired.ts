@@ -10,8 +10,8 @@ export function readsUploads(input: Json): boolean {
 
 /**
  * Finds the outputs that the service no longer accepts as inputs, and returns events that record this; from then on
- * their files are uploaded instead. If the service does not recognize an output, this counts only if the output was
- * reused from an earlier run. For an output of this run it is an error.
+ * their files are uploaded instead. An output that the service does not recognize counts only if it was reused from an
+ * earlier run. An unrecognized output of this run is an error.
  */
 export function lapsedOutputs(state: RunState, input: Json, refusal: unknown): readonly RunEvent[] {
   const error = refusal as ApiError;

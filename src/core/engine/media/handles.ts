@@ -7,7 +7,7 @@ import type { MediaStore } from "./media-store.ts";
 
 /** Maximum number of parallel uploads: each needs an open file and a connection. */
 const UPLOADS_AT_ONCE = 16;
-/** A handle is renewed before use if it expires within this time, in milliseconds. */
+/** A handle that expires within this time, in milliseconds, is replaced before use. */
 const MARGIN_MS = 5 * 60_000;
 
 export interface HandleOptions {

@@ -75,8 +75,8 @@ export class MediaLostError extends ShowrunnerError {
 }
 
 /**
- * A file cannot be written to the requested place: it is outside the run's folder, or something other than a file is
- * there.
+ * A file cannot be written to the requested path: the path is outside the run's folder, or leads to something other
+ * than a file.
  */
 export class MediaPathError extends ShowrunnerError {
   readonly code = "MEDIA_PATH";

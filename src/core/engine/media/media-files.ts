@@ -72,7 +72,6 @@ export class MediaFiles {
     return count;
   }
 
-  /** Stats of the stored file; null if there is none. */
   async stat(sha256: string): Promise<Stats | null> {
     // In a store copied from elsewhere, a symbolic link may lead anywhere.
     const found = await unlessMissing(lstat(this.path(sha256)));
@@ -143,7 +142,6 @@ export class MediaFiles {
     return `${ino} ${size} ${this.#isCache ? mtimeNs : ctimeNs}`;
   }
 
-  /** Hashes of all files, unordered. */
   async *hashes(): AsyncIterable<string> {
     for await (const folder of await opendir(this.root)) {
       if (!folder.isDirectory() || !/^[0-9a-f]{2}$/.test(folder.name)) continue;

@@ -18,12 +18,12 @@ export interface MediaFacts {
 export type StatedFacts = { readonly [fact in keyof Omit<MediaFacts, "fps">]: MediaFacts[fact] | null };
 
 export interface MediaQuestions {
-  /** If `kind` is null, any kind is accepted, and for an unreadable file only its content type is returned. */
+  /** Asks for a file's facts. If `kind` is null, any kind is accepted, and an unreadable file yields only its type. */
   readonly facts: {
     readonly asks: { readonly path: string; readonly kind: FileKind | null };
     readonly answer: MediaFacts;
   };
-  /** The answer is null for a complete file that matches what the service states. */
+  /** Asks how a file differs from what the service states. The answer is null if it does not differ. */
   readonly damage: {
     readonly asks: { readonly path: string; readonly stated: StatedFacts };
     readonly answer: string | null;

@@ -46,7 +46,7 @@ export interface MediaStore {
   sizeOf(sha256: string): Promise<number | null>;
   /** Path of the stored file, even if it does not exist; null if the store is not on a local disk. */
   path(sha256: string): string | null;
-  /** Provides these bytes as local files. The bytes of files fetched for this are checked against their hash. */
+  /** Provides these bytes as local files. Bytes that have to be fetched are checked against their hash. */
   hold(hashes: Iterable<string>): Promise<HeldMedia>;
   /** Streams the bytes, or a range of them, without checking the hash. @throws MediaMissingError */
   read(sha256: string, range?: ByteRange): Promise<AsyncIterable<Uint8Array>>;

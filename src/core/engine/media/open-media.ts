@@ -13,7 +13,7 @@ export interface MediaOptions {
   /** Local folder for media, named by content hash. If media are in a bucket: the folder for cached copies. */
   readonly mediaDir: string;
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** True to open the folder without writing to it, or testing whether it can be written to. Default false. */
+  /** True to open the folder without writing to it, and without testing whether that is possible. Default false. */
   readonly isReadOnly?: boolean;
 }
 

@@ -22,7 +22,7 @@ import { type Mark, writeMarked } from "../../marks/index.ts";
 import type { HeldMedia } from "./held-media.ts";
 import { isDiskError, MediaPathError } from "./media-errors.ts";
 
-/** A file of the media store and the requested name for its copy, which is made safe later. */
+/** A file from the media store, with the requested name for its copy. The name is made safe later. */
 export interface NamedCopy {
   readonly sha256: string;
   readonly name: string;
@@ -132,7 +132,7 @@ async function placeCopy(copy: NamedCopy, target: string, placing: Placing): Pro
   }
 }
 
-/** Throws unless nothing, a file or a link is at this path; files and links may be replaced. @throws MediaPathError */
+/** Throws if something other than a file or link is at this path; those may be replaced. @throws MediaPathError */
 export async function checkReplaceable(target: string, what: string): Promise<void> {
   const found = await lstat(target).catch(() => null);
   if (found === null || found.isFile() || found.isSymbolicLink()) return;

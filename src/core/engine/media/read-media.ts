@@ -138,7 +138,7 @@ function describedBy(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Animated pictures. */
+/** Picture types that may be animated. */
 const MOVING = /^image\/(?:gif|apng|webp|avif)$/;
 /** Stated durations may be rounded to whole seconds, and audio encoders add or remove some frames. */
 const TOLERANCE = { ofWholeSecondsMs: 1_000, ms: 250, share: 0.1 } as const;

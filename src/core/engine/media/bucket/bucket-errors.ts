@@ -31,7 +31,7 @@ export class MediaBucketError extends ShowrunnerError {
 
 const DOCTOR = "showrunner doctor";
 
-/** Reports that the bucket returns other bytes than those stored in it. */
+/** The error for a bucket that returns other bytes than those stored in it. */
 export function damagedBucket(message: string): MediaBucketError {
   return new MediaBucketError(message, { reason: "damaged", next: DOCTOR });
 }
@@ -55,7 +55,7 @@ const CREDENTIALS = new Set([
   "RequestExpired",
 ]);
 
-/** Converts an SDK error into one that says what was tried, what went wrong and what to do. Its message has no keys. */
+/** Converts an SDK error into one that says what was tried, what failed and what to do, without showing keys. */
 export function bucketError(cause: unknown, doing: string, location: string): MediaBucketError {
   if (cause instanceof MediaBucketError) return cause;
   const { name, code, $metadata } = cause as Error & {

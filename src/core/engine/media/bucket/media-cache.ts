@@ -6,8 +6,8 @@ import type { MediaSource } from "../media-store.ts";
 const IN_USE_MS = 10 * 60_000;
 
 /**
- * Local copies of a bucket's objects, shared by processes. Each user gets a separate hard link, so that no other
- * process can remove the file under its path.
+ * Local copies of a bucket's objects, shared by processes. Each user of a copy gets a separate hard link, so that no
+ * other process can remove the file that is in use.
  */
 export class MediaCache {
   readonly #files: MediaFiles;

@@ -57,7 +57,7 @@ function wholeGif(file: Bytes): Whole {
   });
 }
 
-/** Position after the last sub-block, or the file's end if it comes first. */
+/** Position after the last sub-block, or the end of the file if that comes first. */
 function afterSubBlocks(file: Bytes, from: number): number {
   for (let at = from; ; ) {
     const size = file.read(at, 1)[0] ?? 0;
@@ -141,7 +141,7 @@ function wholeEbml(file: Bytes): Whole {
   });
 }
 
-/** The element at this position; null if it is not complete. `size`: null if unknown when written. */
+/** The element at this position; null if it is not complete. `size` is null if the writer did not know it. */
 function elementAt(file: Bytes, at: number) {
   const head = file.read(at, 12);
   const lengthAt = (byte: number) => (byte < head.length ? Math.clz32(head[byte]!) - 23 : 9);
