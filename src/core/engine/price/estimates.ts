@@ -14,7 +14,7 @@ export interface Estimated {
 interface Known {
   readonly at: number;
   readonly estimate: Promise<Estimated>;
-  /** True if the caller that started the request has stopped waiting. Other callers should then ignore its failure. */
+  /** True if the caller that started the request has stopped waiting. Other callers should then ignore a failure. */
   isAbandoned(): boolean;
 }
 

@@ -45,7 +45,7 @@ type Basis = {
   readonly runId: string | null;
   readonly plan: string;
   readonly input: { readonly [field: string]: string };
-  /** Path, hash and maximum price of each step; a null price means open-ended. */
+  /** Path, hash and maximum price of each step. A null price means that there is no maximum. */
   readonly steps: readonly (readonly [path: string, hash: string, mostMicros: number | null])[];
   readonly maximumMicros: number;
   readonly open: readonly string[];

@@ -26,7 +26,9 @@ export interface PendingPlace {
 /** An input that can be priced although some of the results it refers to do not exist yet. */
 export interface PlaceholderInput {
   readonly input: Json;
-  /** The input with all pending values as large as possible; equal to `input` if none is pending, null if unlimited. */
+  /**
+   * The input with all pending values as large as possible; equal to `input` if none is pending, null without a limit.
+   */
   readonly largest: Json | null;
   readonly pending: readonly PendingPlace[];
   /** Problems with expected media that will certainly be refused. */
@@ -184,7 +186,7 @@ const LARGEST_PX = 4096;
 /** Maximum length of a placeholder, in milliseconds: uploading a longer one would take too long. */
 const LONGEST_MS = 15 * 60_000;
 
-/** A placeholder of the expected size or length, and the largest one; null for films, priced only once they exist. */
+/** A placeholder of the expected size or length, and the largest one. Null for a film, priced only once it exists. */
 function medium(source: PlanStep, { kind, step: path }: Ref, takes: Media, { step, earlierMs }: PlaceholderSources) {
   const bounds = takes.maxBytes === null ? takes.bounds : { ...takes.bounds, max_file_size_bytes: takes.maxBytes };
   if (kind === "image") {

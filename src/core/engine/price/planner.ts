@@ -261,7 +261,7 @@ export class Planner {
     return { ...door, ...files, inside: [...door.inside, new URL(client.baseUrl).origin] };
   }
 
-  /** Adds to the first steps that are not reused why this is so. Nobody reads a longer list. */
+  /** Explains for the first steps that are not reused why they are not. Nobody reads a longer list. */
   #explained(prices: readonly StepPrice[], plan: Plan, reusePreview: ReusePreview): readonly StepPrice[] {
     let remaining = EXPLAINED;
     return prices.map((price) => {
@@ -294,7 +294,7 @@ export class Planner {
   }
 }
 
-/** Hashes everything that a plan depends on. Equal hashes mean equal plans, but equal plans may differ in hash. */
+/** Hashes everything that a plan depends on. Equal hashes mean equal plans; equal plans may have different hashes. */
 function planBasis(drafted: Draft, overlay: Overlay, { catalog, files, voices }: PlanContext): string {
   const { pipeline, steps, returns, groups, onFailure } = drafted;
   // `files` includes the bytes, as content hashes.

@@ -41,7 +41,7 @@ export interface Quote extends Offer {
   readonly criticalPath: readonly string[];
   /** Estimated duration in milliseconds, from earlier jobs; null if a model in the longest chain has finished none. */
   readonly forecastMs: number | null;
-  /** Steps one of whose inputs may have expired on the service before they start. */
+  /** Steps that may start only after one of their inputs has expired on the service. */
   readonly risks: readonly ExpiryRisk[];
 }
 
@@ -303,7 +303,7 @@ interface RiskContext extends Pick<Pricing, "outputsLiveMs"> {
   readonly isDone: (path: string) => boolean;
 }
 
-/** Lists assets that may expire before they are used, because that takes long or waits for a person's decision. */
+/** Lists assets that may expire before they are used, because of a long wait or a person's decision in between. */
 function expiryRisks(
   plan: Plan,
   durationMs: DurationMs,

@@ -207,7 +207,7 @@ function certainSteps({ steps }: Pick<Plan, "steps">): ReadonlySet<string> {
   return certain;
 }
 
-/** A step of an option, or a nested choice. Maximum costs in micro-dollars: in all (`most`), and if it fails. */
+/** A step or nested choice in an option. `most`: its maximum cost in micro-dollars; `failed`: the same if it fails. */
 interface Part {
   readonly most: number;
   readonly failed: number;

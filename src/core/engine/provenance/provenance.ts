@@ -319,7 +319,7 @@ function withFileNames(value: Json): Json {
   return Object.fromEntries(Object.entries(record).map(([key, item]) => [key, withFileNames(item)]));
 }
 
-/** True for a file in an input. Its location on the user's disk is private. */
+/** True for a reference to a local file, whose location on the user's disk is private. */
 function isLocalFile({ path, kind, ...rest }: { readonly [key: string]: Json }): boolean {
   const isKind = kind === "image" || kind === "video" || kind === "audio";
   return typeof path === "string" && isKind && Object.keys(rest).length === 0;
