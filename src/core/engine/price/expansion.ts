@@ -94,9 +94,7 @@ export async function expandPlan(
   return problems.length === 0 ? { ...produced, prices: quote.prices } : { ok: false, problems };
 }
 
-/**
- * Reports an expansion that will certainly exceed its `maxCost`. If it only may exceed it, the run's budget decides.
- */
+/** Reports an expansion that will certainly exceed its `maxCost`. If it merely may, the run's budget decides. */
 function tooDear({ path, maxCostMicros }: ExpandingStep, { prices }: Quote): readonly Problem[] {
   const most = prices.reduce((sum, { costMicros, maxCostMicros: at }) => sum + (costMicros ?? at ?? 0), 0);
   if (maxCostMicros === null || most <= maxCostMicros) return [];

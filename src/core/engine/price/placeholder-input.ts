@@ -26,9 +26,7 @@ export interface PendingPlace {
 /** An input that can be priced although some of the results it refers to do not exist yet. */
 export interface PlaceholderInput {
   readonly input: Json;
-  /**
-   * The input with all pending values as large as possible; equal to `input` if none is pending, null without a limit.
-   */
+  /** The input with all pending values as large as possible; equal to `input` if none is pending, null if unbounded. */
   readonly largest: Json | null;
   readonly pending: readonly PendingPlace[];
   /** Problems with expected media that will certainly be refused. */
