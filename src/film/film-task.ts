@@ -13,6 +13,7 @@ import type { Ends, EndsOf } from "./graph/length.ts";
 /** The method of `build` that adds local functions, including film steps. */
 export type Task = TaskMethod;
 
+/** Options that all film steps have. */
 export type StepFields = Pick<TaskOptions, "after" | "when" | "attempts" | "onFailure" | "prune" | "expect"> & {
   /**
    * Maximum duration of each input in seconds. A single frame may last up to a sixtieth of this, and the frame rate may

@@ -19,7 +19,7 @@ export function weightOf(text: string): number {
   return Math.max(1, weight);
 }
 
-/** Maximum seconds by which the end of a line moves to reach a pause of 0.4 s or more. Less for shorter pauses. */
+/** How far, in seconds, the end of a line may move to reach a pause of 0.4 s or more; less far for shorter pauses. */
 const PAUSE_WORTH = 1.2;
 
 /**
@@ -110,7 +110,7 @@ function pausesOf(speech: readonly Span[]): readonly Pause[] {
   });
 }
 
-/** The time at which `at` seconds have been spoken. If a pause begins then, `isNext` returns the end of the pause. */
+/** The time at which `at` seconds have been spoken. If a pause begins then, `isNext` selects the end of that pause. */
 function clock(at: number, speech: readonly Span[], isNext = false): number {
   let rest = at;
   for (const { start, end } of speech) {

@@ -120,7 +120,7 @@ export function assEvent(
   return `Dialogue: ${layer},${assTime(start)},${assTime(end)},${style},0,0,0,,${text}`;
 }
 
-/** Escapes text so that libass takes no part of it as a command. */
+/** Escapes text so that libass interprets none of it as a command. */
 export function assText(text: string): string {
   return text
     .replaceAll("\\", "\\\u2060")

@@ -16,21 +16,21 @@ export interface Letters {
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cc}]/u;
 const MOST_NAMED = 8;
 
-/** Throws if no installed font has one of the characters, which would then be drawn as a box. @throws FilmError */
+/** Throws if a character is in none of the fonts, so that it would be drawn as a box. @throws FilmError */
 export async function checkLetters(letters: Letters, signal: AbortSignal): Promise<void> {
   const lack = await lackIn(charactersOf(letters), letters.style, signal);
   if (lack !== null) throw new FilmError("FILM_INPUT", lack);
 }
 
 /**
- * Returns a check, made before anything is paid for: ffmpeg can draw text, and its fonts have all characters of the
- * texts that are known so far.
+ * Returns a check that ffmpeg can draw text and that its fonts have all characters of the texts known so far. The check
+ * runs before anything is paid for.
  */
 export function lettersDrawn(letters: Letters): Requirement {
   return async () => (await ffmpegWith("lettering")()) ?? (await inTurn(letters));
 }
 
-/** Characters that each font can draw. Remembered, because many plans have similar texts. */
+/** Characters known to be drawable, by font. Cached, because many plans have similar texts. */
 const drawn = new Map<string, Set<string>>();
 let turn: Promise<unknown> = Promise.resolve();
 

@@ -14,7 +14,7 @@ const MOST_BYTES = 4 * 3600 * RATE * 2;
 /** Interval of level measurements, in seconds. */
 const STEP = 0.01;
 const WINDOW = RATE * STEP;
-/** Audio below this level is silence. Amplitude ratio relative to the loud parts: -32 dB. */
+/** Audio below this level counts as silence. An amplitude relative to the loud parts: -32 dB. */
 const SILENCE = 10 ** (-32 / 20);
 /** Noise level of a quiet room, on a scale up to 32768. */
 const FLOOR = 24;

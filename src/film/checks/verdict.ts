@@ -6,6 +6,7 @@ import type { Inspected } from "../../core/define/index.ts";
  * other chat step.
  */
 export interface ChatJudge {
+  /** The model's id. */
   readonly model: string;
   /** What the pictures must show, in words, such as `"The bottle is whole, and there are no letters."`. */
   readonly asks: string;

@@ -26,7 +26,7 @@ export function mostSeconds(): number {
 }
 
 /**
- * The error for a file that is too long. Processing takes as long as the duration that a file claims requires, and even
+ * The error for a file that is too long. How long processing takes depends on the duration that a file claims, and even
  * a file of one kilobyte can claim to last a day.
  */
 export function tooLong(name: string, why: string): FilmError {

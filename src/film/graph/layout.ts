@@ -41,9 +41,9 @@ export function safeArea({ width, height }: Pixels): Box {
 }
 
 /**
- * The box of a caption's two lines. At the bottom, a lower third is above the captions, and above that a logo in a
- * lower corner. Captions at the top start below a logo; captions in the middle end above a lower third. So separate
- * steps never draw over each other.
+ * The box of a caption's two lines. At the bottom, a lower third is above the captions, and a logo in a lower corner is
+ * above the lower third. Captions at the top start below a logo; captions in the middle end above a lower third. So
+ * separate steps never draw over each other.
  */
 export function captionBox(pixels: Pixels, { size = CAPTION_SIZE, position = "bottom" }: CaptionPlace = {}): Box {
   const safe = safeArea(pixels);

@@ -11,12 +11,13 @@ export const LENGTH = oneOf("pictures", "sound", "longest");
 /** Durations that differ by less than this, in seconds, are treated as equal: they differ only by rounding. */
 export const ALIKE_SECONDS = 0.05;
 
+/** The option of steps whose input is a film with audio. */
 export interface LengthOption {
   /** Duration of the film if its pictures and sound end at different times. Default `longest`. */
   readonly length?: Length | undefined;
 }
 
-/** Durations in seconds. `sound`: when the audio of a film ends; null if no audio counts for the film's length. */
+/** Durations in seconds. `sound`: when a film's audio ends; null if no audio counts for the film's length. */
 export interface Ends {
   readonly seconds: number;
   readonly sound: number | null;

@@ -6,6 +6,7 @@ export type Format = "16:9" | "9:16" | "1:1" | "4:5";
 /** Length of the shorter side in pixels, such as `"1080p"`; or width and height, such as `"1280x720"`. */
 export type Size = "480p" | "720p" | "1080p" | "2160p" | `${number}x${number}`;
 
+/** A size in pixels. */
 export interface Pixels {
   readonly width: number;
   readonly height: number;

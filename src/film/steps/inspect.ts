@@ -31,8 +31,8 @@ import { probe } from "../ffmpeg/probe.ts";
 import { ffmpegWith } from "../ffmpeg/requirement.ts";
 
 /**
- * Returns checks for the `accept` option of a job, for example `job("film", model, input, { accept: inspector({
- * notBlack: true, seconds: [4, 6] }) })`. @throws FilmError for an invalid check
+ * Returns a value for the `accept` option of a job, such as `inspector({ notBlack: true, seconds: [4, 6] })`. A job
+ * passes if its media pass these checks. @throws FilmError for an invalid check
  */
 export function inspector<const C extends Checks | JudgedChecks>(checks: C & Known<C>): Inspector<LookedAt<C>> {
   checkChecks(checks);

@@ -45,6 +45,7 @@ export interface MixOptions extends StepFields, LengthOption {
 /** The value of a `mix` step. */
 export interface Mixed {
   readonly seconds: number;
+  /** Second at which the film starts: always 0. */
   readonly starts: readonly [0];
   /** Second of the film at which each voice starts. */
   readonly voices: readonly number[];
@@ -120,7 +121,7 @@ function foreseenMix(input: unknown, endsOf: EndsOf): Foreseen {
 }
 
 /**
- * When the last sound ends that counts for the length of the film, in seconds; null if none counts. With the length
+ * Second at which the last sound ends that counts for the length of the film; null if none counts. With the length
  * `sound`, the film's own audio counts only if there are no voices or effects.
  */
 function soundEnd(ends: readonly number[], own: number | null, length: Length | undefined): number | null {

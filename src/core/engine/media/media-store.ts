@@ -43,6 +43,7 @@ export interface MediaStore {
   has(sha256: string): Promise<boolean>;
   /** Like {@link MediaStore.has}, but also resets the age of the bytes, because an event will soon refer to them. */
   touch(sha256: string): Promise<boolean>;
+  /** Size in bytes; null if the store does not have the hash. */
   sizeOf(sha256: string): Promise<number | null>;
   /** Path of the stored file, even if it does not exist; null if the store is not on a local disk. */
   path(sha256: string): string | null;

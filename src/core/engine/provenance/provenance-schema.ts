@@ -134,5 +134,6 @@ export const manifestSchema = z.object({
     .nullable(),
 });
 
+/** A manifest that has passed {@link manifestSchema}. */
 export type Manifest = z.output<typeof manifestSchema>;
 export type ManifestStep = Manifest["steps"][number];

@@ -37,7 +37,7 @@ export interface ServiceOptions {
   readonly keyOptional?: boolean | undefined;
   /** True to use the local service and ignore the environment. Default false. */
   readonly local?: boolean | undefined;
-  /** True to start no service: runs can be read, stopped and deleted, but other calls throw. Default false. */
+  /** True to start no service. Runs can be read, stopped and deleted; calls to a service throw. Default false. */
   readonly journalOnly?: boolean | undefined;
   /** Folder for the embedded local service. Default `.showrunner/local`. */
   readonly localDir?: string | undefined;
@@ -48,6 +48,7 @@ export interface ServiceOptions {
   readonly families?: FamiliesOption | undefined;
   /** Environment variables to use instead of those of the process. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Further options for the client. */
   readonly clientOptions?: Partial<ClientOptions> | undefined;
 }
 

@@ -308,9 +308,9 @@ function count(all: Map<string, Failing>, id: string, now: number): Failing {
   return failing;
 }
 
-/** Stands for reads of the balance in a {@link ServiceWatch}, where commands have their ids. */
+/** Id under which a {@link ServiceWatch} tracks reads of the balance. */
 export const WALLET = "balance";
-/** The id under which a command is watched. All requests of a chat step share one, although they are numbered. */
+/** Id under which a command is watched. All requests of a chat step share one, although they are numbered. */
 export function watchId(id: string): string {
   return id.startsWith("chat:") ? id.replace(/#\d+$/, "") : id;
 }
