@@ -37,7 +37,6 @@ export function splitOptions<O extends StepFields>(
   return { step, own: own as Omit<O, keyof StepFields> };
 }
 
-/** Definition of a film step. */
 interface FilmTask<I, V, F extends TaskFiles> {
   readonly files: F;
   /** Change this version whenever the same input gives different bytes, so that outdated results are not reused. */
@@ -125,7 +124,6 @@ export function clipNames(handles: readonly { readonly step: string }[]): (index
   };
 }
 
-/** Converts a media list to an array of handles. */
 export function listOf<K extends MediaKind>(media: MediaList<K>): readonly (Media<K> | AllMedia<K>)[] {
   return "step" in media ? [media] : media;
 }

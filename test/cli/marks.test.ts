@@ -63,7 +63,7 @@ describe("marks, on the command line", () => {
     const changed = await here("marks", "out/plain/card.png");
     expect(changed.stdout).toContain("run plain, step card, made with image-1; the file has changed since");
     const text = await here("marks", "card.ts");
-    expect(text.stdout).toContain("Its marks cannot be read: it is not PNG, JPEG, WebP, MP4, MOV, WAV or MP3.");
+    expect(text.stdout).toContain("Its marks cannot be read: it is not a PNG, JPEG, WebP, MP4, MOV, WAV or MP3 file.");
     const none = await here("marks", "none.png");
     expect(none.code).toBe(2);
     expect(none.stderr).toContain("none.png cannot be read");

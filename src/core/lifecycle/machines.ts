@@ -243,7 +243,7 @@ export const stepMachine = setup({
   },
 });
 
-/** Terminal states. Only a rerun reopens the run, or a late job that the run did not wait for. */
+/** Terminal states. Only a rerun, or a late job that the run did not wait for, reopens the run. */
 const ended = { tags: "ended", on: { "run.reopened": "running" } } as const;
 
 /**

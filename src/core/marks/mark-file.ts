@@ -40,7 +40,7 @@ export async function markFile(path: string, mark: Mark): Promise<Marking> {
   });
 }
 
-/** Like {@link markFile}, but writes the marked file to the empty `target`, or nothing if no mark is added. */
+/** Like {@link markFile}, but writes the marked file to the empty `target`. If no mark is added, writes nothing. */
 export async function writeMarked(path: string, target: FileHandle, mark: Mark): Promise<Marking> {
   return withMark(path, mark, async (source, splices) => {
     await target.writeFile(spliced(source, splices));
@@ -105,11 +105,11 @@ export async function readMarks(path: string): Promise<FileMarks> {
   }
 }
 
-/** @throws UnmarkableError */
+/** Recognizes a file's format and finds its marks. @throws UnmarkableError */
 async function scanFile(source: Source): Promise<{ readonly contentType: string; readonly scan: Scan }> {
   const head = await source.read(0, Math.min(source.sizeBytes, 16));
   const format = formats.find(({ isIt }) => isIt(head));
-  if (format === undefined) throw new UnmarkableError("it is not PNG, JPEG, WebP, MP4, MOV, WAV or MP3");
+  if (format === undefined) throw new UnmarkableError("it is not a PNG, JPEG, WebP, MP4, MOV, WAV or MP3 file");
   return { contentType: format.contentType, scan: await format.scan(source) };
 }
 

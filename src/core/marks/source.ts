@@ -4,7 +4,7 @@ import { open } from "../kit/file-handle.ts";
 
 export interface Source {
   readonly sizeBytes: number;
-  /** @throws UnmarkableError if the file ends earlier */
+  /** Reads exactly this many bytes. @throws UnmarkableError if the file ends earlier */
   readonly read: (at: number, length: number) => Promise<Buffer>;
 }
 
@@ -46,7 +46,6 @@ function reader(file: FileHandle, size: number): Source["read"] {
 /** A box, chunk, segment or frame, depending on the format. */
 export interface Box {
   readonly type: string;
-  /** Offset of the header. */
   readonly at: number;
   readonly dataAt: number;
   readonly dataEnd: number;
@@ -58,8 +57,8 @@ export interface Box {
 const MOST_BOXES = 65_536;
 
 /**
- * Reads the boxes from `at` to `end` with `boxAt`, until that returns null. Each box must end after it starts and
- * before `end`, so that no file can make the walk endless. @throws UnmarkableError
+ * Reads the boxes from `at` to `end` with `boxAt`, until that returns null. Each box must end after it starts and no
+ * later than `end`, so that no file can make the walk endless. @throws UnmarkableError
  */
 export async function walk<B extends Box>(
   at: number,

@@ -84,7 +84,6 @@ export function lookupThat(
   };
 }
 
-/** Throws unless the protocol is HTTP or HTTPS. @throws ForbiddenUrlError */
 export function checkProtocol({ protocol }: URL): void {
   if (protocol === "http:" || protocol === "https:") return;
   throw new ForbiddenUrlError(`${protocol}// URLs cannot be fetched`);

@@ -1,6 +1,5 @@
 import { ProxyVariableError, type Route, routeOf, shownProxy } from "../kit/proxy-route.ts";
 
-/** Why a connection could not be established, or was lost. */
 export type TransportFailure = "dns" | "refused" | "network" | "tls" | "proxy" | "connect timeout" | "broken";
 
 const codes: readonly (readonly [RegExp, TransportFailure])[] = [

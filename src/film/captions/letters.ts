@@ -12,7 +12,6 @@ export interface Letters {
   readonly style: LetterStyle;
 }
 
-/** Characters that are never visible. */
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cc}]/u;
 const MOST_NAMED = 8;
 

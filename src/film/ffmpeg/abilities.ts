@@ -5,7 +5,6 @@ import process from "node:process";
 import { FilmError } from "./film-error.ts";
 import { runProgram } from "./run-program.ts";
 
-/** This machine's ffmpeg and its capabilities. */
 export interface Ffmpeg {
   readonly path: string;
   readonly probePath: string;

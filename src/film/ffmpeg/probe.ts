@@ -34,7 +34,6 @@ export function tooLong(name: string, why: string): FilmError {
   return new FilmError("CLIP_TOO_LONG", `${name} ${why}; ${cure}`);
 }
 
-/** What a file contains, according to ffprobe. */
 export interface Probed {
   readonly path: string;
   /** Duration of the pictures, or of the audio if there are no pictures; 0 for a still picture. */

@@ -23,7 +23,6 @@ export interface Clip extends Probed {
   readonly video: ProbedVideo;
 }
 
-/** Maximum frame rate of inputs. */
 const MOST_FPS = 120;
 /** How long one frame may last, as a fraction of the maximum duration: two minutes if that is two hours. */
 const MOST_OF_ONE_FRAME = 1 / 60;

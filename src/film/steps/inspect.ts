@@ -82,8 +82,8 @@ export function inspect<H extends Media<MediaKind>>(
   const choose = typeof steps === "function" ? steps : steps.choose;
   if (addSteps === undefined) return choose(name, [media], { by: scorerOf(looking), version, requires });
   if (typeof steps !== "function") return addSteps(steps, name, media).passed as Chosen<H>;
-  const next = `pass the methods it needs: inspect({ task, chat, choose }, ${JSON.stringify(name)}, …)`;
-  throw new FilmError("FILM_INPUT", `a chat model as judge adds steps; ${next}`);
+  const next = `pass the methods that add them: inspect({ task, chat, choose }, ${JSON.stringify(name)}, …)`;
+  throw new FilmError("FILM_INPUT", `a judge that is a chat model needs further steps; ${next}`);
 }
 
 /** The judge returned no verdict. */

@@ -105,7 +105,7 @@ async function joinFiles(
   for (const { path, name } of sources) clips.push(await openLasting(path, name, options, context.signal));
   const still = clips.find(({ video }) => video.isStill);
   if (still !== undefined)
-    throw new FilmError("FILM_INPUT", `${still.name} is a picture; use slideshow to make a film of it`);
+    throw new FilmError("FILM_INPUT", `${still.name} is a picture; use slideshow to make a film from it`);
   const lasting = clips.map((clip) => ({ ...clip, seconds: clip.lasts }));
   const notes = clips.flatMap((clip) => clip.lengthNote ?? []);
   return {

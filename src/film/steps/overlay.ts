@@ -103,7 +103,6 @@ function foreseenOverlay(own: Pick<OverlayOptions, "endCard" | "length">, input:
   return { ...foreseen, seconds: foreseen.seconds + shown - fade };
 }
 
-/** Throws if an option is invalid. @throws FilmError */
 function checkOverlay(name: string, own: Omit<OverlayOptions, keyof StepFields>): void {
   checkOptions(name, own, { logo: any, lowerThird: any, endCard: any, length: LENGTH });
   const { logo, lowerThird, endCard } = own;

@@ -32,7 +32,7 @@ export async function fetchFile(
     if (error instanceof ForbiddenAddressError) {
       const isAllowable = !(error instanceof ForbiddenUrlError);
       const next = isAllowable
-        ? "; the operator can allow its origin with `inside` (--inside on the command line)"
+        ? "; the operator can allow the URL's origin with `inside` (--inside on the command line)"
         : "";
       return { error: `${shown} was not fetched: ${error.message}${next}` };
     }

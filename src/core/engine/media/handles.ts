@@ -17,7 +17,6 @@ export interface HandleOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called before an upload to verify the bytes. */
   readonly ensure?: ((sha256: string) => Promise<void>) | undefined;
-  /** Called with the number of bytes sent and the total. */
   readonly onProgress?: ((sentBytes: number, totalBytes: number) => void) | undefined;
 }
 

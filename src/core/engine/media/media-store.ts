@@ -23,7 +23,6 @@ export interface ByteRange {
 /** Response headers for the target of a link. */
 export interface LinkOptions {
   readonly contentType: string;
-  /** Whether a browser shows or saves the file. */
   readonly disposition: "inline" | "attachment";
 }
 

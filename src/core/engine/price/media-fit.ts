@@ -30,7 +30,6 @@ export function fitDuration(step: string, expected: Expected, { bounds }: Pick<M
   return fitted(step, { expected, min, max, verb: "last", asText: formatDuration, otherwise });
 }
 
-/** Checks the expected aspect ratio of the picture that `step` makes. */
 export function fitRatio(step: string, expected: Expected | null, { bounds }: Pick<Media, "bounds">): MediaFit {
   const { min_aspect_ratio: min = 0, max_aspect_ratio: max = Infinity } = bounds;
   const asText = (value: number) => `${Number(value.toFixed(2))} : 1`;

@@ -15,7 +15,6 @@ type Ref = Reference["$ref"];
 /** A place in an input that refers to a result that does not exist yet. */
 export interface PendingPlace {
   readonly field: string;
-  /** Path of the step that will produce this result. */
   readonly step: string;
   /** `placeholder` if placeholder media are sent. Null if a made-up id is sent: errors about it mean nothing. */
   readonly by: "placeholder" | null;

@@ -64,7 +64,6 @@ const CACHE_MS = 5 * 60_000;
 
 export type Planned = Extract<PlanOutcome, { readonly ok: true }> & {
   readonly draft: Draft;
-  /** Hash from {@link planBasis}. */
   readonly basis: string;
   /** The profile that was applied to the pipeline; null if there was none. */
   readonly profile: AppliedProfile | null;

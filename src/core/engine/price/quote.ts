@@ -299,7 +299,6 @@ interface ExpiryRisk {
 }
 
 interface RiskContext extends Pick<Pricing, "outputsLiveMs"> {
-  /** True if the step already has its result. */
   readonly isDone: (path: string) => boolean;
 }
 

@@ -4,7 +4,6 @@ import { FOR_CALLERS, type Problem } from "../../plan/plan.ts";
 import { readsUploads } from "../media/expired.ts";
 import type { PendingPlace, PlaceholderInput, Requested } from "./placeholder-input.ts";
 
-/** Problem code for an estimate that moderation refused. */
 export const MODERATED = "moderated";
 
 type Conditions = PlaceholderInput["conditions"];

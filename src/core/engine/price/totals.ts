@@ -74,7 +74,6 @@ export function unlistedChats(chats: readonly string[], catalog: Catalog): reado
   return chats.flatMap((id) => (catalog.lacksChat(id) ? [{ code: "unlisted-chat", step: id, message }] : []));
 }
 
-/** Maximum number of steps listed in text. */
 const MOST_NAMED = 5;
 
 /** Paths of the steps without a maximum price, because the length of their inputs is unknown. */

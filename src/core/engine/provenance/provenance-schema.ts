@@ -102,7 +102,6 @@ export const manifestSchema = z.object({
   created_at: instant,
   pipeline: z.string(),
   run: z.string(),
-  /** Name of the run's profile; null if it has none. */
   profile: z.string().nullable(),
   service: z.object({ base_url: z.string() }),
   /** The pipeline's input without secrets; local files appear as `{ file, kind }`. Null if `input_sha256` is set. */

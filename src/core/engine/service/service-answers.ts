@@ -263,7 +263,6 @@ export class ServiceWatch {
     return { delayMs: outageDelayMs(failures), events };
   }
 
-  /** Records that the service answered the command. */
   answered(id: string): readonly RunEvent[] {
     this.noteContact();
     this.#failing.delete(id);
@@ -284,7 +283,6 @@ export class ServiceWatch {
     return [{ type: "service.recovered", ...(reason === "media" && { reason }) }];
   }
 
-  /** Records that something from the service has just arrived. */
   noteContact(): void {
     this.#heardAt = this.#now();
   }
@@ -316,7 +314,6 @@ export function watchId(id: string): string {
 }
 
 export const MOST_CODE = 100;
-/** The service's error code for a refusal by moderation. */
 const MODERATED = "MODERATION_FAILED";
 
 interface ForeignError extends Partial<Pick<ServiceError, "param" | "details">> {

@@ -252,13 +252,12 @@ interface Remembered {
   readonly state: RunState;
   /** The code of the run's local functions; null until a slice needs it. */
   code: Code | null;
-  /** Tools for driving the run, from the last slice. */
   tools: DriveTools | null;
 }
 
 /** Maximum total weight (see `weightOf`) of all cached states except the newest; corresponds to tens of megabytes. */
 const MOST_WEIGHT = 60_000;
-/** Weight of a run without any steps. */
+/** Base weight of a run, to which the weights of its parts are added. */
 const RUN_WEIGHT = 5;
 /** Minimum weight of a run whose tools are cached. For smaller runs, making them again is just as fast. */
 const WORTH_TOOLS = 250;

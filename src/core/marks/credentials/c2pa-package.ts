@@ -38,7 +38,7 @@ export async function findC2pa(folder: string): Promise<C2pa | null> {
   return null;
 }
 
-/** Like {@link findC2pa}. @throws CredentialsError if the package is not installed */
+/** Like {@link findC2pa}, but throws if the package is not installed. @throws CredentialsError */
 export async function loadC2pa(folder: string): Promise<C2pa> {
   const found = await findC2pa(folder);
   if (found === null) throw new CredentialsError(`Signing needs the package ${NAME}, which is not installed.`, INSTALL);

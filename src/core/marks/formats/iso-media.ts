@@ -57,7 +57,6 @@ async function boxAt(source: Source, at: number, end: number): Promise<IsoBox> {
   return { type, at, dataAt, dataEnd: boxEnd, end: boxEnd, uuid, isOpen: size === 0 };
 }
 
-/** Finds the `moov/udta/XMP_` box. */
 async function quickTimeXmp(source: Source, boxes: readonly IsoBox[]): Promise<IsoBox | null> {
   let within = boxes;
   for (const type of ["moov", "udta"]) {

@@ -82,7 +82,6 @@ export interface BucketLocation {
   readonly pathStyle: boolean;
   /** True to redirect browsers to the bucket, with short-lived links. False: the dashboard relays the media. */
   readonly links: boolean;
-  /** Maximum total size of the local copies, in bytes. */
   readonly cacheBytes: number;
 }
 

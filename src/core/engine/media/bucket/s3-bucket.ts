@@ -19,7 +19,6 @@ import type { S3 } from "./s3-client.ts";
 const LINK_SECONDS = 900;
 /** Maximum size, in bytes, that one `CopyObject` request can copy. */
 const COPY_BYTES = 5 * 2 ** 30;
-/** Part size for copies of larger objects, in bytes. */
 const COPY_PART_BYTES = 2 ** 30;
 
 interface UploadMarkers {

@@ -17,7 +17,6 @@ export class MediaPackageMissingError extends ShowrunnerError {
   }
 }
 
-/** Time limits for requests to the server, in milliseconds. */
 export interface Timeouts {
   readonly connectMs: number;
   /** Maximum time until the server starts to respond to a read or delete. */

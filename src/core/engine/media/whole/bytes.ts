@@ -25,7 +25,6 @@ export class Bytes implements Disposable {
     return this.#buffer.subarray(from, Math.min(from + end - at, this.#window.size));
   }
 
-  /** Returns the first `length` bytes, or all bytes of a shorter file. */
   head(length: number): Buffer {
     const bytes = Buffer.alloc(Math.min(length, this.size));
     return bytes.subarray(0, readSync(this.#file, bytes, 0, bytes.length, 0));

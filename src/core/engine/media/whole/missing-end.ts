@@ -155,7 +155,6 @@ function elementAt(file: Bytes, at: number) {
   return { id, start: at + length, size: size >= 2 ** (7 * sizeLength) - 1 ? null : size };
 }
 
-/** The checks by content type. The type is the one detected from a file's first bytes. */
 const FORMATS: Readonly<Record<string, (file: Bytes) => Whole>> = {
   "image/png": wholePng,
   "image/apng": wholePng,

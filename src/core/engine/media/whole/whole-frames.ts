@@ -67,7 +67,6 @@ const MP3_RATES = [44_100, 48_000, 32_000];
 const MPEG1_KBITS = [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
 const MPEG2_KBITS = [8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
 
-/** Reads an MPEG layer III frame header; null if it is not one. */
 function mp3Frame(head: Buffer): Frame | null {
   if (head.length < 4 || head[0] !== 0xff || (head[1]! & 0xe6) !== 0xe2) return null;
   const version = (head[1]! >> 3) & 3;
