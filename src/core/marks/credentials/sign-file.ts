@@ -134,10 +134,16 @@ function signingKey({ certificate, key }: SigningPair, now: Date) {
   const leaf = parsed("The certificate", certificate, () => new X509Certificate(certificate));
   const secret = parsed("The key", key, () => createPrivateKey(key));
   if (leaf.ca)
-    throw unfit("The first certificate is a CA certificate", "put your own certificate first, then its issuers up to the root");
+    throw unfit(
+      "The first certificate is a CA certificate",
+      "put your own certificate first, then its issuers up to the root",
+    );
   if (!leaf.checkPrivateKey(secret)) throw unfit("The key does not match the first certificate", "use a matching pair");
   if (now < new Date(leaf.validFrom) || now > new Date(leaf.validTo))
-    throw unfit(`The certificate is valid from ${leaf.validFrom} to ${leaf.validTo}, not now`, "use a valid certificate");
+    throw unfit(
+      `The certificate is valid from ${leaf.validFrom} to ${leaf.validTo}, not now`,
+      "use a valid certificate",
+    );
   return {
     certificate: Buffer.from(certificate),
     key: Buffer.from(secret.export({ type: "pkcs8", format: "pem" })),
