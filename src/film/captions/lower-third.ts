@@ -45,7 +45,7 @@ export function placeLowerThird(pixels: Pixels, { title, subtitle, style, captio
   );
 }
 
-/** Breaks text into lines of at most this many letters. A word that is too long becomes a line that is too long. */
+/** Breaks text into lines of at most this many letters. A longer word gets its own line, which is then too long. */
 function broken(text: string, letters: number): readonly string[] {
   const lines: string[] = [];
   for (const { text: word, isJoined } of piecesOf(text)) {

@@ -36,7 +36,7 @@ const KNOWN =
 const isKnown = (name: string | undefined): name is string => name !== undefined && KNOWN.test(name);
 const RGB = /^(?:0?rgb|0?bgr|x2|gbr|[ar]?rgba?|[ar]?bgra?|argb|abgr|pal8|gray|mono|ya)/;
 const ALPHA = /^(?:yuva|gbrap|ya\d|pal8|[ar]?rgba|[ar]?bgra|argb|abgr)/;
-/** A film with fewer lines than this, and no declared colours, has those of standard-definition television. */
+/** A film with fewer lines than this and no declared colours has the colours of standard-definition television. */
 const HD_LINES = 720;
 
 /** Returns the colours of a stream. Primaries that are not declared are taken to be BT.709, those of screens. */
@@ -92,7 +92,7 @@ const [WHITE, PEAK] = [203, 4.93];
 /**
  * Filters that convert a decoded picture for display: upright, progressive, transparent parts black, BT.709, limited
  * range. All standard transfer functions are treated as equal, as players do. HDR's reference white becomes white;
- * brighter parts can hardly be told apart. `shrink`: a filter that first scales HDR down, for speed.
+ * brighter parts look almost the same. `shrink`: a filter that first scales HDR down, for speed.
  */
 export function shownFilter({ turn, isInterlaced, colors }: ShownAs, shrink?: string): string {
   const { matrix, primaries, range, isRgb, hasAlpha } = colors;

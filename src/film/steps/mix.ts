@@ -80,7 +80,7 @@ const RULES: Rules = {
   length: LENGTH,
 };
 
-/** Mixes voice, music and effects into a film and sets its loudness. Copies the pictures without re-encoding. */
+/** Mixes voice, music and effects into a film and sets the film's loudness. Copies the pictures without re-encoding. */
 export function mix(task: Task, name: string, film: Media<"video">, options: MixOptions) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, RULES);

@@ -60,7 +60,7 @@ export class MediaFiles {
     return join(this.#tmp, `${processMark()}.${randomUUID()}`);
   }
 
-  /** Removes temporary files of processes that no longer run; returns how many. */
+  /** Removes temporary files of processes that no longer run; returns how many there were. */
   async removeLeftovers({ dryRun = false } = {}): Promise<number> {
     let count = 0;
     for (const name of (await unlessMissing(readdir(this.#tmp))) ?? []) {

@@ -31,7 +31,7 @@ export interface Quote extends Offer {
   readonly prices: readonly StepPrice[];
   /** Total in micro-dollars. `max` is null if a step is open-ended (its `mostMicros` is null). */
   readonly totalMicros: { readonly min: number; readonly max: number | null };
-  /** Expected cost in micro-dollars. Placeholders replace missing media; steps without a quote count as maximums. */
+  /** Expected cost in micro-dollars. Placeholders replace missing media; unquoted steps count at their maximum. */
   readonly expectedMicros: number;
   /** The wallet's balance in micro-dollars; null if the service did not report it. */
   readonly balanceMicros: number | null;

@@ -14,7 +14,7 @@ export interface Service {
   readonly client: Client;
   /** The origin that runs are tied to. It stays the same even if a local service restarts on another port. */
   readonly origin: string;
-  /** The error to throw because there is no key, if the service was opened without one. */
+  /** The error that calls throw if they need a key and the service was opened without one. */
   readonly missingKey?: InvalidOptionError | null;
   close(): Promise<void>;
 }

@@ -10,9 +10,9 @@ export const noSubstitute: Substitute = (model) => model;
 const RENDER_MS = 10 * 60_000;
 
 /**
- * Returns a substitute for every provider's model, whose media the local service renders. The media have the requested
- * kind, size and length, and the same methods are called, so that a rehearsal takes the same code path. `serviceUrl`
- * may be any URL of that service.
+ * Returns a {@link Substitute} with which the local service renders all media, in place of the providers' models. The
+ * media have the requested kind, size and length, and the same methods are called, so that a rehearsal takes the same
+ * code path. `serviceUrl` may be any URL of that service.
  */
 export function rehearsal(serviceUrl: string): Substitute {
   return (model, step) => {

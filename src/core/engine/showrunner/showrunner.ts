@@ -67,7 +67,7 @@ export interface Showrunner {
   readonly service: {
     readonly kind: "hosted" | "local";
     readonly baseUrl: string;
-    /** The error to expect because there is no key, if the service was opened with `keyOptional`; otherwise null. */
+    /** The error that calls throw if they need a key and `keyOptional` opened the service without one. */
     readonly missingKey: InvalidOptionError | null;
   };
   /**
