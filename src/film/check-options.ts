@@ -10,7 +10,6 @@ export type Rules = { readonly [option: string]: Rule };
 const inside = (value: unknown, least: number, most: number): value is number =>
   typeof value === "number" && value >= least && value <= most;
 
-/** Accepts a number between two bounds, both inclusive. */
 export function number(least: number, most: number, unit = ""): Rule {
   return (value) => (inside(value, least, most) ? null : `a number${unit} from ${least} to ${most}`);
 }

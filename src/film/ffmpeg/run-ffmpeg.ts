@@ -12,7 +12,6 @@ import { inputArgs, isPictureFormat } from "./input-args.ts";
 import { plainError } from "./probe.ts";
 import { DEFAULT_TIMEOUT_MS, runProgram } from "./run-program.ts";
 
-/** Maximum size of a result, in bytes. */
 const MOST_BYTES = 8 * 1024 ** 3;
 
 export interface FfmpegCall {

@@ -170,7 +170,6 @@ async function mixFiles(given: Given, context: TaskContext): Promise<Mixed> {
   return { seconds, starts: [0], voices, ...loud, lengthNote: note };
 }
 
-/** Collects the sounds in the mix with their files. `end` is the result of {@link soundEnd}. */
 async function layersOf({ voice, music, effects, own = 0, length }: Given, film: Clip, signal: AbortSignal) {
   const inputs: { readonly path: string; readonly name: string; readonly args?: readonly string[] }[] = [film];
   const layers: Layer[] = film.audio === null || own === null ? [] : [{ input: 0, role: "film", at: 0, volume: own }];

@@ -182,7 +182,6 @@ async function sizeOf(path: string): Promise<{ readonly size: number; readonly i
   return { size, isSmall: found?.isFile() === true && size <= HASHED_BYTES };
 }
 
-/** Read speed assumed for a slow disk. */
 const BYTES_PER_MS = 10_000;
 /** Time allowed for starting the thread and loading its libraries on a busy machine, in milliseconds. */
 const START_MS = 60_000;

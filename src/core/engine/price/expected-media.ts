@@ -19,7 +19,6 @@ export interface Expected {
 /** Returns the duration of a step's earlier result, and whether the step will run again. Null if there is no result. */
 export type EarlierMs = (path: string) => { readonly ms: number; readonly isMadeAgain: boolean } | null;
 
-/** The value of `why` if the value was measured in the file itself. */
 const MEASURED = "its file";
 const GUESS = { value: 5000, factor: 4, why: null };
 /** Factor for requested or declared durations: files are cut to whole frames and samples. */

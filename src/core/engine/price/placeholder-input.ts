@@ -41,7 +41,6 @@ export interface PlaceholderSources {
   readonly media: MediaStore;
   /** Resolves a reference. Null: its step has not ended. An undefined `value`: the field is to be omitted. */
   readonly resolved: (ref: Ref) => { readonly value: Json | undefined } | null;
-  /** Returns the duration of a step's earlier result. Set for an existing run. */
   readonly earlierMs?: EarlierMs | undefined;
 }
 

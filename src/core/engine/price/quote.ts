@@ -70,16 +70,12 @@ export interface Pricing {
   readonly media: MediaStore;
   readonly durations: ExpectedDurations;
   readonly maxUnquotedMicros: number | null;
-  /** Why the service cannot be asked for prices, if there is no key; otherwise null. */
   readonly missingKey: Error | null;
   readonly limits: JobLimits;
   /** How long the service keeps a job's outputs after the job was submitted, in milliseconds. */
   readonly outputsLiveMs: number;
-  /** True to also examine the plan as a whole: unused steps, duration and risks. */
   readonly isForecast: boolean;
-  /** Returns the duration of a step's earlier result. Set if an existing run is priced again. */
   readonly earlierMs?: EarlierMs | undefined;
-  /** Results of earlier runs, if these are to be reused. */
   readonly reusePreview?: ReusePreview | undefined;
 }
 
