@@ -1,9 +1,8 @@
 import { JournalCorruptError } from "./errors.ts";
 
-/** A row as the database driver returns it. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** Typed access to a row's columns. A value of an unexpected type means a damaged journal. */
+/** Reads typed values from a row's columns. Throws a {@link JournalCorruptError} if a value has an unexpected type. */
 export interface Columns {
   text(row: Row, name: string): string;
   integer(row: Row, name: string): number;

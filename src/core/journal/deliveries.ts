@@ -1,31 +1,32 @@
 import { DAY_MS } from "../kit/duration.ts";
 import type { RunEvent } from "./events.ts";
 
-/** A webhook's report that a job ended. It is only a hint: the run then reads the job itself. */
+/** A webhook's notice that a job ended. The notice is only a hint: the run then reads the job from the service. */
 export interface Delivery {
   readonly account: string;
-  /** Id of the webhook. A repeated webhook has the same id. */
+  /** Id of the webhook message. A message that is sent again keeps its id. */
   readonly id: string;
   readonly jobId: string;
   readonly at: number;
 }
 
 /**
- * `delivered`: the hint is in these runs' inboxes. `early`: no run of the account has the job yet; the commit that
- * adds the job also adds the hint. `repeated`: the hint was delivered before.
+ * What happened to a delivery. `delivered`: the hint is in the inboxes of the runs in `runIds`. `early`: no run of the
+ * account has the job yet; the commit that adds the job will also add the hint. `repeated`: the same delivery arrived
+ * before.
  */
 export interface DeliveryOutcome {
   readonly outcome: "delivered" | "early" | "repeated";
   readonly runIds: readonly string[];
 }
 
-/** How long deliveries are remembered, in milliseconds, and the maximum number; only the newest are kept. */
+/** How long a delivery is remembered, in milliseconds, and how many at most. The oldest are forgotten first. */
 export const DELIVERIES_KEPT_MS = DAY_MS;
 export const MOST_DELIVERIES = 50_000;
-/** Maximum length of an id that is looked up. */
+/** Maximum length of an id, in characters. Longer ids may not fit into a database index. */
 const LONGEST_ID = 500;
 
-/** True if both ids fit into an index. The service never sends longer ids. */
+/** True if the ids of the delivery and its job fit into an index. The service never sends longer ids. */
 export function isDeliverable({ id, jobId }: Pick<Delivery, "id" | "jobId">): boolean {
   return [id, jobId].every((text) => text.length <= LONGEST_ID && !text.includes("\0"));
 }

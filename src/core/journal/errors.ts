@@ -18,7 +18,7 @@ export class JournalNotDatabaseError extends JournalFileError {
   readonly code = "JOURNAL_NOT_A_JOURNAL";
 }
 
-/** The file is a journal, but it is truncated or damaged. The check did not change the file. */
+/** The file is a journal, but it is truncated or damaged. Showrunner did not change the file. */
 export class JournalCorruptError extends JournalFileError {
   readonly code = "JOURNAL_CORRUPT";
 }
@@ -33,7 +33,7 @@ export class JournalReadOnlyError extends JournalFileError {
   readonly code = "JOURNAL_READ_ONLY";
 }
 
-/** The journal's folder cannot be created or written to. SQLite also keeps other files in this folder. */
+/** The journal's folder cannot be created or written to. SQLite must be able to create files next to the journal. */
 export class JournalFolderError extends JournalFileError {
   readonly code = "JOURNAL_FOLDER";
 }
@@ -120,13 +120,13 @@ export class IllegalEventError extends ShowrunnerError {
   }
 }
 
-/** The run belongs to a different account or service than the client that should resume it. */
+/** The run belongs to a different account or service than the client that is resuming the run. */
 export class AccountMismatchError extends ShowrunnerError {
   readonly code = "ACCOUNT_MISMATCH";
   readonly runId: string;
   constructor(runId: string, requested: string, given: string) {
     super(
-      `Run "${runId}" was started with ${requested}, but is resumed with ${given}. Use the account that paid for the run; if this is the same account with a new key or address: showrunner resume ${runId} --account-moved`,
+      `Run "${runId}" was started with ${requested}, but is being resumed with ${given}. Use the account that paid for the run. If this is the same account with a new key or address, run: showrunner resume ${runId} --account-moved`,
     );
     this.runId = runId;
   }

@@ -11,7 +11,6 @@ export interface EventRecord {
   readonly body: string;
 }
 
-/** Where a record was read from, for messages. */
 export interface RecordOrigin {
   readonly path: string;
   readonly runId: string;
@@ -19,7 +18,10 @@ export interface RecordOrigin {
   readonly signature: (seq: number) => string | null;
 }
 
-/** Serialises a commit's events before the transaction starts, so that no invalid value can interrupt it later. */
+/**
+ * Serializes a commit's events before the transaction starts, so that an invalid value cannot interrupt the
+ * transaction.
+ */
 export function encodeEvents(events: readonly RunEvent[]): string {
   for (const event of events) {
     if (isEvent(event)) continue;
@@ -30,7 +32,7 @@ export function encodeEvents(events: readonly RunEvent[]): string {
 
 /**
  * Decodes a run's records in order, from the event after `afterSeq`. Checks only each event's type and structure; the
- * fold checks the rest. Sequence numbers have no gaps, so a missing number means damage.
+ * transitions are checked when the events are applied. Sequence numbers have no gaps, so a missing number means damage.
  */
 export function decodeEvents(records: Iterable<EventRecord>, afterSeq: number, origin: RecordOrigin): StoredEvent[] {
   const { runId } = origin;
@@ -79,7 +81,7 @@ function missing(expected: number, found: number, { path, runId }: RecordOrigin)
 /** The error for an event of unknown type. Such an event cannot be skipped, because the state would then be wrong. */
 function unknownType({ type }: Typed, where: string, seq: number, { path, signature }: RecordOrigin): Error {
   const ourVersion = ownVersion();
-  const what = `${where} has the type ${JSON.stringify(type)}, which this Showrunner (${ourVersion}) does not know.`;
+  const what = `${where} has the type ${JSON.stringify(type)}, which this Showrunner (${ourVersion}) does not recognize.`;
   const signed = parseBody(signature(seq) ?? "") as { readonly program?: unknown } | undefined;
   const restore = "Restore the file from a copy; other runs in it may be intact.";
   if (typeof signed?.program !== "string") {
@@ -92,7 +94,7 @@ function unknownType({ type }: Typed, where: string, seq: number, { path, signat
   if (!isNewerVersion(program, ourVersion)) {
     return new JournalCorruptError(
       path,
-      `${what} Showrunner ${program}, which wrote this part of the run, does not know the type either, so the file is damaged. ${restore}`,
+      `${what} Showrunner ${program}, which wrote this part of the run, does not recognize the type either, so the file is damaged. ${restore}`,
     );
   }
   return new JournalNewerVersionError(
@@ -101,7 +103,7 @@ function unknownType({ type }: Typed, where: string, seq: number, { path, signat
   );
 }
 
-/** Start of the JSON of an event that identifies the writing program. Such an event is always committed alone. */
+/** The JSON of an event that identifies the writing program starts with this text. Such an event is committed alone. */
 export const SIGNED_BODY = '{"type":"lease.acquired"';
 
 function parseBody(body: string): unknown {
@@ -120,7 +122,7 @@ function isEvent(value: unknown): value is RunEvent {
   return isObjectWithType(value) && isEventType(value.type);
 }
 
-/** True if the value has the form of an event, in any version of the program. */
+/** True if the value has a type that looks like the type of an event, including types of newer versions. */
 function isTyped(value: unknown): value is Typed {
   return isObjectWithType(value) && /^[a-z]+(\.[a-z]+)+$/.test(value.type);
 }

@@ -31,7 +31,6 @@ export interface StoredEvent {
   readonly event: RunEvent;
 }
 
-/** The specification of each event type; the compiler ensures that none is missing. */
 const table: EventTable<RunEvent> = {
   ...runLevelEvents,
   ...planEvents,
@@ -49,12 +48,12 @@ export function isEventType(type: string): type is RunEvent["type"] {
   return Object.hasOwn(table, type);
 }
 
-/** Text about an event for people, in addition to its type and step; null if there is none. */
+/** Returns a readable description of an event, without its type and step; null if there is none. */
 export function eventText(event: RunEvent): string | null {
   return specOf(event).line?.(event).text ?? null;
 }
 
-/** An event's line in a run's live output; null if the event appears only in full listings. */
+/** Returns an event's line in a run's live output; null if the event appears only in full listings. */
 export function liveText(event: RunEvent): string | null {
   const line = specOf(event).line?.(event) ?? null;
   if (line === null || line.isDetail) return null;

@@ -6,7 +6,7 @@ import { newStep, type RunState } from "./state.ts";
 /** Version of {@link RunState}. Snapshots of other versions are ignored. */
 export const FOLD_VERSION = 1;
 
-/** Plans and terms that have not changed since the run's first event. */
+/** First events of runs whose plan and terms have not changed since. */
 const asPlanned = new WeakSet<RunPlanned>();
 
 export function isAsPlanned(planned: RunPlanned): boolean {
@@ -29,7 +29,7 @@ export function newRun(runId: string, planned: RunPlanned, at: number, seq = 1):
   return state;
 }
 
-/** A run's state without steps; the caller adds them. */
+/** Returns a new run's state without steps; the caller adds them. */
 export function runWithoutSteps(runId: string, planned: RunPlanned, at: number, seq = 1): RunState {
   asPlanned.add(planned);
   return {

@@ -6,7 +6,7 @@ import { HOUR_MS } from "../kit/duration.ts";
 import { ownVersion } from "../kit/own-version.ts";
 import type { LeaseHolder } from "./store.ts";
 
-/** This process as a lease holder. `instance` distinguishes several engines in one process. */
+/** Describes this process as a lease holder. `instance` distinguishes several engines in one process. */
 export function thisHolder(instance: string): LeaseHolder {
   return {
     host: hostname(),
@@ -27,16 +27,16 @@ export function retireHolder({ instance }: LeaseHolder): void {
 }
 
 /**
- * True only if the holder certainly no longer runs: the machine was restarted, the process is gone or its id was
- * reused, or the engine in this process has retired. A holder on another host is never known to be dead; its lease
- * expires. If a lease has more time left (`leftMs`) than is possible, its expiry was written by a wrong clock, and the
- * holder is considered dead.
+ * True if the holder certainly no longer runs: the machine was restarted, the process is gone or its id was reused, or
+ * the engine in this process has retired. A holder on another host is considered alive until its lease expires. If a
+ * lease has more time left (`leftMs`) than is possible, its expiry was written by a wrong clock, and the holder is
+ * considered dead.
  */
 export function isHolderDead(holder: LeaseHolder, leftMs = 0): boolean {
   return isGone(holder, processStart) || isClockWrong(holder, leftMs);
 }
 
-/** Longest plausible lease in milliseconds; engines request half a minute. */
+/** Longest plausible lease in milliseconds; engines request leases of half a minute. */
 const LONGEST_LEASE_MS = HOUR_MS;
 
 /**
@@ -56,13 +56,13 @@ export function isHolderGone(holder: LeaseHolder, leftMs = 0): boolean {
   return isGone(holder, startOf) || isClockWrong(holder, leftMs);
 }
 
-/** This process's mark for file names; see {@link isMarkGone}. */
+/** Returns a text that identifies this process and may be part of a file name; see {@link isMarkGone}. */
 export function processMark(): string {
   const [boot, pids] = splitBootId(bootId()).map(shortHash);
   return [shortHash(hostname()), boot, pids, process.pid, shortHash(ownProcessStart())].join("-");
 }
 
-/** True only if the process that made the mark certainly no longer runs. Runs no system tool. */
+/** True if the process that {@link processMark} identified certainly no longer runs. Runs no system tool. */
 export function isMarkGone(mark: string): boolean {
   const [host, boot, pids, pid, start] = mark.split("-");
   const [ownHost, ownBoot, ownPids] = processMark().split("-");
@@ -73,7 +73,6 @@ export function isMarkGone(mark: string): boolean {
   return found === null || (found !== "" && shortHash(found) !== start);
 }
 
-/** A short hash that replaces text which does not fit into a file name. */
 function shortHash(text: string): string {
   return hash("sha256", text).slice(0, 6);
 }

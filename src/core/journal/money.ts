@@ -5,7 +5,10 @@ export interface LedgerTotals {
 }
 
 export interface AccountTotals extends LedgerTotals {
-  /** Number of the account's commits with charges. A balance that is requested later includes them. */
+  /**
+   * Number of commits that charged the account. A balance that is requested after this number was read includes the
+   * charges of these commits.
+   */
   readonly mark: number;
 }
 

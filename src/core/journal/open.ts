@@ -24,7 +24,7 @@ export async function describeDatabase(location: string): Promise<DatabaseFacts>
 
 const path = "memory";
 
-/** A serialised empty journal. Copying it is ten times faster than creating the tables. */
+/** A serialized empty journal. Copying it is ten times faster than creating the tables. */
 let empty: Uint8Array | undefined;
 
 function openEmpty(): DatabaseSync {

@@ -41,13 +41,12 @@ import type {
   Wake,
 } from "./store.ts";
 
-/** Number of commits read at once. */
 const pageRows = 1_000;
 
 /**
  * Opens the journal in a PostgreSQL database (15 or later); creates its schema or migrates it in one transaction.
  * `location` is `postgres://user:password@host:port/database`, with options as `?schema=` and `?pool=`. Needs the
- * package `pg`. If the database cannot be used, throws a journal error and leaves the database untouched.
+ * package `pg`. If the database cannot be used, throws a journal error and changes nothing in the database.
  */
 export async function openPostgresJournal(
   location: string,

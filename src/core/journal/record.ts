@@ -3,7 +3,7 @@ import type { LedgerChange } from "./events/spec.ts";
 import { EVENT_VERSION, type RunEvent, type StoredEvent, specOf } from "./events.ts";
 import type { Commit, Lease, LeaseHolder } from "./store.ts";
 
-/** The account to which the events move their run; null if they do not move it. */
+/** Returns the account to which the events move their run; null if they do not move it. */
 export function movedTo(events: readonly RunEvent[]): string | null {
   const moved = events.findLast(({ type }) => type === "run.account.moved");
   return moved?.type === "run.account.moved" ? accountOf(moved) : null;
@@ -27,13 +27,12 @@ export function leaseAcquired(
   return { type: "lease.acquired", epoch, holder, program, ...(parked && { parked: true as const }) };
 }
 
-/** The `lease.acquired` event as it is stored after the lease was taken. */
+/** Returns the `lease.acquired` event as it is stored after the lease was taken. */
 export function leaseEvent(taken: {
   readonly lease: Pick<Lease, "runId" | "epoch">;
   readonly holder: LeaseHolder;
   readonly seq: number;
   readonly at: number;
-  /** See `lease.acquired`. */
   readonly parked: boolean;
 }): StoredEvent {
   const { lease, holder, seq, at, parked } = taken;
@@ -55,12 +54,11 @@ export function heldElsewhereBy(changes: readonly LedgerChange[]): number {
   return heldBy(changes.filter((change) => change.type === "hold" && change.isElsewhere === true));
 }
 
-/** Total of the holds in these changes. */
 export function heldBy(changes: readonly LedgerChange[]): number {
   return changes.reduce((sum, change) => sum + (change.type === "hold" ? change.amountMicros : 0), 0);
 }
 
-/** Spending is counted per quarter of an hour, because midnight in any time zone is at the start of a quarter. */
+/** Spending is counted per quarter of an hour: midnight in every time zone is the start of such a quarter. */
 const SLOT_MS = 900_000;
 
 export function slotOf(at: number): number {
@@ -70,21 +68,21 @@ export function slotOf(at: number): number {
 export interface LedgerEntry {
   readonly heldMicros: number;
   readonly settledMicros: number;
-  /** The quarter of an hour of the last hold (see {@link slotOf}). Later charges count in it. Null before a hold. */
+  /** The quarter of an hour of the last hold, in which later charges count too. Null before the first hold. */
   readonly slot: number | null;
-  /** The account's mark at the time when the charge became known; null before that. */
+  /** The account's charge counter (`mark`) at the time when the charge became known; null before that. */
   readonly charged: number | null;
 }
 
 export const emptyEntry: LedgerEntry = { heldMicros: 0, settledMicros: 0, slot: null, charged: null };
 
-/** The time at which an entry changes: the commit's timestamp, and the account's mark after the commit. */
+/** When an entry changes: the commit's timestamp, and the account's charge counter after the commit. */
 export interface LedgerMoment {
   readonly at: number;
   readonly mark: number;
 }
 
-/** An entry's mark after a change: unchanged, null, the account's mark, or the account's mark if it was null. */
+/** What a change does to a field: keeps it, sets it to null, sets it to the present value, or sets it only if null. */
 export type MarkAfter = "kept" | "cleared" | "marked" | "markedIfUnset";
 
 /** The combined effect of changes to one entry. A null amount leaves the entry's amount unchanged. */
@@ -95,11 +93,11 @@ export interface EntryChange {
   readonly charged: MarkAfter;
 }
 
-/** How a change affects its entry: `settle` turns the hold into a cost, `release` drops it, `hold` replaces it. */
+/** Returns the effect of a change: `settle` turns the hold into a cost, `release` drops it, `hold` replaces it. */
 export function entryChange(change: LedgerChange): EntryChange {
   switch (change.type) {
     case "hold": {
-      // The wallet never shows a provider's charge, so no balance is missing it.
+      // The wallet does not pay a provider's charge, so no wallet balance has to include it.
       const charged = change.isElsewhere === true ? "marked" : "cleared";
       return { held: change.amountMicros, settled: null, slot: "marked", charged };
     }
@@ -116,7 +114,6 @@ export function entryChange(change: LedgerChange): EntryChange {
   }
 }
 
-/** Merges two consecutive changes into one. */
 export function mergeChanges(first: EntryChange, then: EntryChange): EntryChange {
   return {
     held: then.held ?? first.held,

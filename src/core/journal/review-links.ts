@@ -2,7 +2,10 @@ import { DAY_MS } from "../kit/duration.ts";
 import type { Columns, Row } from "./columns.ts";
 import type { Tags } from "./tags.ts";
 
-/** Selects the runs whose decisions a review link shows. They match all given fields; at least one must be given. */
+/**
+ * Selects the runs whose decisions a review link shows. A run must match all given fields, of which at least one is
+ * required.
+ */
 export interface ReviewScope {
   /** Runs with all of these tags. */
   readonly tags?: Tags;
@@ -29,7 +32,7 @@ export interface ReviewLinkRow {
 /** How long a link stays listed after it expired. */
 export const LISTED_MS = 90 * DAY_MS;
 
-/** A journal's review links, shared by all processes that use it. */
+/** A journal's review links, shared by all processes that use the journal. */
 export interface ReviewLinkStore {
   /** Stores a new link; removes all links that expired more than {@link LISTED_MS} before the new one was created. */
   addReviewLink(link: ReviewLinkRow): Promise<void>;
@@ -38,7 +41,7 @@ export interface ReviewLinkStore {
   reviewLinks(): Promise<readonly ReviewLinkRow[]>;
   /** Revokes a link; no effect if it is already revoked. */
   revokeReviewLink(id: string, at: number): Promise<void>;
-  /** Counts a use of the link. Returns false and counts nothing if it was revoked, has expired or has no uses left. */
+  /** Counts a use of the link. Returns false without counting if the link was revoked, has expired or is used up. */
   useReviewLink(id: string, at: number): Promise<boolean>;
 }
 

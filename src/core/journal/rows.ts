@@ -49,7 +49,7 @@ export function inboxEntryOf(columns: Columns, row: Row): InboxEntry {
   };
 }
 
-/** Reads an account's totals; zeros if it has no row yet. */
+/** Reads an account's totals; zeros if the account has no row yet. */
 export function accountTotalsOf(columns: Columns, row: Row | undefined): AccountTotals {
   if (row === undefined) return { heldMicros: 0, settledMicros: 0, mark: 0 };
   return { ...ledgerTotalsOf(columns, row), mark: columns.integer(row, "mark") };

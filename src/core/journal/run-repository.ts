@@ -11,7 +11,6 @@ export interface Account {
 
 export class RunRepository {
   readonly #store: JournalStore;
-  /** Account whose runs this process drives. */
   readonly account: Account;
 
   constructor(store: JournalStore, account: Account) {
@@ -54,8 +53,8 @@ export class RunRepository {
   }
 
   /**
-   * Ids of all jobs that runs have recorded or that a person named. Ignores earlier decisions about the step `except`,
-   * because a new decision replaces them. Reads one run at a time, because all runs together may be large.
+   * Returns the ids of all jobs that runs have recorded or that a person named. Ignores earlier decisions about the
+   * step `except`, because a new decision replaces them. Reads one run at a time to save memory.
    */
   async knownJobs(except?: { readonly runId: string; readonly step: string }): Promise<ReadonlySet<string>> {
     const known = new Set<string>();

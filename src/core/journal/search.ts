@@ -17,7 +17,7 @@ export interface RunsQuery {
 const MOST_CHARACTERS = 8_000;
 const MOST_WORDS = 10;
 
-/** Lower-case text by which a run is found: id, title, pipeline, tags, and input values up to a limit. */
+/** Returns the lower-case text by which a run is found: id, title, pipeline, tags, and input values up to a limit. */
 export function searchText(runId: string, { plan, title = "", tags, input }: RunPlanned): string {
   const texts = [runId, title, plan.pipeline, ...tagTexts(tags)];
   let remaining = MOST_CHARACTERS - texts.join("\n").length;

@@ -10,21 +10,18 @@ import type { FoldSnapshot, JournalStore } from "./store.ts";
 type PackedStep = Partial<StepState> & Pick<StepState, "path">;
 
 type PackedState = Omit<RunState, "planned" | "steps"> & {
-  /** Null if it equals the first event's plan and terms. */
+  /** Null if the plan and terms are still those of the first event. */
   readonly planned: RunPlanned | null;
   readonly steps: readonly PackedStep[];
 };
 
-/** Number of events below which folding is as fast as reading a snapshot. */
+/** Up to this many events, applying the events is as fast as reading a snapshot. */
 const SHORT_TAIL = 200;
 const SHORTEST_TAIL_UNDER_WAY = 1_000;
-/**
- * Number of events that can be folded while one part of a snapshot is written. Reading a part takes a third of that
- * time.
- */
+/** Number of events that can be applied in the time it takes to write one part of a snapshot. */
 const WORTH = 4;
 
-/** The number of parts that a state consists of, at least one per step. It determines the cost of a snapshot. */
+/** Returns the number of parts that a state consists of, at least one per step. A snapshot's cost grows with it. */
 export function weightOf({ steps, files }: RunState): number {
   let weight = files.length;
   for (const { attempts, chats, failures, outputs } of Object.values(steps)) {
@@ -33,7 +30,7 @@ export function weightOf({ steps, files }: RunState): number {
   return weight;
 }
 
-/** How a driver leaves the run. `parked`: until its next slice. `idle`: until a message arrives. */
+/** Whether a driver continues the run, leaves it until its next slice (`parked`), or until a message comes (`idle`). */
 export type Leaving = "continues" | "parked" | "idle";
 
 /**
@@ -126,8 +123,8 @@ export function projectOf(journalFile: string): string {
 }
 
 /**
- * Adapts a run's output folder if its project was moved. If the old project still exists, the journal was only copied,
- * and files are still written there.
+ * Adapts a run's output folder if its project was moved. If the old output folder still exists, the journal was only
+ * copied, and files are still written to the old folder.
  */
 export function moved(planned: RunPlanned, { project }: JournalStore): RunPlanned {
   const { project: before, outDir } = planned;

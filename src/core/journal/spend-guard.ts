@@ -5,10 +5,10 @@ import type { Commit, CommitOutcome } from "./store.ts";
 
 /** The account's money as it would be after a commit. */
 export interface AccountMoney {
-  /** Spent and held money that counts for a scope. */
   committedMicros(scope: SpendingScope): number;
   /**
-   * Held or spent money that a balance read at the mark cannot include, because its charge was not known at that mark.
+   * Money held or spent that a wallet balance cannot include yet. `mark`: the account's charge counter that was read
+   * before the balance was requested.
    */
   unseenMicros(mark: number): number;
 }
@@ -50,7 +50,7 @@ export function isSince({ sinceAt }: SpendingScope, { slot }: LedgerEntry): bool
 function belowFloor({ wallet }: SpendingGuard, ledger: readonly LedgerChange[], money: AccountMoney): Refusal | null {
   const requested = heldBy(ledger) - heldElsewhereBy(ledger);
   if (wallet === null || requested === 0) return null;
-  // Holds at a provider reduce the headroom only if the balance was read earlier. It is then read again.
+  // A hold at a provider counts only if the balance was read before the hold. The balance is then read again.
   const unseen = money.unseenMicros(wallet.mark);
   if (wallet.balanceMicros - unseen >= wallet.floorMicros) return null;
   const unseenMicros = unseen - requested;

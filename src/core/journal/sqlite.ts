@@ -60,8 +60,8 @@ const pageRows = 1_000;
 
 /**
  * Opens the journal file at `path`. Creates the file (mode 0600) and its folder if needed, and migrates an older schema
- * in one transaction. If the file is not a journal, has a newer version, or is damaged, truncated, read-only or
- * unreachable, throws a journal error and leaves the file untouched.
+ * in one transaction. If the file is not a journal, is at a newer version, or is damaged, truncated, read-only or
+ * unreachable, throws a journal error and does not change the file.
  */
 export async function openSqliteJournal(path: string, options: SqliteJournalOptions = {}): Promise<JournalStore> {
   const { busyTimeoutMs = 30_000, pollIntervalMs = 50, now = Date.now, readOnly = false } = options;

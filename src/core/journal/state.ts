@@ -35,9 +35,11 @@ export interface Overcharge {
   unquotedMicros: number | null;
   /** Number of bills above the quote or maximum; 0 if all of them were later corrected downwards. */
   times: number;
-  /** Total overcharge. */
   excessMicros: number;
-  /** True if the newest bill was above its quote. The model's jobs are bought one by one until a bill matches. */
+  /**
+   * True if the newest bill was above its quote. The model's jobs are then submitted one at a time until a bill
+   * matches.
+   */
   isAbove?: true;
   /** True if a bill matched a quote of zero. */
   isFree?: true;
@@ -64,7 +66,7 @@ export interface Quoted {
 export interface Awaited {
   /** Set if the request takes longer than its model usually does. */
   slow?: Expected;
-  /** When the request last exceeded its `within`, in epoch milliseconds; absent if it never did. */
+  /** When the request last exceeded its time limit (`within`), in epoch milliseconds; absent if it never did. */
   overdueAt?: number;
   /** When someone last resumed the run to wait for the request again, in epoch milliseconds. */
   awaitedSince?: number;
@@ -89,7 +91,10 @@ export interface AttemptState extends Awaited {
   error: JournalError | null;
   /** Time of the first send, in epoch milliseconds on this machine's clock. */
   intendedAt: number | null;
-  /** Last recorded send. While the outcome is unknown, unrecorded sends may follow within {@link RESENT_EVERY_MS}. */
+  /**
+   * Time of the last recorded send, in epoch milliseconds. While the outcome is unknown, more sends may follow within
+   * {@link RESENT_EVERY_MS}.
+   */
   lastSentAt: number | null;
   /** Earliest and latest possible time of a send on the service's clock (from Date headers); null before any send. */
   sentByService: { readonly from: number; readonly to: number } | null;
@@ -106,19 +111,21 @@ export interface AttemptState extends Awaited {
     readonly message: string;
     /** True if a person accepted the job's outputs as the attempt's result. */
     readonly isAccepted?: true;
-    /** For an operation: how long polls reported the doubt, in milliseconds (`saidForMs`), and when one last did. */
+    /**
+     * For a request to a provider: for how many milliseconds polls have returned such responses, and when the last one
+     * did.
+     */
     readonly saidForMs?: number;
     readonly saidAt?: number;
-    /** For an operation: true if the provider's responses contain nothing about the work. */
+    /** For a request to a provider: true if the responses say nothing about the work. */
     readonly isUnread?: true;
   };
   /** The provider that the request is sent to. Absent: it is sent to the service. */
   provider?: string;
-  /** The handle for polling the provider; absent if it cannot be polled. */
+  /** The handle for polling the provider; absent if the request cannot be polled. */
   operation?: Json;
   /** True if the hold counts as the attempt's cost, because the provider reports no cost. */
   isUnconfirmed?: true;
-  /** An implausible cost that the service reported. */
   impossibleBill?: string;
   submittedAt: number | null;
   completedAt: number | null;
@@ -141,13 +148,12 @@ export interface ChatState extends Awaited {
   /** True if the service responded without reporting the cost. */
   isUnconfirmed?: true;
   error: JournalError | null;
-  /** The service's job for this request, once known. */
   jobId: string | null;
   /** The model's answer, if it did not match the schema. */
   answer: string | null;
   readonly sentAt: number;
   endedAt: number | null;
-  /** Set for an unanswered request once its run is resumed: it may then be repeated, and charged again. */
+  /** True for an unanswered request whose run was resumed: the request may then be repeated, and charged again. */
   mayRepeat?: true;
 }
 
@@ -159,9 +165,9 @@ export interface StepState {
   forCallers?: string;
   /** True if the step was skipped because a `when` was not met. Its result then does not count as missing. */
   skippedByCondition: boolean;
-  /** True if the step failed because its run ended while its request was in progress. The request is still polled. */
+  /** True if the step failed because the run ended while the request was in progress. The request is still polled. */
   isGivenUp?: true;
-  /** True if skipped because no root of the plan that needs the step could succeed. It runs if that changes. */
+  /** True if the step was skipped because nothing that needs it could succeed. The step runs if that changes. */
   pruned: boolean;
   startedAt: number | null;
   finishedAt: number | null;
@@ -170,21 +176,20 @@ export interface StepState {
   superseded: number;
   /** True if the step runs again only when its inputs changed. */
   onlyIfInputsChanged: boolean;
-  /** The file's bytes, for upload steps. */
+  /** The stored copy of the file, for upload steps. */
   upload: StoredCopy | null;
   chats: ChatState[];
   /** Failed attempts of a task. */
   failures: { readonly at: number; readonly error: JournalError }[];
   /** A task's files, or results reused from an earlier run. */
   outputs: OutputState[] | null;
-  /** The value that a chat or task returned; undefined before. */
+  /** The value that a chat or task returned; undefined if none was returned yet. */
   value: Json | undefined;
   approval: { readonly approved: boolean; readonly note: string | null; readonly by?: DecidedBy } | null;
-  /** Comments made while the step waited for a decision; absent if there are none. */
   comments?: readonly Comment[];
   /** The output that was approved or picked. */
   chosen: Chosen | null;
-  /** What the expansion returned; null until it was planned. */
+  /** What the expansion returned; null until the expansion was planned. */
   expanded: readonly Reference[] | null;
   reusedFrom: ReusedFrom | null;
   /** True if a rerun of the step was requested, so that it must not reuse a result of an earlier run. */
@@ -209,11 +214,10 @@ export interface PauseState {
   readonly rerun?: string;
   /** Steps that a change of the pipeline replaces once their jobs have ended; absent if none. */
   readonly replaced?: readonly string[];
-  /** Set for `late`: the steps whose requests exceeded their `within`. The run continues once one of them has ended. */
+  /** Set for `late`: the steps whose requests exceeded their time limit. The run continues once one of them ends. */
   readonly late?: readonly string[];
 }
 
-/** An outage of the service: since when, and of what kind. */
 export interface ServiceOutage {
   readonly since: number;
   readonly reason: "unreachable" | "misdirected" | "media";
@@ -231,7 +235,6 @@ export interface PlacedFile {
 export interface RerunRequest {
   readonly requestId: string;
   readonly steps: readonly string[];
-  /** Epoch milliseconds. */
   readonly requestedAt: number;
   /** True until the run is over or waits for a decision. Until then, an equal request is the same request. */
   isOpen: boolean;
@@ -243,7 +246,7 @@ export interface RunState {
   seq: number;
   epoch: number;
   /**
-   * Since when the current driver has driven the run, in epoch milliseconds; several slices of one engine count as one
+   * When the current driver began to drive the run, in epoch milliseconds; several slices of one engine count as one
    * driver. Null before the first driver.
    */
   drivenSince: number | null;
@@ -252,7 +255,6 @@ export interface RunState {
   status: RunStatus;
   message: string | null;
   pause: PauseState | null;
-  /** Null while the service is available. */
   outage: ServiceOutage | null;
   createdAt: number;
   startedAt: number | null;
@@ -269,19 +271,15 @@ export interface RunState {
   reruns: RerunRequest[];
   /** Sum of the quotes of all reruns, to be added to the quote in `planned`; null if a rerun had no price. */
   rerunQuoteMicros: number | null;
-  /** Sum of actual costs, in micro-dollars. */
   spentMicros: number;
   /** Sum of holds that are neither settled nor released. */
   heldMicros: number;
   /** Holds of abandoned chats, which may have been charged. They count against the budget. */
   unconfirmedMicros: number;
-  /** Overcharges by model. */
   overcharges: { [model: string]: Overcharge };
   files: PlacedFile[];
-  /** The current budget. */
   budgetMicros: number | null;
   maxUnquotedMicros: number | null;
-  /** The terms of an accepted quote; null if there was none. */
   agreed: AgreedQuote | null;
   /** The share in percent that was last reported for each budget or cap, by the limit's name. */
   spendingReached?: { readonly [limit: string]: number };
@@ -365,7 +363,7 @@ export function stopClock(activeTime: ActiveTime, at: number): void {
   activeTime.since = null;
 }
 
-/** Excludes the time since the last event, unless the run was parked: the driver may have been dead meanwhile. */
+/** Does not count the time since the last event, because the driver may have been dead, unless the run was parked. */
 export function passClock(activeTime: ActiveTime, at: number, wasParked: boolean): void {
   if (activeTime.since === null || wasParked) return;
   stopClock(activeTime, activeTime.lastAt);

@@ -37,10 +37,8 @@ export type LeaseOutcome =
   | {
       readonly acquired: true;
       readonly lease: Lease;
-      /** The appended `lease.acquired`. */
       readonly event: StoredEvent;
       readonly memo: Wake["memo"];
-      /** True if the inbox was not empty. */
       readonly hasMail: boolean;
       /** Number of events since the run's snapshot, including the appended one. */
       readonly tail: number;
@@ -50,11 +48,11 @@ export type LeaseOutcome =
 /** A result that a later run may reuse. */
 export interface CacheEntry {
   readonly step: string;
-  /** Hash of the request, with media by content. */
+  /** Hash of the request, in which media are identified by their content. */
   readonly fingerprint: string;
   /** Model id; null for a local function. */
   readonly model: string | null;
-  /** Duration of the job or chat from acceptance to end. Absent if interrupted or not done by the service. */
+  /** Time from the acceptance of the job or chat to its end. Absent if interrupted or not done by the service. */
   readonly tookMs?: number;
 }
 
@@ -112,7 +110,6 @@ export interface Commit {
   readonly guard?: SpendingGuard;
   /** Results that later runs may reuse; each replaces the same step's earlier result. */
   readonly results?: readonly CacheEntry[];
-  /** Notifications to people. */
   readonly notices?: readonly NewNotice[];
   /** If this commit pauses the run: when it may continue without a person, in epoch milliseconds. Null: never. */
   readonly resumeAt?: number | null;
@@ -135,7 +132,7 @@ export type CommitOutcome =
       /** The money counted for each cap of the guard, in order; empty without holds, or for a repeated write. */
       readonly committedMicros: readonly number[];
     }
-  /** Another holder took over: stop, and write nothing more. */
+  /** Another holder took over. The caller must stop and write nothing more. */
   | { readonly committed: false; readonly reason: "fenced" }
   /** Only with `park`: a message arrived meanwhile; nothing was committed. */
   | { readonly committed: false; readonly reason: "inbox" }
@@ -165,7 +162,7 @@ export type RemoveOutcome =
 export interface FoldSnapshot {
   readonly foldVersion: number;
   readonly seq: number;
-  /** JSON text that only the fold reads. */
+  /** JSON text that only `loadRun` reads. */
   readonly state: string;
 }
 
@@ -193,13 +190,12 @@ export interface RunRow {
   readonly wakeAt: number | null;
 }
 
-/** A presigned handle of uploaded bytes. Stored in an expiring table, never in events. */
+/** A presigned URL of an uploaded file. Stored in an expiring table, never in events. */
 export interface UploadHandleRow {
   readonly sha256: string;
   readonly account: string;
   readonly url: string;
   readonly contentType: string;
-  /** Epoch milliseconds. */
   readonly expiresAt: number;
 }
 
@@ -217,7 +213,7 @@ export interface Progress {
 export interface JournalStore extends ReviewLinkStore, QuoteStore {
   /** Absolute path of the journal file's project. Absent if the journal is not a file. */
   readonly project?: string | undefined;
-  /** True if this user may only read the journal. Every write is then refused. */
+  /** True if the journal was opened for reading only. Every write is then refused. */
   readonly isReadOnly?: boolean;
   /**
    * Number of milliseconds by which the shared clock is ahead of this machine's clock. All processes use the shared
@@ -256,7 +252,7 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   ): Promise<LeaseOutcome>;
   /** Renews the lease; false if it was lost. */
   renewLease(lease: Lease, options: { readonly at: number; readonly ttlMs: number }): Promise<boolean>;
-  /** Frees the run for others; no effect if the lease was lost. */
+  /** Frees the run for other processes; no effect if the lease was lost. */
   releaseLease(lease: Lease): Promise<void>;
   /** Writes the commit's events, and everything else in the commit, in one transaction. */
   commit(commit: Commit & { readonly status: string }): Promise<CommitOutcome>;
@@ -267,8 +263,8 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   /** Puts a message into the inbox and returns the message's id. A run that an engine drives becomes due. */
   send(runId: string, message: InboxMessage, at: number): Promise<number>;
   /**
-   * Passes a webhook's hint to the runs that have its job. If no run has the job yet, the run that adds it gets the
-   * hint. The newest 50,000 deliveries are remembered for a day. Ids must pass `isDeliverable`.
+   * Passes a webhook's hint to the runs that have its job. If no run has the job yet, the run that adds the job later
+   * gets the hint. The newest 50,000 deliveries are remembered for a day. Ids must pass `isDeliverable`.
    */
   deliver(delivery: Delivery): Promise<DeliveryOutcome>;
   /** Messages that the run has not consumed, oldest first. */
@@ -308,7 +304,7 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
    */
   waitForChange(runId: string, afterSeq: number, signal?: AbortSignal): Promise<void>;
 
-  /** Removes a run with all its data in one transaction. An expired lease does not protect it. */
+  /** Removes a run with all its data in one transaction. An expired lease does not protect the run. */
   removeRun(runId: string, at: number): Promise<RemoveOutcome>;
   /** Hashes of the media (uploads and downloaded outputs) that runs other than `exceptRuns` refer to. */
   mediaInUse(exceptRuns?: readonly string[]): Promise<ReadonlySet<string>>;
@@ -325,7 +321,7 @@ export interface Wake {
   readonly at: number | null;
   /**
    * What the next holder of the lease needs besides the events, such as the time of each job's next poll. Returned only
-   * once. After a crash it is lost, and all jobs are polled again.
+   * once. After a crash, the memo is lost, and all jobs are polled again.
    */
   readonly memo: Json;
 }
@@ -336,7 +332,6 @@ export const ON_TIME_MS = 10_000;
 /** Selects an account's runs that are due at a given time, the longest overdue first. */
 export interface DueQuery {
   readonly account: string;
-  /** Epoch milliseconds. */
   readonly at: number;
   readonly limit: number;
 }
@@ -346,8 +341,8 @@ type WorkMessage =
   /** A webhook reported the end of this attempt's job, so the job is polled now. */
   | { readonly type: "hint"; readonly step: string; readonly attempt: number }
   /**
-   * An engine's job performed a command of this step, in the state that `of` identifies (see `workOf`). Or a provider
-   * responded to the request with the key `of`, but the process that received the response no longer had the lease.
+   * Work was done without the lease. An engine's job performed a command for the state of the step that `of` identifies
+   * (see `workOf`), or a provider responded to the request with the key `of` after the lease was lost.
    */
   | {
       readonly type: "performed";
@@ -392,7 +387,6 @@ export interface IssuedQuote {
   readonly account: string;
   /** The facts that the quote is based on, so that later changes to them can be reported. */
   readonly basis: Json;
-  /** Epoch milliseconds. */
   readonly expiresAt: number;
   /** The run that was started or resumed with the quote; null if there is none yet. */
   readonly usedBy: string | null;

@@ -18,7 +18,6 @@ export function unpriced(path: string, model: string, why: string): string {
   return `${path} (${model}) ${why} no maxCost. Set maxCost on the step, or resume with --max-unquoted USD.`;
 }
 
-/** The pause for a hold that exceeds what is left of the run's budget. */
 export function overBudget({ path, holdMicros, reason }: Hold, committedMicros: number, budgetMicros: number): Pause {
   const needs = `${path} needs ${formatUsd(holdMicros)} USD${reason}`;
   const message = `${needs}, but ${formatUsd(committedMicros)} USD of the budget of ${formatUsd(budgetMicros)} USD is spent or reserved.`;
@@ -58,7 +57,6 @@ export function whyRaised(model: string, quotedMicros: number | null, holdMicros
   return ` (quoted ${formatUsd(quotedMicros)}, but ${model} has charged more than its quotes)`;
 }
 
-/** The pause for a hold that exceeds the headroom. */
 export function overHeadroom(headroom: LimitHeadroom, path: string, holdMicros: number): Pause {
   const needs = `${path} needs ${formatUsd(holdMicros)} USD`;
   switch (headroom.limit) {
@@ -75,7 +73,7 @@ export function overHeadroom(headroom: LimitHeadroom, path: string, holdMicros: 
         return { ...paused, reason: "budget", message };
       }
       const message = ownText(
-        `${spent} It can continue from ${cap.resumesAt}, or earlier with a higher cap: ${before}USD${after}.`,
+        `${spent} The run can continue from ${cap.resumesAt}, or earlier with a higher cap: ${before}USD${after}.`,
       );
       return { ...paused, reason: "cap", message, resumeAt: cap.endsAt };
     }

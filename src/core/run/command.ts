@@ -3,8 +3,8 @@ import { stepKinds } from "../plan/index.ts";
 import type { Json, PlanStep } from "../plan/plan.ts";
 
 /**
- * Work of the step kinds that need no paid request and no person. The engine has an effect for each of these kinds.
- * `input`: the resolved input, with media as `{ $file: { sha256, contentType } }`; null if there is none.
+ * Work of the step kinds that need neither a paid request nor a person. The engine has an effect for each of these
+ * kinds. `input`: the resolved input, with media as `{ $file: { sha256, contentType } }`; null if there is none.
  */
 type OwnWork = {
   readonly [K in Exclude<PlanStep["kind"], Apart>]: {
@@ -23,7 +23,7 @@ export type Command =
       readonly step: string;
       readonly attempt: number;
       readonly model: string;
-      /** The resolved input. To check only the existing media, it may also refer to outputs that do not exist yet. */
+      /** The resolved input. If only existing media are checked, it may also refer to outputs that do not exist yet. */
       readonly input: Json;
     }
   | {
@@ -33,9 +33,9 @@ export type Command =
       readonly key: string;
       readonly model: string;
       readonly input: Json;
-      /** True if an earlier send may already have created the job: only an acknowledgement then settles the submit. */
+      /** True if an earlier send may have created the job. A refusal then does not prove that there is no job. */
       readonly mayExist: boolean;
-      /** Set if the step has changed: re-sent only if a search cannot rule out that the job already exists. */
+      /** True if the step has changed. The request is then sent again only if its job may already exist. */
       readonly isReplaced?: true;
     }
   | { readonly type: "follow"; readonly step: string; readonly attempt: number; readonly jobId: string }

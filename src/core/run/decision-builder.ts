@@ -53,14 +53,11 @@ export class DecisionBuilder implements Decision {
   #isMoneyAwaited = false;
   /** The refusal that applies once no more money can be released; null if there is none. */
   #refusal: Refusal | null = null;
-  /**
-   * Prices that a person must accept. The run asks for them once everything else is done, so that more of them are
-   * known.
-   */
+  /** Prices that a person must accept. The run asks for them after everything else, when more prices are known. */
   readonly #asks: AskedPrice[] = [];
   readonly #groupMicros = new Map<string, number>();
   readonly #slots: Slots;
-  /** Besides events, the reasons to decide the current step again. */
+  /** The reasons, besides events, to decide the current step again. */
   waitsFor: StepWait = NO_WAIT;
 
   constructor(state: RunState, context: DecideContext, index: RunIndex) {
@@ -91,7 +88,10 @@ export class DecisionBuilder implements Decision {
     return !isBillAwaited(this, plan, this.#reserved);
   }
 
-  /** Returns whether the concurrency limits let the step start now. If not, it is decided again once a slot is free. */
+  /**
+   * Returns whether the concurrency limits let the step start now. If not, the step is decided again once a slot is
+   * free.
+   */
   hasSlot(plan: PlanStep): boolean {
     if (this.isSlotFree(plan)) return true;
     this.waitsFor = { ...this.waitsFor, blockedBy: "slots" };
@@ -159,7 +159,7 @@ export class DecisionBuilder implements Decision {
     this.mayStart = mayStart;
   }
 
-  /** Pauses the run, unless new work is already barred: work in flight is then completed first. */
+  /** Pauses the run, unless no new work may start anyway: work in progress is then completed first. */
   pause(reason: PauseReason, message: string): void {
     if (this.mayStart) this.pauseNow(reason, message);
   }
@@ -271,7 +271,7 @@ export class DecisionBuilder implements Decision {
     return this.#reservedMicros > 0 || isSubmitting(this.state, this.index.holding);
   }
 
-  /** Handles a hold for which there is not enough money: refuses it now, or later if waiting did not help. */
+  /** Handles a hold for which there is not enough money: refuses it now, or later if waiting has not helped. */
   #refuseNowOrLater(mayFreeUp: boolean, refusal: Refusal): false {
     if (mayFreeUp) [this.#isMoneyAwaited, this.#refusal] = [true, refusal];
     else this.#refuse(refusal);
@@ -311,19 +311,17 @@ export class DecisionBuilder implements Decision {
 
 /** A decision's inputs besides the state: the current time, and what this engine is doing. */
 export interface DecideContext {
-  /** The current time in epoch milliseconds. */
   readonly now: number;
   /** Steps by scheduling priority, critical path first. */
   readonly order: readonly PlanStep[];
-  /** The ids of active commands. */
   readonly active: Pick<ReadonlySet<string>, "has" | "size">;
   /** When commands may be retried, in epoch milliseconds. Infinity: this driver does not retry the command. */
   readonly notBefore: ReadonlyMap<string, number>;
-  /** Submits for which this driver certainly sent nothing. */
+  /** Ids of submit commands for which this driver certainly sent nothing. */
   readonly unsent?: ReadonlySet<string>;
   /** How far the service's clock is ahead of this machine's, in milliseconds. */
   readonly clockOffsetMs?: number;
-  /** The age, in milliseconds, from which an unanswered submit is left to a person instead of being sent again. */
+  /** The age, in milliseconds, from which an unanswered submission is left to a person instead of being sent again. */
   readonly idempotencyWindowMs: number;
   readonly expected?: (step: PlanStep) => Expected;
   /** True if late work is polled while the run is otherwise idle, as a worker does. */
@@ -332,7 +330,7 @@ export interface DecideContext {
   readonly headrooms?: readonly Headroom[];
 }
 
-/** Returns whether a submit has certainly not left this machine, and is not about to be sent. */
+/** Returns whether a submit request has certainly not left this machine, and is not about to be sent. */
 export function isUnsent(
   { unsent, active }: DecideContext,
   path: string,

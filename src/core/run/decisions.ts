@@ -5,7 +5,6 @@ import type { Json } from "../plan/plan.ts";
 import { offered } from "./kinds/approve.ts";
 import { resetEvents, staleSteps } from "./rerun.ts";
 
-/** A person's decision, with the chosen result if there was a choice. */
 export interface PersonsDecision {
   readonly step: string;
   readonly approved: boolean;
@@ -17,7 +16,7 @@ export interface PersonsDecision {
 }
 
 /**
- * Returns a decision's events. A decision can be changed until something is bought because of it. Steps that began
+ * Returns a decision's events. A decision can be changed until a paid request is sent because of it. Steps that began
  * because of an earlier decision are reset. Call only if {@link whyUndecidable} returns null.
  */
 export function decisionEvents(state: RunState, { chosen, value, ...decision }: PersonsDecision): readonly RunEvent[] {
@@ -86,7 +85,7 @@ export function whyUndecidable(state: RunState, path: string): Refusal | null {
 function whyLate(state: RunState, path: string): string | null {
   const used = decidedOn(state, path).map((name) => state.steps[name]!);
   const bought = used.find(isBought);
-  if (bought !== undefined) return `${bought.path} was bought because of that decision`;
+  if (bought !== undefined) return `${bought.path} has already sent a paid request because of that decision`;
   const busy = used.find((step) => step.path !== path && isUnderWay(state, step));
   if (busy !== undefined) return `${busy.path} is running because of that decision`;
   const cancelled = Object.values(state.steps).find(({ status }) => status === "cancelled");
@@ -106,10 +105,7 @@ function roots(path: string): ReadonlyMap<string, string> {
   return new Map([[path, "decided again"]]);
 }
 
-/**
- * Returns whether the step has bought something: a request was sent or is about to be. Refused and withdrawn requests
- * do not count.
- */
+/** Returns whether the step has sent a paid request or is about to. Refused and withdrawn requests do not count. */
 function isBought({ attempts, chats, superseded }: StepState): boolean {
   const isSent = attempts.slice(superseded).some(({ money, phase }) => money !== "none" && phase !== "refused");
   return isSent || chats.length > superseded;

@@ -161,8 +161,8 @@ function givenEvents(
 }
 
 /**
- * Returns whether the message contains a provider's response that cannot be obtained again: a process that no longer
- * drives the run sent the request. (A request with a key can be repeated, and then returns the same response.)
+ * Returns whether the message contains a provider's response that cannot be obtained again, because a process that no
+ * longer drives the run sent the request. (A request with a key can be repeated for the same response.)
  */
 function isOwed(state: RunState, { step, of, events }: InboxMessage & { readonly type: "performed" }): boolean {
   const plan = planStep(state, step);

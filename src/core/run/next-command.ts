@@ -12,7 +12,6 @@ import { isForPerson } from "./waiting.ts";
 /** The command that continues a run, ready to paste into a shell. */
 export interface NextCommand {
   readonly command: string;
-  /** A remark on the command; null if there is none. */
   readonly note: string | null;
 }
 
@@ -29,7 +28,7 @@ export function nextCommand(state: RunState, { isInterrupted = false } = {}): Ne
   return afterFailure(state);
 }
 
-/** Returns the `--file` flag for a run that was started without `source`, so that no process can find its code. */
+/** Returns the `--file` flag if no process can find the run's code, because the run was started without `source`. */
 function codeFlag({ planned }: RunState): readonly string[] {
   const isLost = planned.source === null && planned.plan.steps.some((step) => traitsOf(step).needsCode);
   return isLost ? ["--file", "pipeline.ts"] : [];

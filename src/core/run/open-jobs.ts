@@ -32,7 +32,7 @@ function isOwed(plan: PlanStep, { phase, money, outputs }: AttemptState): boolea
   );
 }
 
-/** Work that continues, and costs money, on the service or at a provider although nobody here waits for it. */
+/** Work that continues, and costs money, on the service or at a provider although no process waits for it. */
 export interface OpenJob {
   readonly step: string;
   /** Null until an acknowledgement arrives. */
@@ -74,13 +74,13 @@ export function requestInFlight(
   return { request: attempt, since: attempt.submittedAt ?? attempt.lastSentAt ?? attempt.intendedAt ?? 0 };
 }
 
-/** Returns whether the step's request in flight has exceeded `within`, and the run no longer waits for it. */
+/** Returns whether the step's request in flight has exceeded its time limit, and the run no longer waits for it. */
 export function isOverdue(step: StepState): boolean {
   const { overdueAt, awaitedSince } = requestInFlight(step)?.request ?? {};
   return overdueAt !== undefined && awaitedSince === undefined;
 }
 
-/** Returns whether a request of the step ever exceeded its `within`. Work that began in its place is then kept. */
+/** Returns whether a request of the step ever exceeded its time limit. Work that began in its place is then kept. */
 export function wasLate({ attempts, chats, superseded }: StepState): boolean {
   return [...attempts, ...chats].some(({ n, overdueAt }) => n > superseded && overdueAt !== undefined);
 }

@@ -29,8 +29,8 @@ export function whyPruned(state: RunState, path: string, usersOf: (path: string)
 }
 
 /**
- * Returns the steps on which a root of the plan still depends, given the steps that are out. Roots are the steps whose
- * results the plan returns, the steps that no other step uses, and the steps with `prune: false`.
+ * Returns the steps on which a root of the plan still depends; steps that `isOut` selects are left out. Roots are the
+ * steps whose results the plan returns, the steps that no other step uses, and the steps with `prune: false`.
  */
 export function neededSteps(state: RunState, plan: Plan, isOut: (path: string) => boolean): ReadonlySet<string> {
   const found = new Set<string>();

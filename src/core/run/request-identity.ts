@@ -26,7 +26,7 @@ export function idempotencyKey(of: {
 /** Steps whose results are worth reusing, because making them again costs money or time. */
 export type CacheableStep = Extract<PlanStep, { readonly input: Json }>;
 
-/** A step's request, with all media by content hash. */
+/** A step's request, in which all media are identified by their content hash. */
 export interface RequestIdentity {
   readonly request: Json;
   readonly fingerprint: string;

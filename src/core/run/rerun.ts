@@ -112,7 +112,6 @@ export function blockingFailure(state: RunState, plan: Plan, stale: readonly str
   return stop === undefined ? null : failureBehind(state.steps, plan, stop);
 }
 
-/** Returns the steps that did not run only because a failure stopped the run. */
 export function cancelledSteps(state: RunState, plan: Plan): readonly string[] {
   return plan.steps.map(({ path }) => path).filter((path) => state.steps[path]?.status === "cancelled");
 }
@@ -124,7 +123,6 @@ export function restorableAttempt(step: StepState) {
   return step.onlyIfInputsChanged && !isBegun && attempt?.phase === "completed" ? attempt : null;
 }
 
-/** A new seed for a step that runs again. */
 export interface NewSeed {
   readonly step: string;
   readonly before: number;
@@ -136,7 +134,6 @@ export interface RerunSeeds {
   readonly seeds: readonly NewSeed[];
   /** Steps whose seed is fixed in the code, so that rerunning them would repeat the same request. */
   readonly sameSeed: readonly { readonly step: string; readonly seed: number }[];
-  /** The plan, with the new seeds. */
   readonly plan: Plan;
 }
 

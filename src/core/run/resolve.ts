@@ -40,7 +40,6 @@ function approvedReferences(state: RunState, step: StepState): readonly Referenc
   return traitsOf(planStep(state, step.path)).standsFor;
 }
 
-/** Returns the value that a reference points to; undefined if there is none. */
 export function referencedValue(state: RunState, ref: Pick<Ref, "step" | "output" | "at">): Json | undefined {
   const step = state.steps[ref.step];
   if (step === undefined) return undefined;
@@ -59,7 +58,10 @@ export function referencedValue(state: RunState, ref: Pick<Ref, "step" | "output
   return placeIn(referencedValue(state, shown.$ref), ref.at);
 }
 
-/** Returns a reference to the value that an approval or pick chose. `index`: its position among the candidates. */
+/**
+ * Returns a reference to the value that an approval or pick chose. `chosen.index` is the value's position among the
+ * candidates.
+ */
 function shownValue(state: RunState, path: string, chosen: NonNullable<StepState["chosen"]>): Ref | null {
   const plan = stepNamed(state.planned.plan, path);
   return plan === undefined ? null : (traitsOf(plan).standsFor[chosen.index]?.$ref ?? null);
@@ -201,7 +203,7 @@ export function resolveReference(state: RunState, ref: Ref, reader: Reader): Jso
 
 /**
  * Returns the value that is sent to the service for a reference. If `value` is undefined, the reference is omitted,
- * because its target will never exist. Null: the target's step has not ended, or its file is not downloaded yet.
+ * because its target will never exist. Returns null while the target may still come into existence.
  */
 export function resolvedSoFar(state: RunState, ref: Ref): { readonly value: Json | undefined } | null {
   const source = state.steps[ref.step];

@@ -9,8 +9,9 @@ import { runKind } from "./kinds/index.ts";
 import { currentIdentity, isCacheable } from "./request-identity.ts";
 
 /**
- * Returns how long a finished step took: for a job, from its acceptance, so that waits for slots, money, people and
- * rate limits do not count. Null if nothing ran, or if the work was in flight before `since`, when nobody observed it.
+ * Returns how long a finished step took, in milliseconds: for a job, from its acceptance, so that waits for slots,
+ * money, people and rate limits do not count. Null if nothing ran, or if the work was in progress at `since`, because
+ * no process observed it until then.
  */
 export function tookOf(state: RunState, plan: PlanStep, since: number): number | null {
   const step = state.steps[plan.path]!;
@@ -29,14 +30,14 @@ const FREE_AT_ONCE = 1_000;
  */
 export class ResultRecorder {
   readonly #open = new Set<string>();
-  /** True if the journal may already have some of the open results. */
+  /** True if the journal may already have some of the results in `#open`. */
   #mayBeStored: boolean;
   /** Finished local functions. Their results were free, so many are recorded at once. */
   readonly #free = new Set<string>();
   /** The time since which the run has been driven without interruption. */
   readonly #since: number;
 
-  /** Treats steps that finished earlier as open, because a crashed process may not have recorded them. */
+  /** Treats steps that finished earlier as unrecorded, because a crashed process may not have recorded them. */
   constructor(state: RunState) {
     for (const { path, status } of Object.values(state.steps)) if (status === "succeeded") this.#open.add(path);
     this.#mayBeStored = this.#open.size > 0;

@@ -5,7 +5,7 @@ import { traitsOf } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 import { type ProducedOutput, referenced } from "./resolve.ts";
 
-/** Safety margin for reusing an earlier output, since reuse takes time; in milliseconds. */
+/** An earlier output is reused only if it has more than this time left, in milliseconds, because reuse takes time. */
 export const REUSE_MARGIN_MS = HOUR_MS;
 /** How long an output may still be downloadable after its expiry, before the service erases it, in milliseconds. */
 export const ERASED_AFTER_MS = 3 * DAY_MS;
@@ -15,7 +15,7 @@ export function isOver({ expiresAt }: Pick<OutputFacts, "expiresAt">, now: numbe
   return expiresAt !== undefined && expiresAt <= now;
 }
 
-/** Events for a step's inputs that have expired on the service; from now on their files are uploaded instead. */
+/** Returns events for a step's inputs that have expired on the service; their files are uploaded instead. */
 export function lapsed(state: RunState, plan: PlanStep, now: number): readonly RunEvent[] {
   const used = traitsOf(plan).uses.flatMap((ref) => (ref.as === "asset" ? referenced(state, ref) : []));
   const over = used.filter(({ output }) => isTaken(output) && isOver(output, now));
@@ -28,7 +28,7 @@ function isTaken({ phase, voiceId }: OutputState): boolean {
   return voiceId === null && (phase === "available" || phase === "downloaded");
 }
 
-/** The event for a lapsed output. Attempt 0 means that the output was reused from an earlier run. */
+/** Returns the event for a lapsed output. Attempt 0 means that the output was reused from an earlier run. */
 export function lapse(step: StepState, { index }: Pick<OutputState, "index">): RunEvent {
   const attempt = step.outputs !== null ? 0 : (lastAttempt(step)?.n ?? 0);
   return { type: "output.lapsed", step: step.path, attempt, index };
@@ -42,7 +42,6 @@ export function uncopiedOf(plan: PlanStep, step: StepState): readonly OutputStat
   });
 }
 
-/** Outputs that the run still has to copy. */
 export function uncopied({ planned, steps }: RunState): readonly ProducedOutput[] {
   return planned.plan.steps.flatMap((plan) =>
     uncopiedOf(plan, steps[plan.path]!).map((output) => ({ step: plan.path, output })),

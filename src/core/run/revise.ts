@@ -21,7 +21,6 @@ export interface Revised {
   readonly replanned: Omit<Replanned, "type"> | null;
   /** A new rerun request; null if there is no new request. */
   readonly request: RequestedRerun | null;
-  /** Steps that run again even if their inputs are unchanged, each with the reason. */
   readonly roots: RerunRoots;
   readonly prices: readonly Price[];
 }

@@ -29,8 +29,8 @@ export class RunIndex {
   /** Steps that hold money for requests that were sent. */
   readonly holding = new Set<string>();
   /**
-   * Late steps, and formerly late steps while a choice around them is open: every decision checks what may now run
-   * beside them.
+   * Steps whose request exceeded its time limit. A step stays in this set while a choice that includes it is open,
+   * because every decision then checks which other steps may run beside it.
    */
   readonly late = new Set<string>();
   /** Failed steps that stop the run by their policy. */
@@ -96,7 +96,6 @@ export class RunIndex {
     return this.nodes.get(path)!.openSources > 0;
   }
 
-  /** Returns the steps in the plan that use this one. */
   usersOf(path: string): readonly string[] {
     const readers = this.nodes.get(path)?.readers ?? [];
     return readers.filter(({ plan }) => usedBy(this.#state, plan).includes(path)).map(({ plan }) => plan.path);

@@ -42,7 +42,6 @@ interface Basis {
   readonly budgetMicros: number | null;
   readonly maxUnquotedMicros: number | null;
   readonly agreed: RunState["agreed"];
-  /** How much models charged above their quotes. */
   readonly overcharges: string;
   readonly hasLosses: boolean;
 }
@@ -347,7 +346,7 @@ function finishOrPause(builder: DecisionBuilder, late: readonly string[]): void 
   const unbilled = context.order.map(({ path }) => secondGate(state, path)).find((gate) => gate?.is === "open");
   if (unbilled?.is === "open" && unbilled.unbilled !== null) {
     const ended = state.steps[unbilled.unbilled]!.status === "failed" ? "failed" : "finished before a step failed";
-    const problem = `${unbilled.unbilled} ${ended}, and it is not yet known whether it was charged, so no replacement is bought`;
+    const problem = `${unbilled.unbilled} ${ended}, and it is not yet known whether it was charged, so no replacement is submitted`;
     return builder.pauseNow("unresolved", `${problem}. Check again for free: showrunner resume ${state.runId}`);
   }
   const [first, ...others] = undecided(builder);

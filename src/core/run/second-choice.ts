@@ -101,7 +101,7 @@ function whyOut(
   steps: readonly { readonly step: StepState }[],
 ): string {
   const { step } = end ?? steps.find((entry) => entry.step.reason !== null) ?? {};
-  if (step === undefined) return "it has no steps";
+  if (step === undefined) return "the option has no steps";
   return `${step.path}: ${end === undefined ? "" : `${CAUSES[end.failure.cause]}: `}${step.reason}`;
 }
 
@@ -199,7 +199,7 @@ export function whyNone(state: RunState, { second }: Option["choice"]): string |
   return all.length === 0 ? null : all.join("; ");
 }
 
-/** True if the `needed` step belongs to an earlier option, so that it must have ended but may lack a result. */
+/** True if the `needed` step is in an earlier option. Such a step has to have ended, but need not have a result. */
 export function isOfEarlierOption(state: RunState, { path }: PlanStep, needed: string): boolean {
   return optionsAround(state.planned.plan, path).some(({ choice, at }) =>
     choice.second.options.slice(0, at).some((option) => needed.startsWith(`${option}/`)),

@@ -13,7 +13,6 @@ export interface StepFailure {
   readonly cause: "refused" | "retired" | "no capacity" | "away" | "moderated" | "failed" | "own";
 }
 
-/** Functions that describe a step's failure, by kind of step. */
 const failures: { readonly [K in PlanStep["kind"]]: (step: StepState) => StepFailure } = {
   job: jobFailure,
   chat: chatFailure,

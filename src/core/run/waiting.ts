@@ -22,13 +22,10 @@ import { runOutcome } from "./outcome.ts";
 const SLOW_TIMES = 3;
 /** Minimum duration of a slow request, in milliseconds, if its expected duration was learned and if it was guessed. */
 const SLOW_LEAST_MS = { learned: MINUTE_MS, guessed: 5 * MINUTE_MS } as const;
-/** Minimum duration of another wait, in milliseconds: long enough to conclude that a job does not exist. */
+/** Minimum duration of a repeated wait, in milliseconds: long enough to conclude that a job does not exist. */
 const LEAST_AGAIN_MS = 5 * MINUTE_MS;
 
-/**
- * Reports once that a request is slow, and stops waiting for it after `within`. Returns false if the wait ends now;
- * the next decision then continues.
- */
+/** Reports once that a request is slow, and stops waiting after its time limit. Returns false if the wait ends now. */
 export function watchRequest(plan: PlanStep, step: StepState, builder: DecisionBuilder): boolean {
   const open = requestInFlight(step);
   if (open === null || isOverdue(step)) return true;
@@ -101,7 +98,6 @@ export function askingIds({ steps }: RunState, paths: readonly string[], { all =
   });
 }
 
-/** Schedules the next poll of late work. */
 export function wakeForLate(builder: DecisionBuilder, asking: readonly string[]): void {
   const { active, notBefore, now } = builder.context;
   for (const id of asking) {
@@ -184,6 +180,6 @@ export function unresolvedText({ runId }: Pick<RunState, "runId">, step: StepSta
         ? `Check again for free: showrunner resume ${runId}; or keep the partial result: ${adopt} none`
         : `Say which job it is: ${adopt} <job-id|none>`;
   const held = holdMicros === 0 ? "" : `; up to ${dollars(holdMicros, Math.ceil)} stays reserved`;
-  const why = reason ?? (isAsked ? doubt.message : "its submit was never answered");
+  const why = reason ?? (isAsked ? doubt.message : "the submit request was never answered");
   return `${path}: ${why}${held}. ${advice}`;
 }

@@ -78,7 +78,7 @@ describe("A cap of a day", () => {
     const met = await run(10, { id: "x" });
     expect([met.status, met.pause?.reason, perDay()]).toEqual(["paused", "cap", [4]]);
     expect(met.pause?.message).toMatch(
-      /needs 0.07 USD, but 0.28 USD of the cap of 0.30 USD a day \(UTC\) across all runs in this journal is spent or reserved. It can continue from 2030-01-02 00:00 UTC/,
+      /needs 0.07 USD, but 0.28 USD of the cap of 0.30 USD a day \(UTC\) across all runs in this journal is spent or reserved. The run can continue from 2030-01-02 00:00 UTC/,
     );
     expect(await journal.run("x")).toMatchObject({ status: "paused", resumeAt: START + DAY });
     expect((await journal.ledger("x")).heldMicros).toBe(0);

@@ -44,7 +44,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [
     { type: "service.unavailable", reason: "misdirected", message: "a login page" },
     "the service is unavailable, retrying: a login page",
-    "something else answers | a login page",
+    "another server responds | a login page",
   ],
   [{ type: "service.recovered" }, "the service is available again", "service available again | "],
   [{ type: "run.finished", status: "failed", message: "face failed" }, "run failed"],
@@ -61,7 +61,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [
     { type: "step.restored", ...at },
     "inputs unchanged after the rerun; keeps its earlier result",
-    "earlier result restored | Its inputs were rerun and came out identical.",
+    "earlier result restored | The step's inputs were rerun, with identical results.",
   ],
   [
     { type: "step.reused", step: "face", from: { runId: "r0", step: "head" } },
@@ -119,45 +119,49 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [{ type: "job.submit.resent", ...at }, null],
   [
     { type: "job.submit.unknown", ...at, message: "broken." },
-    "no answer to the submit; sending it again with the same key: broken.",
-    "no answer to the submit | broken. The submit is sent again with the same body and key, so the job cannot be charged twice.",
+    "no answer to the submit request; sending it again with the same key: broken.",
+    "no answer to the submit request | broken. The request is sent again with the same body and key, so the job cannot be charged twice.",
   ],
   [{ type: "job.submit.refused", ...at, error }, "refused: out of memory", "attempt 1 refused | out of memory"],
   [
     { type: "job.submit.withdrawn", ...at, reason: "funds" },
     "the wallet cannot fund this job; nothing was charged",
-    "submit withdrawn | The wallet could not pay for the job; nothing was charged. The job was sent again once the wallet could pay.",
+    "submission withdrawn | The wallet could not pay for the job; nothing was charged. The job was sent again once the wallet could pay.",
   ],
   [
     { type: "job.submit.withdrawn", ...at, reason: "expired" },
     "an upload had expired; sending it again",
-    "submit withdrawn | A file that the job uses had expired on the service and was uploaded again, free of charge.",
+    "submission withdrawn | A file that the job uses had expired on the service and was uploaded again, free of charge.",
   ],
   [
     { type: "job.submit.withdrawn", ...at, reason: "unsent" },
     "the service could not be reached; nothing was sent",
-    "submit withdrawn | The service could not be reached; nothing had been sent.",
+    "submission withdrawn | The service could not be reached; nothing had been sent.",
   ],
   [
     { type: "job.submit.withdrawn", ...at, reason: "credentials" },
     "the service rejected the key; no job was created",
-    "submit withdrawn | The service rejected the key; no job was created.",
+    "submission withdrawn | The service rejected the key; no job was created.",
   ],
   [
     { type: "job.unresolved", ...at, message: "no answer" },
     "needs a decision: no answer",
     "needs a decision | no answer",
   ],
-  [{ type: "job.found", ...at }, "the service lists its job again", "found again | The service lists its job again."],
+  [
+    { type: "job.found", ...at },
+    "the service lists the step's job again",
+    "job found again | The service lists the step's job again.",
+  ],
   [
     { type: "job.adopted", ...at, jobId: null },
     "a person decided: no job was created",
-    "decided by a person | The submit created no job.",
+    "decided by a person | The submit request created no job.",
   ],
   [
     { type: "job.adopted", ...at, jobId: "j7" },
-    "a person decided: its job is j7",
-    "decided by a person | The submit created j7.",
+    "a person decided: the job is j7",
+    "decided by a person | The submit request created j7.",
   ],
   [{ type: "job.submitted", ...at, jobId: "j7", model: "image-1", replayed: false }, "job j7 on image-1"],
   [{ type: "job.submitted", ...at, jobId: "j7", model: "image-1", replayed: true }, "job j7 on image-1, replayed"],
@@ -187,7 +191,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [
     { type: "job.settled", ...at, costMicros: 90_000 },
     "cost $0.09",
-    "charged more than quoted | Quoted at $0.04; holds for later jobs on this model were raised.",
+    "charged more than quoted | The quote was $0.04. More is now held for later jobs of this model.",
   ],
   [{ type: "output.downloaded", ...at, index: 0, ...facts }, "downloaded image/png, 9 bytes"],
   [
@@ -204,7 +208,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   ],
   [
     { type: "chat.abandoned", ...at, holdMicros: 5_000 },
-    "the request got no answer; it may have cost its maximum and is sent again",
+    "the request was never answered and is sent again; it may still be charged at its maximum",
     "request unanswered | The process that sent the request ended. The request may have cost up to $0.005 and was sent again.",
   ],
 ];

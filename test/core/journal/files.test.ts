@@ -273,7 +273,7 @@ describe("A journal file", () => {
 
   test.each([
     ["99.0.0", "JOURNAL_NEWER_VERSION", "Showrunner 99.0.0 wrote the event: use that version"],
-    ["0.0.1", "JOURNAL_CORRUPT", "Showrunner 0.0.1, which wrote this part of the run, does not know the type"],
+    ["0.0.1", "JOURNAL_CORRUPT", "Showrunner 0.0.1, which wrote this part of the run, does not recognize the type"],
     [null, "JOURNAL_CORRUPT", "If a newer Showrunner wrote it, use that version; otherwise the file is damaged"],
   ])(
     "with an event of unknown type, written by version %s, is refused and said to be %s [G47]",

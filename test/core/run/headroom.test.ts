@@ -52,7 +52,7 @@ test("a cap that begins anew pauses until then, and names the cap that would hav
     type: "run.paused",
     reason: "cap",
     message:
-      "face needs 0.301 USD, but 0.70 USD of the 1.00 USD a day is spent or reserved. It can continue from midnight, or earlier with a higher cap: --cap USD/day.",
+      "face needs 0.301 USD, but 0.70 USD of the 1.00 USD a day is spent or reserved. The run can continue from midnight, or earlier with a higher cap: --cap USD/day.",
     requiredMicros: 1_001_000,
     flag: "--cap 1.01/day",
     resumeAt: 5_000,

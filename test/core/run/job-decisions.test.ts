@@ -57,7 +57,7 @@ describe("a submit without an answer", () => {
 
   test("is sent no more once its key is too old; a person decides", () => {
     const { events, commands } = decided(old);
-    const message = "its submit was never answered, and its idempotency key is too old to be sent again";
+    const message = "the submit request was never answered, and its idempotency key is too old to be sent again";
     expect(events).toEqual([{ type: "job.unresolved", step: "a", attempt: 1, message, cause: "too old" }]);
     expect(commands).toEqual([]);
   });
@@ -97,7 +97,7 @@ describe("an attempt that is over", () => {
       failedBecause("too long"),
     );
     expect(ended({ phase: "refused", money: "released" })).toEqual(failedBecause("the service refused the request"));
-    expect(ended({ phase: "lost", money: "released" })).toEqual(failedBecause("a person stated that it made nothing"));
+    expect(ended({ phase: "lost", money: "released" })).toEqual(failedBecause("a person stated that the request made nothing"));
     expect(ended({ phase: "failed" })).toEqual(failedBecause("the job failed"));
     const error = { code: "BAD_INPUT", message: "no face", retryable: false };
     expect(ended({ phase: "failed", error })).toEqual(failedBecause("BAD_INPUT: no face"));

@@ -181,7 +181,7 @@ describe("a run in which nothing follows", () => {
     const next = "up to $0.000005 stays reserved. Say which job it is: showrunner adopt r a <job-id|none>";
     const message = (why: string) => [{ type: "run.paused", reason: "unresolved", message: `a: ${why}; ${next}` }];
     expect(pauseOf([[job("a"), unresolved("the line went dead")]])).toEqual(message("the line went dead"));
-    expect(pauseOf([[job("a"), unresolved(null)]])).toEqual(message("its submit was never answered"));
+    expect(pauseOf([[job("a"), unresolved(null)]])).toEqual(message("the submit request was never answered"));
   });
 
   test("waits for decisions, and says what the first of them asks", () => {

@@ -296,7 +296,7 @@ interface AttemptState extends Awaited {
   doubt?: {
 readonly since: number;
     readonly message: string; 
-    readonly isAccepted?: true; 
+    readonly isAccepted?: true;
     readonly saidForMs?: number;
     readonly saidAt?: number; 
     readonly isUnread?: true;
@@ -472,7 +472,7 @@ type PlanEvent = RunPlanned | RunReplanned | ExpandPlanned | {
 } | {
   readonly type: "step.reset";
   readonly step: string;
-  readonly why: string; 
+  readonly why: string;
   readonly onlyIfInputsChanged?: true; 
   readonly keepsExpansion?: true;
 } | {
@@ -508,11 +508,12 @@ type RunLevelEvent = {
   readonly type: "lease.acquired";
   readonly epoch: number; 
   readonly holder: string; 
-  readonly program: string; 
+  readonly program: string;
   readonly parked?: true;
 } | {
   readonly type: "run.started";
-} | {
+}
+| {
   readonly type: "run.account.moved";
   readonly baseUrl: string;
   readonly keyId: string; 
@@ -678,7 +679,7 @@ declare const withdrawals: {
     readonly why: "The pipeline's code, or a file that the job uses, was missing; nothing had been sent.";
   };
   readonly changed: {
-    readonly line: "the service lists no job for its old request; sending the changed request instead";
+    readonly line: "the service lists no job for the step's old request; sending the changed request instead";
     readonly why: "The step had changed, and the service listed no job for its old request. The changed request is sent instead.";
   };
   readonly credentials: {
@@ -987,9 +988,9 @@ interface Lease {
 }
 type LeaseOutcome = {
   readonly acquired: true;
-  readonly lease: Lease; 
+  readonly lease: Lease;
   readonly event: StoredEvent;
-  readonly memo: Wake["memo"]; 
+  readonly memo: Wake["memo"];
   readonly hasMail: boolean; 
   readonly tail: number;
 } | {

@@ -17,7 +17,7 @@ interface Charged extends OfChat {
   readonly costMicros: number;
   /** True if the service did not report a cost. The maximum, or the cost computed from `tokens`, is used instead. */
   readonly isUnconfirmed?: true;
-  /** Number of tokens in the answer, if its cost is computed from the model's prices. */
+  /** Number of tokens in the answer; set if the cost is computed from the model's token prices. */
   readonly tokens?: number;
 }
 
@@ -36,7 +36,7 @@ export type ChatEvent =
       /** The text of an answer that did not match the schema. It is sent back to the model for repair. */
       readonly answer?: CleanText;
     } & Charged)
-  /** The process ended without a response. The request may be charged, so its hold counts against the budget. */
+  /** The process ended before a response arrived. The request may be charged, so its hold counts against the budget. */
   | ({ readonly type: "chat.abandoned"; readonly holdMicros: number } & OfChat);
 
 export const chatEvents: EventTable<ChatEvent> = {
@@ -93,7 +93,7 @@ export const chatEvents: EventTable<ChatEvent> = {
     changes: "step",
     ledger: ({ step, attempt, holdMicros }) => ({ type: "settle", step, attempt, costMicros: holdMicros }),
     timeline: (timeline, { step }) => timeline.close(step),
-    line: () => line("the request got no answer; it may have cost its maximum and is sent again"),
+    line: () => line("the request was never answered and is sent again; it may still be charged at its maximum"),
     incident: ({ holdMicros }) => ({
       what: "request unanswered",
       why: `The process that sent the request ended. The request may have cost up to ${dollars(holdMicros, Math.ceil)} and was sent again.`,

@@ -10,7 +10,7 @@ export interface JournalError {
   readonly code: CleanText;
   readonly message: CleanText;
   readonly retryable: boolean;
-  /** Earliest time of the next request, in epoch milliseconds, if a busy provider states one. */
+  /** Earliest time to send the request again, in epoch milliseconds; set if a busy provider names one. */
   readonly retryAt?: number;
   /** Reasons per field, such as `expired`. */
   readonly reasons?: readonly CleanText[];
@@ -52,7 +52,7 @@ export interface OutputFacts {
   readonly expiresAt?: number;
 }
 
-/** Why a run does not continue. */
+/** Why a run is paused. */
 export type PauseReason =
   | "funds"
   | "budget"
@@ -64,10 +64,10 @@ export type PauseReason =
   | "unresolved"
   /** Chat requests were sent but never answered; a repeated request may be charged again. */
   | "unanswered"
-  /** Only requests that exceeded their `within` remain. They are still polled. */
+  /** Only requests that exceeded their time limit (`within`) remain. These requests are still polled. */
   | "late"
   | "code"
-  /** A cap for a period is reached. If an engine drives the run, it continues in the next period. */
+  /** The spending cap for a period is reached. An engine continues the run in the next period. */
   | "cap"
   /** The service was unreachable for too long. */
   | "unreachable"
@@ -77,10 +77,11 @@ export type PauseReason =
   | "credentials";
 
 /**
- * Why a submit's outcome is unknown. `refused`: a repeated send was refused. `too old`: the idempotency key is too old
- * to be sent again. `not found`: the service does not return the job. `older job`: the response to the first send was
- * an existing job. `incomplete`: the job is completed but lacks outputs. `another's job`: the response names a job of
- * another model or step. `no answer`: a provider returned no usable result.
+ * Why the outcome of a submission is unknown. `refused`: the request was refused when it was sent again. `too old`: the
+ * idempotency key is too old to be sent again. `not found`: the service does not return the job. `older job`: the
+ * response to the first send names a job that existed before. `incomplete`: the job is completed, but some outputs are
+ * missing. `another's job`: the response names a job of another model or step. `no answer`: a provider returned no
+ * usable result.
  */
 export type UnresolvedCause =
   | "refused"
@@ -91,7 +92,7 @@ export type UnresolvedCause =
   | "incomplete"
   | "no answer";
 
-/** A file that a task wrote: its facts, and its bytes in the media store. */
+/** A file that a task wrote. The media store keeps its content under `sha256`. */
 export interface TaskFile extends OutputFacts {
   readonly name: string;
   readonly sha256: string;
@@ -104,7 +105,7 @@ export interface StoredCopy {
   readonly contentType: string;
 }
 
-/** A file that a person supplied as a provider's result: its facts, and its bytes in the media store. */
+/** A file that a person supplied as a provider's result, with its copy in the media store. */
 export interface GivenFile {
   readonly facts: OutputFacts;
   readonly copy: StoredCopy;
@@ -130,7 +131,7 @@ export interface DecidedBy {
   readonly name: CleanText;
   /** False if the name was only typed, not verified. */
   readonly verified: boolean;
-  /** Id of the review link that was used; absent if none was. */
+  /** Id of the review link through which the person decided; absent if none was used. */
   readonly link?: string;
 }
 
@@ -142,7 +143,7 @@ export interface Comment {
   /** Position in the output's video or audio, in milliseconds; null if the comment names no position. */
   readonly timeMs: number | null;
   readonly at: number;
-  /** Who wrote the comment; null if it is only known that the writer may act on the run. */
+  /** Who wrote the comment; null if the writer was authorized but not identified. */
   readonly by: DecidedBy | null;
 }
 
@@ -156,9 +157,9 @@ export interface AgreedQuote {
   readonly maximumMicros: number;
   /** The run's original budget, if the quote's maximum is lower. */
   readonly budgetMicros?: number;
-  /** Steps and expansions without a known price. The run asks a person before it buys each step. */
+  /** Steps and expansions without a known price. The run asks a person before it spends money on each of them. */
   readonly open: readonly string[];
-  /** Prices of these steps, by step, that the person accepted later. */
+  /** Prices of the steps in `open` that the person accepted later, by step. */
   readonly prices?: { readonly [step: string]: number };
 }
 
@@ -208,9 +209,9 @@ export interface RunPlanned {
   readonly title?: string;
   /** Tags of the run; absent if it has none. */
   readonly tags?: Tags;
-  /** The pipeline's statement that people consent to the cloning of their voices. */
+  /** The pipeline's statement that the people whose voices are cloned have consented. */
   readonly consent?: string;
-  /** The pipeline's source file, for `resume`; null if it was passed as a value. */
+  /** The pipeline's source file, for `resume`; null if the pipeline was passed as a value. */
   readonly source: { readonly file: string; readonly exportName: string } | null;
   /** A hash of everything the plan was made from; absent once the plan has changed. */
   readonly basis?: string;
@@ -218,13 +219,13 @@ export interface RunPlanned {
   readonly program: string;
 }
 
-/** The code changed and the changes were accepted. Steps that run again follow as `step.reset`. */
+/** The pipeline's code changed, and the changes were accepted. A `step.reset` follows for each step that runs again. */
 export interface RunReplanned {
   readonly type: "run.replanned";
   readonly plan: Plan;
   /** Price of the steps that run again, in addition to the run's own quote; null if a step has no price. */
   readonly quoteMicros: number | null;
-  /** Steps with an identical request under a new name; they keep their results. */
+  /** Steps that have a new name but an identical request; they keep their results. */
   readonly renamed: readonly { readonly from: string; readonly to: string }[];
   /** The references that expansions returned, by path, for expansions that are not planned again. */
   readonly expanded: { readonly [step: string]: readonly Reference[] };

@@ -13,7 +13,7 @@ import {
 import { IllegalEventError } from "../errors.ts";
 import type { AttemptState, ChatState, OutputState, RunState, StepState } from "../state.ts";
 
-/** Applies one event to a state. Throws on a transition that is not in its state chart. */
+/** Applies one event to a state. Throws if a state chart does not allow the transition. */
 export class Fold {
   readonly state: RunState;
   readonly at: number;
@@ -79,7 +79,7 @@ export class Fold {
   }
 }
 
-/** True if a step that has this status ended without its full result. */
+/** True if a step with this status has ended without its full result. */
 function isLoss(status: StepStatus): boolean {
   return status !== "succeeded" && stepStates.ended.has(status);
 }

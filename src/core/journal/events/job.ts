@@ -26,17 +26,17 @@ export type JobEvent =
       readonly unfit?: readonly string[];
     } & OfAttempt)
   /**
-   * The response is incomplete, or contains less than an earlier response, which remains valid. Recorded once per
-   * message, but every time for an operation.
+   * A response about the job is incomplete, or contains less than an earlier response; the earlier one remains valid.
+   * Recorded once per message, but at every poll for a request to a provider.
    */
   | ({
       readonly type: "job.doubted";
       readonly message: CleanText;
-      /** For an operation: how long polls have reported the doubt, in milliseconds. */
+      /** For a request to a provider: how long polls have returned such responses, in milliseconds. */
       readonly saidForMs?: number;
-      /** For an operation: true if the provider's response contains nothing about the work. */
+      /** For a request to a provider: true if the response says nothing about the work. */
       readonly isUnread?: true;
-      /** True if the job is in progress after all, so that the doubt is over. */
+      /** True if the job turned out to be in progress, which ends the doubt. */
       readonly isOver?: true;
     } & OfAttempt)
   | ({
@@ -45,7 +45,7 @@ export type JobEvent =
       /** Hashes of the media in an incomplete response. The media were paid for, so they are kept. */
       readonly unfit?: readonly string[];
     } & OfAttempt)
-  /** The model charges more than it quotes. Therefore more money is held for a job that is already on the service. */
+  /** The hold of a job that is already on the service was increased, because the model charges more than it quotes. */
   | ({ readonly type: "job.hold.raised"; readonly holdMicros: number } & OfAttempt)
   | ({
       readonly type: "job.settled";
@@ -166,7 +166,7 @@ export const jobEvents: EventTable<JobEvent> = {
     incident: ({ step, attempt, costMicros }, { steps }) => {
       const quoted = steps[step]?.attempts[attempt - 1]?.quote?.costMicros ?? null;
       if (quoted === null || costMicros <= quoted) return null;
-      const why = `Quoted at $${formatUsd(quoted)}; holds for later jobs on this model were raised.`;
+      const why = `The quote was $${formatUsd(quoted)}. More is now held for later jobs of this model.`;
       return { what: "charged more than quoted", why, costMicros };
     },
     ...ignoredBy("media", "timeline", "notice"),
@@ -222,7 +222,7 @@ export const jobEvents: EventTable<JobEvent> = {
   },
 };
 
-/** Events of the state chart by the output status that the service reports. */
+/** Maps the output status that the service reports to an event of the state chart. */
 const phaseEvents = {
   COMPLETED: "output.available",
   FAILED: "output.failed",

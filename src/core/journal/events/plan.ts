@@ -30,7 +30,10 @@ export type PlanEvent =
       readonly type: "step.reset";
       readonly step: string;
       readonly why: string;
-      /** True if only the step's inputs are rerun. If they turn out identical, the step's result is restored. */
+      /**
+       * True if the step is reset only because its inputs are rerun. If the inputs turn out identical, the step's
+       * result is restored.
+       */
       readonly onlyIfInputsChanged?: true;
       /** True for an expansion whose steps remain as planned. */
       readonly keepsExpansion?: true;
@@ -125,7 +128,7 @@ export const planEvents: EventTable<PlanEvent> = {
     apply: (fold, event) => restore(fold, fold.step(event.step), fold.attempt(event)),
     changes: "step",
     line: () => line("inputs unchanged after the rerun; keeps its earlier result"),
-    incident: () => ({ what: "earlier result restored", why: "Its inputs were rerun and came out identical." }),
+    incident: () => ({ what: "earlier result restored", why: "The step's inputs were rerun, with identical results." }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "step.reused": {
@@ -163,7 +166,7 @@ function uploadsOf(steps: readonly PlanStep[]): readonly string[] {
   return steps.flatMap((step) => traitsOf(step).file?.sha256 ?? []);
 }
 
-/** Makes an earlier attempt count again; drops later attempts that were priced but never sent. */
+/** Makes an earlier attempt valid again; removes later attempts that were quoted but never sent. */
 function restore(fold: Fold, step: StepState, attempt: AttemptState): void {
   const later = step.attempts.slice(attempt.n);
   if (attempt.n !== step.superseded || later.some(({ key }) => key !== null))

@@ -9,22 +9,25 @@ interface Paused {
   readonly type: "run.paused";
   readonly reason: PauseReason;
   readonly message: CleanText;
-  /** Set for `funds`. */
+  /** Where to add funds. Set for `funds`. */
   readonly fundingUrl?: CleanText;
   /** For `funds`: the balance that is needed. For `budget`: a budget or cap that would be sufficient. */
   readonly requiredMicros?: number | null;
   readonly balanceMicros?: number | null;
-  /** Set if a cap across several runs is reached: the option that raises it. */
+  /** The command-line option that raises the reached cap; set only for a cap across several runs. */
   readonly flag?: CleanText;
-  /** Set for `budget` if prices that became known must be accepted. A budget of `requiredMicros` accepts them. */
+  /**
+   * Set for `budget`: prices that became known and must be accepted. Setting a budget of `requiredMicros` accepts the
+   * prices.
+   */
   readonly asks?: readonly AskedPrice[];
   /** Set for `cap`: when the run may continue without a person, in epoch milliseconds. */
   readonly resumeAt?: number;
-  /** Set for `files` if a step's output is lost: the step that must run again. */
+  /** Set for `files` if an output is lost: the step that must run again. */
   readonly rerun?: string;
   /**
-   * Set for `drift` if a change of the pipeline waits for jobs in progress: the steps that the change replaces. Their
-   * old requests are sent again only if the service may already have received them.
+   * Set for `drift` if a change of the pipeline waits for jobs in progress: the steps that the change replaces. The old
+   * requests of these steps are sent again only if the service may already have received them.
    */
   readonly replaced?: readonly string[];
   /** Set for `late`: the steps that the run waits for. */
@@ -38,15 +41,19 @@ export type RunLevelEvent =
   | {
       readonly type: "lease.acquired";
       readonly epoch: number;
-      /** Describes the process to people. */
+      /** Readable description of the process. */
       readonly holder: string;
       /** Version of Showrunner that writes the following events. */
       readonly program: string;
-      /** True if the run was parked between slices and was continued on time. It then counts as driven in between. */
+      /**
+       * True if the run was parked between slices and continued on time. The run then counts as driven in the meantime.
+       */
       readonly parked?: true;
     }
   | { readonly type: "run.started" }
-  /** The account has a new key, or its service a new URL. Whoever resumed the run stated this, and it was verified. */
+  /**
+   * The account has a new key, or its service a new URL. Whoever resumed the run said so, and Showrunner verified it.
+   */
   | {
       readonly type: "run.account.moved";
       readonly baseUrl: string;
@@ -54,7 +61,7 @@ export type RunLevelEvent =
       /** The run's job that was found with the new key and URL; null if the run had no job yet. */
       readonly jobId: string | null;
     }
-  /** A resume set a different limit. */
+  /** A resume changed the limits. */
   | {
       readonly type: "run.budget.set";
       readonly budgetMicros: number | null;
@@ -77,7 +84,7 @@ export type RunLevelEvent =
     }
   | { readonly type: "service.recovered"; readonly reason?: "media" }
   | { readonly type: "run.finished"; readonly status: RunEnd; readonly message: string | null }
-  /** A finished run continues, because a step is rerun or its request is awaited again. */
+  /** A finished run continues, because a step is rerun or because the request of a step is awaited again. */
   | { readonly type: "run.reopened"; readonly byItself?: true };
 
 /** A percentage of a budget or cap was reached. Recorded once per percentage and limit, if anyone is notified. */
@@ -201,7 +208,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     changes: "run",
     line: ({ reason, message }) => line(`the ${awayOf(reason)} is unavailable, retrying: ${message}`),
     incident: ({ reason, message }) => ({
-      what: reason === "misdirected" ? "something else answers" : `${awayOf(reason)} unavailable`,
+      what: reason === "misdirected" ? "another server responds" : `${awayOf(reason)} unavailable`,
       why: message,
     }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
@@ -274,7 +281,7 @@ function allowRepeats({ steps }: RunState): void {
   }
 }
 
-/** Gives late requests another `within`, because the run was resumed when it only waited for them. */
+/** Restarts the time limit (`within`) of late requests, because the run was resumed when it waited only for them. */
 function awaitAgain({ steps }: RunState, at: number): void {
   for (const step of Object.values(steps)) {
     const request = lastRequest(step);

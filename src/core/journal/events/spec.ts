@@ -15,7 +15,7 @@ export type LedgerChange =
     }
   /** Increases the hold for a request already sent. No limit is checked, because the money is spent in any case. */
   | { readonly type: "raise"; readonly step: string; readonly attempt: number; readonly amountMicros: number }
-  /** The service acknowledged the submit. Balances that are read from now on include the charge. */
+  /** The service acknowledged the submission. Balances that are read from now on include the charge. */
   | { readonly type: "charged"; readonly step: string; readonly attempt: number }
   | { readonly type: "settle"; readonly step: string; readonly attempt: number; readonly costMicros: number }
   | { readonly type: "release"; readonly step: string; readonly attempt: number };
@@ -23,7 +23,6 @@ export type LedgerChange =
 /** Builds a run's timeline. */
 export interface TimelineWriter {
   plan(steps: readonly PlanStep[]): void;
-  /** Sets whether the run is active. */
   work(isWorking: boolean): void;
   /** Ends all open spans. */
   end(): void;
@@ -35,7 +34,7 @@ export interface TimelineWriter {
   jobEnded(step: string, attempt: number, outputs: readonly OutputFacts[] | null): void;
   copied(step: string, attempt: number): void;
   close(step: string): void;
-  /** Like {@link close}, but copies may continue after the step's end. */
+  /** Like {@link close}, but downloads of the step's outputs may continue. */
   finish(step: string): void;
 }
 
@@ -50,7 +49,7 @@ export interface IncidentText {
   readonly what: string;
   readonly why: string;
   readonly costMicros?: number | null;
-  /** Number of the failed attempt, if an attempt failed. Its bill and a retry may follow. */
+  /** Number of the failed attempt, if an attempt failed. Later events may report the attempt's cost and a retry. */
   readonly attempt?: number;
 }
 
@@ -71,7 +70,7 @@ export interface NoticeText {
   readonly next: string;
 }
 
-/** How each reader of the journal handles a type of event. Every reader must be given; null ignores the event. */
+/** How each reader of the journal handles a type of event. A reader that is null ignores the event. */
 export interface EventSpec<E> {
   /** Applies the event to the state, in place. */
   readonly apply: (fold: Fold, event: E) => void;
@@ -93,7 +92,7 @@ export type EventTable<E extends { readonly type: string }> = {
   readonly [T in E["type"]]: EventSpec<Extract<E, { readonly type: T }>>;
 };
 
-/** Marks the event type as ignored by some readers. */
+/** Returns null for each of the given readers, which then ignore the event type. */
 export function ignoredBy<R extends keyof EventSpec<never>>(...readers: readonly R[]): { readonly [K in R]: null } {
   return Object.fromEntries(readers.map((reader) => [reader, null])) as { readonly [K in R]: null };
 }

@@ -20,14 +20,14 @@ export type StepEvent =
       readonly skippedByCondition?: true;
       /** The failure message that the pipeline's code intended for its callers. */
       readonly forCallers?: CleanText;
-      /** True for a step skipped because no root of the plan that needs it can succeed any more. */
+      /** True for a step that was skipped because nothing that needs it can succeed any more. */
       readonly pruned?: true;
       /** True for a step whose request is in progress but no longer awaited. */
       readonly isGivenUp?: true;
     }
   /** The step's request takes far longer than expected. Recorded once. */
   | ({ readonly type: "step.slow"; readonly elapsedMs: number; readonly expected: Expected } & OfAttempt)
-  /** The step's request exceeded its `within`, but continues. `next`: the option that starts in its place. */
+  /** The request exceeded the step's time limit (`within`) but continues. `next`: the option that starts instead. */
   | ({ readonly type: "step.overdue"; readonly withinMs: number; readonly next?: string } & OfAttempt)
   | ({ readonly type: "upload.stored"; readonly step: string } & StoredCopy)
   | {
@@ -41,7 +41,7 @@ export type StepEvent =
       readonly type: "approval.decided";
       readonly step: string;
       readonly approved: boolean;
-      /** Position among the results that the step shows; null if there was no choice. */
+      /** Index of the chosen result among the results that the step shows; null if there was no choice. */
       readonly pick: number | null;
       readonly note: string | null;
       /** The value that the person approved in place of the shown value. Absent if the shown value was approved. */
@@ -122,7 +122,7 @@ export const stepEvents: EventTable<StepEvent> = {
       awaited.overdueAt = fold.at;
       delete awaited.awaitedSince;
     },
-    // Steps that wait for it or its option may continue.
+    // Steps that wait for this step or for its option may continue.
     changes: "plan",
     line: (event) => line(overdueText(event)),
     incident: (event) => ({ what: "not finished in time", why: `It ${overdueText(event)}.` }),

@@ -14,8 +14,8 @@ export type SubmitEvent = OfAttempt &
         readonly costMicros: number | null;
         readonly basis: PriceBasis;
         /**
-         * Steps whose media the model may refuse. Once the media exist, the price is quoted again, before anything is
-         * bought that only this step needs.
+         * Steps whose media the model may refuse. Once the media exist, the price is quoted again, before Showrunner
+         * pays for anything else that only this step needs.
          */
         readonly conditionalOn?: readonly string[];
       }
@@ -30,12 +30,12 @@ export type SubmitEvent = OfAttempt &
         /** The provider that receives the job and charges for it. Absent: the service, which charges the wallet. */
         readonly provider?: string;
       }
-    /** The submit is about to be sent again with the same key. Recorded once for all sends within a few minutes. */
+    /** The submit request will be sent again with the same key. Recorded once for all sends within a few minutes. */
     | { readonly type: "job.submit.resent"; readonly clockOffsetMs: number }
-    /** The submit was sent, but it is unknown whether a job was created. Recorded once. */
+    /** The submit request was sent, but it is unknown whether a job was created. Recorded once. */
     | { readonly type: "job.submit.unknown"; readonly message: CleanText; readonly clockOffsetMs?: number }
     | { readonly type: "job.submit.refused"; readonly error: JournalError }
-    /** The submit was refused before a job was created. The hold is released; the attempt is sent again later. */
+    /** The submit request was refused before a job was created. The hold is released; the attempt is repeated later. */
     | { readonly type: "job.submit.withdrawn"; readonly reason: keyof typeof withdrawals }
     | {
         readonly type: "job.unresolved";
@@ -88,7 +88,7 @@ const withdrawals = {
     why: "The pipeline's code, or a file that the job uses, was missing; nothing had been sent.",
   },
   changed: {
-    line: "the service lists no job for its old request; sending the changed request instead",
+    line: "the service lists no job for the step's old request; sending the changed request instead",
     why: "The step had changed, and the service listed no job for its old request. The changed request is sent instead.",
   },
   credentials: {
@@ -148,10 +148,10 @@ export const submitEvents: EventTable<SubmitEvent> = {
       noteSend(fold, attempt, event.clockOffsetMs);
     },
     changes: "step",
-    line: ({ message }) => line(`no answer to the submit; sending it again with the same key: ${message}`),
+    line: ({ message }) => line(`no answer to the submit request; sending it again with the same key: ${message}`),
     incident: ({ message }) => ({
-      what: "no answer to the submit",
-      why: `${message} The submit is sent again with the same body and key, so the job cannot be charged twice.`,
+      what: "no answer to the submit request",
+      why: `${message} The request is sent again with the same body and key, so the job cannot be charged twice.`,
     }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
@@ -176,7 +176,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
     ledger: ({ step, attempt }) => ({ type: "release", step, attempt }),
     timeline: (timeline, { step }) => timeline.close(step),
     line: ({ reason }) => line(withdrawals[reason].line),
-    incident: ({ reason }) => ({ what: "submit withdrawn", why: withdrawals[reason].why }),
+    incident: ({ reason }) => ({ what: "submission withdrawn", why: withdrawals[reason].why }),
     ...ignoredBy("media", "notice"),
   },
   "job.unresolved": {
@@ -186,7 +186,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
       attempt.unresolved = event.cause;
       if (AFTER_SEND.has(event.cause)) noteSend(fold, attempt, event.clockOffsetMs);
       if (event.jobId !== undefined) attempt.namedJobId = event.jobId;
-      // The job was followed until it turned out to be another's.
+      // The job was polled until it turned out to be another step's.
       if (event.cause === "another's job") attempt.jobId = null;
       const step = fold.step(event.step);
       fold.moveStep(step);
@@ -205,8 +205,8 @@ export const submitEvents: EventTable<SubmitEvent> = {
       resolve(fold, fold.step(event.step), attempt);
     },
     changes: "step",
-    line: () => line("the service lists its job again"),
-    incident: () => ({ what: "found again", why: "The service lists its job again." }),
+    line: () => line("the service lists the step's job again"),
+    incident: () => ({ what: "job found again", why: "The service lists the step's job again." }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "job.adopted": {
@@ -235,7 +235,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
         ? "The person supplied the file that the provider made."
         : isAccepted
           ? `The existing outputs of ${jobId} are the step's result.`
-          : `The submit created ${jobId === null ? "no job" : jobId}.`,
+          : `The submit request created ${jobId === null ? "no job" : jobId}.`,
     }),
     ...ignoredBy("media", "notice"),
   },
@@ -258,7 +258,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
   },
 };
 
-/** Causes that are known only from a response to a send. */
+/** Causes that become known only from the response to a sent request. */
 const AFTER_SEND: ReadonlySet<UnresolvedCause> = new Set(["refused", "older job", "another's job"]);
 
 type Adopted = { readonly jobId: string | null; readonly isAccepted?: true; readonly isGiven?: true };
@@ -266,7 +266,7 @@ type Adopted = { readonly jobId: string | null; readonly isAccepted?: true; read
 function decisionText({ jobId, isAccepted, isGiven }: Adopted): string {
   if (isGiven) return "the supplied file is the provider's result";
   if (jobId === null) return "no job was created";
-  return isAccepted ? `the existing outputs of ${jobId} are the step's result` : `its job is ${jobId}`;
+  return isAccepted ? `the existing outputs of ${jobId} are the step's result` : `the job is ${jobId}`;
 }
 
 function resolve(fold: Fold, step: StepState, attempt: AttemptState, type?: string): void {
@@ -276,8 +276,8 @@ function resolve(fold: Fold, step: StepState, attempt: AttemptState, type?: stri
 }
 
 /**
- * Records when a send may have happened. The clock may have been changed since the last response. Therefore, all
- * possible times are recorded.
+ * Records when the request was sent, on the service's clock. The range covers all sends, because the local clock may
+ * have changed between them.
  */
 function noteSend({ at }: Fold, attempt: AttemptState, clockOffsetMs = 0): void {
   attempt.lastSentAt = at;

@@ -9,9 +9,10 @@ import { notDurable } from "./leases.ts";
 const TELL_EVERY_MS = 50;
 
 /**
- * Wakes calls that wait for changes to their runs. Changes by this process reach them at once. Changes by others arrive
- * as notifications. If notifications fail (behind a pooler in transaction mode, over a broken connection), the changes
- * are found within `pollIntervalMs`. A commit sends no notification itself, because the server would serialise commits.
+ * Wakes calls that wait for changes to their runs. Changes by this process wake them at once; changes by other
+ * processes arrive as notifications. Where notifications fail (behind a pooler in transaction mode, or over a broken
+ * connection), polling finds the changes within `pollIntervalMs`. A commit sends no notification itself, because the
+ * server would then process commits one after another.
  */
 export class ChangeFeed {
   readonly channel: string;
@@ -34,14 +35,12 @@ export class ChangeFeed {
     });
   }
 
-  /** Announces a change by this process. */
   changed(runId: string, lastSeq: number | null): void {
     this.#learn(runId, lastSeq);
     this.#untold.add(runId);
     this.#telling ??= setTimeout(() => this.#tell(), TELL_EVERY_MS).unref();
   }
 
-  /** Resolves once the run has an event after `afterSeq`. */
   async wait(runId: string, afterSeq: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     const ready = () => {
@@ -49,7 +48,7 @@ export class ChangeFeed {
       if (lastSeq === null) throw new RunUnknownError(runId, this.#db.place);
       return lastSeq !== undefined && lastSeq > afterSeq;
     };
-    // Registered first, so that its notifications are not missed.
+    // Registered before the query, so that no notification is missed.
     this.#lastSeqs.set(runId, this.#lastSeqs.get(runId) ?? 0);
     const waiting = this.#waiters.wait(runId, ready, signal);
     this.#listener.start();
@@ -118,7 +117,7 @@ const longestDelayMs = 10_000;
 
 /**
  * Receives notifications on its own connection, from the first `start` on, and reconnects if the connection breaks.
- * Behind a pooler it stays disconnected: there, notifications go to the current user of the server connection.
+ * Behind a pooler, the listener stays disconnected, because its notifications would go to another client.
  */
 class Listener {
   readonly #db: Database;

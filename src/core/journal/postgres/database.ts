@@ -56,7 +56,6 @@ export class Database {
     this.#pool.on("error", () => {});
   }
 
-  /** An unconnected client outside the pool. */
   newClient(): Client {
     return new this.#driver.Client(this.#connection());
   }
@@ -76,7 +75,6 @@ export class Database {
     };
   }
 
-  /** A statement's text with the schema filled in. */
   text(sql: string): string {
     let text = this.#texts.get(sql);
     if (text === undefined) {
@@ -114,7 +112,6 @@ export class Database {
     });
   }
 
-  /** True if a pooler is in front of the server. */
   isPooled(): Promise<boolean> {
     return this.#retried(async () => {
       const client = await this.#pool.connect();
@@ -131,7 +128,7 @@ export class Database {
     this.#waitMs = this.settings.unreachableTimeoutMs;
   }
 
-  /** Repeats the call until the database responds. */
+  /** Repeats the call until the database responds or the time runs out. */
   async #retried<T>(call: (repeated: boolean) => Promise<T>): Promise<T> {
     const startedAt = performance.now();
     for (let tries = 0, repeated = false; ; tries += 1) {
@@ -229,7 +226,7 @@ function journalFailure(error: unknown, place: string): unknown {
       );
     case "3D000":
       return access(
-        `The server has no database for the journal ${place} (${message}). Create it (createdb), or correct the name in the URL.`,
+        `The server has no database for the journal ${place} (${message}). Create the database (createdb), or correct the name in the URL.`,
       );
     case "42501":
     case "3F000":
@@ -295,7 +292,8 @@ function journalFailure(error: unknown, place: string): unknown {
 /** The error for a database that stayed unreachable. The journal shows whether the failed calls took effect. */
 function unreachable(place: string, forMs: number, error: unknown): JournalUnreachableError {
   const { code, message } = partsOf(error);
-  const tooMany = code === "53300" ? " Raise max_connections, put pgbouncer in front, or lower pool= in the URL." : "";
+  const tooMany =
+    code === "53300" ? " Raise max_connections, put pgbouncer in front of the server, or lower pool= in the URL." : "";
   const name = code === "ENOTFOUND" || code === "EAI_AGAIN" ? " No such host: check the name in the URL." : "";
   return new JournalUnreachableError(
     place,

@@ -2,7 +2,6 @@ import { Database, loadDriver } from "./database.ts";
 import { readSettings } from "./settings.ts";
 
 export interface DatabaseFacts {
-  /** The server's version, such as `15.18`. */
   readonly version: string;
   readonly isPooled: boolean;
   /** Shortest round trip of five, in milliseconds. */

@@ -11,7 +11,7 @@ export type Wire = WireCreate | WireTake | WireCommit;
 interface AnyWire {
   readonly run: string;
   readonly at: number;
-  /** For tests; absent: the database's own clock. */
+  /** The current time, for tests; absent if the database uses its own clock. */
   readonly now?: number;
 }
 
@@ -27,7 +27,7 @@ export interface WireCreate extends AnyWire {
   readonly memo?: string;
 }
 
-/** A lease to take; see `leases.ts`. */
+/** A request for a lease; see `leases.ts`. */
 export interface WireTake extends AnyWire {
   readonly write: string;
   readonly ttl: number;
@@ -38,9 +38,9 @@ export interface WireTake extends AnyWire {
 }
 
 export interface WireCommit extends AnyWire {
-  /** Name of this write. A repetition has the same name. */
+  /** Identifies this write. A repetition of the write has the same value. */
   readonly write: string;
-  /** Name of the run's previous write, if this process made it. */
+  /** The `write` of the run's previous write, if this process made it. */
   readonly after_write?: string;
   readonly epoch: number;
   readonly after_seq: number;
@@ -53,9 +53,9 @@ export interface WireCommit extends AnyWire {
   readonly wake_at?: number | null;
   readonly memo?: string;
   readonly ledger?: readonly WireChange[];
-  /** 1 if the ledger changes include a charge. The account's mark then increases. */
+  /** 1 if the ledger changes include a charge. The account's charge counter is then incremented. */
   readonly charges?: 0 | 1;
-  /** The quarter of an hour in which new holds count. */
+  /** The quarter of an hour to which new holds belong. */
   readonly slot?: number;
   readonly caps?: readonly WireCap[];
   readonly wallet_mark?: number;

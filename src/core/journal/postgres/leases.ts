@@ -73,12 +73,12 @@ function outcomeOf(
   };
 }
 
-/** Reads the memo; null also if no engine drives the run. It is not validated, because only commits write it. */
+/** Reads the memo; null also if no engine drives the run. The memo is not validated, because only commits write it. */
 function memoOf(columns: Columns, row: Row): Wake["memo"] {
   return row.memo === null ? null : (columns.json(row, "memo") as Wake["memo"]);
 }
 
-/** Skips the fsync for writes that may be lost if the server's machine stops. */
+/** Skips the fsync, for writes whose loss is acceptable if the server's machine stops. */
 export const notDurable = "set_config('synchronous_commit', 'off', true)";
 
 /** Renews the lease. If another change locks the row, the WHERE clause is evaluated again after that change. */
@@ -135,11 +135,11 @@ export function callersClock(): LeaseClock {
   };
 }
 
-/** Tolerated difference between the clocks of two synchronised machines. It allows for a slow response. */
+/** Tolerated difference between the clocks of two synchronised machines, including the effect of a slow response. */
 const TOLERATED_MS = 1_000;
 const MEASURED_EVERY_MS = 60_000;
 
-/** Estimates the time on the database's clock, which it reads from time to time. */
+/** Estimates the time on the database's clock from occasional measurements. */
 export class SharedClock {
   readonly #db: Database;
   readonly #own: () => number;

@@ -15,7 +15,7 @@ type Query = (sql: string, values?: Values) => Promise<Row[]>;
 /**
  * Migrates the schema to the newest version, in one transaction and under a cluster-wide lock. If several processes
  * open an empty database at once, one of them creates the schema and the others find it. A newer schema, or another
- * program's schema, is left untouched.
+ * program's schema, is not changed.
  */
 export async function prepareSchema(db: Database, steps: readonly Migration[] = migrations): Promise<void> {
   const newest = steps.length;
@@ -55,7 +55,7 @@ async function createSchema(db: Database, query: Query): Promise<void> {
   await query("CREATE TABLE {s}.journal_versions (version integer PRIMARY KEY, program text NOT NULL)");
 }
 
-/** The version of the existing schema; 0 if it is missing or empty. */
+/** Returns the version of the existing schema; 0 if the schema is missing or empty. */
 async function foundVersion(db: Database, query: Query, newest: number): Promise<number> {
   const [found] = await query(
     "SELECT to_regclass($1) IS NOT NULL AS ours, EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace($2)) AS used",
@@ -75,7 +75,7 @@ async function foundVersion(db: Database, query: Query, newest: number): Promise
 function notOurs({ place, settings }: Database): JournalNotDatabaseError {
   return new JournalNotDatabaseError(
     place,
-    `The schema ${settings.schema} in ${place} contains another program's tables, so it is not a Showrunner journal; it was left untouched. Choose another schema: ?schema=NAME at the end of the URL.`,
+    `The schema ${settings.schema} in ${place} contains another program's tables, so it is not a Showrunner journal. Nothing was changed. Choose another schema: ?schema=NAME at the end of the URL.`,
   );
 }
 
@@ -89,11 +89,11 @@ function newer(
   const what = isNewerVersion(program, ownProgram) ? `use Showrunner ${program} or a later one` : "update Showrunner";
   return new JournalNewerVersionError(
     place,
-    `The journal ${place} (schema ${settings.schema}) has version ${version}, written by Showrunner ${program}; this Showrunner (${ownProgram}) reads versions up to ${newest}. It was left untouched: ${what}, or choose another schema (?schema=NAME).`,
+    `The journal ${place} (schema ${settings.schema}) is at version ${version}, written by Showrunner ${program}; this Showrunner (${ownProgram}) reads versions up to ${newest}. Nothing was changed: ${what}, or choose another schema (?schema=NAME).`,
   );
 }
 
-/** Called by `write_runs`, under its settings. `c` has the fields of `WireCreate`. */
+/** Called by `write_runs`, with the same planner settings. `c` has the fields of `WireCreate`. */
 const createRun = `
 CREATE OR REPLACE FUNCTION {s}.create_run(c jsonb, p_event_version integer, p_repeated boolean) RETURNS text
 LANGUAGE plpgsql AS $function$

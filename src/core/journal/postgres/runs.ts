@@ -128,7 +128,7 @@ async function signatureBefore(db: Database, key: number, seq: number): Promise<
   return row === undefined ? null : db.columns.text(row, "body");
 }
 
-/** Reads a run's snapshot; null if there is none or it is unreadable, in which case the events suffice. */
+/** Reads a run's snapshot; null if there is none or if it is unreadable. The state is then built from the events. */
 export async function readSnapshot(db: Database, runId: string): Promise<FoldSnapshot | null> {
   const row = await ofRun(
     db,

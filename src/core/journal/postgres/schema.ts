@@ -7,9 +7,9 @@ export interface Migration {
 }
 
 /**
- * The tables are the same as in the SQLite journal, with three differences. A run's row names its last write, so that a
- * writer that got no response can find out whether the write was made. Ledger entries and waits name their account, and
- * accounts store their uncharged total, so that the guard reads only the last charges. Text is compared byte by byte.
+ * The tables are the same as in the SQLite journal, with three differences. `runs` stores an id of each run's last
+ * write, so that a writer that got no response can find out whether its write was made. `ledger` and `wakes` repeat the
+ * account, and `accounts` stores a sum, so that a check of a limit reads few entries. Text is compared byte by byte.
  */
 export const migrations: readonly Migration[] = [
   {

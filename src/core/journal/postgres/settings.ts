@@ -24,7 +24,7 @@ export interface PostgresJournalOptions {
 
 export interface Settings extends Required<PostgresJournalOptions> {
   readonly schema: string;
-  /** For the driver only: contains the password. */
+  /** Passed only to the driver, because it contains the password. */
   readonly connectionString: string;
   /** The URL without password and parameters, for messages. */
   readonly place: string;
@@ -45,7 +45,7 @@ const defaults = {
 export function readSettings(location: string, options: PostgresJournalOptions): Settings {
   const url = URL.parse(location);
   // The text may contain a password, so it is not repeated.
-  if (url === null || !isPostgresUrl(location)) throw invalid("the journal", "is not a valid postgres:// URL");
+  if (url === null || !isPostgresUrl(location)) throw invalid("The journal's location", "is not a valid postgres:// URL");
   const place = shownJournal(location);
   const fromUrl = { schema: url.searchParams.get("schema"), pool: url.searchParams.get("pool") };
   for (const name of Object.keys(fromUrl)) url.searchParams.delete(name);
@@ -72,7 +72,7 @@ function check({ place, schema, poolSize, ...rest }: Settings): void {
   }
   if (/^pg_/.test(schema)) throw invalid(place, `has the schema ${schema}; names that start with pg_ are reserved`);
   if (!Number.isSafeInteger(poolSize) || poolSize < 1 || poolSize > 1_000) {
-    throw invalid(place, "has an invalid pool; use a whole number from 1 to 1000");
+    throw invalid(place, "has an invalid pool size; use a whole number from 1 to 1000");
   }
   for (const [name, value] of Object.entries(rest)) {
     if (typeof value !== "number" || (Number.isFinite(value) && value > 0)) continue;

@@ -54,7 +54,7 @@ export async function readProgress(db: Database, runId: string): Promise<readonl
   return (await listOf(db, runId, sql, "step")).map((row) => progressOf(db.columns, row));
 }
 
-/** Lists a column of a run's rows. If the run has no such rows, the statement returns one row without `column`. */
+/** Lists a run's rows. If the run has no such rows, the statement returns one row in which `column` is null. */
 async function listOf(db: Database, runId: string, sql: string, column: string): Promise<readonly Row[]> {
   const rows = await db.query(sql, [runId]);
   if (rows.length === 0) throw new RunUnknownError(runId, db.place);

@@ -257,7 +257,7 @@ ${writeJobs.slice(1)}
   END LOOP;
 END $function$`;
 
-/** Moves a run's money and results to another account. The new account's balance includes all charges so far. */
+/** Moves a run's money and results to another account, whose balance is taken to include all charges so far. */
 export const moveAccountFunction = `
 CREATE OR REPLACE FUNCTION {s}.move_account(p_key bigint, p_from text, p_to text) RETURNS void ${settings} AS $function$
 DECLARE

@@ -12,21 +12,21 @@ interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
-/** Maximum number of writes and of characters in a group, because others wait for its locks. One write always fits. */
+/** Maximum number of writes and of characters in a group. Larger groups would hold their locks for too long. */
 const largestGroup = 256;
 const longestGroup = 1_000_000;
 /** Number of groups in progress: while one group is written to disk, the next may be built. */
 const groupsAtOnce = 2;
 
 /**
- * Sends runs' creations, leases and commits to the database. All writes that are requested in one turn of the event
+ * Sends creations of runs, leases and commits to the database. All writes that are requested in one turn of the event
  * loop share a transaction, a round trip and an fsync. Writes of the same run are sent one at a time, in order. If a
  * shared transaction fails, its writes are retried individually, so that no write fails because of another.
  */
 export class WriteQueue {
   readonly #db: Database;
   readonly #busyRuns = new Set<string>();
-  /** For each run, the lease's epoch and the name of the last known write in that epoch. */
+  /** For each run, the lease's epoch and the last known write in that epoch. */
   readonly #lastWrites = new Map<string, { readonly epoch: number; readonly write: string }>();
   #queue: Pending[] = [];
   #groups = 0;
@@ -48,7 +48,6 @@ export class WriteQueue {
     });
   }
 
-  /** Records the name of the run's last write in an epoch. */
   note(runId: string, epoch: number, write: string): void {
     this.#lastWrites.set(runId, { epoch, write });
   }

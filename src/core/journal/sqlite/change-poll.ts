@@ -2,8 +2,8 @@ import type { Waiters } from "../waiters.ts";
 import type { Database } from "./database.ts";
 
 /**
- * Wakes waiting calls when other processes write. While any call waits, it polls SQLite's change counter every
- * `intervalMs`, which reads no tables. Writes of this process are announced by the store.
+ * Wakes waiting calls when other processes write. While any call waits, SQLite's change counter is polled every
+ * `intervalMs`, which reads no tables. The store itself announces the writes of this process.
  */
 export class ChangePoll {
   readonly #db: Database;

@@ -52,7 +52,6 @@ export function takeLease(db: Database, runId: string, holder: LeaseHolder, requ
   return { acquired: true, lease, event, memo, hasMail, tail: lastSeq - run.snapshotSeq };
 }
 
-/** True if the lease has neither been released nor been taken by another process. */
 function holdsLease(run: RunRecord, lease: Lease): boolean {
   return run.isLeased && run.epoch === lease.epoch;
 }

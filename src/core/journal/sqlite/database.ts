@@ -7,7 +7,6 @@ export type Row = Record<string, SQLOutputValue>;
 
 interface Statement {
   readonly prepared: StatementSync;
-  /** True if the statement mentions the table `runs`. */
   readonly isOnRuns: boolean;
 }
 
@@ -21,7 +20,7 @@ export class Database {
   writes = 0;
   /**
    * Rows of `runs`, as write transactions last read or wrote them. Cleared when this connection writes that table. The
-   * caller clears them when another connection may have written, or when a transaction failed.
+   * caller must clear the map when another connection may have written, or when a transaction failed.
    */
   readonly knownRuns = new Map<string, object>();
 
@@ -69,9 +68,9 @@ export class Database {
 export type EncodedText = string | Uint8Array;
 
 const PACKED_FROM_LENGTH = 4_096;
-/** Text longer than this is deflated in another thread: here it would block the event loop for tens of milliseconds. */
+/** Longer text is deflated on another thread, because it would block this event loop for tens of milliseconds. */
 const PACKED_ASIDE_FROM_LENGTH = 262_144;
-/** Text larger than this cannot have been written by Showrunner. */
+/** Maximum size of stored text. Showrunner never writes more, so a larger size means damage. */
 const LONGEST_BYTES = 512 * 1024 * 1024;
 
 const LEVEL = 1;
@@ -84,7 +83,7 @@ export function packText(text: string): EncodedText {
   return text.length < PACKED_FROM_LENGTH ? text : deflateRawSync(text, { level: LEVEL });
 }
 
-/** Encodes text; large text in another thread. */
+/** Encodes text for storage. Large text is deflated on another thread. */
 export function packAside(text: string): EncodedText | Promise<EncodedText> {
   if (text.length < PACKED_ASIDE_FROM_LENGTH) return packText(text);
   return deflateAside(text, { level: LEVEL, chunkSize: PACKED_ASIDE_FROM_LENGTH });

@@ -13,13 +13,12 @@ import {
 /** The SQLite primary result codes used here (sqlite.org/rescode.html). */
 const result = { busy: 5, locked: 6, readonly: 8, io: 10, corrupt: 11, full: 13, cantOpen: 14, notADatabase: 26 };
 
-/** SQLite's primary result code; null for other errors. */
 function resultOf(error: unknown): number | null {
   if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number") return null;
   return error.errcode & 0xff;
 }
 
-/** True if another connection holds the lock: retry later. */
+/** True if another connection holds the lock, so that the call can be retried later. */
 export function isBusy(error: unknown): boolean {
   const code = resultOf(error);
   return code === result.busy || code === result.locked;
@@ -38,7 +37,7 @@ export function journalFailure(error: unknown, path: string): unknown {
     case result.corrupt:
       return new JournalCorruptError(
         path,
-        `The journal ${path} is damaged (${messageOf(error)}). Stop using it and restore a copy; \`sqlite3 ${path} .recover\` may save the readable part.`,
+        `The journal ${path} is damaged (${messageOf(error)}). Stop using the journal, and restore it from a copy; \`sqlite3 ${path} .recover\` may save the readable part.`,
         { cause: error },
       );
     case result.notADatabase:
@@ -59,7 +58,7 @@ export function journalFailure(error: unknown, path: string): unknown {
 export function notAJournal(path: string, why: string, cause?: unknown): JournalNotDatabaseError {
   return new JournalNotDatabaseError(
     path,
-    `${path} ${why}, so it is not a Showrunner journal; it was left untouched. Choose another file name for the journal.`,
+    `${path} ${why}, so it is not a Showrunner journal. Nothing was changed. Choose another file name for the journal.`,
     { cause },
   );
 }
@@ -88,7 +87,7 @@ function ioFailed(path: string, cause: unknown): JournalIoError {
   );
 }
 
-/** False if the disk is full. If SQLite cannot grow its shared-memory file, it reports this as an I/O error. */
+/** False if the disk is full. SQLite reports this as an I/O error if it cannot grow its shared-memory file. */
 function hasRoom(path: string): boolean {
   try {
     const { bavail, bsize } = statfsSync(dirname(path));

@@ -18,7 +18,6 @@ export function readInbox(db: Database, runId: string): readonly InboxEntry[] {
   return rows.map((row) => inboxEntryOf(db.columns, row));
 }
 
-/** True if the inbox contains an entry that is not in `consumed`. */
 export function hasOtherEntries(db: Database, runKey: number, consumed: readonly number[]): boolean {
   const ids = new Set(consumed);
   const rows = db.all("SELECT id FROM inbox WHERE run_key = ? ORDER BY id", runKey);

@@ -14,7 +14,7 @@ export interface LedgerUpdate {
   readonly heldDelta: number;
   readonly settledDelta: number;
   readonly run: LedgerTotals;
-  /** The account's mark afterwards. */
+  /** The account's charge counter after the commit. */
   readonly mark: number;
 }
 
@@ -82,7 +82,6 @@ function addSpending(db: Database, row: readonly [string, string, number, number
   );
 }
 
-/** Changes to the sums per quarter of an hour. */
 function bySlot({ before, after }: LedgerUpdate): ReadonlyMap<number, LedgerTotals> {
   const sums = new Map<number, LedgerTotals>();
   const add = ({ slot, heldMicros, settledMicros }: LedgerEntry, sign: number) => {
@@ -95,7 +94,7 @@ function bySlot({ before, after }: LedgerUpdate): ReadonlyMap<number, LedgerTota
   return sums;
 }
 
-/** Moves the run's money and results to another account, whose balance includes all charges so far. */
+/** Moves the run's money and results to another account, whose balance is taken to include all charges so far. */
 export function moveAccount(db: Database, run: RunRecord, account: string): void {
   const { heldMicros: held, settledMicros: settled } = run.ledger;
   db.run(
@@ -126,7 +125,7 @@ export function moveAccount(db: Database, run: RunRecord, account: string): void
   db.run("UPDATE runs SET account = ? WHERE run_key = ?", account, run.key);
 }
 
-/** Computes the account's money as it would be after the update, without writing it. */
+/** Computes the account's money as it would be after the update, without writing the update. */
 export function moneyAfter(db: Database, { account, tags }: RunRecord, update: LedgerUpdate): AccountMoney {
   return {
     committedMicros(scope) {

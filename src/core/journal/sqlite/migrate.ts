@@ -43,7 +43,7 @@ export function copyOf(path: string, version: number): string {
   return `${path}.version-${version}`;
 }
 
-/** Copies the journal. Only the holder of its write lock does this, so the unfinished copy can have a fixed name. */
+/** Copies the journal. Only the holder of the write lock does so, which is why the unfinished copy has a fixed name. */
 function copyJournal(path: string, version: number): void {
   const copy = copyOf(path, version);
   const part = `${copy}.part`;
@@ -70,7 +70,7 @@ function copyJournal(path: string, version: number): void {
 function notCopied(path: string, copy: string, cause: unknown): JournalIoError {
   return new JournalIoError(
     path,
-    `The journal ${path} has an older version and needs a copy before it is migrated, but ${copy} cannot be written (${(cause as Error).message}). Nothing was changed. Make the folder writable or move the existing file away, then try again.`,
+    `The journal ${path} is at an older version and must be copied before it is migrated, but the copy ${copy} cannot be written (${(cause as Error).message}). Nothing was changed. Make the folder writable or move the existing file away, then try again.`,
     { cause },
   );
 }
@@ -87,7 +87,7 @@ function sync(path: string, flags: "r" | "r+"): void {
 function applyStep(db: DatabaseSync, path: string, { sql, event }: Migration, version: number): void {
   db.exec(sql);
   if (event !== undefined) rewriteEvents(db, path, event, version);
-  // Snapshots were folded from the old form of the events.
+  // Snapshots were built from the old form of the events.
   db.exec("DELETE FROM snapshots; UPDATE runs SET snapshot_seq = 0");
   db.prepare("INSERT INTO migrations (version, program) VALUES (?, ?)").run(version, ownVersion());
 }
@@ -108,7 +108,7 @@ function parsed(body: string, where: string, path: string): StoredBody | StoredB
   try {
     return JSON.parse(body) as StoredBody | StoredBody[];
   } catch (cause) {
-    const message = `${where} is not readable, so the journal was not migrated to this version. Nothing was changed. Restore it from a copy.`;
+    const message = `${where} is not readable, so the journal was not migrated to this version. Nothing was changed. Restore the journal from a copy.`;
     throw new JournalCorruptError(path, message, { cause });
   }
 }

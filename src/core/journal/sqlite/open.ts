@@ -27,7 +27,6 @@ const LOG_BYTES = 8 * 1024 * 1024;
 
 export interface OpenFile {
   readonly db: Database;
-  /** True if this user may not write to the file. */
   readonly isReadOnly: boolean;
   /** Called when a write transaction starts: throws if the file was moved, deleted or migrated by another process. */
   readonly guard: () => void;
@@ -130,7 +129,7 @@ function prepareFolder(path: string): void {
   }
 }
 
-/** Creates the file with mode 0600, which SQLite also gives its other files. False if the file can only be read. */
+/** Creates the file with mode 0600, which SQLite also gives its other files. Returns false if the file is read-only. */
 function prepareFile(path: string): boolean {
   const exists = statOf(path);
   if (exists !== undefined && !exists.isFile()) throw folderError(path, "has a folder or a device at that path");
@@ -179,7 +178,7 @@ function inodeOf(path: string): number | undefined {
 function replaced(path: string): JournalIoError {
   return new JournalIoError(
     path,
-    `The journal ${path} was moved, replaced or deleted while it was open; nothing more was written to it. Put it back, then resume.`,
+    `The journal ${path} was moved, replaced or deleted while it was open; nothing more was written to it. Put the file back, then resume.`,
   );
 }
 
@@ -207,7 +206,8 @@ function inspectJournal(path: string): void {
 }
 
 function inspectOnce(path: string): void {
-  // A rollback log exists only while a journal is created, or after a crash during that: SQLite must recover the file.
+  // A rollback log exists only while a journal is created, or after a crash at that time. SQLite must then recover the
+  // file.
   if (hasContent(`${path}-journal`)) return;
   const logged = hasContent(`${path}-wal`);
   const { size, header } = readHeader(path);
@@ -289,14 +289,14 @@ function requireSound(path: string, finding: unknown): void {
   if (finding === "ok") return;
   throw new JournalCorruptError(
     path,
-    `The journal ${path} is damaged (${String(finding).trim()}); it was left untouched. Restore a copy; \`sqlite3 ${path} .recover\` may save the readable part.`,
+    `The journal ${path} is damaged (${String(finding).trim()}). Nothing was changed. Restore it from a copy; \`sqlite3 ${path} .recover\` may save the readable part.`,
   );
 }
 
 function truncated(path: string, how: string): JournalCorruptError {
   return new JournalCorruptError(
     path,
-    `The journal ${path} is truncated: ${how}. It was left untouched. Restore a copy of the journal and its log files, or choose another journal.`,
+    `The journal ${path} is truncated: ${how}. Nothing was changed. Restore a copy of the journal and its log files, or choose another journal.`,
   );
 }
 

@@ -41,7 +41,6 @@ export function dueRuns(db: Database, { account, at, limit }: DueQuery): readonl
   return db.all(sql, at, account, limit).map((row) => db.columns.text(row, "run_id"));
 }
 
-/** A row of `runs` as transactions need it. */
 export interface RunRecord {
   readonly key: number;
   readonly account: string;
@@ -164,7 +163,9 @@ export function requireRun(db: Database, runId: string): RunRecord {
   };
 }
 
-/** A run's row within a write transaction. Needs no query if the row has not changed since the last transaction. */
+/**
+ * Returns a run's row within a write transaction, without a query if the row is unchanged since the last transaction.
+ */
 export function leasedRun(db: Database, runId: string): RunRecord {
   const known = db.knownRuns.get(runId) as RunRecord | undefined;
   if (known !== undefined) return known;
@@ -189,7 +190,7 @@ export function requireKey(db: Database, runId: string): number {
   return key;
 }
 
-/** A page of a run's events, from at most `rows` commits. */
+/** Reads a page of a run's events, from at most `rows` commits. */
 export function readEvents(db: Database, runId: string, afterSeq: number, rows: number): readonly StoredEvent[] {
   const key = requireKey(db, runId);
   const records = db.all(
@@ -226,7 +227,7 @@ function recordOf({ columns }: Database, row: Row): EventRecord {
   };
 }
 
-/** Reads a run's snapshot; null if there is none or it is unreadable, in which case the events suffice. */
+/** Reads a run's snapshot; null if there is none or if it is unreadable. The state is then built from the events. */
 export function readSnapshot(db: Database, runId: string): FoldSnapshot | null {
   const row = db.get("SELECT fold_version, seq, state FROM snapshots WHERE run_key = ?", requireKey(db, runId));
   const state = unpackText(row?.state);

@@ -20,8 +20,9 @@ export function newestVersion(steps: readonly Migration[] = migrations): number 
 }
 
 /**
- * Journal version of an open database; 0 if it is empty. Throws if this Showrunner cannot read it, or if its tables,
- * indexes, views or triggers differ from ours, because foreign triggers would affect our statements.
+ * Returns the journal version of an open database; 0 if the database is empty. Throws if this Showrunner cannot read
+ * it, or if its tables, indexes, views or triggers differ from ours, because foreign triggers would affect our
+ * statements.
  */
 export function checkOpen(db: DatabaseSync, path: string, steps: readonly Migration[] = migrations): number {
   db.exec("PRAGMA trusted_schema = OFF");
@@ -46,7 +47,6 @@ function checkLayout(db: DatabaseSync, path: string, steps: readonly Migration[]
   return version;
 }
 
-/** Every table, index, view and trigger with its definition. */
 function layoutOf(db: DatabaseSync): readonly string[] {
   const rows = db.prepare("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'").all();
   return rows.map(({ type, name, sql }) => `${type} ${name}\n${sql}`).sort();
@@ -95,7 +95,7 @@ function newerVersion(path: string, version: number, newest: number, program: st
   const what = program === null ? "update Showrunner" : `use Showrunner ${program} or a later one`;
   return new JournalNewerVersionError(
     path,
-    `The journal ${path} has version ${version}, written by ${who}; this Showrunner (${ownVersion()}) reads versions up to ${newest}. It was left untouched: ${what}, or choose another journal (--journal FILE).`,
+    `The journal ${path} is at version ${version}, written by ${who}; this Showrunner (${ownVersion()}) reads versions up to ${newest}. Nothing was changed: ${what}, or choose another journal (--journal FILE).`,
   );
 }
 

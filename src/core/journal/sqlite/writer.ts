@@ -28,7 +28,6 @@ export class Writer {
   /** Checks, inside the transaction, that the file is still the one that was opened. */
   readonly #guard: () => void;
   #queue: Pending[] = [];
-  /** Writes whose contents are still being prepared. */
   readonly #preparing = new Set<Promise<unknown>>();
   #draining: Promise<void> | null = null;
   #synchronous: "FULL" | "NORMAL" = "FULL";
@@ -41,8 +40,8 @@ export class Writer {
   }
 
   /**
-   * Resolves once the work is committed. `durable: false` skips the fsync; the write may be lost if the machine (not
-   * the process) stops right after.
+   * Resolves once the work is committed. `durable: false` skips the fsync: the write may then be lost if the machine,
+   * not only the process, stops right afterwards.
    */
   write<T>(work: Work<T>, options: { readonly durable: boolean } = { durable: true }): Promise<T> {
     return this.#closed ? Promise.reject(closedError(this.#busyRetry.path)) : this.#enqueue(work, options);
@@ -146,7 +145,7 @@ export interface BusyRetryOptions {
   readonly path: string;
 }
 
-/** For this many milliseconds, a call is retried in every turn of the event loop. A transaction takes less than one. */
+/** How many milliseconds a call is retried in every turn of the event loop, before delays begin. */
 const eagerMs = 2;
 const firstDelayMs = 1;
 const longestDelayMs = 8;

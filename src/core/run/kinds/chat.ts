@@ -20,7 +20,7 @@ const FREE_RETRIES = 2;
 const WAITED_OUT = new Set(["RESOURCE_EXHAUSTED", "UNAVAILABLE", "INSUFFICIENT_BALANCE", "UNSENT", "ACCOUNT_REFUSED"]);
 const LONGEST_WAIT_MS = 30_000;
 
-/** Runs requests to chat models, at least once: the service cannot be asked for an earlier request's outcome. */
+/** Runs requests to chat models. An unanswered request may be sent again, because its outcome cannot be looked up. */
 export const chatKind: RunKind<ChatStep> = {
   decide,
   activity: "asking",
@@ -55,7 +55,6 @@ function decide(plan: ChatStep, step: StepState, builder: DecisionBuilder): void
   begin(plan, step, builder);
 }
 
-/** The number of this step's requests that were sent and never answered. */
 function unansweredOf(step: StepState): number {
   return counting(step).filter(({ phase }) => phase === "abandoned").length;
 }
@@ -67,7 +66,7 @@ function endOf(plan: ChatStep, step: StepState): string | null {
   const chats = counting(step);
   const unanswered = unansweredOf(step);
   if (plan.once === true && unanswered > 0)
-    return "its request was never answered but may have been charged, so it is not sent again";
+    return "the request was never answered but may have been charged, so it is not sent again";
   if (unanswered >= MOST_UNANSWERED) return `${unanswered} requests were never answered; each may have been charged`;
   const { error } = last;
   if (last.phase !== "failed" || error === null) return null;
@@ -109,7 +108,7 @@ function begin(plan: ChatStep, step: StepState, builder: DecisionBuilder): void 
   builder.issue({ type: "chat", step: path, attempt, model, input, maxCostMicros: allowedMicros });
 }
 
-/** Answers in the current try that did not match the schema, oldest first. */
+/** Returns the answers of the current try that did not match the schema, oldest first. */
 function toRepair(plan: ChatStep, step: StepState): readonly ChatState[] {
   const bad = counting(step).filter(({ answer }) => answer !== null);
   return bad.slice(bad.length - (bad.length % (plan.repairs + 1)));

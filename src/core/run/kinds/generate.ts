@@ -11,17 +11,17 @@ import { ask, watchRequest } from "../waiting.ts";
 import { completed, DECLARED_LOST, isTooOld, restoreIfUnchanged } from "./job.ts";
 import { type RunKind, stretch } from "./kind.ts";
 
-/** Showrunner's own code for an attempt without a response. */
+/** Showrunner's own error code for an attempt that got no response. */
 export const UNANSWERED = "UNANSWERED";
-/** The provider cannot be reached or currently accepts no requests, so nothing was made. */
+/** Error code: the provider cannot be reached or currently accepts no requests, so nothing was made. */
 export const AWAY = "PROVIDER_AWAY";
-/** Maximum number of consecutive tries that made nothing. */
+/** Maximum number of tries that the provider refused, so that nothing was made. */
 const FREE_TRIES = 6;
 /** Number of lost responses after which a repeatable request is not sent again. */
 const MOST_LOST = 3;
 const LONGEST_WAIT_MS = 60_000;
 
-/** Runs requests to providers: one intent, one request. The outcome of an unanswered request is never guessed. */
+/** Runs requests to providers. The outcome of an unanswered request is never guessed. */
 export const generateKind: RunKind<GenerateStep> = {
   decide,
   activity: "working",
@@ -127,7 +127,9 @@ export function lostAnswer(
   const isKeyed = promise === "keyed";
   const times = ownText(isKeyed ? "sent" : why === null ? "sent at most once" : "sent once");
   const sent = sentence`${times} to ${ownText(provider)} (${ownText(model)})`;
-  const ended = isKeyed ? "its key is too old to be sent again" : "the process ended before a response arrived";
+  const ended = isKeyed
+    ? "the request's key is too old to be sent again"
+    : "the process ended before a response arrived";
   const cause = why ?? ownText(ended);
   const known = ownText(kept === undefined ? "it is unknown whether anything was made or charged" : "it was made");
   const message = sentence`${sent}; ${known}: ${cause}`;

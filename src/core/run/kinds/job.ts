@@ -29,11 +29,13 @@ import { type RunKind, stretch } from "./kind.ts";
 const FREE_RETRIES = 2;
 /** How long a price that an earlier driver requested stays valid, in milliseconds. */
 const QUOTE_LIFE_MS = 5 * 60_000;
-/** Why an unanswered submit is left to a person. */
-export const TOO_OLD = ownText("its submit was never answered, and its idempotency key is too old to be sent again");
+/** Why an unanswered submit request is left to a person. */
+export const TOO_OLD = ownText(
+  "the submit request was never answered, and its idempotency key is too old to be sent again",
+);
 /** Why a step fails once a person has stated that its request made nothing. */
-export const DECLARED_LOST = ownText("a person stated that it made nothing");
-/** A re-send is recorded if the last record is older than this. One client call may keep sending for 15 minutes. */
+export const DECLARED_LOST = ownText("a person stated that the request made nothing");
+/** A repeated send is recorded if the last record is older than this: one client call may send for 15 minutes. */
 const RESENT_NOTE_MS = RESENT_EVERY_MS - 15 * 60_000;
 const NEVER_RETRIED = new Set(["INVALID_ARGUMENT", "MODERATION_FAILED", "FAILED_PRECONDITION", "CANCELLED"]);
 
@@ -123,7 +125,10 @@ function begin(plan: JobStep, step: StepState, attempt: AttemptState | null, bui
   submit(plan, step, { n, input: ready.input, holdMicros }, builder);
 }
 
-/** Adds events for lapsed inputs, so that their files are used. Returns whether there are any: the request changes. */
+/**
+ * Adds events for inputs that have expired on the service, so that their files are used instead. Returns true if there
+ * are any, because the request then changes.
+ */
 function replaceLapsed(plan: JobStep, { state, context, events }: DecisionBuilder): boolean {
   const over = lapsed(state, plan, context.now + (context.clockOffsetMs ?? 0));
   events.push(...over);
@@ -136,7 +141,7 @@ function isOutdated(attempt: AttemptState | null, { state, context }: DecisionBu
   return quotedAt < (state.drivenSince ?? 0) && context.now - quotedAt > QUOTE_LIFE_MS;
 }
 
-/** Checks whether the model accepts the media that already exist, before the missing media are bought. */
+/** Checks whether the model accepts the media that already exist, before the missing media are paid for. */
 function checkMedia(plan: JobStep, attempt: AttemptState | null, builder: DecisionBuilder): void {
   const { steps } = builder.state;
   const isThere = conditionsOf(plan, attempt).some((path) => isStepFinal(steps[path]!.status));
@@ -198,7 +203,7 @@ function submit(
   builder.issue({ type: "submit", step: path, attempt, key, model, input, mayExist: false });
 }
 
-/** Re-sends an unanswered submit, with the same body and key, until it is acknowledged. */
+/** Sends an unanswered submit request again, with the same body and key, until it is acknowledged. */
 function resend(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder): void {
   const { n, key, model, input, lastSentAt } = attempt;
   const target = { step: plan.path, attempt: n };

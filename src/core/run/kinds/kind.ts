@@ -3,7 +3,7 @@ import type { RunState, StepState } from "../../journal/state.ts";
 import type { PlanStep } from "../../plan/plan.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 
-/** The phase of a running step without a job. */
+/** What a running step without a job is doing. */
 export type StepActivity = "uploading" | "pricing" | "asking" | "working" | "choosing" | "planning" | "approval";
 
 /** A stretch of time, in epoch milliseconds. */
@@ -23,13 +23,9 @@ export function wholeStep({ failures, startedAt, finishedAt }: StepState): Stret
 
 /** How a kind of step is run. Each kind has one file, registered in the index of this folder. */
 export interface RunKind<S extends PlanStep> {
-  /** Decides what a step does next. */
   decide(plan: S, step: StepState, builder: DecisionBuilder): void;
   readonly activity: StepActivity;
-  /**
-   * The kind of timeline span that covers the step from start to end. Null if its events determine the spans, or if it
-   * has no span.
-   */
+  /** The timeline span that covers the whole step; null if the step's events determine the spans, or if it has none. */
   readonly span: "upload" | "task" | "approval" | null;
   /** Returns the inputs of the step's local code, which identify its work; empty if the step runs no code. */
   localInputs(plan: S, state: RunState): unknown;
