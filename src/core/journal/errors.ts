@@ -89,7 +89,7 @@ export class RunExistsError extends ShowrunnerError {
   readonly runId: string;
 
   constructor(runId: string) {
-    super(`Run "${runId}" already exists in this journal. Resume it, or choose another id.`);
+    super(`Run "${runId}" already exists in this journal. Resume the run, or choose another id.`);
     this.runId = runId;
   }
 }

@@ -14,7 +14,10 @@ export interface EventRecord {
 export interface RecordOrigin {
   readonly path: string;
   readonly runId: string;
-  /** Returns the JSON of the last event before `seq` that identifies the writing program; null if there is none. */
+  /**
+   * Returns the JSON of the last event before `seq` that names the version of Showrunner that was writing; null if none
+   * does.
+   */
   readonly signature: (seq: number) => string | null;
 }
 

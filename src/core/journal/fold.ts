@@ -64,7 +64,7 @@ export function runWithoutSteps(runId: string, planned: RunPlanned, at: number, 
   };
 }
 
-/** Applies one event to the state, in place. The caller must own the state. */
+/** Applies one event to the state, which is changed in place and must not be shared. */
 export function apply(state: RunState, stored: StoredEvent): void {
   specOf(stored.event).apply(new Fold(state, stored), stored.event);
   state.activeTime.lastAt = stored.at;

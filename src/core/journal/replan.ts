@@ -8,7 +8,7 @@ import { isStepFinal, newStep, type RunState, type StepState } from "./state.ts"
 export type Move = (step: StepState, type: string) => void;
 
 /**
- * Replaces the plan, keeping valid results. A removed step stays listed, and ends now if it has not ended yet. A
+ * Replaces the plan, keeping valid results. A removed step stays listed, and is cancelled if it has not ended. A
  * renamed step keeps its result.
  */
 export function replan(state: RunState, event: RunReplanned, move: Move): void {
@@ -76,7 +76,7 @@ export function enterExpansion(state: RunState, event: ExpandPlanned, move: Move
   state.planned = withSteps(state, [...stored, ...event.steps], event.groups);
 }
 
-/** Resets a step. Its results stay in the list of attempts, but an attempt that was only priced is dropped. */
+/** Resets a step. Its results stay in the list of attempts, but an attempt that was only quoted is dropped. */
 export function reset(state: RunState, step: StepState, move: Move, more: Partial<StepState> = {}): void {
   move(step, "step.reset");
   const { path, chats } = step;

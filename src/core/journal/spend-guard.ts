@@ -16,7 +16,7 @@ export interface AccountMoney {
 type Refusal = Extract<CommitOutcome, { readonly reason: "cap" | "floor" }>;
 
 export interface Guarded {
-  /** Why a commit's holds violate its guard; null if they do not. Holds of zero never violate it. */
+  /** Why a commit's holds exceed a limit; null if they do not. Holds of zero never exceed a limit. */
   readonly refused: Refusal | null;
   /** The money that counts for each cap, including the commit's holds; empty if there are no holds or no caps. */
   readonly committedMicros: readonly number[];

@@ -236,7 +236,7 @@ export interface RerunRequest {
   readonly requestId: string;
   readonly steps: readonly string[];
   readonly requestedAt: number;
-  /** True until the run is over or waits for a decision. Until then, an equal request is the same request. */
+  /** True until the run ends or waits for a decision. Until then, an equal request does not count as a new one. */
   isOpen: boolean;
 }
 

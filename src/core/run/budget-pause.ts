@@ -6,16 +6,16 @@ import { type LimitHeadroom, ownLimitMicros } from "./headroom.ts";
 
 export type Pause = Extract<RunEvent, { readonly type: "run.paused" }>;
 
-/** The amount that a step would reserve. `reason` explains why it is above the step's quote; otherwise it is empty. */
+/** The amount that a step would reserve. `reason` explains why the amount is above the step's quote, or is empty. */
 interface Hold {
   readonly path: string;
   readonly holdMicros: number;
   readonly reason: string;
 }
 
-/** The message for a run that pauses because nothing limits what a request without a price may cost. */
+/** Returns the message for a run that pauses because nothing limits the cost of a request without a price. */
 export function unpriced(path: string, model: string, why: string): string {
-  return `${path} (${model}) ${why} no maxCost. Set maxCost on the step, or resume with --max-unquoted USD.`;
+  return `${path} (${model}) ${why} maxCost. Set maxCost on the step, or resume with --max-unquoted USD.`;
 }
 
 export function overBudget({ path, holdMicros, reason }: Hold, committedMicros: number, budgetMicros: number): Pause {
@@ -28,7 +28,7 @@ export function overBudget({ path, holdMicros, reason }: Hold, committedMicros: 
 /** Maximum number of steps listed in a message. */
 const MOST_NAMED = 5;
 
-/** The pause for prices that were unknown when the run was accepted and are now known. */
+/** Returns the pause that asks a person to accept prices that were unknown when the run was accepted. */
 export function unagreed(state: RunState, asks: readonly AskedPrice[]): Pause {
   const { runId, agreed, planned } = state;
   const limitMicros = ownLimitMicros(state) ?? 0;
@@ -51,7 +51,7 @@ export function overGroup(
   return `needs ${formatUsd(holdMicros)} USD${reason}, but ${prefix} has spent or reserved ${formatUsd(committed)} of its maxCost of ${formatUsd(maxCostMicros)} USD`;
 }
 
-/** Explains why a hold is above its quote; empty if it is not. */
+/** Returns why a hold is above its quote; empty if it is not. */
 export function whyRaised(model: string, quotedMicros: number | null, holdMicros: number): string {
   if (quotedMicros === null || holdMicros <= quotedMicros) return "";
   return ` (quoted ${formatUsd(quotedMicros)}, but ${model} has charged more than its quotes)`;
@@ -99,7 +99,7 @@ interface SpentOf {
   readonly committedMicros: number;
 }
 
-/** Returns the highest percentage of the limit that was passed since `beforeMicros`; null if none was. */
+/** Returns the highest of {@link SHARES} that was reached since the amount was `beforeMicros`; null if none was. */
 export function shareReached({ limitMicros, committedMicros }: SpentOf, beforeMicros: number): number | null {
   const isReached = (share: number, micros: number) => micros * 100 >= limitMicros * share;
   return SHARES.find((share) => isReached(share, committedMicros) && !isReached(share, beforeMicros)) ?? null;

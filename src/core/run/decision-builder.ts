@@ -223,7 +223,7 @@ export class DecisionBuilder implements Decision {
     return this.context.active.has(id);
   }
 
-  /** Returns whether a command is active for a step from which the service has accepted nothing. */
+  /** Returns whether a command is active for a step of which the service has accepted no request yet. */
   hasActiveCommand(step: StepState): boolean {
     return localCommandIds(step).some((id) => this.isActive(id));
   }

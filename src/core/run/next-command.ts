@@ -115,7 +115,7 @@ function unread(state: RunState): string | null {
     return attempt !== null && isForPerson(attempt);
   });
   if (step === undefined) return null;
-  return `asks the provider again; to state the outcome of ${step.path} yourself: showrunner adopt ${state.runId} ${shellWord(step.path)}`;
+  return `asks the provider again; to state the outcome of ${step.path} yourself, run: showrunner adopt ${state.runId} ${shellWord(step.path)}`;
 }
 
 /** Returns the flag for the limit that was reached, with the value that it needs. */

@@ -171,7 +171,7 @@ export function seedsByStep(seeds: readonly NewSeed[]): { readonly [step: string
   return Object.fromEntries(seeds.map(({ step, after }) => [step, after]));
 }
 
-/** Returns an unused seed that is far from `before`, because takes use consecutive seeds. Deterministic. */
+/** Returns an unused seed that is far from `before`, because takes use consecutive seeds. Uses no randomness. */
 function nextSeed(before: number, attempt: number, most: number, asked: ReadonlySet<number>): number {
   const start = (before + attempt * 1_000_003) % (most + 1);
   for (let seed = start; seed < start + asked.size + 1; seed += 1) {

@@ -33,7 +33,7 @@ export class RunIndex {
    * because every decision then checks which other steps may run beside it.
    */
   readonly late = new Set<string>();
-  /** Failed steps that stop the run by their policy. */
+  /** Failed steps whose failure policy stops the run. */
   readonly #stopping = new Set<StepNode>();
   /** Number of steps in the plan that have not ended. */
   openSteps = 0;
@@ -68,14 +68,14 @@ export class RunIndex {
     for (const node of this.nodes.values()) this.#count(node);
   }
 
-  /** The most urgent step whose failure stops the run by its policy; null if there is none. */
+  /** The most urgent failed step whose failure policy stops the run; null if there is none. */
   get stoppedBy(): string | null {
     let first: StepNode | null = null;
     for (const node of this.#stopping) if (first === null || node.rank < first.rank) first = node;
     return first?.path ?? null;
   }
 
-  /** Sums what is spent, held and unconfirmed for a group's steps. */
+  /** Returns the sum of the money spent, held and unconfirmed for a group's steps. */
   committedIn(prefix: string): number {
     return this.#groupMicros.get(prefix) ?? 0;
   }

@@ -85,7 +85,7 @@ export class Scheduler {
     if (changes === "step" && "step" in event) this.#index?.update(event.step);
   }
 
-  /** Builds the index that the first decision needs, which takes a while for a large run. */
+  /** Builds the index for the first decision in advance, because this takes a while for a large run. */
   prepare(): void {
     this.#indexed();
   }

@@ -7,14 +7,14 @@ import { missingReason } from "./resolve.ts";
 import { failureOf, isUnbilled, type StepFailure } from "./step-failure.ts";
 
 export type OptionEnd =
-  /** Not finished, or a bill is missing: `unbilled` is the step whose bill is missing. */
+  /** The option has not finished, or the bill of the step `unbilled` is missing. */
   | { readonly is: "open"; readonly unbilled: string | null }
   | { readonly is: "made" }
-  /** Late: it may still finish, or the next option has started beside it. */
+  /** The option is late: it may still finish, or the next option has started beside it. */
   | { readonly is: "late"; readonly why: string }
-  /** Failed, and certainly nothing was paid for the failed step: the next option may start. */
+  /** The option failed, and certainly nothing was paid for the failed step: the next option may start. */
   | { readonly is: "out"; readonly why: string }
-  /** No result, and no other option may follow unless a person acts. */
+  /** The option has no result, and no other option may follow unless a person acts. */
   | { readonly is: "stopped"; readonly why: string; readonly skippedByCondition?: true };
 
 /** The state of an option, which starts only once all options before it are out or late. */

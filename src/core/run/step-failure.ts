@@ -28,7 +28,7 @@ export function failureOf({ kind }: PlanStep, step: StepState): StepFailure {
   return failures[kind](step);
 }
 
-/** A step's reason begins with this if the service was unavailable for too long. Journals contain this text. */
+/** A step's reason begins with this text if the service was unavailable for too long. Stored journals contain it. */
 export const AWAY = "the service was away";
 
 const CAUSES: { readonly [code: string]: StepFailure["cause"] } = {

@@ -25,7 +25,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   ],
   [
     { type: "run.account.moved", keyId: "k2", baseUrl: "https://b/v3", jobId: "j7" },
-    "now belongs to key k2 at https://b/v3; its job j7 was found there",
+    "now belongs to key k2 at https://b/v3; the run's job j7 was found there",
     "account moved | To key k2 at https://b/v3.",
   ],
   [{ type: "run.budget.set", budgetMicros: null }, "No budget", "budget changed | No budget."],
@@ -49,7 +49,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [{ type: "service.recovered" }, "the service is available again", "service available again | "],
   [{ type: "run.finished", status: "failed", message: "face failed" }, "run failed"],
   [{ type: "run.finished", status: "succeeded", message: null }, "run succeeded"],
-  [{ type: "run.reopened" }, "reopened", "reopened | Some of its steps are rerun or awaited again."],
+  [{ type: "run.reopened" }, "reopened", "reopened | Some of the run's steps are rerun or awaited again."],
   [{ type: "run.replanned", plan: { steps: [{}, {}] } }, "applied changed code, 2 steps", "applied changed code | "],
   [{ type: "expand.planned", step: "face", steps: [{}] }, "planned 1 step"],
   [{ type: "rerun.requested", steps: ["a", "b"] }, "rerun requested: a, b", "rerun requested | a, b"],
@@ -60,7 +60,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   ],
   [
     { type: "step.restored", ...at },
-    "inputs unchanged after the rerun; keeps its earlier result",
+    "the inputs are unchanged after the rerun; the earlier result is kept",
     "earlier result restored | The step's inputs were rerun, with identical results.",
   ],
   [
@@ -208,7 +208,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   ],
   [
     { type: "chat.abandoned", ...at, holdMicros: 5_000 },
-    "the request was never answered and is sent again; it may still be charged at its maximum",
+    "the request was never answered and is sent again; it may still be charged up to its maximum",
     "request unanswered | The process that sent the request ended. The request may have cost up to $0.005 and was sent again.",
   ],
 ];

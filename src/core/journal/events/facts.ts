@@ -12,7 +12,7 @@ export interface JournalError {
   readonly retryable: boolean;
   /** Earliest time to send the request again, in epoch milliseconds; set if a busy provider names one. */
   readonly retryAt?: number;
-  /** Reasons per field, such as `expired`. */
+  /** Reason codes that the service gives for rejected fields, such as `expired`. */
   readonly reasons?: readonly CleanText[];
   /** Details of a refusal by moderation. */
   readonly flagged?: Flagged;

@@ -127,7 +127,7 @@ export const planEvents: EventTable<PlanEvent> = {
   "step.restored": {
     apply: (fold, event) => restore(fold, fold.step(event.step), fold.attempt(event)),
     changes: "step",
-    line: () => line("inputs unchanged after the rerun; keeps its earlier result"),
+    line: () => line("the inputs are unchanged after the rerun; the earlier result is kept"),
     incident: () => ({ what: "earlier result restored", why: "The step's inputs were rerun, with identical results." }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },

@@ -132,7 +132,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     },
     changes: "run",
     line: ({ keyId, baseUrl, jobId }) => {
-      const proof = jobId === null ? "nothing was sent before" : `its job ${jobId} was found there`;
+      const proof = jobId === null ? "nothing was sent before" : `the run's job ${jobId} was found there`;
       return line(`now belongs to key ${keyId} at ${baseUrl}; ${proof}`);
     },
     incident: ({ keyId, baseUrl }) => ({ what: "account moved", why: `To key ${keyId} at ${baseUrl}.` }),
@@ -256,7 +256,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     changes: "plan",
     timeline: (timeline) => timeline.work(true),
     line: () => line("reopened"),
-    incident: () => ({ what: "reopened", why: "Some of its steps are rerun or awaited again." }),
+    incident: () => ({ what: "reopened", why: "Some of the run's steps are rerun or awaited again." }),
     ...ignoredBy("ledger", "media", "notice"),
   },
 };

@@ -125,7 +125,7 @@ export const stepEvents: EventTable<StepEvent> = {
     // Steps that wait for this step or for its option may continue.
     changes: "plan",
     line: (event) => line(overdueText(event)),
-    incident: (event) => ({ what: "not finished in time", why: `It ${overdueText(event)}.` }),
+    incident: (event) => ({ what: "not finished in time", why: `The step ${overdueText(event)}.` }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "upload.stored": {

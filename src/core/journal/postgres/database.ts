@@ -222,7 +222,7 @@ function journalFailure(error: unknown, place: string): unknown {
     case "28P01":
     case "28000":
       return access(
-        `The database of the journal ${place} refused the login (${message}). Check the user and password in its URL, or PGPASSWORD.`,
+        `The database of the journal ${place} refused the login (${message}). Check the user and password in the journal's URL, or PGPASSWORD.`,
       );
     case "3D000":
       return access(
@@ -328,7 +328,7 @@ export async function loadDriver(place: string): Promise<typeof import("pg")> {
 }
 
 function missing(place: string, cause: unknown): JournalDriverMissingError {
-  const message = `The journal ${place} is on PostgreSQL, but the driver is not installed. Add it with: npm install pg`;
+  const message = `The journal ${place} is on PostgreSQL, but the driver is not installed. Install it with: npm install pg`;
   return new JournalDriverMissingError(place, message, { cause });
 }
 

@@ -15,7 +15,7 @@ export interface LeaseRequest {
   readonly isDead: (holder: LeaseHolder, leftMs: number) => boolean;
 }
 
-/** The event's text around the epoch, which the database fills in. */
+/** The text of the event before and after the epoch. The database fills in the epoch. */
 const [head, tail] = ['"epoch":', ","];
 
 export async function takeLease(
@@ -114,7 +114,7 @@ export async function releaseLease(db: Database, { runId, epoch }: Lease): Promi
  * duration, and each process converts it to a time on its own clock.
  */
 export interface LeaseClock {
-  /** Null: the database uses its own clock. */
+  /** Returns the time to use; null if the database uses its own clock. */
   forDatabase(at?: number): number | null;
   /** Returns the time as a field of a write; no field if the database uses its own clock. */
   forWrite(at?: number): { readonly now?: number };

@@ -45,7 +45,8 @@ const defaults = {
 export function readSettings(location: string, options: PostgresJournalOptions): Settings {
   const url = URL.parse(location);
   // The text may contain a password, so it is not repeated.
-  if (url === null || !isPostgresUrl(location)) throw invalid("The journal's location", "is not a valid postgres:// URL");
+  if (url === null || !isPostgresUrl(location))
+    throw invalid("The journal's location", "is not a valid postgres:// URL");
   const place = shownJournal(location);
   const fromUrl = { schema: url.searchParams.get("schema"), pool: url.searchParams.get("pool") };
   for (const name of Object.keys(fromUrl)) url.searchParams.delete(name);
@@ -67,16 +68,17 @@ function check({ place, schema, poolSize, ...rest }: Settings): void {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
     throw invalid(
       place,
-      `has the schema ${JSON.stringify(schema.slice(0, 80))}; use at most 63 lower-case letters, digits and _, not starting with a digit`,
+      `has the invalid schema name ${JSON.stringify(schema.slice(0, 80))}; use at most 63 lower-case letters, digits and underscores, not starting with a digit`,
     );
   }
-  if (/^pg_/.test(schema)) throw invalid(place, `has the schema ${schema}; names that start with pg_ are reserved`);
+  if (/^pg_/.test(schema))
+    throw invalid(place, `has the schema name ${schema}; names that start with pg_ are reserved`);
   if (!Number.isSafeInteger(poolSize) || poolSize < 1 || poolSize > 1_000) {
     throw invalid(place, "has an invalid pool size; use a whole number from 1 to 1000");
   }
   for (const [name, value] of Object.entries(rest)) {
     if (typeof value !== "number" || (Number.isFinite(value) && value > 0)) continue;
-    throw invalid(place, `has ${name} ${value}; use a number of milliseconds above 0`);
+    throw invalid(place, `has the value ${value} for ${name}; use a number of milliseconds above 0`);
   }
 }
 

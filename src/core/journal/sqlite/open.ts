@@ -132,7 +132,8 @@ function prepareFolder(path: string): void {
 /** Creates the file with mode 0600, which SQLite also gives its other files. Returns false if the file is read-only. */
 function prepareFile(path: string): boolean {
   const exists = statOf(path);
-  if (exists !== undefined && !exists.isFile()) throw folderError(path, "has a folder or a device at that path");
+  if (exists !== undefined && !exists.isFile())
+    throw folderError(path, "already contains a folder or a device with the journal's name");
   const isFolderWritable = isWritable(dirname(path));
   if (exists !== undefined && !(isFolderWritable && isWritable(path))) return false;
   if (!isFolderWritable) throw folderError(path, "is not writable (SQLite keeps its log beside the journal)");
@@ -140,7 +141,7 @@ function prepareFile(path: string): boolean {
   try {
     closeSync(openSync(path, "a", 0o600));
   } catch (cause) {
-    throw folderError(path, "does not allow a file with that name (the name may be a broken link)", cause);
+    throw folderError(path, "does not allow a file with the journal's name (the name may be a broken link)", cause);
   }
   return true;
 }

@@ -24,7 +24,10 @@ export function hastenWake(db: Database, runKey: number, at: number): void {
   db.run("UPDATE wakes SET at = ? WHERE run_key = ? AND (at IS NULL OR at > ?)", at, runKey, at);
 }
 
-/** Takes a run's memo; null if no engine drives the run. `parked`: the run was parked and is checked on time. */
+/**
+ * Returns and clears the memo of the run's last driver; null if no engine drives the run. `parked`: the run was parked
+ * and is checked on time.
+ */
 export function takeMemo(db: Database, runKey: number, now: number): { readonly memo: Json; readonly parked: boolean } {
   const row = db.get("SELECT memo, at FROM wakes WHERE run_key = ?", runKey);
   if (row === undefined) return { memo: null, parked: false };

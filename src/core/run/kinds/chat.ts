@@ -59,7 +59,7 @@ function unansweredOf(step: StepState): number {
   return counting(step).filter(({ phase }) => phase === "abandoned").length;
 }
 
-/** Why no further request is sent; null while a retry is left. */
+/** Returns why no further request is sent; null while a retry is left. */
 function endOf(plan: ChatStep, step: StepState): string | null {
   const last = lastChat(step);
   if (last === null) return null;
@@ -92,7 +92,7 @@ function begin(plan: ChatStep, step: StepState, builder: DecisionBuilder): void 
   if (awaitCacheLookup(plan, step, ready.input, builder)) return;
   const most = plan.policy.maxCostMicros ?? builder.state.maxUnquotedMicros;
   if (most === null) {
-    return builder.pause("budget", unpriced(plan.path, plan.model, "has no price in advance and"));
+    return builder.pause("budget", unpriced(plan.path, plan.model, "has neither a price in advance nor a"));
   }
   const repairs = toRepair(plan, step);
   // A request and its repairs share one maximum.
