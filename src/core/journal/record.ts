@@ -44,7 +44,7 @@ export function mediaOf(event: RunEvent): readonly string[] {
   return specOf(event).media?.(event) ?? [];
 }
 
-/** Returns the ledger changes that follow from events. Both are written in the same transaction. */
+/** Returns the ledger changes that follow from events. Events and changes are written in the same transaction. */
 export function ledgerChanges(events: readonly RunEvent[]): readonly LedgerChange[] {
   return events.map((event) => specOf(event).ledger?.(event) ?? null).filter((change) => change !== null);
 }

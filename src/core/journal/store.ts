@@ -352,7 +352,7 @@ type WorkMessage =
       readonly events: readonly RunEvent[];
     };
 
-/** A notification to a person. It is in the outbox from the commit of its event until it is delivered. */
+/** A notification to a person. The outbox keeps it from the commit of its event until it is delivered. */
 export interface NewNotice {
   /** Sequence number of the event; together with the run's id, it identifies the notification. */
   readonly seq: number;

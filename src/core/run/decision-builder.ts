@@ -103,8 +103,8 @@ export class DecisionBuilder implements Decision {
   }
 
   /**
-   * Decides the step again in every decision, because it waits for something other than events of its own or of the
-   * steps that it uses.
+   * Makes every decision evaluate the current step again, because the step waits for something that no event about it
+   * or about the steps that it uses announces.
    */
   watch(): void {
     this.waitsFor = { ...this.waitsFor, isWatching: true };
@@ -326,7 +326,7 @@ export interface DecideContext {
   readonly expected?: (step: PlanStep) => Expected;
   /** True if late work is polled while the run is otherwise idle, as a worker does. */
   readonly asksForLate?: boolean;
-  /** The amounts that shared limits and the wallet still allow, if they are known to be low. */
+  /** The amounts that shared limits and the wallet still allow. Only amounts that are known to be low are listed. */
   readonly headrooms?: readonly Headroom[];
 }
 

@@ -11,8 +11,8 @@ import { traitsOf } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
 /**
- * Returns whether something paid for is still on the service although its step has ended: a job, an output without a
- * copy, or a bill.
+ * Returns whether a step that has ended still has something paid for on the service: a job, an output without a copy,
+ * or a bill.
  */
 export function hasUncollectedWork(
   { planned, removedSteps, steps }: RunState,

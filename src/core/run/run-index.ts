@@ -116,7 +116,7 @@ export class RunIndex {
     return [...found].map(({ plan }) => plan);
   }
 
-  /** Updates the counts after a step's state has changed. Touches the step and the steps that depend on it. */
+  /** Updates the counts after a step's state has changed, and reports all steps whose decisions this may change. */
   update(path: string): void {
     const node = this.nodes.get(path);
     if (node === undefined) return;
@@ -243,7 +243,8 @@ export class RunIndex {
   }
 
   /**
-   * Touches a step's readers. A reader that also waits for other steps is touched only if this step may rule it out.
+   * Reports the readers of a step as touched. A reader that also waits for other steps is touched only if this step may
+   * rule it out.
    */
   #touchReaders(node: StepNode): void {
     const isComplete = this.#isComplete(node);

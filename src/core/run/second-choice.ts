@@ -231,7 +231,9 @@ export function awayMsOf(state: RunState, path: string): number | null {
   }, null);
 }
 
-/** Describes the option that a choice used, and why earlier options failed; null for the first option as written. */
+/**
+ * Describes the option that a choice used, and why earlier options failed; null if the choice used its first option.
+ */
 export function whichOption(state: RunState, choice: Option["choice"]): string | null {
   const { second, among } = choice;
   const at = among.findIndex(({ $ref }) => missingReason(state, $ref) === null);

@@ -267,7 +267,7 @@ function budgetOf(micros: number | null): string {
 
 /**
  * Closes rerun requests when the run finishes, or when it waits for a decision and has nothing else to do. A later
- * request is then a new request.
+ * request then counts as a new one.
  */
 function closeReruns({ reruns }: RunState): void {
   for (const request of reruns) request.isOpen = false;

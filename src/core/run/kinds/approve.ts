@@ -9,7 +9,7 @@ import { type RunKind, wholeStep } from "./kind.ts";
 
 const NOTHING_THERE = "there is nothing to choose from";
 
-/** Runs approvals: shown once their inputs exist, decided by a person's message. */
+/** Runs approvals. An approval is shown once its inputs exist, and a person's message decides it. */
 export const approveKind: RunKind<ApproveStep> = {
   decide,
   activity: "approval",

@@ -291,7 +291,8 @@ function isErased(output: OutputState, { context: { now, clockOffsetMs = 0 } }: 
 
 /**
  * Downloads outputs and records costs as soon as they exist, whatever the run's outcome. Includes superseded attempts
- * and removed steps, because they are paid for. For a step that keeps no copies, downloads only lapsed outputs.
+ * and removed steps, because they are paid for. If the step keeps no copies, downloads only the outputs that jobs can
+ * no longer use as assets.
  */
 export function collectOutputs(plan: PlanStep, step: StepState, builder: DecisionBuilder): void {
   for (const attempt of step.attempts) {
