@@ -81,7 +81,7 @@ describe("a submit that was never answered", () => {
     expect((await cli(["adopt", "x", "bell", "none"], options)).code).toBe(0);
     const done = await cli(["resume", "x"], options);
     expect(done.code, done.stderr).toBe(1);
-    expect(done.stderr).toContain("a person stated that the request made nothing");
+    expect(done.stderr).toContain("a person stated that nothing was made");
   });
 
   test("does not keep its run from new limits, which the journal then holds", async () => {

@@ -136,7 +136,7 @@ describe("a submit whose answer was lost and whose re-send is refused", () => {
     await show.adopt("x", "a", null);
     const done = await during(clock, (await show.resume("x")).result());
     expect(done.status).toBe("failed");
-    expect(done.report.steps[0]!.reason).toBe("a person stated that the request made nothing");
+    expect(done.report.steps[0]!.reason).toBe("a person stated that nothing was made");
     expect(paidService.jobs.size).toBe(0);
     expect((await journal.ledger("x")).heldMicros).toBe(0);
   });

@@ -148,11 +148,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
     "needs a decision: no answer",
     "needs a decision | no answer",
   ],
-  [
-    { type: "job.found", ...at },
-    "the service lists the step's job again",
-    "job found again | The service lists the step's job again.",
-  ],
+  [{ type: "job.found", ...at }, "the service lists the job again", "found again | The service lists the job again."],
   [
     { type: "job.adopted", ...at, jobId: null },
     "a person decided: no job was created",

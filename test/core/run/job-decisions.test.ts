@@ -97,9 +97,7 @@ describe("an attempt that is over", () => {
       failedBecause("too long"),
     );
     expect(ended({ phase: "refused", money: "released" })).toEqual(failedBecause("the service refused the request"));
-    expect(ended({ phase: "lost", money: "released" })).toEqual(
-      failedBecause("a person stated that the request made nothing"),
-    );
+    expect(ended({ phase: "lost", money: "released" })).toEqual(failedBecause("a person stated that nothing was made"));
     expect(ended({ phase: "failed" })).toEqual(failedBecause("the job failed"));
     const error = { code: "BAD_INPUT", message: "no face", retryable: false };
     expect(ended({ phase: "failed", error })).toEqual(failedBecause("BAD_INPUT: no face"));

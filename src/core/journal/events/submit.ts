@@ -205,8 +205,8 @@ export const submitEvents: EventTable<SubmitEvent> = {
       resolve(fold, fold.step(event.step), attempt);
     },
     changes: "step",
-    line: () => line("the service lists the step's job again"),
-    incident: () => ({ what: "job found again", why: "The service lists the step's job again." }),
+    line: () => line("the service lists the job again"),
+    incident: () => ({ what: "found again", why: "The service lists the job again." }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "job.adopted": {

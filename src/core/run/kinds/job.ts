@@ -34,7 +34,7 @@ export const TOO_OLD = ownText(
   "the submit request was never answered, and its idempotency key is too old to be sent again",
 );
 /** Why a step fails once a person has stated that its request made nothing. */
-export const DECLARED_LOST = ownText("a person stated that the request made nothing");
+export const DECLARED_LOST = ownText("a person stated that nothing was made");
 /** A repeated send is recorded if the last record is older than this: one client call may send for 15 minutes. */
 const RESENT_NOTE_MS = RESENT_EVERY_MS - 15 * 60_000;
 const NEVER_RETRIED = new Set(["INVALID_ARGUMENT", "MODERATION_FAILED", "FAILED_PRECONDITION", "CANCELLED"]);
