@@ -21,7 +21,7 @@ export class KnownSecrets {
     for (const secret of secrets) this.learn(secret);
   }
 
-  /** Adds a secret that is from now on removed from every text; of `<id>:<secret>`, also the second part alone. */
+  /** Adds a secret, to be removed from every text. Of `<id>:<secret>`, the second part alone is removed as well. */
   learn(secret: string): void {
     for (const text of [secret, secret.slice(secret.indexOf(":") + 1)]) {
       if (text.length < SHORTEST_SECRET || this.#known.has(text) || this.#known.size >= MOST_SECRETS) continue;

@@ -29,7 +29,7 @@ export type Reference = {
 /** What happens to other steps when a step fails; see {@link Plan.onFailure} and {@link StepPolicy.onFailure}. */
 export type FailurePolicy = "continue" | "failFast" | { readonly quorum: number };
 
-/** The condition under which a step runs. Otherwise the step is skipped, and so are all steps that use it. */
+/** The condition under which a step runs. If not met, the step and all steps that use it are skipped. */
 export type Condition =
   | { readonly ref: Reference["$ref"]; readonly is: "truthy" | "falsy" }
   | { readonly ref: Reference["$ref"]; readonly equals: Json }

@@ -40,13 +40,13 @@ export interface RunReport {
   /** Reserved for jobs that have no bill yet. */
   readonly held: string;
   /**
-   * Money of which it is not known whether it was charged: reserved for unanswered chat requests, or included in `cost`
-   * for chat and provider responses that reported no charge.
+   * Money that may or may not have been charged: reserved for unanswered chat requests, or included in `cost` for chat
+   * and provider responses that reported no charge.
    */
   readonly unconfirmed: string;
   /** The command that continues the run, to paste into a shell; null if nothing is left or a process drives it. */
   readonly next: NextCommand | null;
-  /** By how much charges exceed the budget; null if they do not. */
+  /** The amount by which the charges exceed the budget; null if they do not. */
   readonly over_budget: string | null;
   /** Models that charged this run more than was quoted or, without a quote, more than was allowed. */
   readonly overcharges: readonly OverchargeReport[];
