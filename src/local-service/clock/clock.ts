@@ -39,6 +39,7 @@ export interface ClockControl extends Clock {
    * advance. While a timer runs, its due time is the current time.
    */
   advance(ms: number): Promise<void>;
+  /** Cancels all timers. */
   stop(): void;
 }
 
