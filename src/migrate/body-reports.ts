@@ -13,7 +13,7 @@ import type { V2Source } from "./read/source.ts";
 import { type BodyReport, type FieldEntry, lossKey } from "./report/report.ts";
 import { ANSWER_FIELDS, type Field, type Fields, fieldsOf, OWN_IDS, type V2Type } from "./v2-types.ts";
 
-/** Converts a body and reports its outcome. */
+/** Converts a v2 body and returns its report. */
 export function bodyReport(body: Body, context: MigrationContext): BodyReport {
   const { index, source, type, value } = body;
   const makes = { kind: TYPE_FACTS[type].yields, count: batchOf(body) };
@@ -38,7 +38,7 @@ export function bodyReport(body: Body, context: MigrationContext): BodyReport {
   return { ...base, status: "migrated", steps, outputs: converted.outputs, fields: entries.map(cleaned), body: null };
 }
 
-/** Marks a field as dropped, instead of open for decision, if its loss was accepted. */
+/** Changes an open decision to `dropped` if the user accepted the loss of this field. */
 function decided(entry: FieldEntry, { options }: MigrationContext): FieldEntry {
   const { isLost, ...rest } = entry;
   if (!isLost || !options.leaveOut.has(lossKey(entry))) return entry;
@@ -47,7 +47,7 @@ function decided(entry: FieldEntry, { options }: MigrationContext): FieldEntry {
 
 const NOTHING_MADE = { makes: { kind: "image", count: 0 }, steps: [], outputs: [] } as const;
 
-/** Reports an uploaded asset as a file to supply, if a body uses it. */
+/** Reports an uploaded asset as a file that the user must supply, if a body uses it. */
 export function assetReport(
   { index, source, value }: Extract<Checked, { is: "asset" }>,
   context: MigrationContext,
@@ -63,7 +63,7 @@ export function assetReport(
   return { number: index + 1, at: source.at, type: "asset", status: "asset", ...NOTHING_MADE, fields, body: null };
 }
 
-/** Reports the bodies that are not migrated: each unchanged, with its first mistake as the reason. */
+/** Reports the bodies that are not migrated. The reason given for each is its first mistake. */
 export function refusedReports(mistakes: readonly Mistake[], sources: readonly V2Source[]): readonly BodyReport[] {
   const first = new Map<V2Source, string>();
   for (const { source, also, message } of mistakes) {
@@ -90,7 +90,7 @@ function cleaned(entry: BodyReport["fields"][number]): BodyReport["fields"][numb
   };
 }
 
-/** Reasons for not migrating fields that any body may have, by field name. */
+/** Why a field that any v2 body may have is not migrated, by field name. */
 const WHY: Readonly<Record<string, string>> = {
   type: "in v3 the model determines what is generated",
   workspace_id: "a v3 key belongs to one workspace",
@@ -98,12 +98,12 @@ const WHY: Readonly<Record<string, string>> = {
   name: "the step already has a name",
 };
 
-/** Maximum number of listed locations that use an id. */
+/** Maximum number of places that a report lists as using an id. */
 const MOST_USES = 3;
 
 type Uses = ReadonlyMap<string, readonly string[]>;
 
-/** Explains why no converter used a field. `uses`: the locations that use each id. */
+/** Explains why a field was not converted. `uses` contains the places that use each id. */
 function whyDropped(
   body: { readonly [key: string]: unknown },
   type: V2Type | null,
@@ -123,14 +123,14 @@ function whyDropped(
     if (value === null) return "null is treated as absent";
     if (Array.isArray(value) && value.length === 0) return "an empty list has no effect";
     if (isRecord(value) && Object.keys(value).length === 0) return "an empty object has no effect";
-    return WHY[name] ?? "the model does not use it here";
+    return WHY[name] ?? "the model does not use this field in this body";
   }
   const suggestion = suggest(name, Object.keys(fields))[0];
   const hint = suggestion === undefined ? "" : `; did you mean ${suggestion}?`;
   return type === null ? "not part of an upload in v3" : `${type} has no such field in v2${hint}`;
 }
 
-/** Explains why an id is dropped: references to it become connections between steps. */
+/** Explains why an id is not needed in v3: references to the id become connections between steps. */
 function whyId(value: unknown, uses: Uses): string {
   const users = [...new Set(textsIn(value).flatMap((id) => uses.get(id) ?? []))];
   if (users.length === 0) return "v3 assigns its own ids, and nothing else in this document uses this id";
@@ -143,7 +143,7 @@ function textsIn(value: unknown): readonly string[] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** The known fields of the innermost object on a path; `names` is the path without list indexes. */
+/** Returns the known fields of the innermost object on a path. `names` is the path without list indexes. */
 function fieldsAround(fields: Fields, names: readonly string[]): Fields {
   let at = fields;
   for (const name of names.slice(0, -1)) {

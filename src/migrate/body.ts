@@ -5,7 +5,7 @@ import type { ModelView } from "./models/view.ts";
 import type { V2Source } from "./read/source.ts";
 import type { V2Type } from "./v2-types.ts";
 
-/** A v2 body during its conversion. */
+/** A v2 request body that is being converted. */
 export interface Body {
   /** Position among the sources, from 0. */
   readonly index: number;
@@ -13,28 +13,27 @@ export interface Body {
   readonly type: V2Type;
   readonly value: { readonly [key: string]: unknown };
   readonly fieldReport: FieldReport;
-  /** Prefix of the body's step names, unique in the document. */
+  /** Prefix of the names of the body's steps, unique in the document. */
   readonly name: string;
 }
 
-/** Returns a value in the body; undefined if it is absent or null. */
+/** Returns the value at a path in the body. Undefined if it is absent or null. */
 export function given(body: Body, ...path: JsonPath): unknown {
   return valueAt(body.value, path) ?? undefined;
 }
 
-/** A paid job in the pipeline; it has several variations if v2 generated a batch. */
+/** A paid job in the pipeline. It has several variations if the v2 body requested several. */
 export interface ConvertedJob {
   readonly view: ModelView;
-  /** Input shared by all variations. */
+  /** Input fields that all variations share. */
   readonly input: ReadonlyMap<string, Expression>;
   readonly variations: readonly Variation[];
-  /** Name of the constant for the shared input in the written source; null if the input is not shared. */
+  /** Name of the constant for the shared input in the generated source; null if there is none. */
   readonly sharedName: string | null;
-  /** A task that runs before this job and shifts its sound; null if there is none. */
+  /** A task that shifts the job's sound before the job runs; null if there is none. */
   readonly shift: Shift | null;
-  /** Open decisions about this job. */
   readonly comments: readonly string[];
-  /** Index of the body from which the job was converted. */
+  /** Index of the v2 body that was converted to this job. */
   readonly body: number;
 }
 
@@ -42,7 +41,7 @@ export interface ConvertedJob {
 export interface Shift {
   readonly step: string;
   readonly sound: Expression;
-  /** Offset in milliseconds: a positive offset cuts off the beginning, a negative offset adds silence before it. */
+  /** Offset in milliseconds. A positive offset cuts off the beginning; a negative one adds silence before it. */
   readonly startMs: number;
 }
 
@@ -51,11 +50,10 @@ export interface Variation {
   readonly own: ReadonlyMap<string, Expression>;
 }
 
-/** The result of converting a body. */
 export interface ConvertedBody {
   /** Jobs in execution order. */
   readonly jobs: readonly ConvertedJob[];
-  /** The steps that produce v2's outputs, one for each variation. */
+  /** Names of the steps that produce what v2 would have returned, one for each variation. */
   readonly outputs: readonly string[];
   readonly yields: ModelView["yields"];
 }

@@ -18,7 +18,7 @@ import {
   valuesOf,
 } from "./v2-types.ts";
 
-/** A mistake that prevents the migration of a body. */
+/** A mistake because of which a v2 body is not migrated. */
 export interface Mistake {
   readonly code: string;
   readonly source: V2Source;
@@ -28,7 +28,7 @@ export interface Mistake {
   readonly also?: readonly V2Source[];
 }
 
-/** All problems of a document with their locations, in document order. */
+/** Returns all problems of a document with their locations, in document order. */
 export function problemsOf(mistakes: readonly Mistake[], read: ReadBodies): readonly MigrationProblem[] {
   const all = [
     ...read.problems.map((one) => ({ ...one, field: null })),
@@ -48,13 +48,13 @@ export function problemsOf(mistakes: readonly Mistake[], read: ReadBodies): read
     .sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
 }
 
-/** A source that v2 would accept. */
+/** A request body or asset that v2 would accept. */
 export type Checked = { readonly index: number; readonly source: V2Source } & (
   | { readonly is: "asset"; readonly value: { readonly [key: string]: unknown } }
   | { readonly is: "body"; readonly body: Body }
 );
 
-/** Separates the sources that v2 would accept from the mistakes of the others. */
+/** Separates the sources that v2 would accept from those with mistakes. */
 export function check(
   sources: readonly V2Source[],
   context: MigrationContext,
@@ -93,7 +93,7 @@ export function check(
   return { bodies, mistakes };
 }
 
-/** Names a body's steps after its `name`, its node in the flow, or its type and number. */
+/** Names a body's steps after its `name`, its node in the flow, or its type and a number. */
 function nameFor(
   value: { readonly [key: string]: unknown },
   type: V2Type,
@@ -109,7 +109,7 @@ function nameFor(
 
 type BodyMistake = Pick<Mistake, "code" | "path" | "message">;
 
-/** The type of a body, or a mistake if the type is missing or unknown. */
+/** Returns a body's type, or a mistake if the type is missing or unknown. */
 function typeOf(body: { readonly [key: string]: unknown }): V2Type | BodyMistake {
   const { type } = body;
   if (isV2Type(type)) return type;
@@ -120,7 +120,7 @@ function typeOf(body: { readonly [key: string]: unknown }): V2Type | BodyMistake
   return { code: "unknown-type", path: ["type"], message: `${shown} is not a type of v2 body; ${known}` };
 }
 
-/** All mistakes for which v2 would refuse a body. Unknown fields are not mistakes; they are reported and left out. */
+/** Returns all mistakes for which v2 would refuse a body. Unknown fields are no mistakes; they are reported later. */
 function mistakesIn(body: { readonly [key: string]: unknown }, type: V2Type): readonly BodyMistake[] {
   return valuesOf(body, { ...ANSWER_FIELDS, ...fieldsOf(type) }).flatMap((one) => mistakeIn(one) ?? []);
 }
@@ -146,7 +146,7 @@ const isText = (value: unknown) => typeof value === "string";
 const isNumber = (value: unknown) => typeof value === "number";
 const isPoint = (value: unknown) => Array.isArray(value) && value.length === 2 && value.every(isNumber);
 
-/** Returns a shape's type in words, and a test for a value. `valuesOf` has already divided valid lists and objects. */
+/** Describes a shape's type and returns a test for values. `valuesOf` has already divided lists and objects. */
 function typeCheck(shape: Shape): readonly [type: string, accepts: (value: unknown) => boolean] {
   switch (shape.is) {
     case "text":
@@ -177,7 +177,7 @@ function typeCheck(shape: Shape): readonly [type: string, accepts: (value: unkno
   }
 }
 
-/** Describes the values that v2 accepts; null if it accepts this value. */
+/** Describes the values that a field of v2 accepts; null if v2 accepts this value. */
 function rangeMissed(value: unknown, shape: Shape): string | null {
   if (shape.is === "choice") return shape.of.some((one) => one === value) ? null : shape.of.join(", ");
   if (shape.is !== "number") return null;

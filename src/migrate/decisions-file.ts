@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ShowrunnerError } from "../core/kit/errors.ts";
 import { parseJson } from "../core/kit/json-text.ts";
 
-/** Decisions about v2 work, stored so that no question is asked twice. */
+/** Decisions that a user made about v2 work, stored so that no question is asked twice. */
 export interface MigrationDecisions {
   /** Maps v2 model slugs to v3 model ids, and v2 voice ids to v3 voice ids. */
   readonly map: { readonly [v2: string]: string };
@@ -10,7 +10,7 @@ export interface MigrationDecisions {
   readonly leaveOut: readonly string[];
 }
 
-/** The decisions file is unreadable or invalid; the message names the position or the field. */
+/** The decisions file cannot be parsed. The message says where the mistake is. */
 export class DecisionsFileError extends ShowrunnerError {
   readonly code = "MIGRATE_DECISIONS";
 }
@@ -23,7 +23,7 @@ const schema = z.strictObject({
   leave_out: z.array(z.string().min(1)).max(MOST_ENTRIES).default([]),
 });
 
-/** Parses a decisions file; `path` is for messages. @throws DecisionsFileError */
+/** Parses a decisions file. `path` appears only in messages. @throws DecisionsFileError */
 export function parseDecisions(text: string, path: string): MigrationDecisions {
   const read = parseJson(text);
   if ("mistake" in read) {
@@ -36,7 +36,7 @@ export function parseDecisions(text: string, path: string): MigrationDecisions {
   throw new DecisionsFileError(`${path}: ${issues.join("; ")}`);
 }
 
-/** Formats decisions as the text of their file. Equal decisions give equal bytes. */
+/** Formats decisions as the text of a decisions file. Equal decisions give equal text. */
 export function formatDecisions({ map, leaveOut }: MigrationDecisions): string {
   const sorted = Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)));
   return `${JSON.stringify({ version: 1, map: sorted, leave_out: [...new Set(leaveOut)].sort() }, null, 2)}\n`;

@@ -1,16 +1,16 @@
 import type { Json, MediaKind } from "../core/plan/plan.ts";
 import type { MediaBounds } from "../core/plan/schema/field.ts";
 
-/** A value in a migrated job's input: rendered as TypeScript in the source, and as handles in the pipeline. */
+/** A value in the input of a migrated job. It becomes TypeScript in the source and handles in the pipeline. */
 export type Expression =
   | { readonly is: "json"; readonly value: Json }
-  /** The output of another step, given by its name. */
+  /** The output of the step with this name. */
   | { readonly is: "step"; readonly step: string }
-  /** An uploaded file, which is an input of the pipeline. */
+  /** A file that is an input of the pipeline. */
   | { readonly is: "upload"; readonly input: string }
-  /** A text, voice or choice input of the pipeline. */
+  /** A text, a voice or a choice that is an input of the pipeline. */
   | { readonly is: "input"; readonly input: string }
-  /** A template with text inputs of the pipeline. */
+  /** A text with placeholders for text inputs of the pipeline. */
   | { readonly is: "template"; readonly parts: readonly (string | { readonly input: string })[] }
   | { readonly is: "list"; readonly items: readonly Expression[] }
   | { readonly is: "record"; readonly entries: readonly (readonly [string, Expression])[] };
@@ -23,8 +23,8 @@ export type InputKind =
   | { readonly is: "choice"; readonly choices: readonly string[] };
 
 /**
- * An input to supply when the pipeline is run. `why` describes the input's origin in the v2 work; `limits` are the
- * strictest limits of the models that accept the file.
+ * An input that the user supplies when the pipeline is run. `why` describes where it comes from in the v2 work.
+ * `limits` are the strictest limits of the models that accept the file.
  */
 export type PipelineInput = { readonly name: string; readonly why: string; readonly limits?: MediaBounds } & InputKind;
 
@@ -34,14 +34,14 @@ const NIL = "00000000-0000-4000-8000-000000000000";
 
 type Leaf = Exclude<Expression, { readonly is: "list" | "record" }>;
 
-/** Computes the value of an expression from the values of its leaves. */
+/** Converts an expression to another form, given the converted values of its leaves. */
 export function evaluate<V>(expression: Expression, leaf: (leaf: Leaf) => V): V {
   if (expression.is === "list") return expression.items.map((item) => evaluate(item, leaf)) as V;
   if (expression.is !== "record") return leaf(expression);
   return Object.fromEntries(expression.entries.map(([name, value]) => [name, evaluate(value, leaf)])) as V;
 }
 
-/** Names of the pipeline's inputs that an expression uses. */
+/** Returns the names of the pipeline inputs that an expression uses. */
 export function inputsIn(expression: Expression): readonly string[] {
   const found: string[] = [];
   evaluate(expression, (leaf) => {
@@ -52,7 +52,7 @@ export function inputsIn(expression: Expression): readonly string[] {
   return found;
 }
 
-/** A sample value for schema validation, with valid placeholders for parts that do not exist yet. */
+/** Returns a sample value for schema validation, with valid placeholders for values that do not exist yet. */
 export function sampleOf(expression: Expression, stringAt: "media" | "voice" = "media"): Json {
   return evaluate<Json>(expression, (leaf) => {
     if (leaf.is === "json") return leaf.value;
@@ -61,7 +61,7 @@ export function sampleOf(expression: Expression, stringAt: "media" | "voice" = "
   });
 }
 
-/** An expression as it appears in a report. */
+/** Formats an expression for a report. */
 export function shown(expression: Expression): Json {
   return evaluate<Json>(expression, (leaf) => {
     switch (leaf.is) {

@@ -2,7 +2,7 @@ import type { Json } from "../core/plan/plan.ts";
 import { isRecord, type JsonPath, pathText } from "./json-path.ts";
 import type { FieldEntry, Outcome } from "./report/report.ts";
 
-/** Matches the fields of a v2 body that determine the output: media, prompts, shots and voices. */
+/** Matches the fields of a v2 body that determine what is generated: media, prompts, shots and voices. */
 const WORK = new RegExp(
   `(?:^|\\.)(?:${[
     "(?:text_|negative_)?prompt",
@@ -19,36 +19,36 @@ const WORK = new RegExp(
   ].join("|")})(?:\\[\\d+\\])?$`,
 );
 
-/** True if a field contains media, a prompt, a shot or a voice, and its value is not blank. */
+/** True if a field contains media, a prompt, a shot or a voice and is not blank. */
 export function isWork(field: string, value: Json): boolean {
   return WORK.test(field) && !isEmpty(value);
 }
 
 export interface EntryDetails {
-  /** Step and input field, such as `video-1: prompt`. */
+  /** The step and the field that receive the value, such as `video-1: prompt`. */
   readonly to?: string;
   readonly newValue?: Json;
   readonly why?: string;
   readonly choices?: readonly string[];
-  /** Set if v2 did not use the field, so that nothing is lost without it. */
+  /** True if v2 itself ignored the field, so that nothing is lost without it. */
   readonly isUnusedByV2?: true;
 }
 
 /**
- * The outcome of each field in a body. Every given field gets exactly one entry: `close` adds the entries that are
- * missing, so that nothing is dropped silently.
+ * Collects what happened to each field of a body. Every given field gets exactly one entry: `close` adds the missing
+ * entries, so that no field is lost without a report.
  */
 export class FieldReport {
   readonly #body: unknown;
   readonly #entries = new Map<string, FieldEntry>();
-  /** Paths with an entry at or below them. */
+  /** Paths of objects and lists that contain a value with an entry. */
   readonly #prefixes = new Set<string>();
 
   constructor(body: unknown) {
     this.#body = body;
   }
 
-  /** Adds an entry for a field that the body has. */
+  /** Adds an entry for a field of the body. */
   note(path: JsonPath, outcome: Outcome, details: EntryDetails = {}): void {
     const field = pathText(path);
     if (this.#entries.has(field) || this.#prefixes.has(field)) {
@@ -63,8 +63,8 @@ export class FieldReport {
   }
 
   /**
-   * Adds an entry for a field that v3 requires and for which the body has no usable value. If the field already has an
-   * entry because its value could not be used, extends this entry. `field` is a path of plain names.
+   * Adds an entry for a field that v3 requires, if the body has no usable value for it. If the field already has an
+   * entry because its value could not be used, extends that entry. `field` is a path without list indexes.
    */
   add(field: string, outcome: "defaulted" | "decision", details: EntryDetails): void {
     const known = this.#entries.get(field);
@@ -81,7 +81,7 @@ export class FieldReport {
     }
   }
 
-  /** Changes a field's entry. If `outcome` is null, the outcome stays; an open decision also keeps its choices. */
+  /** Changes a field's entry. With `outcome` null, keeps the outcome and, for an open decision, also its choices. */
   amend(path: JsonPath, outcome: Outcome | null, details: EntryDetails): void {
     const known = this.#entries.get(pathText(path));
     if (known === undefined) return;
@@ -92,7 +92,7 @@ export class FieldReport {
     this.#entries.set(known.field, entry(known.field, known.given, known.value, next, { ...details, ...kept }));
   }
 
-  /** Turns the entries below a path into decisions, because their values are not migrated after all. */
+  /** Turns the entries below a path into decisions, because their values cannot be migrated after all. */
   revoke(path: JsonPath, details: EntryDetails): void {
     const below = `${pathText(path)}.`;
     for (const [field, known] of this.#entries) {
@@ -107,7 +107,7 @@ export class FieldReport {
     return this.#entries.has(field) || this.#prefixes.has(field);
   }
 
-  /** Adds an entry for every remaining field, with the outcome and details that `explain` returns. */
+  /** Adds an entry for each remaining field, with the outcome and details that `explain` returns. */
   close(explain: (path: JsonPath) => readonly [Outcome, EntryDetails]): readonly FieldEntry[] {
     this.#sweep(this.#body, [], explain);
     return [...this.#entries.values()];
@@ -139,7 +139,7 @@ function isEmpty(value: Json): boolean {
   return value === null || (typeof value === "object" && Object.values(value).every(isEmpty));
 }
 
-/** The value at a path; undefined if the path does not exist. */
+/** Returns the value at a path; undefined if the path does not exist. */
 export function valueAt(value: unknown, path: JsonPath): unknown {
   let at = value;
   for (const part of path) {

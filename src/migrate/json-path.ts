@@ -1,7 +1,7 @@
 /** The location of a value inside another: keys and list indexes. */
 export type JsonPath = readonly (string | number)[];
 
-/** Formats a path as `a.b[0]`; a key that is not a plain word is quoted: `a["x y"]`. */
+/** Formats a path as `a.b[0]`. A key that is not a plain word is quoted: `a["x y"]`. */
 export function pathText(path: JsonPath): string {
   return path
     .map((part, index) => {
@@ -12,7 +12,7 @@ export function pathText(path: JsonPath): string {
     .join("");
 }
 
-/** Maximum nesting of a body. v2's own bodies have at most five levels. */
+/** Maximum nesting depth of a v2 body. Real ones have at most five levels. */
 export const MAX_DEPTH = 40;
 
 export function isRecord(value: unknown): value is { readonly [key: string]: unknown } {

@@ -17,7 +17,7 @@ import { type BodyReport, decisionsOf, type MigrationReport } from "./report/rep
 import { writeSource } from "./source.ts";
 import { usedIds } from "./v2-types.ts";
 
-/** Records the ids by which other bodies may reference a body's output; the first body that claims an id keeps it. */
+/** Records the ids by which a body's output may be referenced. Of several bodies with an id, the first gets it. */
 function noteIdentities(sources: readonly V2Source[], context: MigrationContext): void {
   for (const [index, { value }] of sources.entries()) {
     if (!isRecord(value)) continue;
@@ -37,7 +37,7 @@ function noteIdentities(sources: readonly V2Source[], context: MigrationContext)
 
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** Converts every body after those that it references. Bodies in a cycle are reported as problems. */
+/** Converts each body after the bodies that it references. Bodies in a cycle are reported as problems. */
 function convertAll(checked: readonly Checked[], context: MigrationContext, sources: readonly V2Source[]) {
   const byIndex = new Map(checked.map((one) => [one.index, one]));
   const edgesOf = (index: number): readonly Edge[] => {
@@ -74,34 +74,34 @@ function cycleMistake({ nodes, paths }: Cycle, sources: readonly V2Source[]): Mi
 
 /** Options of {@link migrateV2}. */
 export interface MigrateOptions {
-  /** The v3 models to migrate to: `fetchCatalog(client)` or `readSnapshot(file)`. */
+  /** The v3 models to migrate to, from `fetchCatalog(client)` or `readSnapshot(file)`. */
   readonly catalog: Catalog;
   /** Maps v2 model slugs to v3 model ids, and v2 voice ids to v3 voice ids. Default: none. */
   readonly map?: { readonly [v2: string]: string } | undefined;
-  /** Accepted losses of media, prompts, shots and voices, each as the `answer.key` of its decision. Default: none. */
+  /** Accepted losses of media, prompts, shots and voices, each as its decision's `answer.key`. Default: none. */
   readonly leaveOut?: readonly string[] | undefined;
   /** Name of the pipeline. Default `migrated`. */
   readonly name?: string | undefined;
-  /** The module from which the source imports its models. Default `./models.ts`. */
+  /** The module from which the generated source imports its models. Default `./models.ts`. */
   readonly modelsModule?: string | undefined;
-  /** Maximum number of bodies per pipeline; further bodies are reported as problems. Default 20 000. */
+  /** Maximum number of bodies in a pipeline. Further bodies are reported as problems. Default 20 000. */
   readonly maxBodies?: number | undefined;
-  /** Voices by model, offered as replacements for v2 voices. Default: none. */
+  /** Voices that may replace v2 voices, by v3 model id. Default: none. */
   readonly voices?: { readonly [model: string]: readonly StockVoice[] } | undefined;
 }
 
-/** v2 work, converted to a v3 pipeline. */
+/** The result of migrating v2 work to a v3 pipeline. */
 export interface Migration {
   /** TypeScript source whose default export is the pipeline; null if nothing could be migrated. */
   readonly source: string | null;
-  /** The outcome of every field; plain JSON. */
+  /** What happened to every field. Plain JSON. */
   readonly report: MigrationReport;
 }
 
 /**
- * Migrates v2 work: a body, a list of bodies, or an exported automation flow, as values or as text (JSON or JSON Lines).
- * Never throws for invalid bodies: `report.problems` lists them with their locations, and the others are migrated.
- * Pure: equal values and options give equal bytes.
+ * Migrates v2 work: a request body, a list of bodies, or an exported automation flow, as a value or as text (JSON or
+ * JSON Lines). Never throws for invalid bodies: `report.problems` lists them with their locations, and the others are
+ * migrated. Equal values and options give equal results.
  */
 export function migrateV2(value: unknown, options: MigrateOptions): Migration {
   const read: ReadBodies = typeof value === "string" ? readText(value) : { ...bodiesOf(value), locate: null };
@@ -145,7 +145,7 @@ export function migrateBodies(given: ReadBodies, options: MigrateOptions): Migra
 
 const MAX_BODIES = 20_000;
 
-/** Limits the number of bodies, because nobody would read a larger source. Reports the excess. */
+/** Limits the number of bodies, because nobody would read a longer source. Reports the rest as problems. */
 function bounded(read: ReadBodies, most: number): ReadBodies {
   const rest = read.sources.slice(most);
   const [first] = rest;
@@ -164,15 +164,15 @@ function stepsOf(context: MigrationContext): MigrationReport["steps"] {
 }
 
 /**
- * Like {@link migrateV2}, for a file. The pipeline is named after the file, unless `name` is given. Throws
- * `V2FileError` if the file cannot be read.
+ * Migrates the v2 work in a file, like {@link migrateV2}. The pipeline is named after the file unless `name` is given.
+ * Throws `V2FileError` if the file cannot be read.
  */
 export async function migrateV2File(path: string, options: MigrateOptions): Promise<Migration> {
   const read = await readV2File(path);
   return migrateBodies(read, { name: basename(path).replace(/\.[^.]*$/, ""), ...options });
 }
 
-/** The files of a migration, by name. Equal migrations give equal bytes. */
+/** Returns the files of a migration by name. Equal migrations give equal files. */
 export function migrationFiles(migration: Migration, catalog: Catalog): { readonly [name: string]: string } {
   const { source, report } = migration;
   return {
@@ -182,7 +182,7 @@ export function migrationFiles(migration: Migration, catalog: Catalog): { readon
   };
 }
 
-/** Writes {@link migrationFiles} to a folder, which is created if missing. Returns the paths. */
+/** Writes {@link migrationFiles} to a folder, which is created if it is missing. Returns the paths. */
 export async function writeMigration(
   folder: string,
   migration: Migration,
@@ -200,15 +200,15 @@ interface Edge {
 }
 
 interface Cycle {
-  /** Nodes in the cycle: each references the next, and the last references the first. */
+  /** Nodes in the cycle. Each references the next, and the last references the first. */
   readonly nodes: readonly number[];
-  /** The field in each node that references the next. */
+  /** For each node, the field that references the next node. */
   readonly paths: readonly JsonPath[];
 }
 
 /**
- * Sorts the nodes topologically, close to their original order. Nodes in a cycle are omitted and returned separately.
- * Takes time linear in nodes and edges.
+ * Sorts the nodes so that each comes after those that it references, otherwise in their original order. Nodes in a
+ * cycle are returned separately. Takes time linear in nodes and edges.
  */
 function inOrder(
   count: number,
@@ -223,7 +223,7 @@ function inOrder(
   }
   return { order, cycles };
 
-  /** Iterative depth-first search, because a chain of ten thousand bodies must not overflow the stack. */
+  /** Searches depth first, without recursion, because a chain of ten thousand bodies must not overflow the stack. */
   function visit(root: number): void {
     const trail: { readonly node: number; readonly edges: readonly Edge[]; next: number }[] = [];
     const enter = (node: number) => {

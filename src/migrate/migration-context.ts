@@ -17,32 +17,31 @@ export interface MigrationContextOptions {
   readonly catalog: Catalog;
   readonly map: ReadonlyMap<string, string>;
   readonly voices: ReadonlyMap<string, readonly StockVoice[]>;
-  /** Keys of accepted losses, as `lossKey` returns them. */
+  /** Keys of accepted losses, in the form that `lossKey` returns. */
   readonly leaveOut: ReadonlySet<string>;
 }
 
 /** What an id in a body refers to. */
 export type Link =
   | { readonly to: "body"; readonly index: number; readonly variation: number }
-  /** A value from outside the document; `name` is its name in the flow. */
+  /** A value from outside the document. `name` is its name in the automation flow. */
   | { readonly to: "outside"; readonly key: string; readonly name: string | null };
 
-/** An uploaded asset in the document. */
 export interface KnownAsset {
   readonly name: string;
   readonly kind: MediaKind | null;
 }
 
-/** State shared by the bodies in a document: names, pipeline inputs, and the jobs so far. */
+/** What the bodies of a document share: names, pipeline inputs, and the jobs so far. */
 export class MigrationContext {
   readonly names = new Names();
   readonly chooser: ModelChooser;
   readonly options: MigrationContextOptions;
   readonly converted = new Map<number, ConvertedBody>();
   readonly assets = new Map<number, KnownAsset>();
-  /** Maps each v2 id to the body and the variation that produce it. */
+  /** Which body and which of its variations produce the asset with a v2 id. */
   readonly identities = new Map<string, { readonly index: number; readonly variation: number }>();
-  /** Locations in the document that use each v2 id. */
+  /** Places in the document that use a v2 id. */
   readonly uses = new Map<string, string[]>();
   readonly #inputs = new Map<string, PipelineInput>();
 
@@ -55,7 +54,7 @@ export class MigrationContext {
     return [...this.#inputs.values()];
   }
 
-  /** Resolves an id. Templates are followed through the flow. */
+  /** Finds what an id refers to. An id that is an expression is followed through the automation flow. */
   link(body: Pick<Body, "source">, id: string): Link {
     if (!isTemplate(id)) {
       const known = this.identities.get(id);
@@ -72,7 +71,7 @@ export class MigrationContext {
     return { to: "outside", key: `template ${resolved.name}`, name: resolved.name };
   }
 
-  /** Adds a file input to the pipeline. Equal keys share an input. */
+  /** Adds a file input to the pipeline. Calls with the same key share an input. */
   file(
     key: string,
     kind: MediaKind,
@@ -83,12 +82,12 @@ export class MigrationContext {
     return { is: "upload", input: this.#input(`file ${kind} ${key}`, base, why, make) };
   }
 
-  /** Adds a voice, choice or text input. Equal keys share an input. */
+  /** Adds a voice, a choice or a text input to the pipeline. Calls with the same key share an input. */
   input(key: string, base: string, why: string, kind: InputKind): Expression {
     return { is: "input", input: this.#input(`${kind.is} ${key}`, kebab(base) ?? kind.is, why, () => kind) };
   }
 
-  /** Converts text with templates. Values that the flow filled in become inputs of the pipeline. */
+  /** Converts text with expressions. Values that the flow would fill in become inputs of the pipeline. */
   template(body: Pick<Body, "source">, text: string, why: string): Expression {
     const parts = textParts(text).map((part) => (typeof part === "string" ? part : this.#variable(body, part, why)));
     const [only] = parts;
@@ -115,12 +114,12 @@ export class MigrationContext {
   }
 }
 
-/** The index of the variation to which an expression refers: 2 for `.item.json.batch_results[2].asset_id`. */
+/** Returns the index of the variation that an expression uses: 2 for `.item.json.batch_results[2].asset_id`. */
 function variationOf(expression: string): number {
   return Number(/batch_results\[(\d+)\]/.exec(expression)?.[1] ?? 0);
 }
 
-/** Shortens a name to its subject: `image_asset_id` to `image`, and `Upload Portrait` to `Portrait`. */
+/** Shortens a name to its subject: `image_asset_id` to `image`, `Upload Portrait` to `Portrait`. */
 function nameOfOutside(name: string): string {
   const short = name
     .replace(/^(?:upload|create|get|fetch|load|read)[\s_-]+/i, "")
@@ -128,17 +127,17 @@ function nameOfOutside(name: string): string {
   return short.trim() === "" ? name : short;
 }
 
-/** All jobs of a migration in topological order. */
+/** Returns all jobs of a migration. Each comes after the jobs whose outputs it uses. */
 export function jobsOf(context: MigrationContext): readonly ConvertedJob[] {
   return [...context.converted.values()].flatMap(({ jobs }) => jobs);
 }
 
-/** Steps whose outputs the pipeline returns, in document order. */
+/** Returns the names of the steps whose outputs the pipeline returns, in document order. */
 export function returnedSteps(context: MigrationContext): readonly string[] {
   return [...context.converted].sort(([a], [b]) => a - b).flatMap(([, { outputs }]) => outputs);
 }
 
-/** The pipeline's inputs that jobs use. Inputs that were added for an open body are left out. */
+/** Returns the pipeline inputs that jobs use. Inputs of bodies that could not be converted are left out. */
 export function usedInputs(context: MigrationContext): readonly PipelineInput[] {
   const used = new Map<string, MediaBounds>();
   const add = (expression: Expression, field?: FieldView) => {

@@ -9,7 +9,7 @@ const RESERVED = new Set(
 
 const MOST_LETTERS = 40;
 
-/** Converts `My Portrait, take 2` to `my-portrait-take-2`; null if no letter or digit is left. */
+/** Converts `My Portrait, take 2` to `my-portrait-take-2`. Null if the text has no letter or digit. */
 export function kebab(text: string): string | null {
   const plain = text
     .normalize("NFKD")
@@ -22,15 +22,15 @@ export function kebab(text: string): string | null {
   return whole.slice(0, MOST_LETTERS) || null;
 }
 
-/** Converts `my-portrait-2` to `myPortrait2`. Names begin with a letter. */
+/** Converts `my-portrait-2` to `myPortrait2`. The result starts with a letter. */
 export function camel(name: string): string {
   return name.replace(/-+([a-z0-9])/g, (_, first: string) => first.toUpperCase());
 }
 
-/** Generates unique names for steps and inputs, and avoids names that TypeScript or the pipeline builder reserves. */
+/** Creates unique names for steps and inputs, avoiding names that TypeScript or the pipeline builder reserves. */
 export class Names {
   readonly #used = new Set<string>();
-  /** The next suffix to try for each name, so that equal names are reserved in linear time. */
+  /** The suffix to try next for each name, so that reserving many equal names takes linear time. */
   readonly #next = new Map<string, number>();
 
   /** Reserves a step name: the base itself if it is free, or the base with a numeric suffix. */

@@ -3,22 +3,22 @@ import { ShowrunnerError } from "../core/kit/errors.ts";
 import { plainWav } from "../core/kit/placeholder-media.ts";
 import { closedWavBegin, readWavHeader, type WavHeader } from "../core/kit/wav-header.ts";
 
-/** A sound could not be shifted: its format is not supported, it is damaged, or it is too short. */
+/** A sound could not be shifted, because its format is not supported or because it is damaged or too short. */
 export class ShiftSoundError extends ShowrunnerError {
   readonly code = "SHIFT_SOUND";
 }
 
 /** Options of `shiftSound`. */
 export interface ShiftSoundOptions {
-  /** A WAV (PCM or float) or MP3 file. */
+  /** Path of a WAV file (PCM or float) or an MP3 file. */
   readonly from: string;
-  /** Path for the shifted sound, which is written as WAV. */
+  /** Path to which the shifted sound is written, as WAV. */
   readonly to: string;
-  /** Offset in milliseconds: a positive offset cuts off the beginning, a negative offset adds silence before it. */
+  /** Offset in milliseconds. A positive offset cuts off the beginning; a negative one adds silence before it. */
   readonly startMs: number;
 }
 
-/** Makes a sound start later or earlier, like v2's `audio_start_ms`. For tasks in migrated pipelines. */
+/** Makes a sound start later or earlier, like `audio_start_ms` in v2. Tasks in migrated pipelines use it. */
 export async function shiftSound({ from, to, startMs }: ShiftSoundOptions): Promise<void> {
   const bytes = await readFile(from);
   const isWav = bytes.toString("latin1", 0, 4) === "RIFF" && bytes.toString("latin1", 8, 12) === "WAVE";

@@ -1,6 +1,6 @@
 import { isRecord, type JsonPath } from "./json-path.ts";
 
-/** What a field of a v2 body may contain. An `answer` is any value from a v2 response; it is not validated. */
+/** What a field of a v2 body may contain. An `answer` is a value that v2 returned, which is not validated. */
 export type Shape =
   | { readonly is: "text" | "id" | "url" | "boolean" | "point" | "answer" }
   | { readonly is: "choice"; readonly of: readonly string[] }
@@ -10,7 +10,7 @@ export type Shape =
       readonly max?: number | undefined;
       readonly integer?: true;
     }
-  /** `orOne`: a single id is accepted instead of a list. */
+  /** `orOne`: a single id is accepted as well as a list. */
   | { readonly is: "list"; readonly item: Shape; readonly orOne?: true }
   | { readonly is: "record"; readonly fields: Fields };
 
@@ -51,7 +51,7 @@ export const V2_TYPES = [
 
 export type V2Type = (typeof V2_TYPES)[number];
 
-/** Ids and settings common to all bodies. */
+/** Fields that all v2 bodies have. */
 const common: Fields = {
   type: { shape: { is: "choice", of: V2_TYPES }, isRequired: true },
   workspace_id: id,
@@ -67,7 +67,7 @@ const common: Fields = {
 
 const answer = { shape: { is: "answer" } } as const;
 
-/** Fields that v2 adds when it includes a request in its response; exported logs contain them. */
+/** Fields that v2 adds to a request in its response. Exported logs contain these fields. */
 export const ANSWER_FIELDS: Fields = {
   id,
   asset_id: id,
@@ -178,7 +178,7 @@ const own: Readonly<Record<V2Type, Fields>> = {
   },
 };
 
-/** Fields of a type, including the common fields and `name`, a label that any body may have. */
+/** Returns the fields of a type, including the common fields and `name`, a label that any body may have. */
 export function fieldsOf(type: V2Type): Fields {
   return known.get(type) ?? common;
 }
@@ -189,15 +189,15 @@ export function isV2Type(value: unknown): value is V2Type {
   return V2_TYPES.some((type) => type === value);
 }
 
-/** A value in a body, with the shape that v2 accepts there. */
+/** A value in a v2 body, with the shape that v2 requires for it. */
 export interface ShapedValue {
   readonly path: JsonPath;
-  /** Undefined for a required field that is absent. */
+  /** The value; undefined if the field is required but absent. */
   readonly value: unknown;
   readonly shape: Shape;
 }
 
-/** The values of known fields. Lists and objects that v2 accepts are divided into parts; anything else stays whole. */
+/** Returns the values of known fields. Valid lists and objects are divided into their parts. */
 export function valuesOf(
   body: { readonly [key: string]: unknown },
   fields: Fields,
@@ -233,7 +233,7 @@ const NO_REFERENCES = new Set([
   ...["workspace_id", "agent_thread_id", "ai_model_id", "model_id"],
 ]);
 
-/** All ids with which a body refers to something that existed before it. */
+/** Returns all ids by which a body refers to something that existed before it. */
 export function usedIds(body: { readonly [key: string]: unknown }, type: V2Type) {
   return valuesOf(body, fieldsOf(type)).flatMap(({ path, value, shape }) => {
     const isId = shape.is === "id" || shape.is === "url" || (shape.is === "list" && shape.item.is === "id");

@@ -197,7 +197,7 @@ describe("media", () => {
     ]);
     expect(field("reference_image_ids[0]", 2)).toMatchObject({
       outcome: "decision",
-      why: "body 1 generates it as video, but image is needed",
+      why: "body 1 generates this file as video, but image is needed",
     });
     expect(steps["image-2"]).toMatchObject({ images: ["<image-2-reference>"] });
   });
@@ -346,7 +346,7 @@ describe("values", () => {
       outcome: "decision",
       why: `${why}; only text_prompt is used for now`,
     });
-    expect(field("generated_video_inputs.shot_type")?.why).toBe("only has an effect with shots");
+    expect(field("generated_video_inputs.shot_type")?.why).toBe("has an effect only if there are shots");
   });
 });
 

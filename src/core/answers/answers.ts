@@ -1,4 +1,4 @@
-/** Who answered: the service, with its envelope; something else, without an envelope; or nobody. */
+/** Where an answer came from: the service, with its envelope; something else, without one; or nowhere. */
 export type AnswerSource = "with envelope" | "without envelope" | "no answer";
 
 interface AnswerText {
@@ -11,8 +11,8 @@ const noEnvelope = (text: string): AnswerText => ({ source: "without envelope", 
 const noResponse = (text: string): AnswerText => ({ source: "no answer", text });
 
 /**
- * Every kind of failure that the table distinguishes. "Envelope" is the service's error body; a response without an
- * envelope may come from a proxy.
+ * Every kind of failure that the answer table distinguishes. The envelope is the service's error body; a response
+ * without an envelope may come from a proxy.
  */
 export const answers = {
   "400": envelope("400"),
@@ -53,7 +53,6 @@ export const answers = {
 
 export type Answer = keyof typeof answers;
 
-/** The kinds of requests that a run sends. */
 export const requestKinds = {
   submit: "job submit",
   chat: "chat request",
@@ -69,33 +68,32 @@ export const requestKinds = {
 
 export type RequestKind = keyof typeof requestKinds;
 
-/** Whether an earlier request with the same key may have created the job. Free requests are always first sends. */
+/** Whether an earlier request with the same key may have created the job. Always `first send` for free requests. */
 export type SentBefore = "first send" | "re-send";
 
-/** The five things that an answer can mean. */
 export const meanings = {
   definite: "the service's response to this request is final",
   transient: "the request had no effect and is sent again",
-  unknown: "the request may have taken effect; only a re-send with the same key or a later read can show it",
+  unknown:
+    "the request may have taken effect; only a re-send with the same key or a later read can show whether it did",
   "not the service's": "the response is not from the service, or is not a v3 response",
   "refuses the caller": "the service does not accept this key",
 } as const;
 
 export type Meaning = keyof typeof meanings;
 
-/** Why a run pauses after an answer. */
 export type AnswerPause = "funds" | "unanswered" | "unresolved" | "unreachable" | "misdirected" | "credentials";
 
-/** The consequences of an answer for the requested job, chat or output, and for its hold, step and run. */
+/** What an answer means, and what follows for the job, its hold, its step and its run. */
 export interface Verdict {
   readonly meaning: Meaning;
   readonly job: string;
-  /** `unchanged` also covers a request that had no hold. */
+  /** Also `unchanged` if there was no hold. */
   readonly hold: "unchanged" | "released" | "unconfirmed";
   readonly step: "continues" | "failed" | "unresolved";
   /** Why the run pauses; null if it continues. */
   readonly pause: AnswerPause | null;
-  /** True if the request is retried after growing delays; the run pauses only after `giveUpAfterMs`. */
+  /** True if the request is retried after growing delays. The run then pauses only after `giveUpAfterMs`. */
   readonly retried: boolean;
 }
 
@@ -118,7 +116,6 @@ const chatFailed = "the request failed at no cost";
 const onResume = "it is sent again on resume";
 const billOpen = "the job has ended; its cost is polled for two minutes and on resume";
 
-/** Every verdict by its name in the table. */
 export const verdicts = {
   // Submits.
   refused: { ...unchanged, meaning: "definite", job: "no job was created", hold: "released", step: "failed" },

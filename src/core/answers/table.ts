@@ -4,9 +4,7 @@ type Column = { readonly [A in Answer]: VerdictName };
 type ByVerdict = { readonly [V in VerdictName]?: readonly Answer[] };
 type Listed<T extends ByVerdict> = NonNullable<T[keyof T & VerdictName]>[number];
 
-/**
- * Builds a column from its verdicts. An answer without a verdict does not compile; an answer with two verdicts throws.
- */
+/** Builds a column that maps each answer to its verdict. The type requires all answers; a repeated one throws. */
 function column<const T extends ByVerdict>(
   byVerdict: T & ([Exclude<Answer, Listed<T>>] extends [never] ? unknown : { missing: Exclude<Answer, Listed<T>> }),
 ): Column {
@@ -18,16 +16,16 @@ function column<const T extends ByVerdict>(
   return read;
 }
 
-/** The service is busy or failing. */
+/** Answers that mean that the service is busy or failing. */
 const unwell = ["409 retryable", "409", "4xx retryable", "503", "5xx"] as const;
-/** All of `unwell`, and a balance that will suffice once other requests release their holds. */
+/** All of `unwell`, and a 402 that passes once other requests release the balance that they reserved. */
 const busy = ["402 retryable", ...unwell] as const;
 const retryableWithoutEnvelope = ["no envelope 407", "no envelope 408", "no envelope 429", "no envelope 5xx"] as const;
 const notTheService = ["3xx", "2xx no JSON", "2xx other", "no envelope 4xx", "no envelope 511"] as const;
 const neverLeft = ["dns", "refused", "network", "tls", "proxy", "connect timeout", "unsent"] as const;
 const leftUnanswered = ["lost", "timeout"] as const;
 
-/** Answers that mean the same for all free requests. */
+/** The column for free requests. Columns for some of them change a few answers. */
 const free = column({
   "step failed": ["400", "400 media", "404", "410", "422", "4xx"],
   "key refused": ["401", "403"],
@@ -36,7 +34,7 @@ const free = column({
   "retried, misdirected": notTheService,
 });
 
-/** A column in which not even a refusal by the service fails the step. */
+/** Returns a column in which no refusal by the service fails the step. */
 function neverFailsStep(word: VerdictName): Column {
   return { ...free, "400": word, "400 media": word, "402": word, "404": word, "410": word, "422": word, "4xx": word };
 }
@@ -53,7 +51,7 @@ const firstSubmit = column({
   "not sent": neverLeft,
 });
 
-/** The column for a submit that is sent again. The job may already exist; a refusal does not prove otherwise. */
+/** The column for a job that is submitted again. A refusal does not prove that the first request created no job. */
 const resubmit = column({
   unresolved: ["400", "404", "410", "422", "409", "4xx"],
   "media renewed": ["400 media"],
@@ -73,7 +71,7 @@ const resubmit = column({
   "open, misdirected": notTheService,
 });
 
-/** The column for an upload before the first submit. The submit that needs the upload has not been sent yet. */
+/** The column for an upload before its job is submitted for the first time. */
 const firstUpload = column({
   refused: ["400", "400 media", "404", "410", "422", "4xx"],
   "out of scope": ["401", "403"],
@@ -101,8 +99,8 @@ const chat = column({
 });
 
 /**
- * The column for a download. Only refusals by the media server, which have no envelope, end the download; a resume
- * tries again. The client follows redirects, so a response that is still a redirect is a refusal too.
+ * The column for a download. The media server sends no envelope. Only its refusals end the download, which is tried
+ * again on resume. The client follows redirects, so a redirect that it returns counts as a refusal.
  */
 const download: Column = {
   ...neverFailsStep("no copy"),
@@ -111,9 +109,7 @@ const download: Column = {
   "no envelope 511": "retried",
 };
 
-/**
- * What each answer to each kind of request means, for first sends and re-sends. `docs/guarantees.md` shows the table.
- */
+/** What each answer to each kind of request means. `docs/guarantees.md` contains the table. */
 export const answerTable: { readonly [K in RequestKind]: { readonly [S in SentBefore]?: Column } } = {
   submit: { "first send": firstSubmit, "re-send": resubmit },
   chat: { "first send": chat },
@@ -127,7 +123,7 @@ export const answerTable: { readonly [K in RequestKind]: { readonly [S in SentBe
   download: { "first send": download },
 };
 
-/** Looks up one cell. Free requests have no re-sends. */
+/** Looks up the verdict for an answer. Free requests have only a first-send column, which also covers re-sends. */
 export function verdictOf(kind: RequestKind, answer: Answer, before: SentBefore = "first send"): VerdictName {
   const column = answerTable[kind][before] ?? answerTable[kind]["first send"];
   return column![answer];

@@ -1,4 +1,4 @@
-/** A map with a fixed capacity that drops its oldest entry. Setting a key again makes its entry the newest. */
+/** A map that drops its oldest entry when it is full. Setting a key again makes its entry the newest. */
 export class BoundedMap<K, V> extends Map<K, V> {
   readonly #capacity: number;
 

@@ -28,20 +28,20 @@ import { createPacer, type PaceSnapshot } from "./pace/pacer.ts";
 import { type StreamFrame, type StreamOptions, streamJob } from "./stream/stream.ts";
 import { telemetry } from "./telemetry.ts";
 
-/** The service's v3 API, called with one key. */
+/** A client for the service's v3 API. All its requests use the same key. */
 export interface Client extends JobsApi, CatalogApi, AccountApi {
   /** The service's v3 address, without a trailing slash. */
   readonly baseUrl: string;
-  /** The part of the key before the colon, or `token` for a token. Not a secret. */
+  /** The part of the key before the colon, which is not a secret; `token` if the client uses a token. */
   readonly keyId: string;
   /** The `brand` option; null if it was not given. */
   readonly brand: string | null;
 
-  /** Submits a job. Give an idempotency key, so that a repeated submit returns the same job. */
+  /** Submits a job. Give an idempotency key, so that repeating the submission returns the same job. */
   submit(request: SubmitRequest, options?: SubmitOptions): Promise<SubmitAck>;
   /** Streams the job's status and log frames; reconnects after a broken connection. */
   stream(jobId: string, options?: StreamOptions): AsyncIterable<StreamFrame>;
-  /** Follows a job to its end by stream, webhook or polls. */
+  /** Follows a job to its end by streaming, waiting for webhooks or polling. */
   follow(jobId: string, options?: FollowOptions): AsyncIterable<FollowEvent>;
   /**
    * Polls a job once on the schedule that `follow` uses, and returns the time of the next poll. For callers that run no
@@ -49,16 +49,16 @@ export interface Client extends JobsApi, CatalogApi, AccountApi {
    */
   poll(jobId: string, options: PollOptions): Promise<Polled>;
 
-  /** Uploads a file. With `reuse`, the same bytes are not sent again while the handle of their last upload is valid. */
+  /** Uploads a file. With `reuse`, bytes that were uploaded before are not sent again while their handle is valid. */
   upload(source: UploadSource, options?: UploadOptions): Promise<UploadHandle>;
   /** Downloads an output to a path and checks that the file is complete. Resumes after a broken connection. */
   download(source: DownloadSource, toPath: string, options?: DownloadOptions): Promise<Downloaded>;
 
-  /** The default webhook, deliveries and the signing key. */
+  /** Manages the default webhook, deliveries and the signing key. */
   readonly webhooks: WebhooksApi;
-  /** Log drains. */
+  /** Manages log drains. */
   readonly drains: DrainsApi;
-  /** Sends a chat request to a language model. Chats have no idempotency key: a repeated request costs money again. */
+  /** Sends a chat request to a language model. It has no idempotency key: each repetition is charged again. */
   chat(request: ChatRequest, options?: CallOptions): Promise<ChatCompletion>;
   /** Like `chat`, but yields the response in chunks as they arrive. */
   chatStream(request: ChatRequest, options?: CallOptions): AsyncIterable<ChatChunk>;
@@ -69,18 +69,19 @@ export interface Client extends JobsApi, CatalogApi, AccountApi {
   request(request: RawRequest, options?: CallOptions): Promise<RawAnswer>;
 
   /**
-   * Reports that a webhook for this job arrived. Any `follow` that waits for webhooks then reads the job.
-   * `createWebhookHandler` calls this for you. In a receiver of your own, call it after checking the signature.
+   * Tells the client that a webhook for this job arrived. Any `follow` that waits for webhooks then reads the job.
+   * `createWebhookHandler` calls this method for you. In a receiver of your own, call it after checking the signature.
    */
   notify(jobId: string): void;
   /**
-   * Declares that webhooks will reach this client, so that the strategy `auto` waits for them. `notify` does this too.
+   * Tells the client that it will be notified of webhooks, so that the strategy `auto` of `follow` waits for them. The
+   * first `notify` has the same effect.
    */
   expectWebhooks(): void;
 
-  /** Milliseconds that the service's clock is ahead of this machine's, estimated from its Date headers. */
+  /** Returns how many milliseconds the service's clock is ahead of this machine's, as an estimate. */
   clockOffsetMs(): number;
-  /** Returns request counts, and how long requests are held back. */
+  /** Returns how many requests were sent and are waiting, and until when sending is paused. */
   pace(): PaceSnapshot;
   /** Closes all connections. Calls in progress fail with ConnectionError. */
   close(): Promise<void>;

@@ -1,6 +1,6 @@
-/** A timer that can be cancelled. `cancel` is safe to call twice, or after the timer fired. */
+/** A timer that can be cancelled. */
 export interface Timer {
-  /** Prevents the timer from firing; has no effect if it has already fired. */
+  /** Prevents the timer from firing. Has no effect if the timer has already fired or was cancelled. */
   cancel(): void;
 }
 
@@ -15,7 +15,7 @@ export interface Clock {
   setTimer(delayMs: number, fire: () => void, options?: { readonly background?: boolean }): Timer;
 }
 
-/** Longest delay of a platform timer, which fires at once if the delay is longer. Longer delays are split. */
+/** Maximum delay of a platform timer, which fires at once if the delay is longer. Longer delays are split. */
 const longestTimerMs = 2_147_483_647;
 
 /** The machine's clock and timers. */
@@ -57,9 +57,9 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
 export interface Deadline {
   readonly signal: AbortSignal;
   readonly timedOut: () => boolean;
-  /** Restarts the time limit. Used for responses that arrive in pieces. */
+  /** Restarts the time limit. Used when a response arrives in pieces. */
   extend(): void;
-  /** Removes the timer and the listener. Call it when the work is over. */
+  /** Removes the timer and the listener. */
   release(): void;
 }
 

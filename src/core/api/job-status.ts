@@ -1,9 +1,9 @@
 import type { JobResult, JobStatus, JobStatusView, LogEvent, Output } from "./endpoints/jobs.ts";
 
-/** The stage of a job's life that a status belongs to. `unrecognised`: this version does not know the status. */
+/** The stage of a job's life that a status belongs to. This version does not recognize an `unrecognised` status. */
 export type StatusClass = "open" | "completed" | "failed" | "unrecognised";
 
-/** Returns whether a status is open, ended, or unknown to this version. */
+/** Returns the stage that a status belongs to: open, ended, or unknown to this version. */
 export function classifyStatus(status: JobStatus): StatusClass {
   switch (status) {
     case "IN_QUEUE":
@@ -20,7 +20,7 @@ export function classifyStatus(status: JobStatus): StatusClass {
 
 const soundsFinal = /CANCEL|EXPIRE|ABORT|TIMED_?OUT|REJECT|ERROR|FAIL|DELETE|DONE|SUCCE|COMPLET|FINISH|REFUND|BLOCK/;
 
-/** True if no other status can follow. Unknown statuses are judged by wording; otherwise a wait might never end. */
+/** True if the status is final. An unknown status is judged by its wording, so that no wait lasts forever. */
 export function isTerminal(status: JobStatus): boolean {
   const kind = classifyStatus(status);
   return (
@@ -34,7 +34,7 @@ export function isFinished(job: JobResult): boolean {
   return classifyStatus(job.status) === "unrecognised" && (job.completedAt !== null || job.error !== null);
 }
 
-/** Position of a status in a job's life. A job never moves to a status with a lower position. */
+/** Returns the position of a status in a job's life. A job never moves to a status with a lower position. */
 export function statusRank(status: JobStatus): number {
   if (status === "IN_QUEUE") return 0;
   return isTerminal(status) ? 2 : 1;
@@ -47,7 +47,7 @@ export function usableOutputs(job: JobResult): readonly Output[] {
   );
 }
 
-/** Remembers the updates of one job, so that none is reported twice and no status moves back. */
+/** Remembers the updates of one job, so that no update is reported twice and no status moves back. */
 export class SeenUpdates {
   #logs: Set<number> | null = null;
   #last: Pick<JobStatusView, "status" | "progress" | "estimatedCompletionAt"> | null = null;
@@ -56,13 +56,13 @@ export class SeenUpdates {
     return this.#last !== null && isTerminal(this.#last.status);
   }
 
-  /** Records a log event; true if it was not recorded before. Log events may arrive in any order. */
+  /** Records a log event and returns true if it is new. Log events may arrive in any order. */
   addLog({ id }: LogEvent): boolean {
     this.#logs ??= new Set();
     return this.#logs.size < this.#logs.add(id).size;
   }
 
-  /** Records a status; false if it is a step back or a repetition. */
+  /** Records a status. Returns false if the status is an earlier one or a repetition. */
   addStatus({ status, progress, estimatedCompletionAt }: JobStatusView): boolean {
     const last = this.#last;
     if (last !== null) {

@@ -17,8 +17,8 @@ export interface ClientOptions {
   /** The service's v3 address, with or without a trailing slash. */
   readonly baseUrl: string;
   /**
-   * `<key_id>:<secret>`, a single-part key (`sk_hedra_…`), or an ephemeral token. Give a browser only tokens. Null
-   * sends no credential, for services that need none.
+   * `<key_id>:<secret>`, a single-part key (`sk_hedra_…`), or an ephemeral token. Give browsers only ephemeral tokens.
+   * With null, no credential is sent, for services that need none.
    */
   readonly apiKey: string | null;
   /** Scheme of the Authorization header: `Bearer …` or `Key …`. A token needs `bearer`. Default `bearer`. */
@@ -32,7 +32,7 @@ export interface ClientOptions {
   readonly dispatcher?: HttpDispatcher | undefined;
   /** Milliseconds to wait for the complete response to one request. Default 60 000. */
   readonly timeoutMs?: number | undefined;
-  /** Maximum size of a download, depending on the content type that the server sends. */
+  /** Maximum size of a download, depending on its content type. */
   readonly downloadLimits?: DownloadLimits | undefined;
   /** How often and for how long a failed call is retried. */
   readonly retry?: RetryOptions | undefined;
@@ -48,12 +48,12 @@ export interface ClientOptions {
 
 export interface Settings {
   readonly base: BaseUrl;
-  /** The Authorization header; null without a key. */
+  /** Value of the Authorization header; null without a key. */
   readonly authorization: string | null;
-  /** Removes the credential from headers, bodies and frames before anything else reads them. */
+  /** Removes the credential from received headers, bodies and frames before anything else reads them. */
   readonly redactor: Redactor;
   readonly keyId: string;
-  /** Explains a response's status, for example if the address or the key belongs to another API. */
+  /** Explains a response's status, for example if the key belongs to another API. Null without an explanation. */
   readonly hint: (status: number) => Hint | null;
   readonly brand: string | null;
   readonly timeoutMs: number;
@@ -64,7 +64,7 @@ export interface Settings {
   readonly logger: Logger;
 }
 
-/** Fills in every default. Throws OptionError for an unusable value. */
+/** Validates the options and fills in the defaults. Throws OptionError for an invalid value. */
 export function settingsOf(options: ClientOptions): Settings {
   const apiKey = options.apiKey?.trim() ?? "";
   const base = parseBaseUrl(options.baseUrl);
@@ -101,7 +101,6 @@ export function settingsOf(options: ClientOptions): Settings {
   };
 }
 
-/** An explanation of a response, and what to do next. */
 export interface Hint {
   readonly note: string;
   readonly next: string;
@@ -109,7 +108,7 @@ export interface Hint {
 
 function keyHint(apiKey: string): Hint | null {
   if (!isKeyOfV2(apiKey)) return null;
-  const note = "The key, sk_…, looks like a key of the previous API (v2), which v3 does not accept.";
+  const note = "The key, sk_…, looks like a key for the previous API (v2), which v3 does not accept.";
   return { note, next: "create a v3 key in the service's console; it has the form <key_id>:<secret>" };
 }
 
@@ -119,7 +118,7 @@ function addressHint({ href }: BaseUrl): Hint | null {
   return { note, next: `check whether the address should be ${href}/v3` };
 }
 
-/** Maximum size of a download per kind of media, in bytes. */
+/** Maximum size of a download in bytes, for each kind of media. */
 export interface DownloadLimits {
   /** Maximum for images. Default 512 MiB. */
   readonly image?: number | undefined;
@@ -127,7 +126,7 @@ export interface DownloadLimits {
   readonly audio?: number | undefined;
   /** Maximum for video. Default 8 GiB. */
   readonly video?: number | undefined;
-  /** Maximum for all other content types; some stores use a single type for all files. Default 8 GiB. */
+  /** Maximum for all other content types, because some stores use a single type for all files. Default 8 GiB. */
   readonly other?: number | undefined;
 }
 
@@ -148,8 +147,8 @@ export interface BaseUrl {
 }
 
 /**
- * Parses the base URL, with or without a trailing slash. Throws for a v2 base, because v2 has other credentials,
- * another wallet and other paths. Also throws for a URL with a user name, a password, a query or a fragment.
+ * Parses the base URL. Throws for a v2 URL, because v2 has other credentials, another wallet and other paths. Also
+ * throws for a URL with a user name, a password, a query or a fragment.
  */
 export function parseBaseUrl(input: string): BaseUrl {
   let url: URL;
@@ -159,7 +158,7 @@ export function parseBaseUrl(input: string): BaseUrl {
     throw new OptionError(`baseUrl is not a URL. Use the service's v3 address, such as https://host/v3.`, { cause });
   }
   if (url.protocol !== "http:" && url.protocol !== "https:") {
-    throw new OptionError(`baseUrl must start with http:// or https://, not ${url.protocol}//.`);
+    throw new OptionError(`baseUrl must start with http:// or https://; got ${url.protocol}//.`);
   }
   if (url.username || url.password || url.search || url.hash) {
     throw new OptionError("baseUrl must not contain a user name, a query or a fragment; pass the key as apiKey.");
@@ -175,7 +174,7 @@ export function parseBaseUrl(input: string): BaseUrl {
 
 /**
  * Resolves a path that the service returned. Such paths start with `/v3`, so they are relative to the origin. Null if
- * the result has another origin, where the credential must not be sent.
+ * the result has another origin, to which the credential must not be sent.
  */
 export function resolveServicePath(base: BaseUrl, path: string): string | null {
   if (!URL.canParse(path, base.origin)) return null;
@@ -183,7 +182,7 @@ export function resolveServicePath(base: BaseUrl, path: string): string | null {
   return url.origin === base.origin ? url.href : null;
 }
 
-/** Encodes an external value as one path segment. */
+/** Encodes a value from outside as one segment of a path. */
 export function segment(value: string): string {
   if (value === "" || value === "." || value === "..") {
     throw new OptionError(`"${value}" cannot be part of a request path; use the id that the service issued.`);

@@ -2,15 +2,15 @@ import type { IncomingHttpHeaders } from "node:http";
 import { redactUrls } from "../kit/clean-text.ts";
 import { KnownSecrets, REDACTED } from "../kit/known-secrets.ts";
 
-/** Removes the client's credential from external data before anything else reads it. */
+/** Removes the client's credential from received data before anything else reads it. */
 export interface Redactor {
   text(text: string): string;
-  /** Parses JSON and removes the credential from all names and strings; undefined if the text is not JSON. */
+  /** Parses JSON without the credential in any name or string. Returns undefined if the text is not JSON. */
   json(text: string): unknown;
   headers(headers: IncomingHttpHeaders): IncomingHttpHeaders;
 }
 
-/** Maximum depth of JSON; legitimate data is never nested deeper. */
+/** Maximum nesting depth of JSON. Legitimate data is never nested deeper. */
 const MOST_DEPTH = 500;
 
 export function createRedactor(apiKey: string): Redactor {
@@ -27,7 +27,7 @@ export function createRedactor(apiKey: string): Redactor {
   };
 }
 
-/** Parses JSON; undefined if it is not JSON. */
+/** Parses JSON. Returns undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -46,7 +46,7 @@ function withTexts(value: unknown, change: (text: string) => string, depth = MOS
   return Object.fromEntries(entries.map(([name, item]) => [change(name), withTexts(item, change, depth - 1)]));
 }
 
-/** The logger that the client writes to. Like pino and most loggers, it accepts the fields first, then the message. */
+/** The logger that the client writes to. Its methods take the fields first, then the message, as in pino. */
 export interface Logger {
   debug(fields: Readonly<Record<string, unknown>>, message: string): void;
   info(fields: Readonly<Record<string, unknown>>, message: string): void;
@@ -60,7 +60,7 @@ export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore,
 
 const MOST_LOGGED_DEPTH = 8;
 
-/** Wraps a logger so that no field or message contains the credential or the query of a presigned URL. */
+/** Wraps a logger so that it receives neither the credential nor the query of a presigned URL. */
 export function redactingLogger(logger: Logger, redactor: Redactor): Logger {
   const clean = (text: string) => redactUrls(redactor.text(text));
   const pass = (level: keyof Logger) => (fields: Readonly<Record<string, unknown>>, message: string) =>

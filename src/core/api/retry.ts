@@ -3,13 +3,13 @@ import { LONGEST_ASKED_MS } from "./http/headers.ts";
 
 /** Limits on the retries of one call. */
 export interface RetryPolicy {
-  /** Number of failed attempts after which the call gives up. Responses with 429 do not count. Default 6. */
+  /** Number of failed attempts after which the call fails. Responses with 429 do not count. Default 6. */
   readonly maxAttempts: number;
   /** First backoff delay in milliseconds; doubled each time. Default 500. */
   readonly baseDelayMs: number;
   /** Maximum backoff delay in milliseconds, unless the service asks for a longer one. Default 30 000. */
   readonly maxDelayMs: number;
-  /** Milliseconds, including waits after a 429, after which the call makes no further attempt. Default 900 000. */
+  /** Milliseconds after which no further attempt is made, including waits after a 429. Default 900 000. */
   readonly maxElapsedMs: number;
 }
 
@@ -33,12 +33,12 @@ export function retryPolicy(given: RetryOptions = {}): RetryPolicy {
 }
 
 /**
- * Whether a request may be repeated. `always`: repeating it is harmless. `unless-done`: only if the first send
- * certainly did nothing. `never`: not at all.
+ * Whether a request may be repeated. `always`: repeating it is harmless. `unless-done`: only if the first request
+ * certainly had no effect. `never`: not at all.
  */
 export type Repeat = "always" | "unless-done" | "never";
 
-/** Backoff with full jitter: a random part of the doubled delay, plus Retry-After up to {@link LONGEST_ASKED_MS}. */
+/** The wait before a retry: a random part of the doubled delay, plus Retry-After up to {@link LONGEST_ASKED_MS}. */
 export function backoffMs(policy: RetryPolicy, failures: number, retryAfterMs: number | null, chance: number): number {
   const stepMs = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** Math.min(failures - 1, 30));
   if (retryAfterMs === null) return chance * stepMs;

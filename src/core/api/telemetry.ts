@@ -3,14 +3,13 @@ import type { Attributes, Span } from "@opentelemetry/api";
 
 export interface OpenSpan {
   set(attributes: Attributes): void;
-  /** Ends the span, as failed if there is an error. Records only the error's code: messages may contain file names. */
+  /** Ends the span. Only the error's code is recorded, because messages may contain file names. */
   end(error?: unknown): void;
 }
 
-/** Creates spans for the stages of a job; does nothing if OpenTelemetry is not installed. */
+/** Creates spans for the stages of a job. Does nothing if OpenTelemetry is not installed. */
 export interface Telemetry {
   open(name: SpanName, attributes: Attributes): Promise<OpenSpan>;
-  /** Runs `work` inside a span. */
   span<T>(name: SpanName, attributes: Attributes, work: (span: OpenSpan) => Promise<T>): Promise<T>;
 }
 
@@ -20,7 +19,7 @@ type OpenTelemetry = typeof import("@opentelemetry/api");
 
 let loading: Promise<OpenTelemetry | null> | null = null;
 
-/** Loads the optional peer dependency; null if it is not installed. */
+/** Loads OpenTelemetry, an optional peer dependency. Null if it is not installed. */
 function loadApi(): Promise<OpenTelemetry | null> {
   loading ??= import("@opentelemetry/api").catch(() => null);
   return loading;
@@ -30,7 +29,7 @@ const noSpan: OpenSpan = { set: () => {}, end: () => {} };
 
 const ofRuns = new AsyncLocalStorage<true>();
 
-/** Runs `work` without a span for each request, because a run's trace is made from the run's journal. */
+/** Runs `work` without creating a span for each request, because a run's trace is built from the run's journal. */
 export function inRun<T>(work: () => T): T {
   return ofRuns.run(true, work);
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Schemas of fields, by the client's names for the fields. `costMicros` is `cost` in the service's objects. */
+/** Schemas of an object's fields. The keys are the client's names for the fields. */
 type Shape = Readonly<Record<string, z.ZodType>>;
 
 /** The service's names for fields that do not follow the naming rule. */
@@ -8,15 +8,15 @@ type WireNames<S extends Shape> = { readonly [K in keyof S]?: string };
 
 type Read<S extends Shape> = { readonly [K in keyof S]: z.output<S[K]> };
 
-/** A schema, typed only by its result, which keeps type declarations short. */
+/** A schema whose type shows only its result, which keeps type declarations short. */
 export interface Field<T> extends z.ZodType<T> {}
 
-/** A schema, typed by its shape, so that editors show the comments on its fields. */
+/** A schema whose type shows its shape, so that editors display the comments on its fields. */
 export interface Wire<S extends Shape> extends z.ZodType<Read<S>> {}
 
 /**
- * A schema that renames the service's fields for the client: `created_at` to `createdAt`, `cost` to `costMicros`.
- * Fields outside the shape are dropped.
+ * Creates a schema that renames the service's fields for the client: `created_at` to `createdAt`, `cost` to
+ * `costMicros`. Fields outside the shape are dropped.
  */
 export function wire<S extends Shape>(shape: S, named: WireNames<S> = {}): Wire<S> {
   const names = Object.keys(shape).map((name) => [name, named[name] ?? wireName(name)] as const);
@@ -39,24 +39,24 @@ export interface Page<T> {
 
 export const pageOf = <T>(item: z.ZodType<T>): z.ZodType<Page<T>> => wire({ data: z.array(item), nextCursor: text });
 
-/** An optional field. The result is null if the field is absent, null or of the wrong type. */
+/** An optional field. The result is null if the field is absent, is null or has the wrong type. */
 export const optional = <T extends z.ZodType>(schema: T): Field<z.output<T> | null> =>
   schema
     .nullish()
     .transform((value) => value ?? null)
     .catch(null);
 
-/** A field whose default also replaces null. */
+/** A field with a default, which is used if the field is absent or null. */
 export const withDefault = <T extends z.ZodType>(schema: T, fallback: z.output<T>): Field<z.output<T>> =>
   schema.nullish().transform((value): z.output<T> => value ?? fallback);
 
-/** A list; empty if it is absent. */
+/** A list field; empty if absent. */
 export const listOf = <T extends z.ZodType>(item: T): Field<readonly z.output<T>[]> => withDefault(arrayOf(item), []);
 export const arrayOf = <T extends z.ZodType>(item: T) => z.array(item) as Field<readonly z.output<T>[]>;
 
 /**
- * Converts a decimal dollar amount to micro-dollars (1 USD = 1 000 000). The result is exact: the decimal digits are
- * shifted instead of multiplied, so 0.29 becomes 290000. Rounds after the sixth decimal. Null if the amount is not
+ * Converts a decimal dollar amount to micro-dollars (1 USD = 1 000 000). The decimal digits are shifted instead of
+ * multiplied, so the result is exact: 0.29 becomes 290000. Rounds after the sixth decimal. Null if the amount is not
  * finite or exceeds a safe integer.
  */
 export function toMicros(amount: number | string): number | null {
@@ -66,7 +66,7 @@ export function toMicros(amount: number | string): number | null {
   return Number.isSafeInteger(micros) ? micros + 0 : null;
 }
 
-/** A decimal dollar amount as micro-dollars. An unreadable amount is an error: money is never guessed. */
+/** A decimal dollar amount, as micro-dollars. An unreadable amount is an error: money must not be guessed. */
 export const micros: Field<number> = z.union([z.number(), z.string()]).transform((amount, context) => {
   const value = toMicros(amount);
   if (value !== null) return value;
@@ -77,18 +77,18 @@ export const micros: Field<number> = z.union([z.number(), z.string()]).transform
 export const optionalMicros: Field<number | null> = micros.nullish().transform((value) => value ?? null);
 export const currency = withDefault(z.string(), "USD");
 
-/** A million dollars. A higher charge is implausible, and sums of lower charges remain safe integers. */
+/** Maximum plausible charge: a million dollars. Sums of lower charges remain safe integers. */
 const MOST_MICROS = 1e12;
 
 /** A price or charge as the service reports it. */
 export interface Charge {
-  /** Micro-dollars; null if the cost is not reported yet or is implausible. */
+  /** Micro-dollars; null if the service has not reported the cost yet, or reported an implausible cost. */
   readonly costMicros: number | null;
   /** The reported value if it is not a dollar amount from 0 to a million; otherwise null. */
   readonly impossibleCost: string | null;
 }
 
-/** Reads a charge. Never throws: an implausible amount must not make the rest of a response unreadable. */
+/** Reads a charge. Never throws, because an implausible amount must not make the rest of a response unreadable. */
 export function chargeOf({ cost, currency }: { readonly cost?: unknown; readonly currency: string }): Charge {
   if (cost === undefined || cost === null) return { costMicros: null, impossibleCost: null };
   const micros = typeof cost === "number" || typeof cost === "string" ? toMicros(cost) : null;

@@ -6,8 +6,8 @@ import { familyProblems } from "./validate/family-rules.ts";
 import { validateInput } from "./validate/validate.ts";
 
 /**
- * Creates a catalog of these models. `otherIds`: existing models that are used only for suggestions. `families`:
- * knowledge beyond the schemas (default: the built-in families).
+ * Creates a catalog of these models. `otherIds` are ids of further models, used only for suggestions. `families` is
+ * knowledge beyond the models' schemas (default: the built-in families).
  */
 export function catalogOf(
   models: readonly CatalogModel[],
@@ -29,12 +29,12 @@ export function catalogOf(
   };
 }
 
-/** Returns the same models with other knowledge about model families, as `readFamilies(file)` returns it. */
+/** Returns a catalog of the same models with other model families, such as the result of `readFamilies(file)`. */
 export function withFamilies(catalog: Catalog, families: Families): Catalog {
   return catalogOf(catalog.models(), catalog.ids(), families, catalog);
 }
 
-/** Returns the problems that the schema finds, then problems that only the model's family rules find. */
+/** Returns the problems that the schema finds, then those that only the model's family rules find. */
 function checkAll(
   model: CatalogModel,
   input: Json,
@@ -54,7 +54,6 @@ function checkAll(
   ];
 }
 
-/** The field names in a list of alternatives. */
 function namesIn(allowed: readonly string[] = []): readonly string[] {
   return allowed.flatMap((names) => names.split(" and ")).map((name) => `input.${name}`);
 }

@@ -6,39 +6,39 @@ import type { Json } from "../plan/plan.ts";
 import { isSchema } from "../plan/schema/schema.ts";
 import { includes, presetOf, ruleFieldsOf } from "./validate/family-rules.ts";
 
-/** One row of the table: fields that may be combined. */
+/** A row of the table: fields that may be combined. */
 export interface Combination {
   readonly requires: readonly string[];
   readonly omits: readonly string[];
-  /** The values that the row accepts, by field, as written in the table. The field may also be absent. */
+  /** The values that the row accepts for a field, as written in the table. The field may also be absent. */
   readonly accepts: ReadonlyMap<string, readonly string[]>;
-  /** The row as published, including its number. */
+  /** The row as the service publishes it, including its number. */
   readonly text: string;
 }
 
-/** A model's published table of field combinations. An input is accepted if it fulfils one row. */
+/** A model's published table of field combinations. An input is accepted if it matches one row. */
 export interface CombinationTable {
   readonly rows: readonly Combination[];
-  /** Lines that could not be parsed. */
+  /** Lines of the table that could not be parsed. */
   readonly unread: readonly string[];
   /**
-   * False if a numbered row could not be parsed, or if there are too many rows. The table then rejects nothing, because
-   * the input may fulfil a row that was not read.
+   * False if a numbered row could not be parsed, or if there are too many rows. Such a table rejects nothing, because
+   * the input may match a row that was not read.
    */
   readonly isWhole: boolean;
 }
 
 const HEADING = /Accepted field combinations(?: \([^()]*\))?:$/;
 
-/** Maximum number of rows, far more than any real model has; each check reads all rows. */
+/** Maximum number of rows, which every check reads. No real model has nearly as many. */
 const MAX_ROWS = 500;
 
 const known = new WeakMap<JsonSchema, CombinationTable | null>();
 
 /**
- * Parses the table in a schema's description: it starts after a line that ends with `Accepted field combinations:` (a
+ * Parses the table in a schema's description. It starts after a line that ends with `Accepted field combinations:` (a
  * note in brackets may precede the colon) and has one row per line, up to an empty line or the end. A row is `(N)
- * requires: NAME, …[; must omit: NAME, …][; accepts NAME: VALUE | …[; NAME: VALUE | …]…]`. Null if there is no table.
+ * requires: NAME, …[; must omit: NAME, …][; accepts NAME: VALUE | …[; NAME: VALUE | …]…]`. Null without a table.
  */
 export function combinationTable(schema: JsonSchema): CombinationTable | null {
   const found = known.get(schema);
@@ -60,7 +60,7 @@ function readTable(description: string): CombinationTable | null {
   return { rows, unread, isWhole: !unread.some((line) => /^\(\d+\)/.test(line)) };
 }
 
-/** Returns a family's rules, without built-in rules about combinations if the model publishes a table of them. */
+/** Returns a family's rules. If the model publishes a table of combinations, built-in rules about them are left out. */
 export function applicableRules(schema: JsonSchema, family: Family | null): readonly FamilyRule[] {
   const { rules = [], areRulesBuiltIn = false } = family ?? {};
   const isTabled = areRulesBuiltIn && combinationTable(schema) !== null;
@@ -91,27 +91,26 @@ function readValues(text: string): Combination["accepts"] | null {
   return accepts;
 }
 
-/** Splits text and trims the parts; null if any part is empty. */
+/** Splits text and trims the parts. Returns null if a part is empty. */
 function split(text: string, by: string): readonly string[] | null {
   const parts = text.split(by).map((part) => part.trim());
   return parts.includes("") ? null : parts;
 }
 
-/** Fields whose value is not final. */
 interface Uncertain {
   /** Fields that are given, but whose values are not known yet. */
   readonly pending: readonly string[];
-  /** Fields that are invalid for another reason, so that their values may still change. */
+  /** Fields whose values may still change, because they are invalid for another reason. */
   readonly free: ReadonlySet<string>;
 }
 
-/** Maximum number of rows in a message. */
+/** Maximum number of rows that a message lists. */
 const NEAREST = 3;
 
 /**
- * Reports an input that fulfils no row of its model's table. An absent field with a schema default is treated as if it
- * had that value, except in a row that omits the field. If a row would be fulfilled without such a default, the code is
- * {@link BY_DEFAULT}, otherwise `combination-table`.
+ * Reports an input that matches no row of its model's table. An absent field counts as having its schema default,
+ * except in a row that omits the field. If a row would match without such a default, the code is {@link BY_DEFAULT},
+ * otherwise `combination-table`.
  */
 export function combinationProblems(
   { id, inputSchema }: Pick<CatalogModel, "id" | "inputSchema">,
@@ -137,13 +136,12 @@ export function combinationProblems(
   ];
 }
 
-/** A row that an input does not fulfil, and why. */
 interface MissedRow {
   readonly row: Combination;
   readonly misses: readonly Miss[];
 }
 
-/** All rows of a schema's table, nearest first, if the input fulfils none of them; otherwise empty. */
+/** Returns all rows of a schema's table, nearest first, if the input matches none of them; otherwise an empty list. */
 export function missedRows(
   schema: JsonSchema,
   input: unknown,

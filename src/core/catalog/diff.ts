@@ -6,16 +6,16 @@ import { type Combination, combinationTable } from "./combination-table.ts";
 
 export interface CatalogChange {
   readonly model: string;
-  /** The input field; null if the model as a whole changed. */
+  /** The changed input field; null if the model as a whole changed. */
   readonly field: string | null;
-  /** True if an input that was valid may now be rejected, or mean something else. */
+  /** True if an input that was valid may now be rejected or have another effect. */
   readonly isBreaking: boolean;
   readonly message: string;
 }
 
 type Say = (field: string | null, isBreaking: boolean, message: string) => void;
 
-/** Compares two catalogs and returns what changes for users of the old catalog, ordered by model id. */
+/** Returns the differences between two catalogs that affect users of the old catalog, ordered by model id. */
 export function diffCatalogs(before: Catalog, after: Catalog): readonly CatalogChange[] {
   const ids = [...new Set([...before.models(), ...after.models()].map(({ id }) => id))].sort();
   return ids.flatMap((id) => {
@@ -31,22 +31,22 @@ function compareModels(before: CatalogModel | null, after: CatalogModel | null, 
   if (after === null) return say(null, before.state === "live", "is no longer listed");
   if (before.state !== after.state) {
     const successor = after.replacedBy === undefined ? "" : `; use ${after.replacedBy}`;
-    say(null, after.state !== "live", `was ${before.state}, is now ${after.state}${successor}`);
+    say(null, after.state !== "live", `changed from ${before.state} to ${after.state}${successor}`);
   }
   if (after.state !== "live") return;
   const [created, makes] = [yieldsOf(before), yieldsOf(after)];
   if (created !== makes)
-    say(null, true, `made ${created ?? "something unknown"}, now makes ${makes ?? "something unknown"}`);
+    say(null, true, `its output changed from ${created ?? "an unknown kind"} to ${makes ?? "an unknown kind"}`);
   const [had, has] = [maxOutputsOf(before) ?? Infinity, maxOutputsOf(after) ?? Infinity];
-  if (had !== has) say("num_outputs", has < had, `the maximum number of outputs was ${had}, is now ${has}`);
+  if (had !== has) say("num_outputs", has < had, `the maximum number of outputs changed from ${had} to ${has}`);
   if (before.priceDescription !== after.priceDescription) {
-    say(null, false, `its price was "${before.priceDescription ?? ""}", is now "${after.priceDescription ?? ""}"`);
+    say(null, false, `its price changed from "${before.priceDescription ?? ""}" to "${after.priceDescription ?? ""}"`);
   }
   compareTables(before.inputSchema, after.inputSchema, say);
   compareFields(before.inputSchema, after.inputSchema, say);
 }
 
-/** Reports changed rows. A removed row is breaking if others remain; an added row, only if there was none before. */
+/** Reports changed rows. A removed row is a breaking change if other rows remain, an added row if it is the first. */
 function compareTables(before: JsonSchema, after: JsonSchema, say: Say): void {
   const [had, has] = [before, after].map((schema) => combinationTable(schema)?.rows.map(rowWords) ?? []);
   const gone = had!.filter((row) => !has!.includes(row));
@@ -55,7 +55,7 @@ function compareTables(before: JsonSchema, after: JsonSchema, say: Say): void {
   for (const row of added) say(null, had!.length === 0, `accepts the combination: ${row}`);
 }
 
-/** A row without its number, which changes when rows are inserted. */
+/** Returns a row without its number, because inserting a row changes the numbers of later rows. */
 const rowWords = ({ text }: Combination) => text.replace(/^\(\d+\) */, "");
 
 function compareFields(before: JsonSchema, after: JsonSchema, say: Say): void {
@@ -110,7 +110,7 @@ function takesText(takes: AcceptedMedia | undefined): string {
   return takes.what === "voice" ? "a voice" : takes.types.join(" or ") || "anything";
 }
 
-/** The keywords for bounds. `largerIsWider`: true if a larger bound accepts more values. */
+/** Keywords for bounds. `largerIsWider`: a larger bound accepts more values. */
 const BOUNDS: readonly (readonly [keyword: string, largerIsWider: boolean])[] = [
   ["minimum", false],
   ["maximum", true],
@@ -122,10 +122,10 @@ const BOUNDS: readonly (readonly [keyword: string, largerIsWider: boolean])[] = 
 ];
 
 function compareField(name: string, was: Field, is: Field, say: Say): void {
-  if (was.takes !== is.takes) say(name, true, `type was ${was.takes}, is ${is.takes}`);
+  if (was.takes !== is.takes) say(name, true, `its type changed from ${was.takes} to ${is.takes}`);
   if (was.isRequired !== is.isRequired) say(name, is.isRequired, is.isRequired ? "is now required" : "is now optional");
   if (was.preset !== is.preset)
-    say(name, true, `its default was ${was.preset ?? "none"}, is now ${is.preset ?? "none"}`);
+    say(name, true, `its default changed from ${was.preset ?? "none"} to ${is.preset ?? "none"}`);
   const missing = (was.values ?? []).filter((value) => is.values !== null && !is.values.includes(value));
   const fresh = (is.values ?? []).filter((value) => was.values !== null && !was.values.includes(value));
   if (missing.length > 0) say(name, true, `no longer accepts ${missing.join(", ")}`);

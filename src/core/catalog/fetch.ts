@@ -4,15 +4,15 @@ import type { Catalog, CatalogModel, JsonSchema } from "../plan/index.ts";
 import { isSchema, localRef } from "../plan/schema/schema.ts";
 import { catalogOf, described, type ModelAnswer } from "./catalog.ts";
 
-/** The client methods that the catalog needs. Their errors have `status`, `code` and `replacedBy`. */
+/** The client methods that reading models requires. Errors must have `status`, `code` and `replacedBy`. */
 export interface CatalogClient {
   models(): AsyncIterable<{ readonly id: string; readonly modality?: string | null }>;
   model(id: string): Promise<ModelAnswer>;
-  /** Lists the jobs of a model, including chat models; the first response shows whether the model exists. */
+  /** Lists a model's jobs. Works for chat models too, so the first response shows whether the model exists. */
   modelJobs?(id: string): AsyncIterable<unknown>;
 }
 
-/** The additional methods needed to read a whole catalog. */
+/** The client methods that reading a whole catalog requires. */
 export interface PullClient extends CatalogClient {
   models(): AsyncIterable<ModelInList>;
   openapi(): Promise<JsonSchema>;
@@ -20,11 +20,11 @@ export interface PullClient extends CatalogClient {
 
 type ModelInList = Omit<ModelAnswer, "inputSchema" | "outputSchema">;
 /**
- * Reads the models with these ids, or all models that the service lists. Retired models and models that this service
- * does not have yet are included with their state; unknown ids are left out. Throws the client's errors for every other
- * failure.
+ * Reads the models with these ids, or all models that the service lists. Retired models, and models that this service
+ * does not offer yet, are included with their state. Unknown ids are left out. Throws the client's errors for every
+ * other failure.
  *
- * `chats`: ids to look up as chat models, which no catalog lists. A failed lookup is ignored.
+ * `chats` are ids to look up as chat models, which no catalog lists. A failed lookup is ignored.
  */
 export async function fetchCatalog(
   client: CatalogClient,
@@ -35,7 +35,7 @@ export async function fetchCatalog(
   return readCatalog(client, ids, looks);
 }
 
-/** Like {@link fetchCatalog}, but with chat lookups that the caller caches. */
+/** Like {@link fetchCatalog}, but the caller starts the lookups of chat models and can cache them. */
 export async function readCatalog(
   client: CatalogClient,
   ids: readonly string[] | undefined,
@@ -59,14 +59,14 @@ export async function readCatalog(
   });
 }
 
-/** The result of a lookup: the media model with this id, or whether the service reports that no such id exists. */
+/** `model` is the media model that has the id, if any. `isLacking`: the service reports that the id does not exist. */
 export interface ChatLook {
   readonly id: string;
   readonly model: CatalogModel | null;
   readonly isLacking: boolean;
 }
 
-/** Looks up an id with two reads. Does not throw if the reads fail. */
+/** Looks up a chat model's id with two reads, whose failures are ignored. */
 export async function lookForChat(client: CatalogClient, id: string): Promise<ChatLook> {
   const model = await fetchModel(client, id).catch(() => null);
   if (model !== null && isChatModel(model)) return { id, model: null, isLacking: false };
@@ -81,10 +81,10 @@ export async function lookForChat(client: CatalogClient, id: string): Promise<Ch
 }
 
 /**
- * Reads the whole catalog. Models in `previous` that were removed stay listed with their last known schema, marked as
- * retired, so that code that uses them can name the successor.
+ * Reads the whole catalog. Models in `previous` that were removed stay in the catalog with their last known schema,
+ * marked as retired, so that code that uses them can name the successor.
  *
- * The service's OpenAPI document contains the inputs of all models at once; models missing there are read one by one.
+ * The service's OpenAPI document contains the inputs of all models at once. Models that it lacks are read one by one.
  */
 export async function pullCatalog(
   client: PullClient,
@@ -115,11 +115,11 @@ export async function pullCatalog(
 }
 
 export interface PullOptions {
-  /** Called after each model that is read individually. */
+  /** Called after each model that is read separately. */
   readonly onProgress?: ((read: number, all: number) => void) | undefined;
 }
 
-/** Language models are in the same list, but a catalog contains only media models. */
+/** Language models are in the service's list, but a catalog contains only media models. */
 const isChatModel = ({ modality }: { readonly modality?: string | null }) => modality === "text";
 
 async function listOf<T extends { readonly modality?: string | null }>(client: {
@@ -130,12 +130,12 @@ async function listOf<T extends { readonly modality?: string | null }>(client: {
   return listed;
 }
 
-/** Reads the input schemas from the OpenAPI document; empty if the document cannot be read. */
+/** Reads the input schemas from the OpenAPI document. Returns none if the document cannot be read. */
 async function inputsOf(client: PullClient): Promise<ReadonlyMap<string, JsonSchema>> {
   return typedInputs(await client.openapi().catch(() => ({})));
 }
 
-/** Keeps the last known data of a model that is no longer usable. */
+/** Adds the last known data to a model that can no longer be used. */
 function asLastKnown(model: CatalogModel, before: CatalogModel | null): CatalogModel {
   const { state, message, replacedBy } = model;
   if (state === "live" || before === null) return model;
@@ -179,12 +179,11 @@ async function fetchModel(
   }
 }
 interface ReadError {
-  /** True if the response did not come from the service: a proxy's 404 does not mean that a model is missing. */
+  /** True if the response did not come from the service. A proxy's 404 does not mean that a model is missing. */
   readonly isForeign: boolean;
   readonly status: number | null;
   readonly code: string | null;
   readonly replacedBy: string | null;
-  /** The service's message. */
   readonly said: string | null;
 }
 
@@ -211,8 +210,8 @@ interface Place {
 }
 
 /**
- * Extracts the input schema of every model for which the OpenAPI document has its own submit operation
- * (`POST …/models/{id}`), by model id, each self-contained. Models with a missing schema or a dangling reference are
+ * Extracts the input schema of every model for which the OpenAPI document has a submit operation of its own (`POST
+ * …/models/{id}`), by model id. Each schema is self-contained. Models with a missing schema or a dangling reference are
  * left out.
  */
 export function typedInputs(document: JsonSchema): ReadonlyMap<string, JsonSchema> {
@@ -251,7 +250,7 @@ function walk(document: JsonSchema, from: Place | null, keys: readonly string[])
   return at;
 }
 
-/** Follows references; null if they dangle or are circular. */
+/** Follows references. Returns null if they are dangling or circular. */
 function followed(document: JsonSchema, from: Place): Place | null {
   const seen = new Set<string>();
   let at: Place | null = from;
@@ -276,7 +275,7 @@ function decoded(ref: string): string {
   }
 }
 
-/** Copies everything the schema refers to into its own `$defs`; null if something is missing. */
+/** Copies everything that the schema refers to into its own `$defs`. Returns null if something is missing. */
 function selfContained(document: JsonSchema, place: Place): JsonSchema | null {
   const bundle = new Bundle(document, place);
   const schema = bundle.copy(place.schema);
@@ -285,7 +284,7 @@ function selfContained(document: JsonSchema, place: Place): JsonSchema | null {
   return { ...schema, $defs: { ...(isSchema(schema.$defs) && schema.$defs), ...Object.fromEntries(bundle.brought) } };
 }
 
-/** Removes the `x-` prefix that documents put before keywords that OpenAPI does not define. */
+/** Removes the prefix `x-`, which OpenAPI documents put before keywords that OpenAPI does not define. */
 function plainName(key: string): string {
   return /^x-(?:media_type|role|default|(?:min|max)_\w+)$/.test(key) ? key.slice(2) : key;
 }

@@ -5,7 +5,7 @@ import { ShowrunnerError } from "../kit/errors.ts";
 import type { Catalog, CatalogModel } from "../plan/index.ts";
 import { catalogOf, described } from "./catalog.ts";
 
-/** A catalog snapshot could not be read: it is missing, not JSON, or not a list of models. */
+/** A catalog snapshot could not be read: it is missing, is not JSON, or is not a list of models. */
 export class SnapshotError extends ShowrunnerError {
   readonly code = "CATALOG_SNAPSHOT";
 }
@@ -14,7 +14,7 @@ const text = z.string().nullable().default(null);
 const record = z.record(z.string(), z.unknown()).nullable().default(null);
 
 /**
- * A model as `GET /models/{model}` returns it, plus a state if it is unusable. The local service can serve a snapshot.
+ * A model as `GET /models/{model}` returns it, plus a state if it cannot be used. The local service accepts this too.
  */
 const entry = z.object({
   id: z.string().min(1),
@@ -28,7 +28,7 @@ const entry = z.object({
   replaced_by: z.string().optional(),
 });
 
-/** Formats the catalog as reviewable JSON, sorted by id. Unchanged models produce identical bytes. */
+/** Formats the catalog as readable JSON, sorted by id. The text of an unchanged model stays the same. */
 export function snapshotText(catalog: Catalog): string {
   const entries = [...catalog.models()].sort((a, b) => (a.id < b.id ? -1 : 1)).map(toEntry);
   return `${JSON.stringify(entries, null, 2)}\n`;
@@ -49,8 +49,8 @@ function toEntry(model: CatalogModel): z.input<typeof entry> {
 }
 
 /**
- * Parses the output of {@link snapshotText}, or any list of models in the service's format. Throws {@link
- * SnapshotError}.
+ * Parses a catalog from the output of {@link snapshotText}, or from any list of models in the service's format. Throws
+ * {@link SnapshotError}.
  */
 export function parseSnapshot(json: string, name = "the catalog snapshot"): Catalog {
   let data: unknown;
@@ -80,7 +80,7 @@ function toModel(from: z.output<typeof entry>): CatalogModel {
   return { ...model, state, ...(from.replaced_by !== undefined && { replacedBy: from.replaced_by }) };
 }
 
-/** Reads a file with {@link parseSnapshot}. */
+/** Reads a catalog from a file. Throws {@link SnapshotError}. */
 export async function readSnapshot(path: string): Promise<Catalog> {
   let json: string;
   try {
@@ -91,7 +91,7 @@ export async function readSnapshot(path: string): Promise<Catalog> {
   return parseSnapshot(json, path);
 }
 
-/** Writes {@link snapshotText} to a file atomically. */
+/** Writes the catalog's {@link snapshotText} to a file atomically. */
 export async function writeSnapshot(path: string, catalog: Catalog): Promise<void> {
   await writeDurably(path, snapshotText(catalog));
 }

@@ -2,13 +2,13 @@ import { z } from "zod";
 import { parseModelName } from "./model-name.ts";
 
 /**
- * Knowledge about model families beyond their schemas. The rules are those that the API's description states in prose
- * for its example model, a Kling 3 model; rules about tiers are limited to that version.
+ * The rules below are those that the API's description states in prose for its example model, a Kling 3 model. Rules
+ * about quality tiers apply only to that version.
  */
 const ONE_PROMPT: FamilyRule = {
   kind: "one_of",
   fields: ["prompt", "multi_prompt"],
-  message: "a film has either one prompt or a list of shots; use just one of them",
+  message: "a video has either one prompt or a list of shots; give just one of them",
 };
 
 const SHOTS_FIT: FamilyRule = {
@@ -50,8 +50,8 @@ const TIERS: readonly FamilyRule[] = [
 ];
 
 /**
- * Typical durations: orders of magnitude, not measurements. Until real runs have been measured, they are used to choose
- * between chains of options and to time simulations.
+ * Typical durations of jobs: orders of magnitude, not measurements. Used to choose between options and to time
+ * simulations until real runs have been measured.
  */
 const TYPICAL_SECONDS: Readonly<Record<string, number>> = {
   veo: 90,
@@ -70,7 +70,7 @@ const TYPICAL_SECONDS: Readonly<Record<string, number>> = {
   imagen: 8,
 };
 
-/** The built-in families. They have no prices, because no price is valid for all services. */
+/** The built-in families. They have no prices, because prices differ between services. */
 export const BUILT_IN: readonly FamilyInput[] = [
   ...Object.entries(TYPICAL_SECONDS).map(([name, seconds]) => ({ name, models: [name], typical_seconds: seconds })),
   { name: "kling", models: ["kling"], rules: [ONE_PROMPT, SHOTS_FIT, END_NEEDS_START], typical_seconds: 120 },
@@ -82,20 +82,20 @@ export const BUILT_IN: readonly FamilyInput[] = [
   },
 ];
 
-/** Part of every message about a family rule, so that nobody mistakes it for one of the service's rules. */
+/** Added to every message about a family rule, so that nobody mistakes it for one of the service's rules. */
 export const OURS = "a rule known to Showrunner but not stated in the service's schema";
 
 const field = z.string().min(1);
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
 const fields = (least: number) => z.array(field).min(least);
 
-/** True if a field is given or, with `is`, has one of these values. If absent, its schema default is used. */
+/** Holds if the field is given or, with `is`, if its value or schema default is one of these values. */
 const condition = z.strictObject({ field, is: z.array(scalar).min(1).optional() });
 
 const common = {
   /** When the rule applies. Default: always. */
   when: condition.optional(),
-  /** The reason, and what to do. In the problem's message, the field and the mistake precede it. */
+  /** Why the rule exists, and what to do. The message that users see starts with the field and the mistake. */
   message: z.string().min(1),
 };
 
@@ -104,11 +104,11 @@ const rule = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("requires"), fields: fields(1), ...common }),
   /** None of the fields is allowed. */
   z.strictObject({ kind: z.literal("forbids"), fields: fields(1), ...common }),
-  /** Exactly one of the fields is required. */
+  /** Exactly one of the fields must be given. */
   z.strictObject({ kind: z.literal("one_of"), fields: fields(2), ...common }),
   /** If the field has a value, it must be one of these. Text is compared case-insensitively. */
   z.strictObject({ kind: z.literal("values"), field, values: z.array(scalar).min(1), ...common }),
-  /** The sum of `of` over the list's items is at most `max`. A missing `of` has its schema default. */
+  /** Over the list's items, the sum of `of` is at most `max`. An item without `of` has its schema default. */
   z.strictObject({ kind: z.literal("max_sum"), field, of: field, max: z.number(), ...common }),
 ]);
 
@@ -125,29 +125,29 @@ const modelName = z.string().refine((name) => parseModelName(name).family.length
 
 const family = z.strictObject({
   name: z.string().min(1),
-  /** Model ids that the family covers: `kling-3` covers every tier and mode of kling 3, `kling` every version. */
+  /** Names of models that the family covers: `kling-3` covers every tier and mode of Kling 3, `kling` every version. */
   models: z.array(modelName).min(1).optional(),
   rules: z.array(rule).optional(),
-  /** The first entry that applies is the price. Used for services that do not quote prices. */
+  /** The first entry that applies gives the price. Used for services that do not quote prices. */
   prices: z.array(price).optional(),
-  /** Typical duration of a job. */
+  /** Typical duration of a job. Used until real runs have been measured. */
   typical_seconds: z.number().positive().optional(),
 });
 
 export const familyList = z.array(family);
 
-/** A family in a file or an option. Omitted fields keep their built-in values. */
+/** A family as written in a file or an option. Fields that are omitted keep their built-in values. */
 export type FamilyInput = z.input<typeof family>;
 export type FamilyRule = z.output<typeof rule>;
 export type FamilyPrice = z.output<typeof price>;
 export type FamilyCondition = z.output<typeof condition>;
 
-/** What Showrunner, not the service, knows about a family of models beyond their schemas. */
+/** What Showrunner knows about a family of models beyond what the service publishes. */
 export interface Family {
   readonly name: string;
   readonly models: readonly string[];
   readonly rules: readonly FamilyRule[];
-  /** False if the rules come from a file or an option. Built-in rules yield to a table that the model publishes. */
+  /** True if the rules are built in. A table of combinations that the model publishes then replaces most of them. */
   readonly areRulesBuiltIn: boolean;
   readonly prices: readonly FamilyPrice[];
   /** Typical duration of a job; null if unknown. */

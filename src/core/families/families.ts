@@ -5,17 +5,17 @@ import { BUILT_IN, type Family, type FamilyInput, familyList } from "./built-in.
 import { type ModelName, parseModelName, versionSimilarity } from "./model-name.ts";
 
 /**
- * A file of model families could not be read: it is missing, not JSON, or not in the form that docs/model-families.md
- * describes.
+ * A file of model families could not be read: it is missing, is not JSON, or does not have the form that
+ * docs/model-families.md describes.
  */
 export class FamiliesError extends ShowrunnerError {
   readonly code = "FAMILIES_INVALID";
 }
 
-/** Families that override the built-in ones: the path of a JSON file, or its content. */
+/** Families that override the built-in ones: the path of a JSON file, or a list. */
 export type FamiliesOption = string | readonly FamilyInput[];
 
-/** Merges the families of a file or list into the built-in ones. @throws FamiliesError */
+/** Reads families from a file or list and merges them into the built-in ones. @throws FamiliesError */
 export function readFamilies(given: FamiliesOption | undefined): Families {
   if (given === undefined) return builtInFamilies;
   const source = typeof given === "string" ? given : "families";
@@ -33,15 +33,15 @@ function readJson(path: string): unknown {
     return readJsonFile(path);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    const message = `${path} cannot be read as model families (${why}); use a JSON file as described in docs/model-families.md.`;
+    const message = `The model families in ${path} cannot be read (${why}); use a JSON file as described in docs/model-families.md.`;
     throw new FamiliesError(message, { cause });
   }
 }
 
-/** Formats an issue: where in the list, and what is wrong. */
+/** Formats an issue as its place in the list and what is wrong. */
 function line({ path, message }: z.core.$ZodIssue): string {
   const at = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`)).join("");
-  return `\n  ${at === "" ? "(the whole)" : at}: ${message}`;
+  return `\n  ${at === "" ? "(the list)" : at}: ${message}`;
 }
 
 function assertNamed(entries: readonly FamilyInput[], source: string): void {
@@ -62,7 +62,7 @@ export interface Families {
   of(modelId: string): Family | null;
 }
 
-/** Merges families into the built-in ones; omitted fields keep their built-in values. */
+/** Merges families into the built-in ones. Fields that are omitted keep their built-in values. */
 export function familiesWith(own: readonly FamilyInput[]): Families {
   const byName = new Map<string, Family>();
   for (const entry of [...BUILT_IN, ...own]) byName.set(entry.name, merged(byName.get(entry.name), entry));

@@ -1,14 +1,14 @@
 /** The parts of a v2 slug or v3 model id such as `fal/kling-2.6-turbo-pro-i2v`. */
 export interface ModelName {
-  /** Words that name the model without its vendor: `["kling"]`. */
+  /** Words of the model's name, without its vendor: `["kling"]`. */
   readonly family: readonly string[];
-  /** Version numbers as written: 2, 6 for `2.6` and `2-6`; 26 for `26`. Empty if there is none. */
+  /** Parts of the version as written: 2, 6 for `2.6` and `2-6`; 26 for `26`. Empty without a version. */
   readonly version: readonly string[];
   /** Product tiers that affect price and quality: `turbo`, `pro`. */
   readonly tiers: readonly string[];
-  /** How the model is used, such as `i2v`. In v3, the input decides this. */
+  /** How the model is used, such as `i2v`. In v3, the fields of the input decide this. Null if not stated. */
   readonly mode: string | null;
-  /** Settings such as `high` or `1080p`, which are part of the input in v3. */
+  /** Settings such as `high` or `1080p`. In v3, these are fields of the input. */
   readonly settings: readonly string[];
 }
 
@@ -39,7 +39,7 @@ const VENDORS = new Set(
   ).split(" "),
 );
 
-/** Parses a slug, id or display name. The part before a slash is the vendor. */
+/** Parses a slug, id or display name. The part before a slash is taken as the vendor and ignored. */
 export function parseModelName(name: string): ModelName {
   const words: string[] = [];
   const numbers: string[] = [];
@@ -63,7 +63,7 @@ export function parseModelName(name: string): ModelName {
   };
 }
 
-/** Splits a name: `kling2.6` is kling, 2, 6; `o1`, `i2v` and `1080p` stay whole; `v3` is 3. */
+/** Splits a name into words: `kling2.6` is kling, 2, 6; `v3` is 3; `o1`, `i2v` and `1080p` are not split. */
 function nameParts(name: string): readonly string[] {
   const joined = name
     .toLowerCase()
@@ -80,8 +80,8 @@ function nameParts(name: string): readonly string[] {
 }
 
 /**
- * Compares two versions. 2: they are the same (1.0 equals 1). 1: they are the same if one lacks its dots (26 for 2.6,
- * 40 for 4.0). 0: they differ, or only one name has a version.
+ * Compares two versions. 2: they are equal (1.0 equals 1). 1: they are equal if one was written without its dot (26 for
+ * 2.6, 40 for 4.0). 0: they differ, or only one name has a version.
  */
 export function versionSimilarity({ version: a }: ModelName, { version: b }: ModelName): 0 | 1 | 2 {
   if (significant(a) === significant(b)) return 2;
@@ -94,7 +94,7 @@ function significant(numbers: readonly string[]): string {
   return numbers.slice(0, Math.max(1, last + 1)).join(".");
 }
 
-/** Splits a level such as `fast-pro` into words, in the form in which tiers and settings are compared. */
+/** Splits a level such as `fast-pro` into words that can be compared with a model's tiers and settings. */
 export function wordsOfLevel(level: string): readonly string[] {
   const { tiers, settings, family, version } = parseModelName(level);
   return [...tiers, ...settings, ...family, ...version];

@@ -3,7 +3,7 @@ import { DECLARED, type DeclaredProvider, fieldOf } from "./status.ts";
 
 export { isWordOfWork, type StatusReply } from "./status.ts";
 
-/** The provider of a model, from the name that the AI SDK gives the model: `fal` for `fal.image`. */
+/** Returns the provider part of a model's provider name in the AI SDK: `fal` for `fal.image`. */
 export function providerOf(name: string): string {
   return name.split(".", 1)[0] ?? name;
 }
@@ -13,8 +13,8 @@ export function declaredOf(provider: string): DeclaredProvider {
 }
 
 /**
- * What can be guaranteed for a request. An idempotency key counts only if the request starts work that is then polled:
- * for other requests, no provider documents that they are executed only once.
+ * Returns what can be guaranteed for a request. An idempotency key counts only if the request starts work that is then
+ * polled, because no provider documents that other requests are executed only once.
  */
 export function providerPromise(of: {
   readonly provider: string;
@@ -24,7 +24,7 @@ export function providerPromise(of: {
   return declaredOf(of.provider).startKey === undefined ? "found again" : "keyed";
 }
 
-/** The charge that a response reports, in micro-dollars; null if it reports no charge or an invalid amount. */
+/** Returns the charge in a response, in micro-dollars. Null if the response contains no charge or an invalid amount. */
 export function chargedMicros(provider: string, metadata: unknown): number | null {
   const found = declaredOf(provider).cost?.at.reduce(fieldOf, metadata);
   const usd = typeof found === "string" && /^\d+(\.\d+)?$/.test(found) ? Number(found) : found;

@@ -1,24 +1,24 @@
 import { own } from "../kit/own.ts";
 
-/** The HTTP response to a package's status request, before the package interprets it. */
+/** The HTTP response to an AI SDK package's status request, before the package interprets it. */
 export interface StatusReply {
-  /** Null if there was no response. */
+  /** HTTP status; null if there was no response. */
   readonly httpStatus: number | null;
   /** Parsed JSON; undefined if the response is not JSON, or is too large for a status. */
   readonly body: unknown;
 }
 
 interface DeclaredStatus {
-  /** True if the package reports a failed status request as an error of the work; checked against the package. */
+  /** True if the package reports a failed status request as if the work had failed. */
   readonly hidesFailures?: true;
-  /** Returns the work's status according to the provider; null if the provider does not document such a response. */
+  /** Returns the status that the provider reports for the work; null if the provider does not document the response. */
   readonly read: (reply: StatusReply) => "pending" | "failed" | "completed" | null;
   readonly source: string;
 }
 
 /**
- * Packages whose work is polled, by the first part of the provider's name. @ai-sdk/google and @ai-sdk/google-vertex
- * share the entry `google`, because they read the operations of Google's APIs in the same way.
+ * How to read the status of polled work, by the first part of the AI SDK's provider name. @ai-sdk/google and
+ * @ai-sdk/google-vertex share the entry `google`, because both read the operations of Google's APIs.
  */
 export const STATUS_CALLS: { readonly [provider: string]: DeclaredStatus } = {
   fal: {
@@ -73,7 +73,7 @@ function byWord(at: readonly string[], words: Words): DeclaredStatus["read"] {
   };
 }
 
-/** Errors of the queue that end a request; others, such as `internal_error`, may concern only the status request. */
+/** Errors of fal's queue that end the work. Others, such as `internal_error`, may concern only the status request. */
 const FAL_ENDS: ReadonlySet<unknown> = new Set([
   "request_timeout",
   "startup_timeout",
@@ -87,7 +87,7 @@ const FAL_ENDS: ReadonlySet<unknown> = new Set([
   "client_cancelled",
 ]);
 
-/** Reads fal's response. Once the work has failed, its result URL returns the error from the model or the queue. */
+/** Reads fal's response. After a failure, the result URL returns the error of the model or of the queue. */
 function readFal({ httpStatus, body }: StatusReply) {
   if (isOk(httpStatus)) return typeof fieldOf(fieldOf(body, "video"), "url") === "string" ? "completed" : null;
   const detail = fieldOf(body, "detail");
@@ -118,16 +118,16 @@ function isOk(httpStatus: number | null): boolean {
   return httpStatus !== null && httpStatus >= 200 && httpStatus < 300;
 }
 
-/** The value of an object's own field; undefined for anything else. */
+/** Returns the value of an object's own field; undefined if there is none or the value is not an object. */
 export function fieldOf(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
   return (value as Readonly<Record<string, unknown>>)[name];
 }
 
 /**
- * True if a package's `pending` or `error` comes from a response in which the provider reports this state of the work.
- * For a package that is not listed, an error is believed unless the package's status request visibly failed. `reply`:
- * the response to the status request; null if it could not be observed.
+ * True if the provider itself reported the `pending` or `error` that a package returned for some work. Without an entry
+ * for the provider, an error is believed unless the package's status request visibly failed. `reply` is the response to
+ * the status request; null if it could not be observed.
  */
 export function isWordOfWork(provider: string, status: "pending" | "error", reply: StatusReply | null): boolean {
   const declared = own(STATUS_CALLS, provider) ?? null;
@@ -138,15 +138,15 @@ export function isWordOfWork(provider: string, status: "pending" | "error", repl
 
 /** Facts from a provider's own documentation that allow stronger guarantees than sending a request once. */
 export interface DeclaredProvider {
-  /** The header whose value makes repeated requests execute once; only for requests that start work to be polled. */
+  /** Header with the idempotency key. It works only for requests that start work that is then polled. */
   readonly startKey?: { readonly header: string; readonly source: string };
-  /** Where the provider's response reports the charge: the path in `providerMetadata` to the amount in US dollars. */
+  /** Where the response reports the charge: the path in `providerMetadata` of an amount in US dollars. */
   readonly cost?: { readonly at: readonly string[]; readonly source: string };
 }
 
 /**
- * Documented facts, by the first part of the AI SDK's provider name. Nothing is assumed about a provider that is not
- * listed or documents nothing: an undocumented header is not sent, since it would only look safe.
+ * Documented facts, by the first part of the AI SDK's provider name. Undocumented headers are not sent, because they
+ * would only look safe.
  */
 export const DECLARED: { readonly [provider: string]: DeclaredProvider } = {
   gateway: {

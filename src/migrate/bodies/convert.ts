@@ -88,10 +88,9 @@ export function fillRestyle(job: Job): void {
   setMedia(job, slotField(view, "images"), media, "reference images");
 }
 
-/** Fields that may contain a model, in order of precedence. */
 const MODEL_FIELDS = ["model_slug", "ai_model_id", "model_id"];
 
-/** The fields that contain a body's model, in order of precedence. */
+/** Returns the fields of a v2 body that name its model, in order of precedence. */
 function namedModels(body: Body, prefix: JsonPath) {
   const paths: readonly JsonPath[] = [
     ...MODEL_FIELDS.map((name) => [...prefix, name]),
@@ -103,7 +102,7 @@ function namedModels(body: Body, prefix: JsonPath) {
   });
 }
 
-/** Reports the type and the fields that contain the model. If the body names no model, reports how it was chosen. */
+/** Reports the body's type and the fields that name its model. If there are none, reports how the model was chosen. */
 export function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: string): void {
   const { fieldReport } = body;
   const [named, ...weaker] = namedModels(body, prefix);
@@ -135,10 +134,10 @@ export function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: st
   fieldReport.note(named.path, "decision", { to, newValue, why, choices: candidates });
 }
 
-/** The jobs of a body, or why the body remains open. */
+/** The jobs for a v2 body, or in `open` the reason why it cannot be converted yet. */
 export type Converted = ConvertedBody | { readonly open: string };
 
-/** Converts one body into jobs and reports each of its fields. */
+/** Converts a v2 body into jobs and reports what happened to each field. */
 export function convert(context: MigrationContext, body: Body): Converted {
   const choice = choose(context, body, needsOf(body), []);
   if (choice === null) return { open: `no v3 model in the catalog supports ${body.type}` };
@@ -162,7 +161,7 @@ export function convert(context: MigrationContext, body: Body): Converted {
   return { jobs: [...before, converted], outputs: converted.variations.map(({ step }) => step), yields };
 }
 
-/** Starts the job for a chosen model, at the level in the slug. */
+/** Creates the job for a chosen model. If the slug contains a quality level, the job uses that level. */
 function chosenJob(context: MigrationContext, body: Body, prefix: JsonPath, choice: Choice, step: string): Job {
   const job = new Job(context, body, choice.view, step);
   noteModel(body, prefix, choice, step);
@@ -174,7 +173,7 @@ function chosenJob(context: MigrationContext, body: Body, prefix: JsonPath, choi
   return job;
 }
 
-/** Formats a problem. A problem with the entire input has no field. */
+/** Formats a problem. A problem of the entire input has no field name. */
 function problemText({ field, message }: FieldProblem): string {
   return `${field.replace(/^input\.?/, "")} ${message}`.trim();
 }
@@ -186,7 +185,7 @@ function choose(context: MigrationContext, body: Body, needs: readonly Need[], p
 const seedPath = (type: V2Type): JsonPath =>
   type === "video" || type === "motion_control" ? ["generated_video_inputs", "seed"] : ["seed"];
 
-/** Converts a body's fields according to its type. Jobs that must run first are added to `before`. */
+/** Fills a job from a v2 body, depending on the body's type. Jobs that must run first are added to `before`. */
 function fill(job: Job, before: ConvertedJob[]): Defaults {
   const none: Defaults = { prefix: "", values: {} };
   const { type } = job.body;
@@ -243,13 +242,13 @@ function videoDefaults(job: Job, shotsMs: number | null): Defaults {
   return { prefix: "generated_video_inputs.", values: { ...ratio, ...(shotsMs !== null && { duration_ms: shotsMs }) } };
 }
 
-/** Returns a default aspect ratio if the field contains a size in pixels. */
+/** Returns a default aspect ratio from a field with a size in pixels. Empty without such a field. */
 function ratioFrom(job: Job, path: JsonPath): Defaults["values"] {
   const size = given(job.body, ...path);
   return typeof size === "string" && /^\d+\s*[x×]\s*\d+$/i.test(size) ? { aspect_ratio: size } : {};
 }
 
-/** Converts the speech in `audio_generation` to a separate job. Null if there is no speech, or no model for it. */
+/** Converts the speech in `audio_generation` to a separate job. Null if the body has none, or if no model fits. */
 function speechFor(outer: Job, before: ConvertedJob[]): Expression | null {
   const { context, body } = outer;
   const path: JsonPath = ["audio_generation"];
@@ -280,7 +279,7 @@ function speechFor(outer: Job, before: ConvertedJob[]): Expression | null {
   return { is: "step", step: speech.step };
 }
 
-/** Reports that a body's label becomes the step's name, unless the model has a field for it. */
+/** Reports that the body's label becomes the step's name, unless the model has a field for the label. */
 function noteName(job: Job): void {
   const path: JsonPath = ["name"];
   if (given(job.body, ...path) === undefined || job.body.fieldReport.has(path)) return;

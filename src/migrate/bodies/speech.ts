@@ -8,7 +8,7 @@ import { type JsonPath, pathText } from "../json-path.ts";
 import { type FieldView, slotField } from "../models/view.ts";
 import { isTemplate } from "../read/template.ts";
 
-/** Codes of language names that v2 accepts in addition to the English names in `Intl.DisplayNames`. */
+/** Codes of language names that v2 accepts beyond the English names in `Intl.DisplayNames`. */
 const ALIASES: Readonly<Record<string, string>> = {
   bengali: "bn",
   cantonese: "yue",
@@ -26,7 +26,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   yue: "yue",
 };
 
-/** Maps English language names in lower case to two-letter codes; leaves out codes that are no longer in use. */
+/** Returns two-letter codes by English language name in lower case, without codes that are no longer in use. */
 function platformCodes(): ReadonlyMap<string, string> {
   const names = new Intl.DisplayNames("en", { type: "language", fallback: "none" });
   const letters = [..."abcdefghijklmnopqrstuvwxyz"];
@@ -37,15 +37,15 @@ function platformCodes(): ReadonlyMap<string, string> {
 
 let codes: ReadonlyMap<string, string> | null = null;
 
-/** Regional varieties with their own codes, by the code of their language. */
+/** Regional varieties of a language that have codes of their own, by the language's code. */
 const VARIETIES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   zh: { yue: "yue", cantonese: "yue", wu: "wuu", shanghainese: "wuu", hakka: "hak", hokkien: "nan", "min nan": "nan" },
   no: { nynorsk: "nn", nn: "nn", bokmål: "nb", bokmal: "nb", nb: "nb" },
 };
 
 /**
- * Finds the code for a language name with or without a region: `pt` for `Portuguese (Brazil)`, `yue` for `Chinese,Yue`.
- * Codes are returned unchanged. Null for unknown names and for names of two languages.
+ * Returns the code for a language name, which may contain a region: `pt` for `Portuguese (Brazil)`, `yue` for
+ * `Chinese,Yue`. Codes are returned unchanged. Null for unknown names and for names of two languages.
  */
 export function languageCode(name: string): string | null {
   const plain = name.trim().toLowerCase();
@@ -67,7 +67,7 @@ function codeOf(name: string): string | null {
   return own(ALIASES, name) ?? codes.get(name) ?? null;
 }
 
-/** Converts the text and settings of speech, from a speech body or from the speech in a video body. */
+/** Converts the text and settings of speech. The speech may be a v2 body of its own or a part of a video body. */
 export function fillSpeech(job: Job, prefix: JsonPath): void {
   const at = (name: string): JsonPath => [...prefix, name];
   job.text(at("text"), "text");
@@ -77,7 +77,7 @@ export function fillSpeech(job: Job, prefix: JsonPath): void {
   fillLanguage(job, at("language"));
 }
 
-/** Connects a cloned voice to the step that creates it, and replaces mapped voices. Other voices become decisions. */
+/** Connects a cloned voice to the step that creates it, and replaces voices in the map. Others become decisions. */
 export function fillVoice(job: Job, path: JsonPath): void {
   const { context, body, view } = job;
   const field = slotField(view, "voice");
@@ -122,7 +122,7 @@ function askForVoice(job: Job, path: JsonPath, field: FieldView, key: string): v
   job.decide(path, question, [CHOOSE_LATER, ...(values ?? stock)], details);
 }
 
-/** Converts the stability. The scale is inverted: v2's default 1 is v3's 0. */
+/** Converts the stability. The scale is inverted: 1, the default of v2, is 0 in v3. */
 function fillStability(job: Job, path: JsonPath): void {
   const field = job.plainField(["stability"]);
   const old = given(job.body, ...path);
@@ -134,7 +134,7 @@ function fillStability(job: Job, path: JsonPath): void {
   job.value(path, field, oneMinus(old), "v3 inverts the scale: 1 minus v2's value");
 }
 
-/** Rounds off floating-point error: 1 - 0.9 becomes 0.1. */
+/** Subtracts a value from 1 without floating-point error: 1 - 0.9 is 0.1. */
 function oneMinus(value: number): number {
   return Number((1 - value).toFixed(12));
 }
@@ -161,7 +161,7 @@ function fillLanguage(job: Job, path: JsonPath): void {
   job.decide(path, `${job.view.id} does not support ${code}`, [...choices, "choose a model that supports it"]);
 }
 
-/** The field's value for a code: `pt` also finds `pt-BR`, and `zh-cn` finds `zh`. */
+/** Returns the field's value for a language code: `pt` also matches `pt-BR`, and `zh-cn` matches `zh`. */
 function codeIn(field: FieldView, code: string): Json | null {
   if (field.values === null) return code;
   const codes = field.values.map((value) => [value, String(value).toLowerCase().replace("_", "-")] as const);
@@ -171,7 +171,7 @@ function codeIn(field: FieldView, code: string): Json | null {
   return found?.[0] ?? null;
 }
 
-/** Converts the source audio of a voice clone, a voice change or an isolation. */
+/** Converts the source audio for a cloned voice, a changed voice or an isolated sound. */
 export function fillSound(job: Job, path: JsonPath): void {
   const { context, body, view } = job;
   if (given(body, ...path) === undefined) return;

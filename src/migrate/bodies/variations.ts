@@ -8,7 +8,6 @@ import type { FieldView } from "../models/view.ts";
 import { camel } from "../names.ts";
 import { fieldsOf } from "../v2-types.ts";
 
-/** Number of variations that v2 would generate. */
 export function batchOf(body: Body): number {
   const size = sizeOf(body);
   return typeof size === "number" ? size : 1;
@@ -17,7 +16,7 @@ export function batchOf(body: Body): number {
 const sizeOf = (body: Body) =>
   Object.hasOwn(fieldsOf(body.type), "batch_size") ? given(body, "batch_size") : undefined;
 
-/** Converts the seed. Returns a seed for each variation in a batch; null if the variations have no separate seeds. */
+/** Converts the seed. Returns one seed for each variation, or null if the variations have no separate seeds. */
 export function seedsOf(job: Job, path: JsonPath, count: number): readonly Json[] | null {
   const field = job.plainField(["seed"]);
   const old = given(job.body, ...path);
@@ -41,7 +40,7 @@ export function seedsOf(job: Job, path: JsonPath, count: number): readonly Json[
   return seeds;
 }
 
-/** Returns the seed at an index. Seeds count up from the first, and wrap around after the largest. */
+/** Returns the seed of a variation. Seeds count up from the first and start over after the largest. */
 function nth(field: FieldView, first: number, index: number): Json {
   const fitted = coerce(field, first);
   const start = fitted.fits && typeof fitted.value === "number" ? fitted.value : 0;
@@ -51,7 +50,7 @@ function nth(field: FieldView, first: number, index: number): Json {
   return over > 0 ? low + over - 1 : start + index;
 }
 
-/** Completes a job; a batch becomes a job with several variations. */
+/** Completes a job. A body that requested several variations becomes a job with several variations. */
 export function finishedJob(job: Job, count: number, seeds: readonly Json[] | null): ConvertedJob {
   const { context, body, view, input, shift } = job;
   const base = { view, input, shift, comments: [], body: body.index };
@@ -64,13 +63,12 @@ export function finishedJob(job: Job, count: number, seeds: readonly Json[] | nu
   return { ...base, variations, sharedName: camel(context.names.reserve(`${job.step}-input`)) };
 }
 
-/** Reports the batch size. */
 export function noteBatch(job: Job, count: number): void {
   const hasSeed = job.plainField(["seed"]) !== null;
   const size = sizeOf(job.body);
   if (size === undefined) return;
   if (typeof size !== "number") {
-    const why = "the flow fills it in, but the number of jobs must be known when the source is written";
+    const why = "the flow fills in this value, but the number of jobs must be known when the source is written";
     return job.decide(["batch_size"], why, ["one job", "write the jobs into the source"]);
   }
   const chance = hasSeed ? "" : `; ${job.view.id} has no seed field, so the results vary at random`;

@@ -11,7 +11,7 @@ import { isTemplate } from "../read/template.ts";
 const INPUTS: JsonPath = ["generated_video_inputs"];
 const at = (...path: JsonPath): JsonPath => [...INPUTS, ...path];
 
-/** Converts `generated_video_inputs`, except the seed. Returns the total duration of the shots, or null. */
+/** Converts `generated_video_inputs` without the seed. Returns the total duration of the shots; null without shots. */
 export function fillVideoInputs(job: Job): number | null {
   const shotsMs = fillShots(job);
   for (const name of ["negative_prompt", "enhance_prompt", "aspect_ratio", "resolution"]) job.plain(at(name));
@@ -49,7 +49,7 @@ function fillShots(job: Job): number | null {
   return shots.totalMs;
 }
 
-/** Reports that the prompt is left out, because v3 accepts a prompt or shots, but not both. */
+/** Reports that the prompt is left out. */
 function leavePrompt(job: Job): void {
   const why = "v3 accepts a prompt or shots, but not both, and the body has shots";
   const text = String(given(job.body, ...at("text_prompt")) ?? "").trim();
@@ -102,7 +102,7 @@ function readShots(job: Job): Shots | null {
   };
 }
 
-/** The model family's limits on the total duration of the shots. */
+/** Returns the model family's limits on the total duration of the shots. */
 function sumsOf({ context, view }: Job): readonly number[] {
   const rules = context.options.catalog.family(view.id)?.rules ?? [];
   return rules.flatMap((rule) => {
@@ -116,7 +116,9 @@ function shot(
   path: JsonPath,
   { text, ms, why }: { readonly text: string; readonly ms: Json; readonly why: string | null },
 ): Shot {
-  const words = isTemplate(text) ? job.context.template(job.body, text, "filled in by the flow in a shot") : json(text);
+  const words = isTemplate(text)
+    ? job.context.template(job.body, text, "a value that the flow fills into a shot")
+    : json(text);
   const field = `multi_prompt[${path.at(-1)}]`;
   return {
     entries: [["prompt", words], ...(ms === null ? [] : [["duration_ms", json(ms)] as const])],
@@ -149,10 +151,10 @@ function fillShotType(job: Job, hasShots: boolean): void {
         "v2 always uses the durations of the shots",
       );
     }
-  } else if (isGiven) job.drop(path, "only has an effect with shots");
+  } else if (isGiven) job.drop(path, "has an effect only if there are shots");
 }
 
-/** Converts the film's duration; if there are shots, their total duration is used. */
+/** Converts the duration of the video. If it has shots, their total duration is used. */
 function fillDuration(job: Job, shotsMs: number | null): void {
   const field = job.plainField(["duration_ms"]);
   const length = given(job.body, ...at("duration_ms"));
@@ -160,7 +162,7 @@ function fillDuration(job: Job, shotsMs: number | null): void {
   job.value(at("duration_ms"), field, shotsMs, length === shotsMs ? null : `the shots last ${shotsMs} ms`);
 }
 
-/** Converts the first and last frames, each given by id or URL. */
+/** Converts the first and the last frame. Each is given by id or URL. */
 export function fillFrames(job: Job): void {
   for (const end of ["start", "end"] as const) {
     const [id, url] = [`${end}_keyframe_id`, `${end}_keyframe_url`];
@@ -180,7 +182,7 @@ function frame(job: Job, path: JsonPath, end: "start" | "end"): Medium {
   return isUrl ? { ...medium, why: "v3 does not fetch external URLs: download the file and supply it" } : medium;
 }
 
-/** Converts reference media and the source film. */
+/** Converts reference media and the source video. */
 export function fillReferences(job: Job): void {
   const { context, body, view } = job;
   const kinds = [
@@ -201,7 +203,7 @@ export function fillFilm(job: Job): void {
   setMedia(job, slotField(job.view, "video"), [medium], "film to start from");
 }
 
-/** Converts the audio: first the speech that is generated for the video, then existing sound. */
+/** Converts the audio. Speech that is generated for the video comes before existing sound. */
 export function fillAudio(job: Job, speech: Expression | null): void {
   const { context, body, view } = job;
   const field = slotField(view, "audio");
@@ -211,7 +213,7 @@ export function fillAudio(job: Job, speech: Expression | null): void {
   shiftAudio(job, field);
 }
 
-/** Adds a local task that shifts the sound, because v3 has no field for the audio's offset. */
+/** Adds a local task that shifts the sound in time, because v3 has no field for the audio's offset. */
 function shiftAudio(job: Job, field: FieldView | null): void {
   const path: JsonPath = ["audio_start_ms"];
   const startMs = given(job.body, ...path);

@@ -6,7 +6,7 @@ export type Coerced =
   | { readonly fits: true; readonly value: Json; readonly why: string | null }
   | { readonly fits: false; readonly why: string; readonly choices: readonly string[] };
 
-/** Returns the value itself, the nearest value that the field accepts, or the reason why none fits. */
+/** Returns the value itself, the nearest value that the field accepts, or the reason why no value fits. */
 export function coerce(field: FieldView, value: Json): Coerced {
   if (field.values !== null) return fitListed(field, field.values, value);
   const type = typeof value;
@@ -51,7 +51,7 @@ function nearestOf(name: string, value: Json, values: readonly Json[]): Json | u
   return best?.value;
 }
 
-/** The number by which values of the field are compared; null if there is none. */
+/** Returns a number for comparing values of a field; null if the value has none. */
 function measureOf(name: string, value: Json, linesPerK: number): number | null {
   if (typeof value === "number") return value > 0 ? value : null;
   if (typeof value !== "string") return null;
@@ -67,7 +67,7 @@ function numberOf(text: string): number | null {
   return text.trim() !== "" && value > 0 ? value : null;
 }
 
-/** Width divided by height, from `16:9`, `1920x1080` or `1.78`. */
+/** Returns width divided by height for `16:9`, `1920x1080` or `1.78`; null for other text. */
 export function ratioOf(text: string): number | null {
   const [, width, height] = /^\s*(\d+(?:\.\d+)?)\s*[:x×/]\s*(\d+(?:\.\d+)?)\s*$/i.exec(text) ?? [];
   const ratio = width === undefined || height === undefined ? Number(text) : Number(width) / Number(height);
@@ -83,7 +83,7 @@ const NAMED_LINES = new Map([
   ["uhd", 2160],
 ]);
 
-/** Shorter side of a resolution such as `720p`, `4K` or `1920x1080`. */
+/** Returns the shorter side of a resolution such as `720p`, `4K` or `1920x1080`, in pixels; null for other text. */
 export function linesOf(text: string, linesPerK: number): number | null {
   const plain = text.trim().toLowerCase();
   const named = NAMED_LINES.get(plain);

@@ -6,9 +6,9 @@ import { coerce } from "./coerce.ts";
 import { fitToTable, isOfTable } from "./fit-to-table.ts";
 import type { Job } from "./job.ts";
 
-/** Values for required fields that v2 does not have or that the body omits. */
+/** Values for required fields that v2 does not have or the body omits. */
 export interface Defaults {
-  /** Prefix of the fields in the body, for the report. */
+  /** Path of the enclosing object in the v2 body, for the report. */
   readonly prefix: string;
   readonly values: { readonly [field: string]: Json };
 }
@@ -16,8 +16,8 @@ export interface Defaults {
 const MAX_ROUNDS = 12;
 
 /**
- * Makes the input valid against the model's schema: fills required fields, selects the tier for the resolution, and
- * omits fields that still do not fit, each as a decision. Returns the remaining problems.
+ * Makes a job's input valid against the model's schema: fills required fields, selects the quality for the resolution,
+ * and omits fields that still do not fit. Each omission becomes a decision. Returns the remaining problems.
  */
 export function fitToSchema(job: Job, defaults: Defaults): readonly FieldProblem[] {
   for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -53,17 +53,17 @@ function problemsOf(job: Job, input: Job["input"] = job.input): readonly FieldPr
   return context.options.catalog.check(view.model, Object.fromEntries(sample));
 }
 
-/** A valid placeholder for a text input. Any valid value works, because the pipeline input has its own schema. */
+/** Returns a valid placeholder for a text input. The pipeline validates the real value when it is supplied. */
 function inputSample(field: FieldView | undefined, sample: Json): Json {
   return sample === "supplied" && field?.values != null ? (field.values[0] ?? sample) : sample;
 }
 
-/** The input field that has a problem. */
+/** Returns the name of the input field that has a problem. */
 function topOf({ field }: FieldProblem): string | null {
   return /^input\.([^.[]+)/.exec(field)?.[1] ?? null;
 }
 
-/** Adds a field that is absent from the body. `isOfRow`: true if the chosen row of the model's table requires it. */
+/** Adds a field that the body lacks. `isOfRow` is true if the chosen combination of fields requires it. */
 function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults, isOfRow = false): boolean {
   const name = topOf(problem);
   const field = name === null ? undefined : job.view.fields.get(name);
@@ -103,7 +103,7 @@ function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults, i
   return true;
 }
 
-/** Usual values for required fields. */
+/** Values for required fields without a default. */
 const USUAL: ReadonlyMap<string, Json> = new Map<string, Json>([
   ["aspect_ratio", "16:9"],
   ["resolution", "720p"],
@@ -126,7 +126,7 @@ function defaultOf(field: FieldView, requested: Json | undefined): Json | null {
 const TIER = ["quality", "resolution"];
 const isOfTier = (problem: FieldProblem) => TIER.includes(topOf(problem) ?? "");
 
-/** Finds a valid pair of quality and resolution; tries the smallest changes first. */
+/** Finds a valid pair of quality and resolution, as close as possible to the given values. */
 function findTier(job: Job, defaults: Defaults): boolean {
   const [quality, resolution] = TIER.map((name) => job.view.fields.get(name));
   if (quality?.values == null) return false;
@@ -163,7 +163,7 @@ function reportTier(job: Job, before: { readonly [name: string]: Json | undefine
   }
 }
 
-/** Adds a decision if a job is sent at another level than its slug contains. */
+/** Adds a decision if a job is sent at another quality level than its slug contains. */
 function reportLevelOfSlug(job: Job, { prefix }: Defaults): void {
   const { levelOfSlug: level, view, body } = job;
   const written = job.sent("quality") ?? null;
@@ -181,7 +181,7 @@ function reportLevelOfSlug(job: Job, { prefix }: Defaults): void {
   fieldReport.amend(level.path, null, {
     to: `${job.step}: model`,
     newValue: written === null ? view.id : `${view.id}, quality ${written}`,
-    why: `the slug's level ${level.quality} is left out: ${view.id} does not offer it ${where} (see the ${resolution === undefined ? "quality" : "resolution"})`,
+    why: `the slug's level ${level.quality} is left out: ${view.id} does not offer it ${where} (see the entry for ${resolution === undefined ? "quality" : "resolution"})`,
   });
   const why = `the slug contains ${level.quality}, which ${view.id} does not offer ${where}; ${sent} is used for now`;
   if (resolution === undefined) {
@@ -196,7 +196,7 @@ function reportLevelOfSlug(job: Job, { prefix }: Defaults): void {
   }
 }
 
-/** Omits a field that still does not fit, and reports it as a decision. */
+/** Omits a field that still does not fit, and adds a decision about it. */
 function leaveOut(job: Job, problem: FieldProblem): boolean {
   const name = job.input.has(topOf(problem) ?? "") ? topOf(problem) : dependentOf(job, problem);
   const field = name === null ? undefined : job.view.fields.get(name);
@@ -206,7 +206,7 @@ function leaveOut(job: Job, problem: FieldProblem): boolean {
   return true;
 }
 
-/** The given field that requires a missing field, such as an end frame without a start frame. */
+/** Returns the given field that requires a missing one, such as an end frame without a start frame. */
 function dependentOf(job: Job, problem: FieldProblem): string | null {
   const missing = topOf(problem);
   const [, other] = /when (\w+) is given/.exec(problem.message) ?? [];

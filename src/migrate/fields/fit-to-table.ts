@@ -5,15 +5,15 @@ import type { FieldView } from "../models/view.ts";
 import { coerce, linesOf } from "./coerce.ts";
 import type { Job } from "./job.ts";
 
-/** Codes for problems with a model's published combinations. */
+/** Codes of problems with the combinations of fields that a model publishes. */
 const CODES = ["combination-table", "combination-by-default"];
 export const isOfTable = ({ code }: { readonly code: string }) => CODES.includes(code);
 
 /**
- * Fits the input to the row of the model's table that keeps the most of the body: media count more than text, and text
- * more than settings. Fields that the row omits are left out, and values that it does not accept are replaced by the
- * nearest; each change is a decision. Returns the fields that the row requires and the body lacks; null if no row fits
- * or nothing had to change.
+ * Fits the input to the combination in the model's table that keeps most of the body: media count more than text, and
+ * text more than settings. Fields that the combination omits are left out, and values that it does not accept are
+ * replaced by the nearest; each change is a decision. Returns the fields that it requires and the body lacks; null if
+ * none fits or nothing had to change.
  */
 export function fitToTable(job: Job, prefix: string): readonly string[] | null {
   const rows = (combinationTable(job.view.model.inputSchema)?.rows ?? [])
@@ -58,7 +58,7 @@ function worth({ takes, name }: FieldView): number {
   return /prompt|text/.test(name) ? 300 : 30;
 }
 
-/** The cost of changing a field. The resolution costs more than the level, because it is visible in the output. */
+/** The cost of changing a field. A resolution costs more than a quality level, because it is visible in the output. */
 function changeOf(job: Job, name: string): number {
   return job.input.has(name) ? (name === "quality" ? 5 : 10) : 1;
 }
@@ -67,7 +67,7 @@ function isThere(job: Job, name: string): boolean {
   return job.input.has(name) || job.view.fields.get(name)?.preset !== undefined;
 }
 
-/** The value that the service would receive; undefined if it is absent, or known only when the pipeline runs. */
+/** Returns the value that will be sent. Undefined if there is none or if it is known only when the pipeline runs. */
 function sentValue(job: Job, name: string): Json | undefined {
   return job.input.has(name) ? job.sent(name) : job.view.fields.get(name)?.preset;
 }
@@ -77,7 +77,7 @@ function accepts(job: Job, name: string, values: readonly string[]): boolean {
   return value === undefined || values.includes(String(value));
 }
 
-/** The nearest of the row's values that the field also accepts. */
+/** Returns the nearest value that both the row and the field accept. */
 function nearest(job: Job, name: string, values: readonly string[]): Json | undefined {
   const field = job.view.fields.get(name);
   if (field === undefined) return undefined;

@@ -8,18 +8,18 @@ import { type FieldView, type ModelView, type Slot, slotField } from "../models/
 import { isTemplate } from "../read/template.ts";
 import { coerce } from "./coerce.ts";
 
-/** The input of one v3 job under construction. */
+/** A v3 job whose input is being built. */
 export class Job {
   readonly context: MigrationContext;
   readonly body: Body;
   readonly view: ModelView;
   readonly step: string;
   readonly input = new Map<string, Expression>();
-  /** Set if the job's sound is shifted first. */
+  /** The task that shifts the job's sound before the job runs; null if there is none. */
   shift: Shift | null = null;
-  /** The level in the slug, and the field that contains the slug. */
+  /** The quality level in the slug, with the path of the field that contains the slug. */
   levelOfSlug: { readonly quality: string; readonly path: JsonPath } | null = null;
-  /** The v2 fields from which each input field was converted. */
+  /** The v2 fields that each input field was converted from. */
   readonly #origins = new Map<string, JsonPath[]>();
 
   constructor(context: MigrationContext, body: Body, view: ModelView, step: string) {
@@ -42,7 +42,7 @@ export class Job {
     if (from !== null) this.#origins.set(field, [...this.originsOf(field), from]);
   }
 
-  /** Sets the field to a value, or appends the value if the field takes a list. */
+  /** Sets the field to a value. If the field contains a list, appends the value to the list. */
   add(field: FieldView, value: Expression, from: JsonPath | null): void {
     this.set(field.name, field.isList ? { is: "list", items: [...this.itemsOf(field), value] } : value, from);
   }
@@ -52,13 +52,13 @@ export class Job {
     return value?.is === "list" ? value.items : value === undefined ? [] : [value];
   }
 
-  /** The value to send; undefined if there is none, or if it is known only when the pipeline runs. */
+  /** The value that will be sent. Undefined if there is none or if it is known only when the pipeline runs. */
   sent(field: string): Json | undefined {
     const value = this.input.get(field);
     return value?.is === "json" ? value.value : undefined;
   }
 
-  /** Reports a value that differs from the body's, at the body's field or, if there is no such field, at `at`. */
+  /** Reports a value that differs from the v2 body's, under the body's field or, if there is none, under `at`. */
   reportChange(field: string, at: string, value: Json, why: string): void {
     const details = { to: this.to(field), newValue: value, why };
     const [origin] = this.originsOf(field);
@@ -66,7 +66,7 @@ export class Job {
     else this.body.fieldReport.amend(origin, "converted", details);
   }
 
-  /** Omits a field that does not fit, and reports it as a decision. */
+  /** Omits a field that does not fit, and adds a decision about it. */
   leaveOut(field: string, because: string, choices: readonly string[]): void {
     this.input.delete(field);
     for (const path of this.originsOf(field))
@@ -74,8 +74,8 @@ export class Job {
   }
 
   /**
-   * Converts a number, text or switch, and sets the first of the fields `names` that the model has. Default: the field
-   * with the same name.
+   * Converts a number, text or switch, and sets the first of the fields `names` that the model has. Without `names`,
+   * sets the field with the same name.
    */
   plain(path: JsonPath, ...names: readonly string[]): void {
     const value = given(this.body, ...path);
@@ -96,7 +96,7 @@ export class Job {
     return fields.find((field) => field !== undefined && field.takes.what === "json") ?? null;
   }
 
-  /** Sets the field to the value or the nearest value that it accepts; reports a decision if none fits. */
+  /** Sets the field to the value or to the nearest value that it accepts. If none fits, adds a decision. */
   value(path: JsonPath, field: FieldView, value: Json, why: string | null = null): void {
     const fitted = coerce(field, value);
     if (!fitted.fits) {
@@ -107,14 +107,14 @@ export class Job {
     this.carried(path, field.name, fitted.value, why ?? fitted.why);
   }
 
-  /** Converts text, which may contain templates. Text that the model rejects becomes an input of the pipeline. */
+  /** Converts text, which may contain placeholders. Text that the model rejects becomes an input of the pipeline. */
   text(path: JsonPath, slot: Slot | FieldView): void {
     const value = given(this.body, ...path);
     if (typeof value !== "string") return;
     const field = typeof slot === "string" ? slotField(this.view, slot) : slot;
     if (field === null) return this.drop(path, `${this.view.id} has no field for this text`);
     if (isTemplate(value)) {
-      const why = `filled in by the flow in ${pathText(path)}`;
+      const why = `a value that the flow fills into the field ${pathText(path)}`;
       const expression = this.context.template(this.body, value, why);
       this.set(field.name, expression, path);
       return this.convert(
@@ -131,14 +131,14 @@ export class Job {
     this.decide(path, fitted.why, fitted.choices, { to: this.to(field.name), newValue: shown(expression) });
   }
 
-  /** Adds a pipeline input for text that the body lacks, or that the model rejects. */
+  /** Adds a pipeline input for a text that the body lacks or that the model rejects. */
   textInput(field: FieldView, why: string): Expression {
     const maxLength = Number.isFinite(field.maxLength) ? field.maxLength : null;
     const key = `${this.step} ${field.name}`;
     return this.context.input(key, `${this.step}-${field.name}`, why, { is: "text", maxLength });
   }
 
-  /** Reports a field that was used. `target`: the location within the input, if that is not the field itself. */
+  /** Reports a v2 field that is used. `target` is the location in the input, if it is not the field itself. */
   carried(path: JsonPath, field: string, value: Json, why: string | null, target = field): void {
     const old = given(this.body, ...path) as Json;
     const isSame = JSON.stringify(old) === JSON.stringify(value);
@@ -157,7 +157,7 @@ export class Job {
     this.body.fieldReport.note(path, "dropped", { why });
   }
 
-  /** Reports a field that v2 itself would not have used. */
+  /** Reports a field that is left out because v2 itself ignored it. */
   dropUnused(path: JsonPath, why: string): void {
     this.body.fieldReport.note(path, "dropped", { why, isUnusedByV2: true });
   }
@@ -171,14 +171,14 @@ export class Job {
     this.body.fieldReport.note(path, "decision", { why, choices, ...more });
   }
 
-  /** Writes a v2 default explicitly, because v3 has a different default. */
+  /** Sets a field to the default of v2, because the default of v3 is different. */
   preset(v2Field: string, field: string, value: Json, why: string): void {
     this.set(field, json(value), null);
     this.body.fieldReport.add(v2Field, "defaulted", { to: this.to(field), newValue: value, why });
   }
 
   #filledByFlow(path: JsonPath, field: FieldView): void {
-    const why = `the flow fills it in, but ${field.name} must be known when the source is written`;
+    const why = `the flow fills in this value, but ${field.name} must be known when the source is written`;
     this.decide(path, why, [`leave ${field.name} out`, `write a value for ${field.name} into the source`]);
   }
 }

@@ -7,7 +7,7 @@ import type { MigrationContext } from "../migration-context.ts";
 import type { FieldView } from "../models/view.ts";
 import type { Job } from "./job.ts";
 
-/** Media that a body uses: the output of another step, or a file to supply. */
+/** A media file that a body uses: the output of another step, or a file that the user supplies. */
 export interface Medium {
   readonly path: JsonPath;
   readonly expression: Expression;
@@ -16,7 +16,7 @@ export interface Medium {
   readonly choices: readonly string[];
 }
 
-/** Resolves the id at a path. `role` names the file if the document has no better name. */
+/** Finds the media file for the id at a path. `role` names the file if the document has no better name. */
 export function mediumAt(context: MigrationContext, body: Body, path: JsonPath, kind: MediaKind, role: string): Medium {
   const id = String(given(body, ...path));
   const link = context.link(body, id);
@@ -46,13 +46,13 @@ export function mediumAt(context: MigrationContext, body: Body, path: JsonPath, 
   const made = converted === undefined ? ", but is not migrated" : ` as ${converted.yields}, but ${kind} is needed`;
   return medium(
     context.file(id, kind, unknown(null)),
-    `body ${link.index + 1} generates it${made}`,
+    `body ${link.index + 1} generates this file${made}`,
     `supply the ${kind} as a file when the pipeline is run`,
     "connect another step in the source",
   );
 }
 
-/** Puts media into a field. Media beyond the field's maximum, or without a field, become decisions. */
+/** Puts media into a field. A decision is added for media that the field cannot take. */
 export function setMedia(job: Job, field: FieldView | null, media: readonly Medium[], what: string): void {
   const { view, body } = job;
   if (field === null) {
@@ -75,7 +75,7 @@ export function setMedia(job: Job, field: FieldView | null, media: readonly Medi
   }
 }
 
-/** Paths of the ids in a field that contains an id or a list of ids. */
+/** Returns the paths of the ids in a field that contains an id or a list of ids. */
 export function idPaths(body: Body, ...path: JsonPath): readonly JsonPath[] {
   const value = given(body, ...path);
   if (typeof value === "string") return [path];

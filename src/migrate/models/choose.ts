@@ -3,18 +3,18 @@ import type { Catalog } from "../../core/plan/index.ts";
 import { keepsFilm, type Need, suits, TYPE_FACTS } from "./need.ts";
 import { type ModelView, viewOf } from "./view.ts";
 
-/** The v3 model for a body, and how certain the match is. */
+/** The v3 model for a body, and how sure the choice is. */
 export interface Choice {
   readonly view: ModelView;
-  /** Level and resolution in the slug, if the model has them; otherwise null. */
+  /** Quality level and resolution from the slug, if the model offers them; otherwise null. */
   readonly quality: string | null;
   readonly resolution: string | null;
   /**
-   * How the model was chosen. `mapped`: by the caller; `exact`: by the slug; `only`: as the only candidate. Any other
-   * choice must be confirmed.
+   * How the model was chosen. `mapped`: by the user's map; `exact`: by the slug; `only`: because no other model fits.
+   * The user must confirm any other choice.
    */
   readonly by: "mapped" | "exact" | "similar" | "only" | "shape";
-  /** Why the model was chosen: which parts of the slug match. Null if nothing was compared. */
+  /** Which parts of the slug match the model. Null if nothing was compared. */
   readonly why: string | null;
   /** Ids of all candidates, the chosen one first. */
   readonly candidates: readonly string[];
@@ -22,7 +22,7 @@ export interface Choice {
 
 const NO_MATCH: SlugSearch = { match: null, otherVersions: [] };
 
-/** Chooses models; created once per catalog. */
+/** Chooses models from a catalog and remembers the choices. */
 export class ModelChooser {
   readonly #views: readonly ModelView[];
   readonly #byId: ReadonlyMap<string, ModelView>;
@@ -39,8 +39,8 @@ export class ModelChooser {
   }
 
   /**
-   * Chooses a model for the first need that any model meets. `named`: the slug or id in the body; null if it has none.
-   * A model that matches the slug exactly but does not accept the body's film is chosen only as a last resort.
+   * Chooses a model for the first need that any model meets. `named` is the slug or id in the body; null if it has
+   * none. A model that matches the slug exactly but does not accept the body's video is chosen only as a last resort.
    */
   choose(needs: readonly Need[], named: string | null): Choice | null {
     const key = JSON.stringify([needs, named]);
@@ -88,7 +88,7 @@ export class ModelChooser {
     return { view: best, ...namedLevel(slug, best), by: isOnly ? "only" : "shape", why, candidates: ids };
   }
 
-  /** The candidates, most suitable first; equally suitable ones in catalog order. */
+  /** Returns the models that meet a need, most suitable first; equally suitable ones in catalog order. */
   #candidates(need: Need): readonly ModelView[] {
     const found = this.#views.flatMap((view) => {
       const suitability = suits(view, need);
@@ -114,21 +114,20 @@ export function isUuid(text: string): boolean {
 
 interface SlugMatch {
   readonly view: ModelView;
-  /** The level in the slug, if the model has it as `quality`. */
+  /** The quality level in the slug, if the model offers it. */
   readonly quality: string | null;
-  /** `exact`: every part agrees; `similar`: to be confirmed. */
+  /** `exact`: every part of the slug agrees. `similar`: the user must confirm the match. */
   readonly confidence: "exact" | "similar";
-  /** Which parts agree and which differ. */
   readonly why: string;
 }
 
 interface SlugSearch {
   readonly match: SlugMatch | null;
-  /** Ids of models in the same family with another version: offered as candidates, but never chosen automatically. */
+  /** Ids of other versions of the same model. They are offered as candidates but never chosen automatically. */
   readonly otherVersions: readonly string[];
 }
 
-/** Finds the model for a slug. Models of another version never match. */
+/** Finds the model for a slug. A model of another version never matches. */
 export function findBySlug(slug: string, views: readonly ModelView[]): SlugSearch {
   const requested = parseModelName(slug);
   const compared = views.map((view) => compare(slug, requested, view)).filter((one) => one !== null);
@@ -137,7 +136,7 @@ export function findBySlug(slug: string, views: readonly ModelView[]): SlugSearc
   return { match: best?.match ?? mostSimilar(requested, views), otherVersions };
 }
 
-/** Compares a slug with a model; null if the family, version or mode differs. */
+/** Compares a slug with a model. Null if the family, version or mode differs. */
 function compare(
   slug: string,
   requested: ModelName,
@@ -168,13 +167,13 @@ function namedLevel(slug: string | null, view: ModelView): Pick<Choice, "quality
 interface Level {
   readonly quality: string | null;
   readonly resolution: string | null;
-  /** Parts of the slug that are in neither the model's name nor its settings. */
+  /** Words of the slug that match neither the model's name nor its settings. */
   readonly unmatched: readonly string[];
-  /** Text for the reason; empty if the slug contains no quality of the model. */
+  /** A phrase for the reason; empty if the slug contains no quality level of the model. */
   readonly text: string;
 }
 
-/** The level in a slug. A level that is not part of the model's name becomes the `quality` or the resolution. */
+/** Returns the level in a slug. Words that are not in the model's name become its quality or resolution. */
 function levelOf(requested: ModelName, own: ModelName, view: ModelView): Level {
   const qualities = (view.fields.get("quality")?.values ?? []).map(String);
   const resolutions = (view.fields.get("resolution")?.values ?? []).map(String);
@@ -192,7 +191,7 @@ function levelOf(requested: ModelName, own: ModelName, view: ModelView): Level {
   return { quality, resolution, unmatched, text: quality === null ? "" : `, ${quality} as its quality` };
 }
 
-/** Finds the level that contains the most of `words`; only levels whose words are all in the slug are considered. */
+/** Returns the quality level with most of `words`, if all words of that level are in the slug. */
 function levelNamed(
   qualities: readonly string[],
   words: readonly string[],
@@ -234,7 +233,7 @@ function isOtherVersion(requested: ModelName, own: ModelName): boolean {
   );
 }
 
-/** Describes a name, such as `kling, version 26, turbo, i2v`; the dots of a version are left out. */
+/** Describes a name, such as `kling, version 26, turbo, i2v`. The dots of a version are left out. */
 function describe({ family, version, tiers, mode }: ModelName): string {
   return [
     family.join(" "),
@@ -247,7 +246,8 @@ function describe({ family, version, tiers, mode }: ModelName): string {
 }
 
 /**
- * The model of the same version whose family name is most similar to the slug's; null below a Jaccard index of 1/3.
+ * Returns the model of the same version whose family name is most similar to the slug's. Null if they are too different
+ * (Jaccard index below 1/3).
  */
 function mostSimilar(requested: ModelName, views: readonly ModelView[]): SlugMatch | null {
   const scored = views

@@ -3,7 +3,7 @@ import { type Body, given } from "../body.ts";
 import type { V2Type } from "../v2-types.ts";
 import { type ModelView, type Slot, slotField } from "./view.ts";
 
-/** Returns a body's requirements for its model, followed by weaker ones in case no model meets them. */
+/** Returns what a body requires of a model, then weaker requirements in case no model meets these. */
 export function needsOf(body: Body): readonly Need[] {
   const has = (...names: readonly string[]) => names.some((name) => hasAny(given(body, name)));
   const { type } = body;
@@ -44,26 +44,25 @@ function hasAny(value: unknown): boolean {
   return Array.isArray(value) ? value.length > 0 : value !== undefined;
 }
 
-/** What a body requires of a model. */
 export interface Need {
   readonly type: V2Type;
-  /** Inputs that a model must accept to be a candidate. */
+  /** Inputs that a model must accept. */
   readonly must: readonly Slot[];
-  /** Further inputs of the body; models that accept more of them are preferred. */
+  /** Further inputs of the body. A model that accepts more of them is preferred. */
   readonly also: readonly Slot[];
-  /** True to accept a model with any name, except an upscaler, because keeping the body's film matters more than the name. */
+  /** True if any model except an upscaler is acceptable, because keeping the body's video matters more. */
   readonly isLoose?: true;
 }
 
 interface TypeFacts {
-  /** Beginning of step names if the body has no name. */
+  /** Start of a step's name if the body has none. */
   readonly short: string;
-  /** Inputs that the model must accept; the body may add more. */
+  /** Inputs that a model must accept. */
   readonly must: readonly Slot[];
   readonly yields: ModelView["yields"];
-  /** Matches the id, name or description of models for this type; null if their inputs identify them. */
+  /** Matches the id, name or description of models for this type. Null if the models' inputs identify them. */
   readonly hint: RegExp | null;
-  /** False if the v2 documentation names no v3 counterpart; a match must then be confirmed. */
+  /** False if the v2 documentation names no v3 counterpart. The user must then confirm the model. */
   readonly isCertain: boolean;
 }
 
@@ -97,8 +96,8 @@ export const TYPE_FACTS: Readonly<Record<V2Type, TypeFacts>> = {
 };
 
 /**
- * How well a model meets a need: how many of the body's fields it accepts, and how many of its required fields the body
- * lacks. Null for a model that is not a candidate.
+ * Returns how many of the body's fields a model accepts, and how many required fields the body lacks. Null if the model
+ * does not meet the need.
  */
 export function suits(view: ModelView, need: Need) {
   const { yields, hint } = TYPE_FACTS[need.type];
@@ -116,7 +115,7 @@ export function suits(view: ModelView, need: Need) {
   return { met: met.size, unmet: unmet.length + (fitsTable(view, met) ? 0 : 1) };
 }
 
-/** True if the model accepts these media together and requires no others. */
+/** True if the model accepts these media together and requires no other media. */
 function fitsTable({ model, fields }: ModelView, met: ReadonlySet<string>): boolean {
   const table = combinationTable(model.inputSchema);
   if (table === null || !table.isWhole || table.rows.length === 0) return true;
@@ -127,12 +126,12 @@ function fitsTable({ model, fields }: ModelView, met: ReadonlySet<string>): bool
   );
 }
 
-/** True if the model accepts the body's film, or if the body has no film. */
+/** True if the model accepts the body's video, or if the body has none. */
 export function keepsFilm(view: ModelView, need: Need): boolean {
   return !need.must.includes("video") || slotField(view, "video") !== null;
 }
 
-/** True if a model makes this kind of output. An upscaler for images and videos is listed under only one modality. */
+/** True if the model can produce this kind of output. An upscaler for both images and videos is listed as one kind. */
 function makes(view: ModelView, need: Need, yields: ModelView["yields"]): boolean {
   if (view.yields === yields) return true;
   return need.type === "image_upscale" && view.yields === "video" && slotField(view, "image") !== null;

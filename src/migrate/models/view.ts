@@ -5,31 +5,31 @@ import { type AcceptedMedia, type SchemaLocation, schemaLocation } from "../../c
 import { yieldsOf } from "../../core/plan/schema/model-facts.ts";
 import { applicable, isSchema, itemSchemas, propertySchemas } from "../../core/plan/schema/schema.ts";
 
-/** The properties of a model's input field that a migration needs. */
+/** What a migration needs to know about an input field of a model. */
 export interface FieldView {
   readonly name: string;
   readonly takes: AcceptedMedia;
   readonly isRequired: boolean;
   readonly isList: boolean;
   readonly maxItems: number;
-  /** Accepted values, if they are enumerated. */
+  /** The accepted values; null if the field does not list them. */
   readonly values: readonly Json[] | null;
   readonly types: readonly string[];
   readonly min: number;
   readonly max: number;
   readonly step: number | null;
   readonly maxLength: number;
-  /** Null if the field has no pattern, or if matching may take exponential time; the plan checks such patterns. */
+  /** Null if there is no pattern or matching may take exponential time. Planning checks such patterns. */
   readonly pattern: Matcher | null;
   readonly preset: Json | undefined;
   readonly role: string | null;
-  /** Fields of an item, if items are objects. */
+  /** Fields of the list's items, if the items are objects. */
   readonly item: ReadonlyMap<string, FieldView>;
-  /** Maximum total duration of the items. */
+  /** Maximum total duration of the list's items, in milliseconds. */
   readonly maxTotalMs: number;
 }
 
-/** The properties of a catalog model that a migration needs. */
+/** What a migration needs to know about a model. */
 export interface ModelView {
   readonly model: CatalogModel;
   readonly id: string;
@@ -39,7 +39,7 @@ export interface ModelView {
 
 const views = new WeakMap<CatalogModel, ModelView | null>();
 
-/** The view of a model; null if its modality is unknown or it cannot be used now. */
+/** Returns what is known about a model. Null if its modality is unknown or it cannot be used now. */
 export function viewOf(model: CatalogModel): ModelView | null {
   const known = views.get(model);
   if (known !== undefined) return known;
@@ -55,7 +55,7 @@ function fieldsOf(schema: JsonSchema): ReadonlyMap<string, FieldView> {
   return fieldViews(schema, applicable(schema, schema), [schema], (name) => takesOf(location.property(name)));
 }
 
-/** The fields of an object, from all schemas that apply to it. */
+/** Returns the fields of an object from all schemas that apply to it. */
 function fieldViews(
   root: JsonSchema,
   parts: readonly JsonSchema[],
@@ -72,7 +72,7 @@ function fieldViews(
   );
 }
 
-/** The media that a field accepts; for a list, the media that its items accept. */
+/** Returns which media a field accepts. For a list, these are the media that its items accept. */
 function takesOf(location: SchemaLocation | null): AcceptedMedia {
   const own: AcceptedMedia = location?.takes ?? { what: "json", types: [] };
   const items = own.what === "json" ? location?.item(0)?.takes : undefined;
@@ -115,7 +115,7 @@ function fieldView(
   };
 }
 
-/** Compiles an untrusted pattern; null if it is invalid, or if matching may take exponential time. */
+/** Compiles an untrusted pattern. Null if it is invalid or matching may take exponential time. */
 function linearPattern(text: unknown): Matcher | null {
   try {
     const { matcher, isLinear } = readPattern(String(text));
@@ -126,10 +126,10 @@ function linearPattern(text: unknown): Matcher | null {
 }
 
 interface SlotFacts {
-  /** Field names, in order of preference. */
+  /** Names that models give the field, in order of preference. */
   readonly names: readonly string[];
   readonly takes: MediaKind | "voice" | "json" | "choice";
-  /** Media role that identifies the field if it has another name. */
+  /** Role of the media, which identifies a field with another name. */
   readonly role?: string;
 }
 
@@ -149,10 +149,10 @@ const SLOTS = {
   name: { names: ["name"], takes: "json" },
 } as const satisfies Readonly<Record<string, SlotFacts>>;
 
-/** The purpose of an input of a v2 body. Models have different field names for the same purpose. */
+/** A purpose of an input field, such as the first frame. Models name the field for a purpose differently. */
 export type Slot = keyof typeof SLOTS;
 
-/** The model's field for a slot; null if it has none. */
+/** Returns the model's field for a purpose; null if the model has none. */
 export function slotField({ fields }: ModelView, slot: Slot): FieldView | null {
   const { names, takes, role }: SlotFacts = SLOTS[slot];
   const fits = (field: FieldView | undefined): field is FieldView => field !== undefined && holds(field, takes);

@@ -3,7 +3,7 @@ import { formatUsd } from "../../core/kit/money.ts";
 import type { Migration } from "../migrate.ts";
 import type { PriceReport, StepPriceReport } from "../report/report.ts";
 
-/** Prices pipelines, like the object that `openShowrunner()` returns. */
+/** An object that prices pipelines, such as the result of `openShowrunner()`. */
 export interface Quoter {
   quote(pipeline: Pipeline, input: unknown, options?: { readonly maxUnquoted?: string }): Promise<QuoteView>;
 }
@@ -20,21 +20,21 @@ interface QuoteView {
 }
 
 export interface EstimateOptions {
-  /** The pipeline that the written source exports. */
+  /** The pipeline that the generated source exports. */
   readonly pipeline: Pipeline;
-  /** Name of the pricing service for the report: an address, or "the local service". */
+  /** What the report calls the service that quotes the prices: an address, or "the local service". */
   readonly service: string;
-  /** A value for every input of the pipeline. Samples can replace values that do not exist yet. */
+  /** A value for every input of the pipeline. Use samples for values that do not exist yet. */
   readonly input: unknown;
-  /** Maximum number of jobs to price; for larger pipelines, use `showrunner plan`. Default 2000. */
+  /** Maximum number of jobs to price. For larger pipelines, use `showrunner plan`. Default 2000. */
   readonly maxJobs?: number | undefined;
 }
 
-/** A cap in US dollars that is enough to quote every job, even if its price depends on media that do not exist yet. */
+/** A limit in US dollars that no job reaches, so that jobs are priced even if their media do not exist yet. */
 const ANY_AMOUNT = "1000000";
 const MAX_JOBS = 2000;
 
-/** Adds the prices of the jobs to the migration report. Spends nothing. */
+/** Adds the price of each job to the migration report. No job is run. */
 export async function estimateMigration(
   migration: Migration,
   quoter: Quoter,

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { placeholderMedium } from "../../core/kit/placeholder-media.ts";
 import type { PipelineInput } from "../expression.ts";
 
-/** Where to write placeholder inputs, and which voice they use. */
+/** Settings for placeholder inputs. */
 export interface SampleOptions {
-  /** Folder for the media files. */
+  /** Folder to which the media files are written. */
   readonly folder: string;
   /** A v3 voice for inputs of the kind `voice`. */
   readonly voice: string;
@@ -14,7 +14,7 @@ export interface SampleOptions {
 const WANTED = { durationMs: 3000, ratio: 1 };
 const ENDING = { image: "png", audio: "wav", video: "mp4" } as const;
 
-/** Creates a placeholder for every input: media within the limits of their models, sample text, or the voice. */
+/** Creates a placeholder for every input: media within the limits of their models, sample text, or the given voice. */
 export async function sampleInput(
   inputs: readonly PipelineInput[],
   { folder, voice }: SampleOptions,

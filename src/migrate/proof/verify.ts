@@ -7,7 +7,7 @@ import type { Migration } from "../migrate.ts";
 import { camel } from "../names.ts";
 import type { BodyReport, FieldEntry, MigrationReport, VerificationReport } from "../report/report.ts";
 
-/** Plans and runs pipelines, like the object that `openShowrunner()` returns. */
+/** An object that plans and runs pipelines, such as the result of `openShowrunner()`. */
 export interface Runner {
   plan(
     pipeline: Pipeline,
@@ -24,13 +24,13 @@ export interface Runner {
 }
 
 interface RunSettings {
-  /** Maximum cost of jobs without a quote, in dollars. */
+  /** Maximum cost of one job without a quote, in US dollars. */
   readonly maxUnquoted?: string;
   /** Folder for the run's output files. */
   readonly outDir?: string;
   /** Name of the run. */
   readonly id?: string;
-  /** Aborting stops the run. */
+  /** Signal that stops the run. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -43,7 +43,7 @@ interface RunView {
 }
 
 export interface VerifyOptions {
-  /** The pipeline that the written source exports. */
+  /** The pipeline that the generated source exports. */
   readonly pipeline: Pipeline;
   /** A value for every input of the pipeline. */
   readonly input: unknown;
@@ -51,18 +51,18 @@ export interface VerifyOptions {
   readonly outDir: string;
   /** Name of the run. Default `verify`. */
   readonly id?: string | undefined;
-  /** Aborting stops the run; the migration is then reported as not verified. */
+  /** Signal that stops the run. The migration is then reported as not verified. */
   readonly signal?: AbortSignal | undefined;
-  /** Called for each finished step. */
+  /** Called whenever a step finishes. */
   readonly onProgress?: ((progress: { readonly done: number; readonly total: number }) => void) | undefined;
 }
 
 type Kind = VerificationReport["expected"][number]["kind"];
 
 /**
- * Plans and runs the migrated pipeline on a service where runs cost nothing, and compares it with the v2 bodies. Media,
- * prompts, shots, voices and settings must have v2's values or the values in the report, and the number of outputs of
- * each kind must match.
+ * Plans and runs the migrated pipeline on a service where runs cost nothing, and compares the result with the v2
+ * bodies. Media, prompts, shots, voices and settings must have the values from v2 or from the report, and the number of
+ * outputs of each kind must be equal.
  */
 export async function verifyMigration(
   migration: Migration,
@@ -87,7 +87,7 @@ export async function verifyMigration(
   return verified(status, outputs, [...failuresOf(report.steps), ...workDifferences(migration.report, planned.plan)]);
 }
 
-/** Describes the failed steps. Steps that were skipped because a dependency failed are left out. */
+/** Describes the failed steps. Steps that were skipped because of another failed step are left out. */
 function failuresOf(steps: RunView["report"]["steps"]): readonly string[] {
   return steps
     .filter(({ status }) => status === "failed" || status === "partial")
@@ -102,7 +102,7 @@ function isStepEnd(update: { readonly event?: unknown }): boolean {
   return typeof event === "object" && event !== null && "type" in event && event.type === "step.finished";
 }
 
-/** Compares the expected outputs with the run's outputs, body by body. */
+/** Compares the expected outputs of each body with the run's outputs. */
 function compare(
   report: MigrationReport,
   status: string,
@@ -138,7 +138,7 @@ function kindsByStep(outputs: unknown): ReadonlyMap<string, Kind | "nothing"> {
   return new Map(entries.map(([name, value]) => [name, kindOf(value)]));
 }
 
-/** The kind of an output, according to its file type rather than the catalog. */
+/** Returns the kind of an output. It is taken from the file's type, not from the catalog. */
 function kindOf(output: unknown): Kind | "nothing" {
   if (typeof output !== "object" || output === null) return "nothing";
   if ("voiceId" in output && typeof output.voiceId === "string") return "voice";
@@ -153,8 +153,8 @@ function tally(kinds: readonly (Kind | "nothing")[]): VerificationReport["expect
 }
 
 /**
- * Differences between the plan and the v2 bodies: given values that are not migrated, and values that differ from both
- * v2 and the report. Each text names the body, the field and the step.
+ * Returns the differences between the plan and the v2 bodies: values that no step uses, and values that differ from
+ * both v2 and the report. Each text names the body, the field and the step.
  */
 export function workDifferences(report: MigrationReport, plan: Plan): readonly string[] {
   return report.bodies
@@ -175,7 +175,7 @@ function differenceOf({ at, outputs }: BodyReport, entry: FieldEntry, plan: Plan
   });
 }
 
-/** Returns the step with this name or, for a batch, the steps of its variations. */
+/** Returns the step with this name. If it has variations, returns the steps for these. */
 function stepsNamed(plan: Plan, name: string, outputs: readonly string[]): readonly PlanStep[] {
   const own = plan.steps.filter(({ path }) => path === name);
   if (own.length > 0) return own;
@@ -209,7 +209,7 @@ function wrongValue(plan: Plan, step: PlanStep, target: string, entry: FieldEntr
   return `is ${JSON.stringify(sent)} in ${target}, but should be ${JSON.stringify(expected)}`;
 }
 
-/** Paths of the steps whose outputs a value uses, directly or through local tasks. */
+/** Returns the paths of the steps whose outputs a value uses, directly or through local tasks. */
 function sourcesOf(plan: Plan, value: Json): ReadonlySet<string> {
   return new Set(
     referencesIn(value).flatMap((path) => {
@@ -225,7 +225,7 @@ function referencesIn(value: Json): readonly string[] {
   return Object.values(value).flatMap(referencesIn);
 }
 
-/** The value at a path such as `multi_prompt[0].prompt` in a step's input; undefined if there is none. */
+/** Returns the value at a path such as `multi_prompt[0].prompt` in a step's input. Undefined if there is none. */
 function sentAt(step: PlanStep, target: string): Json | undefined {
   const input = "input" in step ? step.input : undefined;
   return valueAt(input, target.split(/[.[\]]+/).filter(Boolean)) as Json | undefined;

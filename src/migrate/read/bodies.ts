@@ -5,10 +5,10 @@ import { type FlowNode, nodesOf } from "./flow-nodes.ts";
 import { type ReadBodies, type ReadProblem, type Resolved, readProblem, type V2Source } from "./source.ts";
 import { lastName, type Target, targetOf } from "./template.ts";
 
-/** Keys under which an export may store its list of bodies. */
+/** Keys under which an exported file may contain its list of bodies. */
 const LIST_KEYS = ["generations", "bodies", "requests", "data", "items", "results"];
 
-/** The v2 bodies of a parsed document: one body, a list, a response of the v2 list endpoint, or an automation flow. */
+/** Finds the v2 bodies in a document: a body, a list, a response of v2's list endpoint, or an automation flow. */
 export function bodiesOf(value: unknown): Omit<ReadBodies, "locate"> {
   if (Array.isArray(value)) return listOf(value, []);
   if (isFlow(value)) return readFlow(value);
@@ -48,7 +48,7 @@ export function collected(all: readonly Read[]): Pick<ReadBodies, "sources" | "p
   };
 }
 
-/** Reads one element as a body; returns a problem if it is not a body. */
+/** Reads one element as a body. Returns a problem if it is not a body. */
 export function sourceOf(given: unknown, at: string, givenPath: JsonPath): Read {
   const [value, path] = unwrapped(given, givenPath);
   const bad = (code: string, message: string) => readProblem(code, at, path, message);
@@ -68,7 +68,7 @@ export function sourceOf(given: unknown, at: string, givenPath: JsonPath): Read 
   return isAssetRecord(value) ? { ...base, is: "asset" } : { ...base, is: "generation" };
 }
 
-/** Returns the body of a logged request, `{ method, url, body }`, and any other value unchanged. */
+/** Returns the body of a logged request, `{ method, url, body }`. Returns any other value unchanged. */
 function unwrapped(value: unknown, path: JsonPath): readonly [unknown, JsonPath] {
   const isRequest = isRecord(value) && typeof value.url === "string" && isRecord(value.body) && !("type" in value);
   return isRequest ? [value.body, [...path, "body"]] : [value, path];
@@ -92,7 +92,7 @@ const ASSET_FIELDS = [
   "created_at",
 ];
 
-/** True for a request or response of POST /assets: it has a name and a media type, but no field of a generation. */
+/** True for a request or response of POST /assets, which has a name and a media type but no field of a generation. */
 export function isAssetRecord(value: { readonly [key: string]: unknown }): boolean {
   return (
     typeof value.name === "string" &&
@@ -104,8 +104,8 @@ export function isAssetRecord(value: { readonly [key: string]: unknown }): boole
 type Resolve = (from: FlowNode, target: Target) => Resolved;
 
 /**
- * Creates a function that traces an expression through the flow to the request whose result it uses. Nodes that only
- * poll a status, upload bytes or pass a value on are skipped.
+ * Returns a function that finds the request whose result an expression in the flow uses. Nodes that only poll a status,
+ * upload bytes or pass on a value are skipped.
  */
 function createResolver(nodes: readonly FlowNode[], indexOf: (node: FlowNode) => number | null): Resolve {
   const byName = new Map<string, FlowNode>();
@@ -167,7 +167,7 @@ function firstOf<T, R>(items: readonly T[], find: (item: T) => R | null): R | nu
 
 const NODE_KEYS = ["nodes", "flow", "steps", "actions"];
 
-/** True for an exported automation flow: an object with a list of nodes. */
+/** True if the value is an exported automation flow: an object with a list of nodes. */
 function isFlow(value: unknown): value is { readonly [key: string]: unknown } {
   return isRecord(value) && listKey(value) !== null;
 }
@@ -177,7 +177,7 @@ function listKey(value: { readonly [key: string]: unknown }): string | null {
   return NODE_KEYS.find((key) => isNodes(value[key])) ?? null;
 }
 
-/** The v2 requests of a flow, in node order. Every node becomes a source or a problem, or is reported as left out. */
+/** Reads the v2 requests of a flow, in node order. Each node becomes a source or a problem, or is left out. */
 function readFlow(flow: { readonly [key: string]: unknown }): Omit<ReadBodies, "locate"> {
   const key = listKey(flow) ?? "nodes";
   const list = flow[key];

@@ -3,8 +3,8 @@ import { isRecord, type JsonPath } from "../json-path.ts";
 import { isV2Type } from "../v2-types.ts";
 
 /**
- * Parses a flow's JSON with templates inside strings or in place of values. Templates outside strings become strings; quotes
- * inside a template need no escape.
+ * Parses a flow's JSON, which may contain templates in strings or instead of values. A template outside a string
+ * becomes a string. Quotes inside a template need not be escaped.
  */
 export function parseTemplatedJson(given: string): { readonly value: unknown } | { readonly problem: string } {
   const text = withoutStringify(given.trim().replace(/^=/, ""));
@@ -21,7 +21,7 @@ export function parseTemplatedJson(given: string): { readonly value: unknown } |
   return { problem: `its body is not valid JSON at line ${line}, column ${column} of the body: ${message}` };
 }
 
-/** Unwraps the JSON in `{{ JSON.stringify({ … }) }}`. */
+/** Extracts the JSON from `{{ JSON.stringify({ … }) }}`. */
 function withoutStringify(text: string): string {
   const [, inner] = /^\{\{\s*(?:JSON\.stringify\(\s*)?(\{[\s\S]*\})\s*\)?\s*\}\}$/.exec(text) ?? [];
   return inner ?? text;
@@ -51,7 +51,7 @@ function quoted(text: string): string {
   return result;
 }
 
-/** True if a template starts here. Outside strings, two braces start a template unless a key follows. */
+/** True if a template starts here. Outside strings, two braces start a template unless a key follows them. */
 function isTemplateHere(text: string, at: number, isInString: boolean): boolean {
   return isInString || !/^\{\{\s*"/.test(text.slice(at, at + 40));
 }
@@ -61,20 +61,20 @@ type Rec = { readonly [key: string]: unknown };
 /** A node in a flow, with the v2 request that it sends. */
 export interface FlowNode {
   readonly name: string;
-  /** Other names by which templates can refer to the node. */
+  /** Further names by which templates can refer to the node. */
   readonly ids: readonly string[];
-  /** `upload` and `status` refer to the asset or generation in their URL; `other` may pass values on. */
+  /** What the node's request does. `upload` and `status` act on the id in the URL; `other` may pass on values. */
   readonly does: "generate" | "asset" | "upload" | "status" | "other";
   readonly url: string;
   readonly body: unknown;
   readonly bodyPath: JsonPath;
-  /** Names under which the node stores its results, for templates such as `{image_asset_id}`. */
+  /** Names under which the node stores its results. Templates such as `{image_asset_id}` use these names. */
   readonly gives: readonly string[];
-  /** Names of the node's predecessors. */
+  /** Names of the nodes that come directly before the node. */
   readonly before: readonly string[];
-  /** Why the node's body cannot be parsed; null if it can be parsed. */
+  /** Why the node's body cannot be parsed; null if it was parsed. */
   readonly problem: string | null;
-  /** True if the node is disabled in the flow: it sends nothing, and passes its input on. */
+  /** True if the node is disabled. It then sends nothing and only passes on its input. */
   readonly isDisabled: boolean;
 }
 
@@ -114,7 +114,7 @@ function nameOf(node: unknown, index: number): string {
 const GIVES =
   /^(?:save_?as|store_?as|assign_?to|output(?:_?(?:variable|name|key))?|outputs|variable|variables|extract|captures?|sets?)$/i;
 
-/** Names from `saveAs: "image_asset_id"` or `outputs: { image_asset_id: "$.id" }`, wherever the tool stores them. */
+/** Finds the names in `saveAs: "image_asset_id"` or `outputs: { image_asset_id: "$.id" }` anywhere in a node. */
 function givenNames(node: Rec): readonly string[] {
   const holders = [node, ...HOLDERS.flatMap((key) => (isRecord(node[key]) ? [node[key]] : []))];
   return holders.flatMap((holder) =>
@@ -149,7 +149,7 @@ type Request = Pick<FlowNode, "does" | "url" | "body" | "bodyPath" | "problem">;
 
 const noRequest = (bodyPath: JsonPath): Request => ({ does: "other", url: "", body: null, bodyPath, problem: null });
 
-/** A node's HTTP request, wherever the tool stores it. */
+/** Finds the HTTP request of a node, which tools store in different places. */
 function requestOf(node: Rec, path: JsonPath): Request {
   const none = noRequest(path);
   const [holder, holderPath] = holderOf(node, path);
@@ -175,7 +175,7 @@ function holderOf(node: Rec, path: JsonPath): readonly [Rec | null, JsonPath] {
   return [null, path];
 }
 
-/** The purpose of a request, according to its URL and method. Templates in the URL may contain slashes. */
+/** Returns the purpose of a request from its URL and method. Templates in the URL may contain slashes. */
 function purposeOf(url: string, method: unknown): FlowNode["does"] {
   const plain = url.replace(/\{\{[\s\S]*?\}\}|\$?\{[^}]*\}/g, "x").replace(/[?#].*$/, "");
   const isPost = String(method ?? "POST").toUpperCase() === "POST";
@@ -207,7 +207,7 @@ function bodyOf(
   return { problem: "sends to POST /generations, but its body was not found in the node", bodyPath: path };
 }
 
-/** Converts name and value pairs, as HTTP nodes store forms. A dot in a name addresses a nested field. */
+/** Converts the name and value pairs of a form to an object. A dot in a name leads to a nested field. */
 function pairsOf(pairs: unknown): Rec {
   const body: { [key: string]: unknown } = {};
   for (const pair of Array.isArray(pairs) ? pairs : []) {
@@ -226,12 +226,12 @@ function pairsOf(pairs: unknown): Rec {
   return body;
 }
 
-/** Sets an own property, even if its name is `__proto__`. */
+/** Sets a property of the object itself, even if its name is `__proto__`. */
 function define(target: object, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
-/** Evaluates a template that is a single literal: `={{ 3 }}` is the number 3. */
+/** Returns the value of a template that is a single literal: the number 3 for `={{ 3 }}`. */
 function literalOf(value: unknown): unknown {
   if (typeof value !== "string") return value;
   const [, literal] = /^=?\{\{\s*(-?\d+(?:\.\d+)?|true|false|null|"[^"]*")\s*\}\}$/.exec(value) ?? [];

@@ -8,25 +8,25 @@ import { parseJson } from "../../core/kit/json-text.ts";
 import { readLines, readText } from "./read-text.ts";
 import { type ReadBodies, type ReadProblem, readProblem, unreadable } from "./source.ts";
 
-/** The file of v2 bodies is missing or cannot be read. */
+/** The file with v2 bodies is missing or cannot be read. */
 export class V2FileError extends ShowrunnerError {
   readonly code = "V2_FILE";
 }
 
 export interface ReadFileOptions {
-  /** Maximum size in bytes of a JSON document, which is read whole. Default 32 MiB. JSON Lines may be larger. */
+  /** Maximum size of a JSON document in bytes. Default 32 MiB. JSON Lines may be larger. */
   readonly maxBytes?: number;
   /** Maximum length of a line in JSON Lines, in bytes. Default 4 MiB. */
   readonly maxLineBytes?: number;
-  /** Maximum number of lines in JSON Lines; further lines are only counted. Default 20 000. */
+  /** Maximum number of lines of JSON Lines to read. Further lines are only counted. Default 20 000. */
   readonly maxLines?: number;
 }
 
 const MIB = 1024 * 1024;
 
 /**
- * Reads a file of v2 bodies with limited memory: a JSON document of limited size, or JSON Lines of any size, line by line.
- * Throws {@link V2FileError} if the file cannot be read at all; problems with its content are in `problems`.
+ * Reads a file of v2 bodies with limited memory: a JSON document up to a maximum size, or JSON Lines of any size, line
+ * by line. Throws {@link V2FileError} if the file cannot be read at all; `problems` lists problems with its content.
  */
 export async function readV2File(path: string, options: ReadFileOptions = {}): Promise<ReadBodies> {
   const { maxBytes = 32 * MIB, maxLineBytes = 4 * MIB, maxLines = 20_000 } = options;
@@ -55,7 +55,7 @@ export async function readV2File(path: string, options: ReadFileOptions = {}): P
   }
 }
 
-/** True if the first line with content is a JSON object by itself. */
+/** True if the first line that is not blank is a complete JSON object. */
 function isLine(head: Buffer): boolean {
   const line = head
     .toString("utf8")
@@ -65,7 +65,7 @@ function isLine(head: Buffer): boolean {
   return line !== undefined && /^\s*\{.*\}\s*$/.test(line) && "value" in parseJson(line);
 }
 
-/** Reads lines one by one; lines beyond a limit are reported, not stored. */
+/** Reads JSON Lines one by one. Lines beyond a limit are reported as problems. */
 async function readLongLines(
   path: string,
   { maxLineBytes, maxLines }: Required<Omit<ReadFileOptions, "maxBytes">>,
@@ -91,7 +91,7 @@ async function readLongLines(
   return { ...read, problems: [...read.problems, ...problems] };
 }
 
-/** Number of the first line that is not valid UTF-8. */
+/** Returns the number of the first line that is not valid UTF-8. */
 function badLine(bytes: Buffer): number {
   let from = 0;
   for (let line = 1; ; line++) {

@@ -3,7 +3,7 @@ import type { JsonPath } from "../json-path.ts";
 import { bodiesOf, collected, sourceOf } from "./bodies.ts";
 import { type ReadBodies, type ReadProblem, readProblem, unreadable, type V2Source } from "./source.ts";
 
-/** Parses text: a JSON document, or JSON Lines. */
+/** Parses text that is a JSON document or JSON Lines. */
 export function readText(given: string): ReadBodies {
   const text = given.replace(/^\uFEFF/, "");
   if (text.trim() === "") return unreadable("empty", "the text is empty");
@@ -27,14 +27,14 @@ export function readText(given: string): ReadBodies {
   return unreadable("not-json", `is not valid JSON: ${message}`, { line, column });
 }
 
-/** True if a line is a JSON object by itself, and the text does not start with a list or a multi-line object. */
+/** True if a line is a complete JSON object and the text does not start with a list or a multi-line object. */
 function isLines(text: string): boolean {
   if (/^\s*(?:\[|\{\s*\n)/.test(text)) return false;
   const lines = text.split("\n", 200).filter((line) => line.trim() !== "");
   return lines.length > 1 && lines.some((line) => /^\s*\{.*\}\s*$/.test(line) && "value" in parseJson(line));
 }
 
-/** Reads JSON Lines. An invalid line does not affect the others. */
+/** Reads JSON Lines. An invalid line does not affect other lines. */
 export function readLines(lines: readonly string[]): ReadBodies {
   const reads: (V2Source | ReadProblem)[] = [];
   const lineOf = new Map<string, number>();
@@ -65,7 +65,7 @@ interface Token extends Position {
   readonly text: string;
 }
 
-/** Yields the tokens of a valid JSON text, without colons. Iterative, so deep nesting cannot overflow the stack. */
+/** Yields the tokens of a valid JSON text except colons. Not recursive, so deep nesting cannot overflow the stack. */
 function* tokensOf(text: string): Generator<Token, void> {
   const open: string[] = [];
   let isKeyNext = false;
@@ -92,12 +92,12 @@ const KINDS: Readonly<Record<string, Token["is"]>> = {
 
 interface Node {
   readonly below: Map<string | number, Node>;
-  /** Indexes of the paths that get this value's position. */
+  /** Indexes of the requested paths that lead to this value. */
   readonly paths: number[];
 }
 
 /**
- * Finds the positions of values in a valid JSON text by their paths, in a single pass. A path that does not exist gets the
+ * Finds the positions of values in a valid JSON text by their paths, in one pass. If a path does not exist, returns the
  * position of the nearest enclosing value.
  */
 function locate(text: string, paths: readonly JsonPath[]): readonly Position[] {
@@ -112,7 +112,7 @@ function locate(text: string, paths: readonly JsonPath[]): readonly Position[] {
     }
   }
   const positions: Position[] = paths.map(() => ({ line: 1, column: 1 }));
-  /** The enclosing values. `node` is null if no path leads into the value; `key` is the current key or index in it. */
+  /** The enclosing values. `node` is null if no requested path leads into the value; `key` is the current one. */
   const around: { readonly node: Node | null; key: string | number }[] = [];
   for (const { is, text: token, line, column } of tokensOf(text)) {
     const parent = around.at(-1);
@@ -128,10 +128,10 @@ function locate(text: string, paths: readonly JsonPath[]): readonly Position[] {
   return positions;
 }
 
-/** Maximum number of reported duplicates per document. */
+/** Maximum number of duplicate keys to report. */
 const MOST = 100;
 
-/** Finds keys that occur twice in one object of a valid JSON text; a parser keeps only the last occurrence. */
+/** Finds keys that occur twice in an object of a valid JSON text. A parser would keep only the last occurrence. */
 function repeatedKeys(text: string, at: string): readonly ReadProblem[] {
   const found: ReadProblem[] = [];
   const around: Set<string>[] = [];

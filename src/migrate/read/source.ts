@@ -2,28 +2,27 @@ import type { Position } from "../../core/kit/json-text.ts";
 import type { JsonPath } from "../json-path.ts";
 import type { Target } from "./template.ts";
 
-/** A v2 body, or a record of an uploaded asset, as found in the document. */
+/** A v2 request body, or the record of an uploaded asset, as found in the document. */
 export interface V2Source {
   /** Location, such as `body 3`, `line 3` or `node "Make portrait"`. */
   readonly at: string;
   readonly value: unknown;
-  /** Path within the document or the line. */
+  /** Path of the source within the document or the line. */
   readonly path: JsonPath;
-  /** Name of the source's node in the flow; null outside flows. */
+  /** Name of the source's node in the automation flow; null if there is no flow. */
   readonly label: string | null;
-  /** `asset`: a request or response of POST /assets. */
+  /** `asset` for a request or response of POST /assets. */
   readonly is: "generation" | "asset";
-  /** Resolves an expression in this body; null outside flows. */
+  /** Finds what an expression in this body refers to; null if there is no flow. */
   readonly resolve: ((target: Target) => Resolved) | null;
 }
 
 export type Resolved =
-  /** The output of another source, given by its index in the list. */
+  /** The output of another source. `index` is its position in the list. */
   | { readonly to: "source"; readonly index: number }
-  /** An external value, with a name that is the same wherever the value is used. */
+  /** A value from outside the document. Each use of the value has the same name. */
   | { readonly to: "outside"; readonly name: string };
 
-/** Something that could not be parsed as a v2 body. */
 export interface ReadProblem {
   readonly code: string;
   /** Location, as in {@link V2Source.at}. */
@@ -40,11 +39,10 @@ export interface ReadProblem {
 export interface ReadBodies {
   readonly sources: readonly V2Source[];
   readonly problems: readonly ReadProblem[];
-  /** Parts of the document that are not bodies, and why they are not migrated. */
+  /** Parts of the document that are not bodies, and why they are left out. */
   readonly left: readonly { readonly at: string; readonly why: string }[];
-  /** The detected format. */
   readonly format: "body" | "list" | "lines" | "flow" | "none";
-  /** Locates values by their source and path, in a single pass; null if there is no text. */
+  /** Returns the positions of values, given by source and path; null if there is no text. */
   readonly locate:
     | ((values: readonly { readonly at: string; readonly path: JsonPath }[]) => readonly Position[])
     | null;
@@ -54,7 +52,7 @@ export function readProblem(code: string, at: string, path: JsonPath | null, mes
   return { code, at, path, line: null, column: null, message };
 }
 
-/** The result for a document that cannot be read. */
+/** Returns the result for a document that cannot be read. */
 export function unreadable(code: string, message: string, position: Position = { line: 1, column: 1 }): ReadBodies {
   const problem = { ...readProblem(code, "the document", null, message), ...position };
   return { format: "none", left: [], sources: [], problems: [problem], locate: null };

@@ -1,17 +1,16 @@
-/** A part of a text: literal text, or an expression of an automation flow. */
+/** A part of a text: literal text, or an expression in an automation flow. */
 export type TextPart = string | { readonly expression: string };
 
-/** Matches text that is only `{image_asset_id}`; single braces inside text are literal. */
+/** Matches text that consists only of `{image_asset_id}`. Within longer text, single braces are literal. */
 const SINGLE = /^\s*\{([A-Za-z_][\w.-]*)\}\s*$/;
-/** Matches text that is only `${name}`. */
+/** Matches text that consists only of `${name}`. */
 const DOLLAR = /^\s*\$\{([A-Za-z_][\w.-]*)\}\s*$/;
 
-/** True for text that contains a template. */
 export function isTemplate(value: unknown): value is string {
   return typeof value === "string" && (nextTemplate(value, 0) !== null || SINGLE.test(value) || DOLLAR.test(value));
 }
 
-/** The parts of a text. A leading `=`, which marks an expression in some flows, is excluded. */
+/** Splits text into its parts, without a leading `=`, which some flows put before expressions. */
 export function textParts(value: string): readonly TextPart[] {
   const alone = SINGLE.exec(value) ?? DOLLAR.exec(value);
   if (alone !== null) return [{ expression: alone[1] ?? "" }];
@@ -27,14 +26,14 @@ export function textParts(value: string): readonly TextPart[] {
   return parts;
 }
 
-/** Finds the next `{{ … }}` at or after a position, in linear time even if many braces are never closed. */
+/** Finds the next `{{ … }}` at or after a position. Takes linear time even if many braces are never closed. */
 function nextTemplate(text: string, from: number): { readonly start: number; readonly end: number } | null {
   const start = text.indexOf("{{", from);
   const close = start < 0 ? -1 : text.indexOf("}}", start + 2);
   return close < 0 ? null : { start, end: close + 2 };
 }
 
-/** The expression, if the text consists of exactly one; otherwise null. */
+/** Returns the expression if the text consists of just one; otherwise null. */
 export function soleExpression(value: string): string | null {
   const parts = textParts(value).filter((part) => typeof part !== "string" || part.trim() !== "");
   const [only] = parts;
@@ -58,7 +57,7 @@ export function targetOf(expression: string): Target {
   return { to: "variable", name: expression };
 }
 
-/** The last name in an expression's path: `asset_id` for `.item.json["asset_id"]`. */
+/** Returns the last name in an expression's path: `asset_id` for `.item.json["asset_id"]`. */
 export function lastName(rest: string): string {
   return [...rest.matchAll(/[A-Za-z_]\w*/g)].at(-1)?.[0] ?? "";
 }

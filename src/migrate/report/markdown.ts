@@ -22,7 +22,7 @@ const OUTCOME: Readonly<Record<Outcome, string>> = {
 };
 
 const INTRODUCTION =
-  "This report lists the result for each body (request) of the v2 document. The pipeline is in `pipeline.ts`; nothing was bought on v2 or v3.";
+  "This report lists the result for each body (request) of the v2 document. The pipeline is in `pipeline.ts`; no paid job was submitted to v2 or v3.";
 
 const HOW_TO_DECIDE =
   "Each point states what is uncertain, where it is in the v2 document, and the choices. Until you decide, the pipeline uses the marked choice. " +
@@ -33,7 +33,7 @@ const LEGEND =
   "Every field of the v2 bodies is listed once. Carried over: the same name and value; renamed: the same value under another name; " +
   "converted: another value or form; defaulted: absent, and written explicitly because v3's default differs; dropped: not in the pipeline, for the reason given.";
 
-/** Formats the report as Markdown. Equal reports give equal bytes. */
+/** Formats the report as Markdown. Equal reports give equal text. */
 export function reportMarkdown(report: MigrationReport): string {
   const { bodies } = report;
   return [
@@ -73,7 +73,7 @@ function section(title: string, text: string): string {
   return text === "" ? "" : `## ${title}\n\n${text}`;
 }
 
-/** Maximum number of locations listed per decision; report.json lists all. */
+/** Maximum number of places that are listed for a decision. report.json lists all of them. */
 const SHOWN_LOCATIONS = 5;
 
 function decisions(all: readonly Decision[]): string {
@@ -102,7 +102,7 @@ function inputs({ inputs: all, pipeline }: MigrationReport): string {
   return ["| Input | Type | Replaces |", "|---|---|---|", ...rows, "", "```sh", run, "```"].join("\n");
 }
 
-/** Formats limits as `, 3.0 s to 30.0 s, 340 px to 3850 px a side, 100.0 MB at most`. */
+/** Formats limits, for example `, 3.0 s to 30.0 s, 340 px to 3850 px a side, 100.0 MB at most`. */
 function limits({ limits: found = {} }: PipelineInput): string {
   const ranges = [
     range(found["min_duration_ms"], found["max_duration_ms"], formatDuration),
@@ -131,20 +131,22 @@ const CREDITS =
 
 function price({ price: found, steps }: MigrationReport): string {
   if (steps.length === 0) return "";
-  if (found === null) return `Not estimated: no service was asked. ${CREDITS}`;
+  if (found === null) return `The price was not estimated, because no service was asked for it. ${CREDITS}`;
   const { min, max, service, why } = found;
   const total = min === null ? "no total" : max === null ? `at least $${min}` : `$${max}`;
   const note = why === null ? "" : ` (${escaped(why)})`;
   const head = `Estimated by ${escaped(service)}: ${total} for ${steps.length} jobs${note}. ${CREDITS}`;
   const isOpen = found.steps.some(({ usd }) => usd === null);
-  const cap = isOpen ? "\n\nJobs that cannot be quoted run only with `--max-unquoted USD`, a cap for each job." : "";
+  const cap = isOpen
+    ? "\n\nJobs that cannot be quoted run only with `--max-unquoted USD`, the most that one such job may cost."
+    : "";
   return found.steps.length === 0 ? head : `${head}\n\n${priceTable(found)}${cap}`;
 }
 
 function priceTable({ steps }: PriceReport): string {
   const rows = steps.map(({ step, model, usd, basis, why }) => {
     const amount = usd === null ? "cannot be quoted" : `$${usd}`;
-    const remark = basis === "provisional" ? "provisional: its media do not exist yet" : (why ?? "");
+    const remark = basis === "provisional" ? "provisional: media that it uses do not exist yet" : (why ?? "");
     return `| ${code(step)} | ${escaped(model ?? "")} | ${amount} | ${escaped(remark)} |`;
   });
   return ["| Step | Model | Price | Note |", "|---|---|---|---|", ...rows].join("\n");
@@ -198,7 +200,7 @@ function fieldRow({ field, given, outcome, value, to, newValue, why, choices }: 
   return `| ${code(field)} | ${before} | ${OUTCOME[outcome]} | ${after} | ${escaped(reason)} |`;
 }
 
-/** Maximum number of characters of a value in a table; report.json contains the whole value. */
+/** Maximum number of characters of a value in a table. report.json contains the complete value. */
 const SHOWN = 80;
 
 function valueCell(value: FieldEntry["value"]): string {
@@ -206,7 +208,7 @@ function valueCell(value: FieldEntry["value"]): string {
   return text === "" ? "(blank)" : code(text.length > SHOWN ? `${text.slice(0, SHOWN - 1)}…` : text);
 }
 
-/** Escapes untrusted text inside a sentence: no markup, no line breaks. */
+/** Escapes untrusted text for use in a sentence, without markup and line breaks. */
 function escaped(text: string): string {
   return flat(text).replace(/[\\`*_[\]<>#|]/g, "\\$&");
 }
@@ -221,7 +223,7 @@ function flat(text: string): string {
   return text.replace(/[\s\u2028\u2029]+/g, " ").replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, "�");
 }
 
-/** A fenced block of JSON in which bidirectional control characters are escaped. */
+/** Returns a fenced block of JSON in which bidirectional control characters are escaped. */
 function fenced(json: string): string {
   const text = json.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (mark) => {
     return `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`;

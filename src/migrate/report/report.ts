@@ -4,7 +4,7 @@ import type { PipelineInput } from "../expression.ts";
 const MODEL = /(?:^|\.)(?:model_slug|ai_model_id|model_id)$/;
 const VOICE = /(?:^|\.)voice_id$/;
 
-/** Collects the decisions. The same question about several bodies is a single decision. */
+/** Returns the decisions that users must make. The same question about several bodies is a single decision. */
 export function decisionsOf(bodies: readonly BodyReport[]): readonly Decision[] {
   const found = new Map<string, { readonly decision: Decision; readonly where: string[] }>();
   for (const { at, fields, status } of bodies) {
@@ -32,12 +32,12 @@ function answerOf(entry: FieldEntry): Decision["answer"] {
   return about !== null && given && typeof value === "string" ? { about, key: value } : null;
 }
 
-/** A key for a loss, shared by all list items and bodies with the same loss. */
+/** Returns a key for a loss. The same loss in several list items or bodies has the same key. */
 export function lossKey({ field, why }: Pick<FieldEntry, "field" | "why">): string {
   return `${field.replace(/\[\d+\]/g, "[]")}: ${why ?? ""}`;
 }
 
-/** Media, prompts, shots and voices in migrated bodies that no step uses, each as `body 3: field: why`. */
+/** Returns media, prompts, shots and voices in migrated bodies that no step uses, each as `body 3: field: why`. */
 export function lossesOf({ bodies }: Pick<MigrationReport, "bodies">): readonly string[] {
   const migrated = bodies.filter(({ status }) => status === "migrated");
   return migrated.flatMap(({ at, fields }) =>
@@ -51,27 +51,27 @@ function shorten(value: unknown): string {
   return `${text.length > 60 ? `${text.slice(0, 59)}…` : text}: `;
 }
 
-/** The outcome of a field. */
+/** What happened to a field. */
 export type Outcome = "carried" | "renamed" | "converted" | "defaulted" | "dropped" | "decision";
 
-/** The outcome for one field of a v2 body. */
+/** What happened to one field of a v2 body. */
 export interface FieldEntry {
-  /** Path within the body. */
+  /** Path of the field within the body. */
   readonly field: string;
-  /** False for a field that is absent from the body, but required by v3. */
+  /** True if the body contains the field; false if only v3 requires it. */
   readonly given: boolean;
   readonly outcome: Outcome;
-  /** v2's value; null if absent. */
+  /** The value in the v2 body; null if it is absent. */
   readonly value: Json;
-  /** Where the pipeline uses the value, as `step: field`; null if it does not. */
+  /** The step and the field that receive the value, as `step: field`; null if no step uses it. */
   readonly to: string | null;
-  /** The value in the pipeline, or null. */
+  /** The value in the pipeline; null if it was not changed or is not used. */
   readonly newValue: Json;
-  /** Why the field was changed, defaulted, dropped or left open. */
+  /** Why the field was changed, filled in, left out or left open. */
   readonly why: string | null;
-  /** Choices; the source currently uses the first. */
+  /** Possible answers to a decision. The generated source uses the first. */
   readonly choices: readonly string[];
-  /** Set for media, a prompt, shot or voice that v2 used but the pipeline does not; the loss is open until accepted. */
+  /** True if v2 used this medium, prompt, shot or voice and the pipeline does not. Someone must accept the loss. */
   readonly isLost?: true;
 }
 
@@ -82,43 +82,43 @@ export interface BodyReport {
   readonly at: string;
   readonly type: string;
   /**
-   * `migrated`: the body has steps; `asset`: it is a file to supply; `open`: no known v3 model accepts it; `refused`:
-   * v2 itself would refuse it, for the reasons in `problems`.
+   * `migrated`: steps of the pipeline replace the body. `asset`: it is a file to supply. `open`: no known v3 model
+   * accepts it. `refused`: v2 itself would refuse it, for the reasons in `problems`.
    */
   readonly status: "migrated" | "asset" | "open" | "refused";
   /** Names of the body's steps, in execution order. */
   readonly steps: readonly string[];
-  /** The steps that produce v2's outputs. */
+  /** Names of the steps that produce what v2 would have returned. */
   readonly outputs: readonly string[];
-  /** The outputs that v2 would have produced. */
+  /** The outputs that v2 would have returned. */
   readonly makes: { readonly kind: "image" | "video" | "audio" | "voice"; readonly count: number };
   readonly fields: readonly FieldEntry[];
-  /** The body itself if it is open or refused; otherwise null. */
+  /** The v2 body, if its status is `open` or `refused`; otherwise null. */
   readonly body: Json;
 }
 
-/** A decision to make before the pipeline is used in production. It may concern several fields. */
+/** A decision that a person must make before the pipeline is used in production. It may concern several fields. */
 export interface Decision {
   readonly code: string;
-  /** Bodies and fields, such as `body 3: audio_start_ms`. */
+  /** The bodies and fields that the decision concerns, such as `body 3: audio_start_ms`. */
   readonly where: readonly string[];
   readonly question: string;
-  /** Choices; the first describes what the pipeline does now. */
+  /** Possible answers. The first describes what the pipeline does now. */
   readonly choices: readonly string[];
   /**
-   * Set if an answer can be stored in the decisions file: a model or voice under its v2 slug or id in `map`, a loss in
-   * `leave_out`. Other decisions are made in the source.
+   * How to store the answer in the decisions file: a model or voice under its v2 slug or id in `map`, a loss in
+   * `leave_out`. Null if the decision can be made only in the source.
    */
   readonly answer: { readonly about: "model" | "voice" | "loss"; readonly key: string } | null;
 }
 
-/** An invalid part of the document, which is not migrated. */
+/** An invalid part of the document, which was not migrated. */
 export interface MigrationProblem {
   readonly code: string;
   readonly at: string;
-  /** Path within the body, or null. */
+  /** Path of the field within the body; null if the problem concerns no field. */
   readonly field: string | null;
-  /** Line number from 1; null if the migration was given values instead of text. */
+  /** Line number, starting at 1; null if the migration was given values instead of text. */
   readonly line: number | null;
   readonly column: number | null;
   readonly message: string;
@@ -128,7 +128,7 @@ export interface MigratedStep {
   readonly name: string;
   readonly model: string;
   readonly yields: "image" | "video" | "audio" | "voice";
-  /** Number of the body that the step comes from. */
+  /** Number of the v2 body that the step replaces. */
   readonly body: number;
 }
 
@@ -136,56 +136,55 @@ export interface MigratedStep {
 export interface MigrationReport {
   readonly version: 1;
   readonly pipeline: string;
-  /** SHA-256 of the source as written, to detect later edits; null if there is no source. */
+  /** SHA-256 of the source as generated, which shows later edits; null if there is no source. */
   readonly sourceSha256: string | null;
   readonly format: "body" | "list" | "lines" | "flow" | "none";
   readonly bodies: readonly BodyReport[];
   readonly steps: readonly MigratedStep[];
-  /** Inputs to supply when the pipeline is run. */
+  /** Inputs that the user supplies when the pipeline is run. */
   readonly inputs: readonly PipelineInput[];
   readonly decisions: readonly Decision[];
   readonly problems: readonly MigrationProblem[];
   /** Parts of the document that are not bodies, such as wait nodes in a flow. */
   readonly left: readonly { readonly at: string; readonly why: string }[];
-  /** Null until `estimateMigration` has run. */
+  /** Prices of the jobs; null until `estimateMigration` has run. */
   readonly price: PriceReport | null;
-  /** Null until `verifyMigration` has run. */
+  /** Result of the verification; null until `verifyMigration` has run. */
   readonly verification: VerificationReport | null;
 }
 
 export interface StepPriceReport {
   readonly step: string;
   readonly model: string | null;
-  /** US dollars as a decimal string; null if the service cannot quote the step in advance. */
+  /** Price in US dollars as a decimal string; null if the service cannot quote the step in advance. */
   readonly usd: string | null;
   /**
-   * `quoted`: for exactly this input; `provisional`: with placeholders for media that do not exist yet; `unquotable`:
-   * no price in advance.
+   * `quoted`: the price is for exactly this input. `provisional`: media that do not exist yet were replaced by
+   * placeholders. `unquotable`: there is no price in advance.
    */
   readonly basis: string;
   readonly why: string | null;
 }
 
 export interface PriceReport {
-  /** The service that priced the pipeline. */
+  /** What the report calls the service that quoted the prices. */
   readonly service: string;
   readonly steps: readonly StepPriceReport[];
-  /** Sum of the known prices, in US dollars as a decimal string; null if none is known. */
+  /** Sum of the known prices, in US dollars as a decimal string; null if no price is known. */
   readonly min: string | null;
-  /** The same sum as `min`; null if a job has no price in advance. */
+  /** Equal to `min`; null if a job has no price in advance, because the total is then unknown. */
   readonly max: string | null;
   readonly why: string | null;
 }
 
 export interface VerificationReport {
-  /** True if the pipeline ran and does all the work of the v2 bodies, except those that v2 itself would refuse. */
+  /** True if the pipeline ran and did all the work of the v2 bodies, except bodies that v2 itself would refuse. */
   readonly ok: boolean;
-  /** Final status of the run. */
   readonly status: string;
-  /** Number of outputs that the migrated v2 bodies would have produced. */
+  /** Outputs that v2 would have returned for the migrated bodies, by kind. */
   readonly expected: readonly { readonly kind: "image" | "video" | "audio" | "voice"; readonly count: number }[];
   readonly found: VerificationReport["expected"];
   readonly differences: readonly string[];
-  /** Locations of the bodies that are not in the pipeline, because they are open or refused. */
+  /** Locations of the bodies that the pipeline does not replace, because they are open or refused. */
   readonly uncovered: readonly string[];
 }

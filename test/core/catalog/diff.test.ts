@@ -34,7 +34,7 @@ describe("what a new catalog changes", () => {
     [
       "another default",
       (p) => ({ quality: { ...p.quality, default: "pro" } }),
-      ['breaks quality: its default was "standard", is now "pro"'],
+      ['breaks quality: its default changed from "standard" to "pro"'],
     ],
     [
       "a narrower bound",
@@ -42,12 +42,16 @@ describe("what a new catalog changes", () => {
       ["breaks prompt: maxLength was 4000, is 100"],
     ],
     ["a wider bound", (p) => ({ images: { ...p.images, maxItems: 8 } }), ["keeps images: maxItems was 4, is 8"]],
-    ["another type", (p) => ({ seed: { ...p.seed, type: "string" } }), ["breaks seed: type was integer, is string"]],
+    [
+      "another type",
+      (p) => ({ seed: { ...p.seed, type: "string" } }),
+      ["breaks seed: its type changed from integer to string"],
+    ],
     [
       "fewer outputs",
       () => ({ num_outputs: { type: "integer", enum: [1, 2], default: 1 } }),
       [
-        "breaks num_outputs: the maximum number of outputs was 4, is now 2",
+        "breaks num_outputs: the maximum number of outputs changed from 4 to 2",
         "breaks num_outputs: no longer accepts 3, 4",
       ],
     ],
@@ -74,10 +78,10 @@ describe("what a new catalog changes", () => {
 
   test("a price description, a retirement and a new model are changes of the whole model", () => {
     expect(changed(() => ({}), { priceDescription: "more" })).toEqual([
-      expect.stringMatching(/^keeps null: its price was ".*", is now "more"$/),
+      expect.stringMatching(/^keeps null: its price changed from ".*" to "more"$/),
     ]);
     expect(changed(() => ({}), { state: "retired", replacedBy: "image-2" })).toEqual([
-      "breaks null: was live, is now retired; use image-2",
+      "breaks null: changed from live to retired; use image-2",
     ]);
     expect(diffCatalogs(catalogOf([]), catalogOf([live]))).toMatchObject([{ isBreaking: false, message: "is new" }]);
     expect(diffCatalogs(catalogOf([live]), catalogOf([]))).toMatchObject([{ isBreaking: true }]);

@@ -77,7 +77,7 @@ test("the example of the docs is a file of families", () => {
 
 describe("a file of families that is none", () => {
   test.each([
-    ["no list", { name: "x" }, "(the whole): Invalid input: expected array"],
+    ["no list", { name: "x" }, "(the list): Invalid input: expected array"],
     ["a family without a name", [{ models: ["a"] }], "[0].name: "],
     [
       "a new family without models",
@@ -118,7 +118,7 @@ describe("a file of families that is none", () => {
       '[0].prices[0].per: Invalid option: expected one of "job"|"second"|"image"|"1000_characters"',
     ],
     ["a duration of nothing", [{ name: "kling", typical_seconds: 0 }], "[0].typical_seconds: "],
-    ["no JSON", "{", "cannot be read as model families"],
+    ["no JSON", "{", "The model families in "],
   ])("%s is told with its place", (_what, value, said) => {
     const path = file(value, "wrong.json");
     const error = catching(() => readFamilies(path));

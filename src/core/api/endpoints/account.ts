@@ -34,13 +34,13 @@ const usage = wire({
     wire({ key: withDefault(z.string(), ""), jobs: withDefault(z.number(), 0), requests: number, spentMicros: micros }),
   ),
 });
-/** Jobs and cost per period. */
+/** Job counts and costs per period. */
 export type Usage = z.output<typeof usage>;
 
 const transaction = wire({
   id: z.string(),
   kind: anyOf<"purchase" | "grant" | "usage" | "refund" | "adjustment" | "other">(),
-  /** Negative for a charge. */
+  /** Amount of the change; negative for a charge. */
   amountMicros: optionalMicros,
   currency: text,
   createdAt: text,
@@ -55,7 +55,7 @@ const llmRequest = wire({
   status: anyOf<"pending" | "ok" | "upstream_error" | "client_abort" | "timeout" | "settlement_failed">(),
   streamed: withDefault(z.boolean(), false),
   promptTokens: number,
-  /** Includes reasoning tokens. */
+  /** Number of completion tokens, including reasoning tokens. */
   completionTokens: number,
   reasoningTokens: number,
   /** True if the service counted the tokens itself, because the model did not report them. */
@@ -71,14 +71,14 @@ const llmRequest = wire({
   createdAt: text,
   settledAt: text,
 });
-/** A request to a language model, as it was counted and charged. A field is null if its value is not known yet. */
+/** A request to a language model, with its token counts and its cost. A field is null if its value is not known yet. */
 export type LlmRequest = z.output<typeof llmRequest>;
 
-/** Filters for the list of requests to language models. A cursor is valid only with the same filters. */
+/** Filters for the list of requests to language models. A cursor is valid only with the filters of its page. */
 export interface LlmRequestQuery extends PageQuery {
-  /** Only requests made at this time or later, as ISO-8601. Default: any time. */
+  /** ISO 8601 timestamp; only requests made at this time or later are listed. Default: any time. */
   readonly start?: string | undefined;
-  /** Only requests made before this time, as ISO-8601. Default: any time. */
+  /** ISO 8601 timestamp; only requests made before this time are listed. Default: any time. */
   readonly end?: string | undefined;
   readonly model?: string | undefined;
   readonly keyId?: string | undefined;
@@ -86,9 +86,9 @@ export interface LlmRequestQuery extends PageQuery {
 
 /** The period and grouping of a usage report. */
 export interface UsageQuery {
-  /** Start of the period, as ISO-8601. The service's default is seven days before the end. */
+  /** Start of the period, as an ISO 8601 timestamp. The service's default is seven days before the end. */
   readonly start?: string | undefined;
-  /** End of the period, as ISO-8601. Default: now. */
+  /** End of the period, as an ISO 8601 timestamp. Default: now. */
   readonly end?: string | undefined;
   readonly groupBy?: "total" | "day" | "model" | undefined;
 }
@@ -107,8 +107,8 @@ export type Scope =
   | (string & {});
 
 /**
- * What a key or token may do: everything (`all`), or the listed scopes (an empty list allows nothing). Null if the
- * service does not state it.
+ * What a key or token may do: everything (`all`) or the listed scopes. An empty list allows nothing. Null if the
+ * service does not report it.
  */
 export type Grant = "all" | readonly Scope[] | null;
 
@@ -139,7 +139,7 @@ export type ApiKey = z.output<typeof apiKey>;
 export const createdKey = wire({
   ...keyFields,
   credential: z.string(),
-  /** Time until which the old secret still works after a rotation, as ISO-8601. */
+  /** ISO 8601 timestamp until which the old secret still works after a rotation. */
   previousSecretExpiresAt: text,
 });
 /** A key with its secret, which the service shows only once. */
@@ -148,15 +148,15 @@ export type CreatedKey = z.output<typeof createdKey>;
 /** Settings of a new key. */
 export interface NewKey {
   readonly name?: string | undefined;
-  /** The key's permissions; omit for full access. An empty list creates a key that may do nothing. */
+  /** The key's permissions. Omit them for full access. A key with an empty list may do nothing. */
   readonly scopes?: readonly Scope[] | undefined;
   readonly kind?: "personal" | "service" | undefined;
   readonly workspaceId?: string | undefined;
-  /** When the key expires, as ISO-8601. */
+  /** When the key expires, as an ISO 8601 timestamp. */
   readonly expiresAt?: string | undefined;
 }
 
-/** Management of API keys. */
+/** Manages API keys. */
 export interface KeysApi {
   /** Creates a key. Store its secret: the service shows it only once. */
   create(key?: NewKey, options?: CallOptions): Promise<CreatedKey>;
@@ -181,24 +181,24 @@ const ephemeralToken = wire({
 /** A short-lived credential for a browser. */
 export type EphemeralToken = z.output<typeof ephemeralToken>;
 
-/** Management of ephemeral tokens. */
+/** Manages ephemeral tokens. */
 export interface TokensApi {
-  /** Creates a token for a browser. Its scopes must be a subset of the key's. */
+  /** Creates a token for a browser. The token's scopes must be a subset of the key's scopes. */
   create(
     token?: { readonly ttlSeconds?: number | undefined; readonly scopes?: readonly Scope[] | undefined },
     options?: CallOptions,
   ): Promise<EphemeralToken>;
 }
 
-/** The account's balance, usage, keys and tokens. */
+/** Reads the account's balance and usage, and manages its keys and tokens. */
 export interface AccountApi {
-  /** Reads the wallet's balance. */
+  /** Returns the wallet's balance. */
   balance(options?: CallOptions): Promise<Balance>;
-  /** Reads the usage per period. Some deployments do not offer this and respond with 404. */
+  /** Returns the usage per period. Deployments that do not offer this endpoint respond with 404. */
   usage(query?: UsageQuery, options?: CallOptions): Promise<Usage>;
-  /** Lists requests to language models, newest first. Some deployments do not offer this and respond with 404. */
+  /** Lists requests to language models, newest first. Deployments that do not offer this list respond with 404. */
   llmRequests(query?: LlmRequestQuery, options?: CallOptions): Listing<LlmRequest>;
-  /** Lists changes to the balance, newest first. Some deployments do not offer this and respond with 404. */
+  /** Lists changes to the balance, newest first. Deployments that do not offer this list respond with 404. */
   transactions(query?: PageQuery, options?: CallOptions): Listing<Transaction>;
   /** Creates, rotates and revokes API keys. */
   readonly keys: KeysApi;

@@ -8,7 +8,7 @@ import { type JobSummary, jobPage } from "./jobs.ts";
 
 const summaryFields = {
   id: z.string(),
-  /** Kind: `image`, `video`, `audio`, `text`, or one that this version does not know; null if it is not listed. */
+  /** Kind of output: `image`, `video`, `audio`, `text`, or a newer kind; null if the service does not list it. */
   modality: text,
   name: text,
   description: text,
@@ -17,7 +17,7 @@ const summaryFields = {
 };
 
 const modelSummary = wire(summaryFields);
-/** A model in the list of models. A service may list only id and name. */
+/** A model as it appears in the list of models. A service may list only ids and names. */
 export type ModelSummary = z.output<typeof modelSummary>;
 
 const tokenPrices = wire(
@@ -29,14 +29,14 @@ const modelFields = wire({
   ...summaryFields,
   inputSchema: record,
   outputSchema: record,
-  /** Prices in micro-dollars per million tokens; only language models have them. */
+  /** Prices in micro-dollars per million tokens. Null for models other than language models. */
   pricing: optional(tokenPrices),
 });
 const model = z.preprocess(withPricing, modelFields);
 /** A model: its input schema, output kind and prices. */
 export type Model = z.output<typeof model>;
 
-/** Finds the object that contains the prices; the API's description does not give its name. */
+/** Finds the nested object that contains the prices, because the API's description does not give its name. */
 function withPricing(answer: unknown): unknown {
   if (typeof answer !== "object" || answer === null || "pricing" in answer) return answer;
   const found = Object.values(answer).find((part) => typeof part === "object" && part !== null && "pricing" in part);
@@ -52,7 +52,7 @@ const voice = wire({
 /** A voice that a model can speak with. */
 export type Voice = z.output<typeof voice>;
 
-/** The price of a submit with this input. `costMicros` is null exactly when `quotable` is false. */
+/** The price of a job with this input. `costMicros` is null exactly when `quotable` is false. */
 export interface Estimate {
   readonly model: string;
   readonly costMicros: number | null;
@@ -77,7 +77,7 @@ const estimate = wire({
     (estimate) =>
       estimate.model !== "" || estimate.costMicros !== null || estimate.quotable !== null || estimate.reason !== null,
     {
-      message: "the response is not an estimate: it has no model, cost, quotable or reason",
+      message: "the response is not an estimate: the fields model, cost, quotable and reason are all missing",
     },
   )
   .transform((estimate): Estimate => {
@@ -85,7 +85,7 @@ const estimate = wire({
     return { ...estimate, costMicros: quotable ? estimate.costMicros : null, quotable };
   });
 
-/** What to price: a model and its input. */
+/** A model and an input to price. */
 export interface EstimateRequest {
   readonly model: string;
   readonly input: Readonly<Record<string, unknown>>;
@@ -97,9 +97,9 @@ export interface ModelQuery extends PageQuery {
   readonly modality?: "image" | "video" | "audio" | "text" | undefined;
 }
 
-/** A search for voices. */
+/** A search query for voices. */
 export interface VoiceQuery {
-  /** A name, part of a name, or a description of the voice; 1 to 200 characters. */
+  /** A name, a part of a name, or a description of the voice, 1 to 200 characters long. */
   readonly q: string;
   /** Maximum number of voices, 1 to 50. The service's default is 20. */
   readonly limit?: number | undefined;
@@ -108,7 +108,7 @@ export interface VoiceQuery {
   readonly language?: string | undefined;
 }
 
-/** Models, voices and prices. */
+/** Reads models, voices and prices. */
 export interface CatalogApi {
   /** Lists the models. */
   models(query?: ModelQuery, options?: CallOptions): Listing<ModelSummary>;
@@ -116,16 +116,16 @@ export interface CatalogApi {
   model(id: string, options?: CallOptions): Promise<Model>;
   /** Reads the OpenAPI 3.1 document for one model, which has a single operation. */
   modelOpenapi(id: string, options?: CallOptions): Promise<Record<string, unknown>>;
-  /** Lists the account's jobs of one model, newest first. */
+  /** Lists the account's jobs that used one model, newest first. */
   modelJobs(id: string, query?: PageQuery, options?: CallOptions): Listing<JobSummary>;
-  /** Lists the model's voices. If the list is incomplete, `searchVoices` finds the others. */
+  /** Lists the model's voices. Some services list only a part of them; `searchVoices` finds the others. */
   voices(id: string, query?: PageQuery, options?: CallOptions): Listing<Voice>;
-  /** Finds voices, best match first. Some deployments do not offer this and respond with 404. */
+  /** Finds voices, best match first. Deployments that do not offer this endpoint respond with 404. */
   searchVoices(id: string, query: VoiceQuery, options?: CallOptions): Promise<readonly Voice[]>;
   /**
-   * Quotes a submit with this input. The service validates the input as it would for a submit. A 400
-   * FAILED_PRECONDITION means that the model cannot be quoted or, if `model` fails with the same error, that the model
-   * is not on v3 yet.
+   * Returns the price of a job with this input. The service validates the input as it would for a submission. A 400
+   * FAILED_PRECONDITION means that the model cannot be quoted. If `model` also fails with this error, the model is not
+   * available on v3 yet.
    */
   estimate(request: EstimateRequest, options?: CallOptions): Promise<Estimate>;
   /** Reads the OpenAPI document for the whole API. */

@@ -26,14 +26,14 @@ export type ChatUsage = z.output<typeof chatUsage>;
 
 /** A language model's response. */
 export interface ChatCompletion {
-  /** The completion's id, which is also the id of its job. That job has no outputs and sends no webhook. */
+  /** The completion's id, which is also its job's id. That job has no outputs and sends no webhook. */
   readonly id: string;
   readonly model: string | null;
   /** Text of the first choice; null if it has none. */
   readonly content: string | null;
   readonly finishReason: string | null;
   readonly usage: ChatUsage | null;
-  /** Cost in micro-dollars; null if the response does not contain it. Then read it from the job. */
+  /** Cost in micro-dollars; null if the response does not contain it. In that case, read it from the job. */
   readonly costMicros: number | null;
   /** The whole response, including fields not listed here. */
   readonly raw: Readonly<Record<string, unknown>>;
@@ -60,9 +60,9 @@ const completion = z
   );
 
 /**
- * Requests one chat completion, not streamed. The request is paid and has no idempotency key, so the client never
- * repeats it after a lost response. It then throws ConnectionError or TimeoutError with `sent: true`, and you may have
- * been charged.
+ * Requests a chat completion and returns it in one piece. The request is charged and has no idempotency key, so the
+ * client never repeats it after a lost response. In that case the client throws ConnectionError or TimeoutError with
+ * `sent: true`, and you may have been charged.
  */
 export function chat(api: Endpoints, requested: ChatRequest, options?: CallOptions): Promise<ChatCompletion> {
   return api.post(completion, request.path, { ...requested, stream: false }, options, { requestClass: "chat" });
@@ -75,17 +75,16 @@ export interface ChatChunk {
   readonly model: string | null;
   /** Index of the choice that this chunk belongs to; 0 if only one was requested. */
   readonly choiceIndex: number;
-  /** Text to append; empty if the chunk has none. */
+  /** Text to append to the choice's content; empty if the chunk has no text. */
   readonly content: string;
   /** Why this choice ended; null except in its last chunk. */
   readonly finishReason: string | null;
-  /** Token counts, in the last chunk, if `stream_options: { include_usage: true }` was sent. */
+  /** Token counts; null except in the last chunk, and only sent with `stream_options: { include_usage: true }`. */
   readonly usage: ChatUsage | null;
   /** The whole chunk, including fields not listed here. */
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
-/** The data of the stream's last event; not JSON. */
 const doneToken = "[DONE]";
 const request = { method: "POST", path: "/chat/completions" } as const;
 
@@ -117,10 +116,10 @@ const chunk = z
   });
 
 /**
- * Streams one chat completion in chunks. `timeoutMs` limits the silence between chunks. The request is paid and has no
- * idempotency key, so it is never repeated once it has left this machine. Throws ApiError if the service refuses it, or
- * reports an error in a stream that has begun (`status` is then 200). Throws ConnectionError or TimeoutError with
- * `sent: true` if the stream breaks off, in which case you may have been charged.
+ * Streams a chat completion in chunks. `timeoutMs` limits the time between chunks. The request is charged and has no
+ * idempotency key, so it is never repeated once it has left this machine. Throws ApiError if the service refuses the
+ * request, or reports an error in a stream that has begun (`status` is then 200). Throws ConnectionError or
+ * TimeoutError with `sent: true` if the stream breaks off; you may have been charged.
  */
 export async function* chatStream(
   context: HttpContext,
@@ -139,12 +138,15 @@ export async function* chatStream(
     if (cause instanceof ShowrunnerError) throw cause;
     throw errorOf(context, request, options, { kind: "lost", sent: true, timedOut: opened.timedOut(), cause });
   }
-  throw new ConnectionError("POST /chat/completions ended before its last chunk; it may have been charged", {
-    sent: true,
-  });
+  throw new ConnectionError(
+    "the stream of POST /chat/completions ended before its last chunk; the request may have been charged",
+    {
+      sent: true,
+    },
+  );
 }
 
-/** Opens the stream. Retries a request only if it had no effect: rate-limited, unavailable, or never connected. */
+/** Opens the stream. Retries only a request that had no effect: rate-limited, unavailable, or never connected. */
 function openChat(context: HttpContext, requested: ChatRequest, options: CallOptions): Promise<OpenStream> {
   const opening = { ...request, json: { ...requested, stream: true }, requestClass: "chat" } as const;
   return withRetries(context, options, async () => {

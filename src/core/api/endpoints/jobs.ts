@@ -35,9 +35,9 @@ const output = wire({
   width: number,
   height: number,
   durationMs: number,
-  /** Frames per second; null until the service has analysed the video. Read the job again later. */
+  /** Frames per second; null until the service has analyzed the video. In that case, read the job again later. */
   fps: number,
-  /** Time until which the service keeps the output, regardless of its status (ISO-8601); null if unknown. */
+  /** ISO 8601 timestamp until which the service keeps the output, whatever its status; null if unknown. */
   expiresAt: text,
   error: optional(serviceError),
 });
@@ -55,7 +55,7 @@ export const logEvent = wire({
   data: record.transform((data) => data ?? {}),
 });
 
-/** One lifecycle event of a job. `id` increases within the job. */
+/** An entry of a job's log. The ids increase within a job. */
 export type LogEvent = z.output<typeof logEvent>;
 
 const summaryFields = {
@@ -63,7 +63,7 @@ const summaryFields = {
   model: withDefault(z.string(), ""),
   quality: text,
   status: jobStatus,
-  /** The charge, net of refunds; null until the job is charged, which may be after its completion. */
+  /** The charge, net of refunds; null until the job is charged, which may happen after its completion. */
   cost: anything,
   currency: withDefault(z.string(), "USD").catch(""),
   createdAt: text,
@@ -85,7 +85,7 @@ export const jobResult = wire({
   /** The key that the job was submitted with; null if the service does not report it. */
   idempotencyKey: text,
   outputs: listOf(output).transform((outputs): readonly Output[] => outputs.map((item, index) => ({ index, ...item }))),
-  /** Durations in milliseconds. Only chat jobs have `timeToFirstTokenMs`. */
+  /** Durations in milliseconds. `timeToFirstTokenMs` is null except for chat jobs. */
   metrics: optional(wire({ processingTimeMs: number, timeToFirstTokenMs: number })),
   /** Token counts of a chat job; completion tokens include reasoning. Null for media jobs. */
   usage: optional(wire({ promptTokens: number, completionTokens: number, reasoningTokens: number })),
@@ -102,10 +102,10 @@ export const jobStatusView = wire({
   /** From 0 to 1; null if unknown. */
   progress: number,
   estimatedCompletionAt: text,
-  /** Events after the requested cursor; empty if no cursor was requested. */
+  /** Events after the requested cursor; empty if the request contained no cursor. */
   logs: listOf(logEvent),
   /**
-   * Cursor for the next call. Null from some services if there are no new events; the old cursor is then still valid.
+   * Cursor for the next call. Some services send null if there are no new events; the old cursor is then still valid.
    */
   logsNextCursor: text,
 });
@@ -114,24 +114,24 @@ export type JobStatusView = z.output<typeof jobStatusView>;
 
 /** Options of `status`. */
 export interface StatusOptions extends CallOptions {
-  /** Cursor after which log events are returned too; `start` returns all of them. */
+  /** Cursor after which log events are returned too. `start` returns all events. Default: no log events. */
   readonly logsAfter?: string | null | undefined;
 }
 
 /** Options of `deleteJob`. */
 export interface DeleteOptions extends CallOptions {
   /**
-   * Whether to wait while the job, or a job that reads its output, is still running, for up to the client's
-   * `retry.maxElapsedMs`. Default true.
+   * Whether to wait while the job, or another job that uses its output, is still running. The wait is limited by the
+   * client's `retry.maxElapsedMs`. Default true.
    */
   readonly waitForRunning?: boolean | undefined;
 }
 
 /** Reads and deletes jobs. */
 export interface JobsApi {
-  /** Reads a job with its outputs, whose URLs are freshly signed. */
+  /** Returns a job with its outputs, whose URLs are freshly signed. */
   job(jobId: string, options?: CallOptions): Promise<JobResult>;
-  /** Reads status and progress. This costs the service less than `job`. */
+  /** Returns the job's status and progress. This request costs the service less than `job`. */
   status(jobId: string, options?: StatusOptions): Promise<JobStatusView>;
   /** Lists the job's log events. */
   logs(jobId: string, query?: PageQuery, options?: CallOptions): Listing<LogEvent>;
@@ -139,8 +139,8 @@ export interface JobsApi {
   jobs(query?: PageQuery, options?: CallOptions): Listing<JobSummary>;
   /**
    * Permanently deletes the outputs of a finished job. Deleting twice is not an error. A 503 is retried until the
-   * deletion is complete. A 409 while something is still running is retried after the delay that the service asks for.
-   * A 400 for a voice clone is thrown at once.
+   * deletion is complete. A 409, which means that something is still running, is retried after the delay that the
+   * service asks for. The 400 for a voice clone is thrown at once.
    */
   deleteJob(jobId: string, options?: DeleteOptions): Promise<void>;
 }

@@ -11,9 +11,9 @@ export interface RawRequest {
   readonly method: HttpMethod;
   /** Path below the base URL, already encoded: `/jobs/job_1` or `/jobs?limit=5`. */
   readonly path: string;
-  /** Appended to the query of `path`. A name may occur more than once. */
+  /** Parameters to append to the query of `path`. A name may occur more than once. */
   readonly query?: readonly (readonly [name: string, value: string])[] | undefined;
-  /** Additional headers. Headers for the credential and for message framing cannot be set. */
+  /** Additional headers. The headers for the credential and for message framing cannot be set. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** The JSON body. Default: no body. */
   readonly json?: unknown;
@@ -26,7 +26,7 @@ export interface RawAnswer {
   /** Headers by lower-case name. A header that occurs more than once is an array. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /**
-   * The body's bytes as they arrive; the client's credential is removed from text. Throws ConnectionError or
+   * The body's bytes as they arrive. The client's credential is removed if the body is text. Throws ConnectionError or
    * TimeoutError if the body breaks off.
    */
   readonly body: AsyncIterable<Uint8Array>;
@@ -38,13 +38,13 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
   ...["expect", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"],
 ]);
 
-/** The longest line of text that is searched for the credential. */
+/** Maximum length of a line of text that is searched for the credential. */
 const MOST_LINE_CHARS = 16 * 1024 * 1024;
 
 /**
  * Sends a request to an endpoint that has no method of its own. Retries after a lost response, a 429 or a 5xx; a POST
  * is retried only if the service certainly did nothing. Throws OptionError for a path outside the base URL, ApiError
- * for a response outside 2xx, and ConnectionError or TimeoutError if there was no response.
+ * for a response outside 2xx, and ConnectionError or TimeoutError if no response arrived.
  */
 export async function request(
   context: HttpContext,
@@ -72,8 +72,8 @@ export async function request(
 const isSuccess = (status: number) => status >= 200 && status < 300;
 
 /**
- * Builds the URL of a path below the base. Throws if the path could lead elsewhere, however it is spelled, because the
- * request contains the credential.
+ * Builds the URL of a path below the base URL. Throws if the path could lead elsewhere, however it is spelled: the
+ * request contains the credential, which must not reach another address.
  */
 function urlBelow(base: BaseUrl, path: string): URL {
   const fail = (why: string) =>

@@ -24,9 +24,9 @@ import type { JobStatus } from "./jobs.ts";
 export interface SubmitRequest {
   readonly model: string;
   readonly input: Readonly<Record<string, unknown>>;
-  /** Makes the submit safe to repeat: for a known key, the service returns the original acknowledgement. */
+  /** Makes it safe to repeat the submission: if the service knows the key, it returns the original acknowledgement. */
   readonly idempotencyKey?: string | undefined;
-  /** URL to which the service reports this job's end, instead of the account's default webhook. */
+  /** URL that the service calls when this job ends, instead of the account's default webhook. */
   readonly webhook?: string | undefined;
 }
 
@@ -40,7 +40,7 @@ const submitAck = wire({
   estimatedCompletionAt: text,
 });
 
-/** The acknowledgement of a submit. If it is `replayed`, its status is old: read the job for its current status. */
+/** The acknowledgement of a submission. If it is `replayed`, its status is old: read the job for the current status. */
 export interface SubmitAck {
   readonly jobId: string;
   /** The resolved model id, which may differ from the requested one. */
@@ -54,7 +54,7 @@ export interface SubmitAck {
   /** True if the service already knew the key and created no new job. */
   readonly replayed: boolean;
   /**
-   * How many times this call sent the submit. If it was sent once and the acknowledgement is `replayed`, an earlier
+   * How many times this call sent the request. If it was sent once and the acknowledgement is `replayed`, an earlier
    * call created the job.
    */
   readonly sends: number;
@@ -63,18 +63,18 @@ export interface SubmitAck {
 /** Options of `submit`. */
 export interface SubmitOptions extends SendOptions {
   /**
-   * True if an earlier submit with this key may have created the job. Then only an acknowledgement proves the outcome.
-   * Default false.
+   * True if an earlier submission with this key may have created the job. An error then proves nothing: only an
+   * acknowledgement shows what happened. Default false.
    */
   readonly mayExist?: boolean | undefined;
 }
 
 /**
- * Submits one job. With an idempotency key, the submit is repeated, within limits, after a lost response, a 408, a 429
- * or a 5xx; without a key it is sent once. Throws ApiError if the service refuses the first send (400, 401, 402, 403,
- * 404, 410, 422 or 429 with its error envelope). Throws ConnectionError or TimeoutError with `sent: false` if nothing
- * left this machine. Throws UnknownOutcomeError in every other case: a response without the envelope, a redirect, a 409
- * or a 5xx does not prove that no job was created.
+ * Submits a job. With an idempotency key, the request is repeated, within limits, after a lost response, a 408, a 429
+ * or a 5xx; without a key it is sent once. Throws ApiError if the service refuses the first request (400, 401, 402,
+ * 403, 404, 410, 422 or 429 with its error envelope). Throws ConnectionError or TimeoutError with `sent: false` if
+ * nothing left this machine. Throws UnknownOutcomeError in every other case: a response without the envelope, a
+ * redirect, a 409 or a 5xx does not prove that no job was created.
  */
 export function submit(
   context: HttpContext,
@@ -133,7 +133,7 @@ type Judgement =
   | { readonly ack: Omit<SubmitAck, "sends"> }
   | { readonly unknown: boolean; readonly error: Error; readonly mayRepeat: boolean };
 
-/** Classifies one attempt to submit: it is acknowledged, must be repeated, or its error must be thrown. */
+/** Decides about one attempt to submit: it was acknowledged, it may be repeated, or its error must be thrown. */
 function judge(
   context: HttpContext,
   request: ApiRequest,

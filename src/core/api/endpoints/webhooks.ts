@@ -17,7 +17,7 @@ export type DefaultWebhook = z.output<typeof defaultWebhook>;
 export const webhookTest = wire({
   ok: z.boolean(),
   responseStatus: number,
-  /** The service sends either a string or an error object. */
+  /** Why the test failed. The service sends either a string or an error object. */
   error: optional(z.union([z.string(), z.object({ message: z.string() }).transform((error) => error.message)])),
 });
 /** How the receiver responded to a test delivery. */
@@ -34,7 +34,7 @@ const redelivery = wire({
   attempts: number,
   ...lastAttempt,
 });
-/** A redelivery that a person requested. */
+/** A repeated delivery that a person requested. */
 export type Redelivery = z.output<typeof redelivery>;
 
 const delivery = wire({
@@ -48,7 +48,7 @@ const delivery = wire({
   source: optionalAnyOf<"per_job" | "default">(),
   /** Number of attempts so far, including redeliveries. */
   attempts: withDefault(z.number(), 0),
-  /** Number of redeliveries. It may exceed the length of `redeliveries`, because older ones are only counted. */
+  /** Number of redeliveries. `redeliveries` may list fewer, because it contains only the newest. */
   redeliveryCount: withDefault(z.number(), 0),
   redeliveries: listOf(redelivery),
   webhookUrl: text,
@@ -60,9 +60,9 @@ export type Delivery = z.output<typeof delivery>;
 
 const publicKey = wire({ algorithm: withDefault(z.string(), "ed25519"), publicKey: z.string() });
 
-/** Webhooks and their deliveries. */
+/** Manages webhooks and their deliveries. */
 export interface WebhooksApi {
-  /** The webhook for jobs that were submitted without one. */
+  /** Reads and changes the webhook for jobs that were submitted without a webhook of their own. */
   readonly default: {
     get(options?: CallOptions): Promise<DefaultWebhook>;
     set(
@@ -75,9 +75,9 @@ export interface WebhooksApi {
   };
   /** Lists deliveries, newest first. Chat jobs have no deliveries. Some deployments do not offer this list. */
   deliveries(query?: PageQuery, options?: CallOptions): Listing<Delivery>;
-  /** Sends a finished delivery again. The service responds with 409 while a delivery is in progress. */
+  /** Sends a finished delivery again. The service responds with 409 while a delivery of this job is in progress. */
   redeliver(jobId: string, options?: CallOptions): Promise<Delivery>;
-  /** Reads the ed25519 key that signs deliveries: 32 raw bytes in Base64. */
+  /** Returns the ed25519 key that signs deliveries: 32 raw bytes in Base64. */
   publicKey(options?: CallOptions): Promise<z.output<typeof publicKey>>;
 }
 
@@ -116,18 +116,18 @@ const logDrain = wire({
   updatedAt: text,
   updatedByKeyId: text,
 });
-/** A log drain, without its secret and header values, which the service never returns. */
+/** A log drain. The service never returns the drain's secret and header values. */
 export type LogDrain = z.output<typeof logDrain>;
 
 /** Settings of a log drain. */
 export interface DrainSettings {
   /** Name, 1 to 100 characters. */
   readonly name: string;
-  /** The URL to which the events are posted. */
+  /** The URL to which the service posts the events. */
   readonly url: string;
   /** Format of the events. Default `ndjson`. */
   readonly format?: "ndjson" | "otlp" | undefined;
-  /** The secret, 64 to 4096 characters; required for `ndjson`. The service never returns it. */
+  /** The signing secret, 64 to 4096 characters long; required for `ndjson`. The service never returns it. */
   readonly secret?: string | undefined;
   /** Headers sent with each post. The service never returns their values. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -137,7 +137,7 @@ export interface DrainSettings {
   readonly batchSize?: number | undefined;
 }
 
-/** Log drains. Some deployments do not offer them. */
+/** Manages log drains. Some deployments do not offer them. */
 export interface DrainsApi {
   /** Creates a drain. */
   create(drain: DrainSettings, options?: CallOptions): Promise<LogDrain>;
@@ -145,7 +145,7 @@ export interface DrainsApi {
   list(query?: PageQuery, options?: CallOptions): Listing<LogDrain>;
   /** Reads a drain. */
   get(drainId: string, options?: CallOptions): Promise<LogDrain>;
-  /** Changes a drain. If it was disabled and is enabled again, its failure count is reset. */
+  /** Changes a drain. The drain's failure count is reset if it was disabled and is now enabled. */
   update(drainId: string, changes: Partial<DrainSettings>, options?: CallOptions): Promise<LogDrain>;
   /** Deletes a drain. */
   delete(drainId: string, options?: CallOptions): Promise<void>;

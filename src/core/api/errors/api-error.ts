@@ -27,21 +27,21 @@ export interface ApiErrorContext {
   readonly method: string;
   readonly path: string;
   readonly status: number;
-  /** False if the response had no error envelope. It may then come from a proxy, not from the service. */
+  /** False if the response had no error envelope. The response may then come from a proxy, not from the service. */
   readonly envelope: boolean;
   readonly traceId: string | null;
   /** Content type of the response; null if it had none. */
   readonly contentType?: string | null | undefined;
-  /** Target of a redirect, without its query. Redirects are never followed. */
+  /** Target of a redirect, without its query. The client never follows redirects. */
   readonly location?: string | null | undefined;
-  /** The client's own explanation, if it has one. */
+  /** The client's own explanation of the error; null if it has none. */
   readonly hint?: { readonly note: string; readonly next: string } | null | undefined;
 }
 
 /**
  * The service responded with an error. Thrown for every response outside 2xx once the allowed retries are used up. If
- * there was no response, `ConnectionError` or `TimeoutError` is thrown instead; if a submit may have been accepted,
- * `UnknownOutcomeError`.
+ * no response arrived, `ConnectionError` or `TimeoutError` is thrown instead. If a submission may have been accepted,
+ * `UnknownOutcomeError` is thrown.
  */
 export class ApiError extends ShowrunnerError implements ServiceError {
   readonly code: ServiceErrorCode;
@@ -54,13 +54,13 @@ export class ApiError extends ShowrunnerError implements ServiceError {
   readonly billing: BillingRefusal | null;
   readonly traceId: string | null;
   readonly envelope: boolean;
-  /** Method and path, such as `POST /models/m`. */
+  /** Method and path of the request, such as `POST /models/m`. */
   readonly request: string;
   readonly contentType: string | null;
   readonly location: string | null;
-  /** The service's message alone, without the request. */
+  /** The service's message, without the method and path that `message` adds. */
   readonly serviceMessage: string;
-  /** What to do next, if the client knows; for example if the address or the key belongs to another API. */
+  /** What to do next, for example if the key belongs to another API; null if the client cannot tell. */
   readonly next: string | null;
 
   constructor(error: ServiceError, context: ApiErrorContext) {
@@ -91,11 +91,11 @@ const CODES = [
   "INTERNAL",
 ] as const;
 
-/** Any error code that the API's description lists. Other codes are passed through as strings. */
+/** An error code that the API's description lists. Any other code is passed on as a string. */
 export type ServiceErrorCode = (typeof CODES)[number] | (string & {});
 
 const detail = wire({
-  /** Dotted path with list indexes in brackets: `input.images[0]`. */
+  /** Path of the field, with dots and with list indexes in brackets: `input.images[0]`. */
   field: withDefault(z.string(), ""),
   message: withDefault(z.string(), ""),
   /** The reason, such as `required`, `enum`, `type`, `minimum` or `expired`; null if the service gave none. */
@@ -106,7 +106,7 @@ const detail = wire({
 /** A validation error of one field. */
 export type ErrorDetail = z.output<typeof detail>;
 
-/** Removes the field's name from the message. Some services repeat the name there. */
+/** Removes the field's name from the start of the message, where some services repeat it. */
 function withoutLabel(detail: ErrorDetail): ErrorDetail {
   const label = `${detail.field}: `;
   return detail.message.startsWith(label) ? { ...detail, message: detail.message.slice(label.length) } : detail;
@@ -119,33 +119,33 @@ const billing = wire({
   currency,
   /** The page where a person can add funds. */
   fundingUrl: withDefault(z.string(), ""),
-  /** The reason, such as `card_declined`; may be a reason that this version does not know. */
+  /** The reason, such as `card_declined`, or a newer reason that this version does not recognize. */
   reason: text,
 });
 
-/** Why the wallet refused to pay. Amounts are in micro-dollars. */
+/** Details of why the wallet could not pay. Amounts are in micro-dollars. */
 export type BillingRefusal = z.output<typeof billing>;
 
 const wireError = wire(
   {
     code: text,
-    /** The error's type. In the common chat format, errors have a type instead of a code, or both. */
+    /** The error's type. Errors in the chat-completions format have a type instead of a code, or both. */
     type: text,
-    /** For people only; programs should check `code`. */
+    /** A text for people. Programs should check `code` instead. */
     message: withDefault(z.string(), ""),
     retryable: optional(z.boolean()),
     /** Milliseconds to wait before repeating the request; null if the service does not state it. */
     retryAfterMs: number.transform((seconds) => (seconds === null ? null : Math.max(0, seconds * 1000))),
     param: text,
     details: optional(arrayOf(detail)),
-    /** Successor of a retired model. */
+    /** Id of the model that replaces a retired model. */
     replacedBy: text,
     billing: optional(billing),
   },
   { retryAfterMs: "retry_after" },
 ).refine(({ code, type }) => code !== null || type !== null, { message: "the error has neither a code nor a type" });
 
-/** The error object of envelopes, failed jobs and failed outputs. Absent fields have their defaults. */
+/** The error object of error responses, failed jobs and failed outputs. Absent fields have their defaults. */
 export type ServiceError = Omit<z.output<typeof wireError>, "code" | "type" | "retryable"> & {
   readonly code: ServiceErrorCode;
   readonly retryable: boolean;
@@ -169,7 +169,7 @@ const CODE_OF_STATUS: Readonly<Record<number, ServiceErrorCode>> = {
 };
 
 /**
- * Sets an error's v3 code. Codes in the chat format are lower-case; if v3 has no such code, the status determines it.
+ * Sets an error's v3 code. Codes in the chat format are lower-case. If v3 has no such code, the status determines it.
  */
 function named({ type, ...error }: z.output<typeof wireError>, status: number | null): ServiceError {
   const name = (error.code ?? type ?? "").toUpperCase();
@@ -178,7 +178,7 @@ function named({ type, ...error }: z.output<typeof wireError>, status: number | 
   return { ...error, code, retryable: error.retryable ?? (!isOwn && (status === 429 || status === 503)) };
 }
 
-/** Maps a client error to its row in the table of answers; null for an error that no request caused. */
+/** Returns the error's name in the table of answers. Null for an error that no request caused. */
 export function answerOf(error: unknown): Answer | null {
   if (error instanceof UnknownOutcomeError) return answerOf(error.cause) ?? "lost";
   if (error instanceof ApiError) return error.envelope ? withEnvelope(error) : withoutEnvelope(error.status);
@@ -214,7 +214,7 @@ function withEnvelope(error: ApiError): Answer {
   }
 }
 
-/** True if the service refused an input because it contains media that have expired or are unknown. */
+/** True if the service refused an input because a media file in the input has expired or is unknown. */
 export function isMediaGone({ status, details }: ApiError): boolean {
   return status === 400 && (details ?? []).some(({ reason }) => reason === "expired" || reason === "not_found");
 }
@@ -232,7 +232,7 @@ function unanswered(sent: boolean, cause: unknown): Answer {
   return failure === "broken" ? "unsent" : failure;
 }
 
-/** Classifies a failed download. The media server sends no envelope. */
+/** Returns the kind of answer of a failed download. The media server sends no error envelope. */
 function fetched({ reason, status, cause }: DownloadError): Answer | null {
   if (status !== null) return withoutEnvelope(status);
   if (reason !== "incomplete") return null;

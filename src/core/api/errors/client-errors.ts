@@ -12,12 +12,12 @@ export class UploadError extends ShowrunnerError {
 }
 
 /**
- * A submit may have created a paid job, but its response is missing. Send the same request with the same key again
+ * A submission may have created a paid job, but its response is missing. Send the same request with the same key again
  * (`mayExist: true`) until it is acknowledged, or look for the job. Never use a new key. `cause` is the last error.
  */
 export class UnknownOutcomeError extends ShowrunnerError {
   readonly code = "UNKNOWN_OUTCOME";
-  /** The key to repeat the submit with. Null if it had no key: then only the job list shows whether a job exists. */
+  /** The key to submit with again. Null if there was none; then only the job list shows whether a job exists. */
   readonly idempotencyKey: string | null;
   readonly model: string;
   /** True if an attempt before the last one may have created the job. */
@@ -27,14 +27,14 @@ export class UnknownOutcomeError extends ShowrunnerError {
     readonly model: string;
     readonly idempotencyKey: string | null;
     readonly cause: unknown;
-    /** Whether an earlier attempt may have created the job. Default true. */
+    /** True if an attempt before the last one may have created the job. Default true. */
     readonly earlierSend?: boolean | undefined;
   }) {
     const how = options.idempotencyKey
       ? `submit again with key ${options.idempotencyKey} and mayExist: true`
-      : "look for it in the model's job list; without an idempotency key, the submit cannot be repeated safely";
+      : "look for it in the model's job list; without an idempotency key, the submission cannot be repeated safely";
     const why = options.cause instanceof Error ? options.cause.message : String(options.cause);
-    super(`The submit to ${options.model} may have created a job (${why}). To find out, ${how}.`, {
+    super(`The submission to ${options.model} may have created a job (${why}). To find out, ${how}.`, {
       cause: options.cause,
     });
     this.model = options.model;
@@ -60,17 +60,17 @@ export class TimeoutError extends ShowrunnerError {
   }
 }
 
-/** A client option has an unusable value. Nothing was sent. */
+/** A client option has an invalid value. Nothing was sent. */
 export class OptionError extends ShowrunnerError {
   readonly code = "INVALID_OPTION";
 }
 
-/** The service reported success, but the body does not match the API's description. Check the base URL first. */
+/** The service reported success, but the body does not match the API's description. The base URL may be wrong. */
 export class MalformedResponseError extends ShowrunnerError {
   readonly code = "MALFORMED_RESPONSE";
-  /** The places where the body differs from the schema, and what was expected there. */
+  /** Where the body differs from the schema, and what was expected instead. */
   readonly issues: readonly string[];
-  /** False if the body was not JSON. It may then come from a proxy or a login page. */
+  /** False if the body was not JSON. The response may then come from a proxy or a login page. */
   readonly isJson: boolean;
 
   constructor(
@@ -79,7 +79,7 @@ export class MalformedResponseError extends ShowrunnerError {
     options: { readonly isJson?: boolean; readonly cause?: unknown } = {},
   ) {
     super(
-      `${where} answered with a body that this client cannot read: ${issues.join("; ")}. Check that the base URL belongs to a v3 service.`,
+      `The response to ${where} cannot be read: ${issues.join("; ")}. Check that the base URL belongs to a v3 service.`,
       { cause: options.cause },
     );
     this.issues = issues;
@@ -106,8 +106,8 @@ export class DownloadError extends ShowrunnerError {
 
 /**
  * No response arrived because the connection failed or broke. If `sent` is false, the request certainly did not leave
- * this machine; if true, the service may have received it. (For a submit, `UnknownOutcomeError` is then thrown
- * instead.)
+ * this machine; if true, the service may have received it. If a submission may have been received,
+ * `UnknownOutcomeError` is thrown instead.
  */
 export class ConnectionError extends ShowrunnerError {
   readonly code = "CONNECTION_FAILED";

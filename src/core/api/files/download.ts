@@ -9,14 +9,14 @@ import { backoffMs } from "../retry.ts";
 import { type DownloadOptions, fetchPiece, type Piece } from "./fetch-piece.ts";
 import { openPart } from "./part-file.ts";
 
-/** Device names that Windows reserves, with or without an extension. */
+/** Device names that Windows reserves, with or without a file extension. */
 const reserved = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?$/i;
 const longestBytes = 120;
 
 /**
- * Makes a file name that is valid on every system and cannot leave its folder. Separators, control characters and
- * reserved characters become `_`, and device names get a prefix. Trailing dots and spaces are removed. A long name is
- * shortened before its extension. An empty name becomes `file`.
+ * Converts a name to a file name that is valid on every system and cannot leave its folder. Separators, control
+ * characters and reserved characters become `_`, and device names get a prefix. Trailing dots and spaces are removed. A
+ * long name is shortened before its extension. An empty name becomes `file`.
  */
 export function safeFileName(requested: string): string {
   const replaced = requested
@@ -44,9 +44,9 @@ function shorten(name: string): string {
 }
 
 /**
- * What to download. If `jobId` is given, a URL that has expired or is an hour old is replaced by a fresh URL. `url`
- * makes the first read of the job unnecessary; `readAt` is when that URL was read, in epoch milliseconds (default:
- * now). `assetId` identifies the output, in case a later response orders the outputs differently.
+ * What to download. If `jobId` is given, a URL that has expired or is an hour old is replaced by a fresh URL. With
+ * `url`, the job need not be read first; `readAt` is when that URL was read, in epoch milliseconds (default: now).
+ * `assetId` identifies the output, in case a later response lists the outputs in a different order.
  */
 export type DownloadSource =
   | string
@@ -58,13 +58,13 @@ export type DownloadSource =
       readonly readAt?: number | undefined;
     };
 
-/** How long a download URL is used, in milliseconds: slightly less than its maximum validity of an hour. */
+/** How long a download URL is used, in milliseconds: slightly less than the hour for which it is valid at most. */
 const URL_LIFE_MS = HOUR_MS - 60_000;
 
 /** A finished download. */
 export interface Downloaded {
   readonly path: string;
-  /** Lowercase hex of the bytes written. */
+  /** Lowercase hex SHA-256 of the bytes written. */
   readonly sha256: string;
   readonly sizeBytes: number;
   readonly contentType: string | null;
@@ -77,8 +77,9 @@ const maxRenewals = 3;
 const defaultMaxMs = 6 * HOUR_MS;
 
 /**
- * Downloads an output to `toPath`. The file is written beside it, resumed with Range after a broken connection, checked
- * for length, hashed, synced and renamed, so `toPath` never contains a partial file. The credential is never sent.
+ * Downloads an output to `toPath`, which never contains a partial file: the bytes are first written to a file beside
+ * it. Resumes after a broken connection. Checks the length, hashes, syncs and renames the file. The credential is never
+ * sent.
  */
 export async function download(
   context: HttpContext,
@@ -139,7 +140,7 @@ async function freshUrl(
     found === undefined
       ? `has no output ${ref.outputIndex}`
       : `has no URL for output ${ref.outputIndex} (${found.status})`;
-  throw new DownloadError(`${ref.jobId} ${what}; there is nothing to download.`, {
+  throw new DownloadError(`Job ${ref.jobId} ${what}, so there is nothing to download.`, {
     reason: found?.status === "EXPIRED" ? "expired" : "no-url",
   });
 }
@@ -149,11 +150,11 @@ function failed(url: string, piece: Exclude<Piece, { kind: "whole" | "broken" }>
   switch (piece.kind) {
     case "lapsed": {
       const advice = isRenewed ? "" : " Pass the job and output instead, so that the client can request a new URL.";
-      const message = `${name} answered ${piece.status}: the URL expired or the bytes were deleted.${advice}`;
+      const message = `${name} returned ${piece.status}: the URL has expired or the file was deleted.${advice}`;
       return new DownloadError(message, { reason: "expired", status: piece.status });
     }
     case "refused": {
-      const message = `${name} answered ${piece.status}; retrying will not help.`;
+      const message = `${name} returned ${piece.status}; retrying will not help.`;
       return new DownloadError(message, { reason: "refused", status: piece.status });
     }
     case "astray":

@@ -23,21 +23,21 @@ export interface DownloadOptions {
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds without a byte after which the connection is considered dead. Default 30 000. */
   readonly idleMs?: number | undefined;
-  /** Priority among waiting requests. */
+  /** Requests with a higher priority are sent first. */
   readonly priority?: Priority | undefined;
   /**
-   * Maximum size in bytes. A larger download fails and leaves nothing behind. Default: the client's `downloadLimits`.
+   * Maximum size in bytes. A larger download fails and leaves no file behind. Default: the client's `downloadLimits`.
    */
   readonly maxBytes?: number | undefined;
   /** Maximum duration of the whole download in milliseconds. Default 6 hours. */
   readonly maxMs?: number | undefined;
-  /** Called after each piece with the number of bytes received, and the total number if the server states it. */
+  /** Called after each piece with the bytes received so far and, if the server states it, the total number. */
   readonly onProgress?: ((receivedBytes: number, totalBytes: number | null) => void) | undefined;
 }
 
 export type Piece =
   | { readonly kind: "whole"; readonly contentType: string | null }
-  /** The URL no longer works. The server responded with 401, 403, 404 or 410. */
+  /** The server responded with 401, 403, 404 or 410: the URL no longer works. */
   | { readonly kind: "lapsed"; readonly status: number }
   | { readonly kind: "refused"; readonly status: number }
   /** There were too many redirects. */
@@ -48,14 +48,14 @@ export type Piece =
 
 /**
  * Returns the value for If-Range, which identifies the version of the file: a strong ETag, otherwise Last-Modified.
- * Null if the server sent neither; only the length and range can then show that the file has changed.
+ * Null if the server sent neither; then only the length and range can show that the file has changed.
  */
 function validatorOf(headers: IncomingHttpHeaders): string | null {
   const etag = headerText(headers, "etag");
   return etag !== null && !etag.startsWith("W/") ? etag : headerText(headers, "last-modified");
 }
 
-/** Fetches the missing rest of the file in one request. Throws only if the caller aborts or the disk fails. */
+/** Fetches the missing rest of the file in one request. Rejects only if the caller aborts or the disk fails. */
 export async function fetchPiece(
   context: HttpContext,
   url: string,
@@ -85,7 +85,7 @@ export async function fetchPiece(
     if (plan === null || isOther) {
       body.on("error", () => {}).destroy();
       await part.restart();
-      const cause = new Error(isOther ? "the file changed" : "the server sent a different range than requested");
+      const cause = new Error(isOther ? "the file changed" : "the server did not send the requested range");
       return { kind: "broken", cause, retryAfterMs: null };
     }
     const maxBytes = options.maxBytes ?? downloadLimit(context.downloadLimits, headerText(headers, "content-type"));
@@ -126,8 +126,8 @@ export async function fetchPiece(
 }
 
 /**
- * Sends the request and follows redirects, without the credential. Each target passes the same checks as the first
- * address. Null after too many redirects.
+ * Sends the request and follows redirects, without the credential. Each redirect target passes the same checks as the
+ * first address. Returns null after too many redirects.
  */
 async function requested(
   { transport }: HttpContext,
@@ -152,7 +152,7 @@ async function requested(
   return null;
 }
 
-/** True if a piece belongs to another version of the file. Needed because some servers ignore If-Range. */
+/** True if a piece belongs to another version of the file than the bytes so far. Some servers ignore If-Range. */
 function changed(validator: string, headers: IncomingHttpHeaders): boolean {
   const now = validatorOf(headers);
   return now !== null && now !== validator;
@@ -179,7 +179,7 @@ async function unusable(
   return { kind: "refused", status };
 }
 
-/** Returns the position of the body's bytes and the total size; null if it is not the requested range. */
+/** Returns where the body's bytes belong, and the file's total size. Null if it is not the requested range. */
 function bodyPlan(
   status: number,
   headers: IncomingHttpHeaders,

@@ -4,10 +4,10 @@ import { basename, dirname, join } from "node:path";
 import { syncFolder } from "../../kit/durable-file.ts";
 import { open } from "../../kit/file-handle.ts";
 
-/** An unfinished file beside its target. Its hash is computed as it grows. */
+/** An unfinished file, written beside its target path. Its hash is computed as it grows. */
 export interface PartFile {
   readonly sizeBytes: number;
-  /** ETag or Last-Modified of the bytes so far, which prevents resuming with another file; null if unknown. */
+  /** ETag or Last-Modified of the stored bytes, so that another file never continues them; null if unknown. */
   validator: string | null;
   append(chunk: Uint8Array): Promise<void>;
   /** Discards the bytes so far. */

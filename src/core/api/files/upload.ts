@@ -11,18 +11,18 @@ import { fetchAs } from "../http/endpoints.ts";
 import { wire, withDefault } from "../wire.ts";
 
 const uploadHandle = wire({
-  /** The handle. Use it unchanged, including its query. It is a presigned URL, so treat it as a secret. */
+  /** The file's handle. Use it unchanged, including its query. It is a presigned URL, so treat it as a secret. */
   url: z.string().min(1),
   contentType: withDefault(z.string(), "application/octet-stream"),
   expiresAt: z.string(),
 });
-/** An uploaded file, as job inputs refer to it. */
+/** An uploaded file. Job inputs contain its `url`. */
 export type UploadHandle = z.output<typeof uploadHandle>;
 
-/** Upload handles by the hash of their bytes, kept while the service accepts them. */
+/** Upload handles by the hash of the uploaded bytes. A handle is kept while the service accepts it. */
 export type HandleCache = ReturnType<typeof createHandleCache>;
 
-/** A handle that expires within this many milliseconds is not reused, because the submit may have to wait. */
+/** A handle that expires within this many milliseconds is not reused, because the submission may have to wait. */
 const reserveMs = 5 * 60_000;
 
 export function createHandleCache(clock: Clock) {
@@ -42,20 +42,20 @@ export interface UploadOptions extends CallOptions {
   /** Maximum size in bytes; a larger file is refused before anything is sent. Default: no limit. */
   readonly maxBytes?: number | undefined;
   /**
-   * The required kind of media. It is judged by the file's bytes, and a file of another kind is refused before anything
-   * is sent. `media` accepts all three kinds. Default: any file.
+   * The required kind of media; `media` accepts all three kinds. The kind is detected from the file's bytes, and a file
+   * of another kind is refused before anything is sent. Default: any file.
    */
   readonly kind?: MediaKind | "media" | undefined;
-  /** Reuse an earlier handle of the same bytes until shortly before it expires. Default false. */
+  /** Whether to reuse an earlier handle of the same bytes until shortly before the handle expires. Default false. */
   readonly reuse?: boolean | undefined;
-  /** Called after each piece with the bytes handed to the network so far and their total. A retry starts at 0 again. */
+  /** Called after each piece with the number of bytes sent so far and the total. A retry starts at 0 again. */
   readonly onProgress?: ((sentBytes: number, totalBytes: number) => void) | undefined;
 }
 
-/** An upload may take longer than the client's timeout if it is at least this fast: about 250 kB per second. */
+/** An upload that is at least this fast, about 250 kB per second, may take longer than the client's timeout. */
 const slowestBytesPerMs = 250;
 
-/** Uploads a file in pieces. This is free even if the wallet is empty. Put the handle's `url` into inputs unchanged. */
+/** Uploads a file in pieces. Uploading is free, even with an empty wallet. Put the handle's `url` into inputs. */
 export async function upload(
   context: HttpContext,
   handles: HandleCache,
@@ -88,7 +88,7 @@ function send(context: HttpContext, source: OpenSource, options: UploadOptions):
   return fetchAs(context, uploadHandle, multipart(source, options.onProgress), { ...options, timeoutMs });
 }
 
-/** Builds a request whose multipart body has a single part, `file`, and a known length. */
+/** Builds a request whose multipart body has a known length and a single part named `file`. */
 function multipart(source: OpenSource, onProgress: UploadOptions["onProgress"]): ApiRequest {
   const boundary = `showrunner-${randomBytes(16).toString("hex")}`;
   const name = source.name.replace(/[\r\n"\\]/g, "_");
@@ -122,7 +122,7 @@ function multipart(source: OpenSource, onProgress: UploadOptions["onProgress"]):
   };
 }
 
-/** Where the bytes of an upload come from. `name` appears only in messages. */
+/** The source of an upload's bytes. `name` appears only in messages. */
 export type UploadSource =
   | { readonly path: string }
   | { readonly bytes: Uint8Array; readonly name?: string | undefined };
@@ -131,7 +131,7 @@ export type UploadSource =
 export interface OpenSource {
   readonly name: string;
   readonly sizeBytes: number;
-  /** Reads the bytes. Throws UploadError if the number of bytes has changed. */
+  /** Reads the bytes. Throws UploadError if their number has changed. */
   open(): AsyncIterable<Uint8Array>;
 }
 
@@ -178,7 +178,7 @@ export async function hashSource(source: OpenSource): Promise<string> {
 /** Number of leading bytes from which the kind of media is detected. */
 const headBytes = 4_100;
 
-/** Throws UploadError if the bytes are not of the required kind. The file's name does not matter. */
+/** Throws UploadError if the bytes are not of the required kind, whatever the file's name is. */
 export async function checkKind(source: OpenSource, kind: MediaKind | "media"): Promise<void> {
   const chunks: Uint8Array[] = [];
   let sizeBytes = 0;

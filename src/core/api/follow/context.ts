@@ -4,25 +4,23 @@ import type { HttpContext } from "../http/call.ts";
 import type { StatusClass } from "../job-status.ts";
 import type { Priority } from "../pace/fair-queue.ts";
 
-/** State shared by all of a client's follows. */
 export interface FollowContext extends HttpContext {
   readonly jobs: JobsApi;
   readonly history: DurationHistory;
   readonly hints: Hints;
-  /** Completion estimates from acknowledgements, by job id, as ISO-8601 on the service's clock. */
+  /** Estimated completion times from acknowledgements, by job id, as ISO 8601 timestamps on the service's clock. */
   readonly estimates: BoundedMap<string, string>;
 }
 
-/** Keeps the newest estimates. For a job without an estimate here, the follow reads it from the service. */
 export const ackEstimates = () => new BoundedMap<string, string>(50_000);
 
-/** Converts an ISO-8601 time on the service's clock to epoch milliseconds on this machine's clock. */
+/** Converts an ISO 8601 timestamp on the service's clock to epoch milliseconds on this machine's clock. */
 export function localInstant(context: FollowContext, instant: string | null | undefined): number | null {
   const at = Date.parse(instant ?? "");
   return Number.isNaN(at) ? null : at - context.pacer.clockOffsetMs();
 }
 
-/** Returns when the job should be done, from its acknowledgement or else from the durations of past jobs. */
+/** Returns when the job should be done, by its acknowledgement or else by past jobs. Null if unknown. */
 export function firstExpectation(context: FollowContext, jobId: string, options: FollowOptions): number | null {
   const estimate = localInstant(context, options.estimatedCompletionAt ?? context.estimates.get(jobId));
   if (estimate !== null) return estimate;
@@ -30,7 +28,7 @@ export function firstExpectation(context: FollowContext, jobId: string, options:
   return typicalMs === null ? null : context.clock.now() + typicalMs;
 }
 
-/** How long past jobs of each model took. Used if the service gives no estimate. */
+/** How long past jobs of each model took. Used if the service gives no estimate for a job. */
 export interface DurationHistory {
   /** Median time from creation to completion of the model's recent jobs, in milliseconds; null if unknown. */
   typicalMs(model: string | null): number | null;
@@ -56,19 +54,19 @@ export function createDurationHistory(): DurationHistory {
   };
 }
 
-/** Hints that a job may have ended, such as webhooks. A hint proves nothing, so its receiver reads the job. */
+/** Hints, such as webhooks, that a job may have ended. A hint proves nothing, so its receiver reads the job. */
 export interface Hints {
-  /** True once a source of hints is connected, so that `auto` may wait for them. */
+  /** True once hints are expected to arrive, so that `auto` may wait for them. */
   readonly fed: boolean;
   /** Declares that hints will arrive. */
   feed(): void;
-  /** Passes a hint to the job's followers, now or as soon as they start listening. */
+  /** Passes a hint to the job's followers now, or to the first follower that starts listening later. */
   notify(jobId: string): void;
-  /** Calls `heard` at the next hint, or at once if one arrived earlier. Returns a function that stops listening. */
+  /** Calls `heard` at the next hint, or at once if a hint arrived earlier. Returns a function that stops listening. */
   listen(jobId: string, heard: () => void): () => void;
 }
 
-/** Maximum number of early hints that are kept. A follow whose hint was dropped polls by its own timer. */
+/** Maximum number of hints kept for later followers. A follow whose hint was dropped polls by its own timer. */
 const mostEarly = 50_000;
 
 export function createHints(): Hints {
@@ -111,7 +109,7 @@ export type FollowStrategyName = "stream" | "poll" | "webhook";
 export type FollowEvent =
   | { readonly type: "status"; readonly status: JobStatusView }
   | { readonly type: "log"; readonly log: LogEvent }
-  /** `auto` gave up a strategy that did not work and switched to another. */
+  /** The strategy `auto` gave up a way of following that did not work and switched to another. */
   | {
       readonly type: "switched";
       readonly from: FollowStrategyName;
@@ -119,26 +117,24 @@ export type FollowEvent =
       readonly reason: string;
     }
   /**
-   * The end of the job, read from the job itself. `outcome` is `unrecognised` if this version does not know the final
-   * status: treat it as a failure that needs a person.
+   * The job has ended, and `job` was read after its end. `outcome` is `unrecognised` if this version does not recognize
+   * the final status: treat such a job as a failure that a person must look at.
    */
   | { readonly type: "finished"; readonly job: JobResult; readonly outcome: Exclude<StatusClass, "open"> };
 
 /** Options of `follow`. */
 export interface FollowOptions {
-  /** Default `auto`: `webhook` if a receiver feeds the client, otherwise `stream`, and `poll` if that fails. */
+  /** Default `auto`: `webhook` if the client is told of webhooks, otherwise `stream`, and `poll` if that fails. */
   readonly strategy?: "auto" | FollowStrategyName | undefined;
   /** Ends the follow. The job continues. */
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds after which the follow throws TimeoutError. The job continues. Default: none. */
   readonly deadlineMs?: number | undefined;
-  /** Requests with a higher priority leave the pacer first. Default 0. */
+  /** Requests with a higher priority are sent first. Default 0. */
   readonly priority?: Priority | undefined;
-  /**
-   * Expected end of the job, as ISO-8601. Default: the acknowledgement's estimate, if this client submitted the job.
-   */
+  /** Expected end of the job (ISO 8601). Default: the acknowledgement's estimate, if this client submitted the job. */
   readonly estimatedCompletionAt?: string | null | undefined;
-  /** The model's id. If there is no estimate, the durations of the model's past jobs are used. */
+  /** The model's id. If no estimate is known, the durations of the model's past jobs are used. */
   readonly model?: string | undefined;
   /** Called with every event before it is yielded. */
   readonly onUpdate?: ((event: FollowEvent) => void) | undefined;

@@ -8,8 +8,8 @@ import { pollBetween } from "./poll-once.ts";
 import { sources } from "./sources.ts";
 
 /**
- * Follows one job to its end with any strategy. Yields each status and each log event once, then `finished` with the
- * job that GET /jobs/{id} returns. Throws ApiError if the job cannot be read, and TimeoutError at the deadline.
+ * Follows a job to its end. Yields each status and each log event once, then `finished` with the job that GET
+ * /jobs/{id} returns. Throws ApiError if the job cannot be read, and TimeoutError at the deadline.
  */
 export async function* followJob(
   context: FollowContext,
@@ -39,13 +39,13 @@ export async function* followJob(
   }
 }
 
-/** Starts the follow's deadline; null if it has none, so that thousands of follows do not each have a useless timer. */
+/** Starts the follow's deadline. Null if none is set, so that thousands of follows do not have useless timers. */
 function deadlineOf(context: FollowContext, { deadlineMs, signal }: FollowOptions): Deadline | null {
   return deadlineMs === undefined ? null : startDeadline(context.clock, deadlineMs, signal);
 }
 
 function tooLate(jobId: string, timeoutMs: number, cause: unknown): TimeoutError {
-  const message = `${jobId} did not end within ${timeoutMs} ms but continues on the service; follow it again or read it later`;
+  const message = `job ${jobId} did not end within ${timeoutMs} ms, but it continues on the service; follow it again or read it later`;
   return new TimeoutError(message, { timeoutMs, sent: true, cause });
 }
 
@@ -69,7 +69,7 @@ async function* chosen(
   yield* pollBetween(context, jobId, options, seen, sources.poll);
 }
 
-/** True if only the stream failed, so that polling may still work. */
+/** True if the error concerns only the stream, so that polling may still work. */
 function isStreamFailure(error: unknown): error is Error {
   if (error instanceof ConnectionError || error instanceof TimeoutError || error instanceof MalformedResponseError)
     return true;

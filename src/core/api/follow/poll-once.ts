@@ -6,40 +6,40 @@ import { type FollowContext, type FollowEvent, type FollowOptions, firstExpectat
 import { type NextPoll, nextPoll, type PollView, silenceMs } from "./schedule.ts";
 import type { Source } from "./sources.ts";
 
-/** The next poll of a job, and what is known about the job so far. Plain JSON that can be stored between two polls. */
+/** The next poll of a job, and what is known about the job. Plain JSON, to be stored between two polls. */
 export interface PlannedPoll {
-  /** Epoch milliseconds on this machine's clock. */
+  /** When to poll, in epoch milliseconds on this machine's clock. */
   readonly dueAt: number;
   readonly read: NextPoll["at"];
-  /** When the job should be done; null if unknown. */
+  /** When the job should be done, in epoch milliseconds; null if unknown. */
   readonly expectedAt: number | null;
 }
 
 export interface PollOptions {
-  /** When the job was submitted, in epoch milliseconds. Polls become less frequent from then on. */
+  /** When the job was submitted, in epoch milliseconds. Polls become less frequent as the job gets older. */
   readonly submittedAt: number;
-  /** The previous poll's `next`. If null, the call only plans the first poll and reads nothing. */
+  /** The previous poll's `next`. Null before the first poll: the call then reads nothing and only plans that poll. */
   readonly planned: PlannedPoll | null;
   /** True if webhooks report the job's end, so that polls are only a fallback. Default false. */
   readonly webhooks?: boolean | undefined;
-  /** The model's id. If there is no estimate, the durations of the model's past jobs are used. */
+  /** The model's id. If no estimate is known, the durations of the model's past jobs are used. */
   readonly model?: string | undefined;
   /** Aborts the request. */
   readonly signal?: AbortSignal | undefined;
-  /** Requests with a higher priority leave the pacer first. Default 0. */
+  /** Requests with a higher priority are sent first. Default 0. */
   readonly priority?: Priority | undefined;
 }
 
 export type Polled =
-  /** The job's end, read from the job itself. `outcome` is `unrecognised` if this version does not know its status. */
+  /** The job has ended. `outcome` is `unrecognised` if this version does not recognize the job's status. */
   | { readonly type: "finished"; readonly job: JobResult; readonly outcome: Exclude<StatusClass, "open"> }
-  /** The job is still open. `status` is null if the job itself was read, or if nothing was read. */
+  /** The job has not ended. `status` is null if this poll read the full job, or read nothing. */
   | { readonly type: "open"; readonly status: JobStatusView | null; readonly next: PlannedPoll };
 
-/** Longest wait for a webhook before a poll, in milliseconds. */
+/** Longest time, in milliseconds, that a missing webhook can delay a poll. */
 const longestMs = 600_000;
 
-/** Polls a job once on the schedule of a follow. For callers that keep no process or connection between two polls. */
+/** Polls a job once, on the schedule of a follow. For callers that keep no process between two polls. */
 export async function pollOnce(context: FollowContext, jobId: string, options: PollOptions): Promise<Polled> {
   const { planned, signal, priority } = options;
   if (planned === null) {
@@ -80,13 +80,13 @@ function plan({ clock }: FollowContext, options: PollOptions, { expectedAt, last
   return { dueAt: now + delayMs, read: at, expectedAt };
 }
 
-/** Shortest and longest wait between reads of a job that was reported as finished but still reads as open. */
+/** Shortest and longest wait between reads of a job that was reported as finished but is still returned as open. */
 const [lagMs, longestLagMs] = [1_000, 30_000];
 
 /**
- * Follows one job through a source of updates, and polls the job if the source is silent for longer than its schedule
- * allows. Yields each log event once, never moves the status back, and reads the job's end from GET /jobs/{id}. Rejects
- * with the signal's reason; leaves no timer or socket behind.
+ * Follows a job through a source of updates, and polls the job if the source is silent for longer than its schedule
+ * allows. Yields each log event once, never moves the status back, and reads the finished job from GET /jobs/{id}.
+ * Rejects with the signal's reason when the signal aborts. Leaves no timer or socket behind.
  */
 export async function* pollBetween(
   context: FollowContext,
@@ -146,7 +146,7 @@ export async function* pollBetween(
   }
 }
 
-/** Reads the full job. If it has ended, reports this and returns true. */
+/** Reads the full job. If the job has ended, yields `finished` and returns true. */
 async function* pollJob(
   { jobs, history }: FollowContext,
   jobId: string,

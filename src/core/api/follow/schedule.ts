@@ -1,18 +1,17 @@
-/** What is known when the next poll is scheduled. Times are epoch milliseconds on this machine's clock. */
+/** What is known about a job when its next poll is scheduled. Times are epoch milliseconds on this machine's clock. */
 export interface PollView {
   readonly now: number;
   readonly startedAt: number;
   /** When the job should be done; null if unknown. */
   readonly expectedAt: number | null;
-  /** From 0 to 1; null if unknown. */
+  /** Progress from 0 to 1; null if unknown. */
   readonly progress: number | null;
-  /** True if the job was queued when last seen. */
   readonly queued: boolean;
-  /** What the previous poll read; null before the first poll. */
+  /** What the previous poll read; null if this is the first poll. */
   readonly last: "job" | "status" | null;
 }
 
-/** The next poll. `job` reads the full job and ends the follow if it is done; `status` reads a fresh estimate. */
+/** The next poll. `job` reads the full job, which ends the follow if it is done; `status` reads a new estimate. */
 export interface NextPoll {
   readonly delayMs: number;
   readonly at: "job" | "status";
@@ -20,16 +19,16 @@ export interface NextPoll {
 
 const minDelayMs = 1_000;
 const maxDelayMs = 60_000;
-/** Delay after the estimated end, because a poll exactly at that time would usually be slightly too early. */
+/** Added to the estimated end, because a poll exactly at that time would usually be slightly too early. */
 const marginMs = 500;
-/** Delay of the first poll if nothing is known. */
+/** Delay of the first poll, in milliseconds, if no estimate is known. */
 const firstDelayMs = 3_000;
 /**
- * Delays between later polls, as a share of the time since the job started: a large share while it is queued, half
- * while it runs without an estimate, and a tenth past the estimate, when the end must be near.
+ * Delays between later polls, as a share of the time since the job started: a large share while the job is queued, half
+ * while it runs without an estimate, and a tenth after the estimated end, when it should end soon.
  */
 const [queuedShare, blindShare, overdueShare] = [1.5, 0.5, 0.1];
-/** Minimum delay for an estimate that keeps moving, as a share of the time since the job started. */
+/** Minimum delay before an estimated end that keeps moving, as a share of the time since the job started. */
 const movingShare = 0.02;
 
 /**
@@ -51,7 +50,7 @@ export function nextPoll(view: PollView): NextPoll {
   return { delayMs: grown(overdueShare), at };
 }
 
-/** Extrapolates the end from progress, up to a limit, so that stalled progress cannot delay the next poll for long. */
+/** Estimates the end from the progress. Limited, so that stalled progress cannot delay the next poll for long. */
 function extrapolate(view: PollView): number | null {
   if (view.progress === null || view.progress <= 0.02 || view.progress >= 1) return null;
   const spentMs = view.now - view.startedAt;
@@ -64,16 +63,16 @@ export interface SilenceView {
   readonly startedAt: number;
   /** When the job should be done; null if unknown. */
   readonly expectedAt: number | null;
-  /** Milliseconds of silence after which the job is polled regardless. */
+  /** Maximum milliseconds without an update after which the job is polled. */
   readonly longestMs: number;
 }
 
-/** How long after its expected end a silent job is polled: a share of its expected duration, within bounds. */
+/** How long to wait for an update after the expected end: a share of the expected duration, within bounds. */
 const [marginShare, leastMarginMs, mostMarginMs] = [0.25, 1_000, 30_000];
-/** Delays of later polls, as a share of the time so far. If no end is expected, the first poll reads an estimate. */
+/** Delays of later polls, as a share of the time since the job started, and their minimums in milliseconds. */
 const [silentShare, leastOverdueMs, leastBlindMs] = [0.5, 2_000, 15_000];
 
-/** How long a stream may be silent, or a webhook missing, before the job is polled, in milliseconds. */
+/** Returns how many milliseconds to wait for an update from a stream or webhook before the job is polled. */
 export function silenceMs({ now, startedAt, expectedAt, longestMs }: SilenceView): number {
   if (expectedAt !== null && expectedAt > now) {
     const margin = Math.max(leastMarginMs, (expectedAt - startedAt) * marginShare);

@@ -3,14 +3,14 @@ import { type StreamFrame, streamJob } from "../stream/stream.ts";
 import type { FollowContext, FollowOptions, FollowStrategyName } from "./context.ts";
 import { type NextPoll, nextPoll, type PollView, silenceMs } from "./schedule.ts";
 
-/** The source of updates about a job between two polls, according to the strategy. */
+/** A source of updates about a job: a timer, a stream or webhooks. Between updates, the job is polled. */
 export interface Source {
-  /** Decides what to poll next, and when, if no update arrives before that. */
+  /** Returns what to poll next if no update arrives, and after which delay. */
   schedule(view: PollView & { readonly hints: number }): NextPoll;
-  /** Waits, at most for the delay, for a frame, a hint to read the job, or the end of the source. */
+  /** Waits for a stream frame, a hint to read the job, or the source's end; `nothing` after the delay. */
   wait(delayMs: number): Promise<StreamFrame | "hint" | "end" | "nothing">;
   close(): void;
-  /** `start` if the job's logs are read by polling its status. */
+  /** Log cursor for polls of the status. Absent if the logs do not come from polls. */
   readonly logsAfter?: string;
 }
 
@@ -22,7 +22,7 @@ export const sources: Readonly<Record<FollowStrategyName, OpenSource>> = {
   webhook: webhookSource,
 };
 
-/** Random share that is added to a delay, so that jobs that were submitted together are not polled together. */
+/** Random share that is added to a delay, so that jobs submitted together are not polled at the same time. */
 const spread = 0.05;
 
 function pollSource({ clock, random }: FollowContext, _jobId: string, { signal }: FollowOptions): Source {
@@ -37,7 +37,7 @@ function pollSource({ clock, random }: FollowContext, _jobId: string, { signal }
   };
 }
 
-/** Longest silence, in milliseconds, after which the status is read even if the stream's connection is alive. */
+/** Milliseconds without an update after which the status is read, even if the stream's connection is alive. */
 const longestSilenceMs = { stream: 120_000, webhook: 600_000 };
 
 function streamSource(context: FollowContext, jobId: string, { signal, priority }: FollowOptions): Source {
@@ -74,9 +74,7 @@ function orNothing<T>(pending: Promise<T>, clock: Clock, delayMs: number): Promi
   });
 }
 
-/**
- * First delay of the polls after a webhook, doubled each time. The webhook may arrive before the job reads as finished.
- */
+/** Delay of the first poll after a webhook, doubled each time. The job may still be returned as open at first. */
 const lagMs = 1_000;
 
 function webhookSource({ clock, hints }: FollowContext, jobId: string, { signal }: FollowOptions): Source {

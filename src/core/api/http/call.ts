@@ -19,18 +19,18 @@ export interface HttpContext extends Settings {
 
 /** Options of any call. */
 export interface CallOptions {
-  /** Aborts the call. Any work that the service has already started continues. */
+  /** Aborts the call. Work that the service has already started continues. */
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds to wait for the complete response to one request. Default: the client's `timeoutMs`. */
   readonly timeoutMs?: number | undefined;
-  /** Requests with a higher priority leave the pacer first. Default: 10 for submits, 0 for follows and reads. */
+  /** Requests with a higher priority are sent first. Default: 10 for submissions, 0 for follows and reads. */
   readonly priority?: Priority | undefined;
 }
 
 export interface SendOptions extends CallOptions {
-  /** Epoch milliseconds after which the call sends nothing more, even if it is still queued. Default: none. */
+  /** Time after which the call sends nothing more, even if it is still queued, in epoch milliseconds. Default: none. */
   readonly sendBefore?: number | undefined;
-  /** Aborts the call while it is queued or waits to retry, but never a request in progress. Default: none. */
+  /** Aborts the call while it is queued or waits for a retry, but never during a request. Default: none. */
   readonly waitSignal?: AbortSignal | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface ApiRequest {
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | null | undefined>> | undefined;
   readonly json?: unknown;
-  /** A streamed body with its headers, instead of `json`. Created again each time the request is sent. */
+  /** A streamed body with its headers, instead of `json`. It is created again each time the request is sent. */
   readonly stream?: {
     readonly headers: Readonly<Record<string, string>>;
     readonly open: () => AsyncIterable<Uint8Array>;
@@ -56,10 +56,10 @@ export interface ApiAnswer {
   readonly body: unknown;
 }
 
-/** The result of sending a request once. A response has been read completely. */
+/** The result of sending a request once. If it is an answer, its body has been read completely. */
 export type Sent = Exclude<Exchange, { readonly kind: "answer" }> | ({ readonly kind: "answer" } & ApiAnswer);
 
-/** Sends a request once, through the pacer. Throws only if the caller aborts while the request is queued. */
+/** Sends a request once, when its turn comes. Rejects only if the caller aborts while the request is queued. */
 export async function send(context: HttpContext, request: ApiRequest, options: SendOptions = {}): Promise<Sent> {
   const slot = {
     requestClass: request.requestClass,
@@ -92,7 +92,7 @@ export type Attempt<T> =
   | { readonly value: T }
   | { readonly error: Error; readonly mayRepeat: boolean; readonly note?: Readonly<Record<string, unknown>> };
 
-/** Retries until an attempt returns a value. At the client's limits or `sendBefore`, it throws the last error. */
+/** Repeats a call until an attempt returns a value. Throws the last error at the retry limits or at `sendBefore`. */
 export async function withRetries<T>(
   { clock, retry, random, logger }: HttpContext,
   { waitSignal, signal = waitSignal, sendBefore = Number.POSITIVE_INFINITY }: SendOptions,
@@ -111,12 +111,12 @@ export async function withRetries<T>(
     // The pacer already delays the next send; waiting here too would double the wait.
     if (refusal?.status === 429) continue;
     const waitMs = backoffMs(retry, failures++, refusal?.retryAfterMs ?? null, random());
-    logger.debug({ ...result.note, error: error.message, waitMs }, "request failed, sending it again");
+    logger.debug({ ...result.note, error: error.message, waitMs }, "the request failed and is sent again");
     await sleep(clock, waitMs, signal);
   }
 }
 
-/** Sends a request until there is a final response, according to the request's `repeat` rule. */
+/** Sends a request, and repeats it as its `repeat` rule allows, until the response is final. */
 export function call(context: HttpContext, request: ApiRequest, options: CallOptions = {}): Promise<ApiAnswer> {
   return withRetries(context, options, async () => {
     const result = await send(context, request, options);
@@ -213,7 +213,7 @@ interface Answer {
   readonly body: unknown;
 }
 
-/** Creates the error for a response outside 2xx, with or without the service's envelope. */
+/** Creates the error for a response outside 2xx, with or without the service's error envelope. */
 export function answerError(
   answer: Answer,
   request: { readonly method: string; readonly path: string },

@@ -3,7 +3,7 @@ import { MalformedResponseError } from "../errors/client-errors.ts";
 import type { Page } from "../wire.ts";
 import { type ApiRequest, type CallOptions, call, decode, type HttpContext } from "./call.ts";
 
-/** Settings of a request that replace the defaults of its method. */
+/** Settings that replace the defaults of the request's method. */
 type Special = Partial<Pick<ApiRequest, "requestClass" | "repeat">>;
 type Query = NonNullable<ApiRequest["query"]>;
 
@@ -63,18 +63,18 @@ export async function fetchAs<T>(
   return decode(schema, answer.body, request);
 }
 
-/** Which page of a list to read. */
+/** Selects the page of a list. */
 export interface PageQuery {
   /** Items per page, 1 to 100. The service's default is 20. */
   readonly limit?: number | undefined;
-  /** The previous page's `nextCursor`. Omit it for the first page. */
+  /** The `nextCursor` of the previous page. Omit it for the first page. */
   readonly cursor?: string | null | undefined;
 }
 
 /** Number of consecutive empty pages after which a list is considered endless. */
 const maxEmptyPages = 20;
 
-/** A list: read one page at a time, or iterate over all items with `for await`. */
+/** A list of items. Read one page at a time, or iterate over all items with `for await`. */
 export interface Listing<T> extends AsyncIterable<T> {
   /** Reads the page at the query's cursor, or the first page without a cursor. */
   page(): Promise<Page<T>>;
@@ -94,7 +94,9 @@ export function listing<T>(
       yield page;
       empty = page.data.length === 0 ? empty + 1 : 0;
       if (empty > maxEmptyPages && page.nextCursor !== null) {
-        throw new MalformedResponseError("A list", [`${empty} pages in a row are empty but link to a next page`]);
+        throw new MalformedResponseError("a list request", [
+          `${empty} pages in a row are empty but link to a next page`,
+        ]);
       }
       next = page.nextCursor;
       // A repeated cursor would never end.

@@ -13,12 +13,12 @@ export function headerNumber(headers: IncomingHttpHeaders, name: string): number
 }
 
 /**
- * Longest delay, in milliseconds, that a request waits if the service asks for a delay. A longer delay is reported to
- * the caller, who decides what to do.
+ * Longest delay, in milliseconds, that the client waits when the service asks for a delay. If the service asks for
+ * more, the call fails and the caller decides what to do.
  */
 export const LONGEST_ASKED_MS = 60_000;
 
-/** Returns Retry-After in milliseconds. The header has seconds, or a date, which is compared with the Date header. */
+/** Returns Retry-After in milliseconds; null if absent. The header is in seconds, or a date on the service's clock. */
 export function retryAfterHeaderMs(headers: IncomingHttpHeaders, now: number): number | null {
   const seconds = headerNumber(headers, "retry-after");
   if (seconds !== null) return Math.max(0, seconds * 1000);

@@ -5,23 +5,22 @@ import type { Agent, Dispatcher } from "undici";
 import { type AddressGuard, createAgent } from "../../network/index.ts";
 import type { Clock } from "../clock.ts";
 
-/** The network state of one request, set by the transport. */
 export interface SendMark {
   /** True once the request has begun to leave this machine over an open connection. */
   sent: boolean;
 }
 
-/** The connections of one client. Short and long requests (streams, downloads) use separate pools. */
+/** The connections of one client. Short requests and long ones (streams, downloads) use separate pools. */
 export interface Transport {
   readonly requests: Dispatcher;
   readonly streams: Dispatcher;
-  /** Used for URLs that the service returns. Never connects to an address that the guard refuses. */
+  /** Sends requests to URLs that the service returned. Never connects to an address that the guard refuses. */
   readonly downloads: Dispatcher;
   readonly guard: AddressGuard;
   close(): Promise<void>;
 }
 
-/** Records that a request was handed to a connected socket. A request that failed before certainly had no effect. */
+/** Records that a request reached a connected socket. A request that failed earlier certainly had no effect. */
 const markSent: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
   const mark = (options as { readonly opaque?: unknown }).opaque as SendMark | undefined;
   const begin = handler.onRequestStart?.bind(handler);
@@ -32,7 +31,7 @@ const markSent: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options
   return dispatch(options, handler);
 };
 
-/** The client's clock measures time limits, so undici's own limits are disabled, except for connecting. */
+/** The client's clock measures all time limits except the one for connecting, so undici's limits are disabled. */
 const agentOptions: Agent.Options = {
   allowH2: false,
   pipelining: 1,
@@ -43,9 +42,9 @@ const agentOptions: Agent.Options = {
 const connectMs = 10_000;
 
 /**
- * Creates the agents: HTTP/1.1 with keep-alive, through the environment's proxies. A dispatcher from the caller is used
- * instead and never closed. It resolves names itself, so the guard can then check only URLs that contain a literal IP
- * address.
+ * Creates the agents, which use HTTP/1.1 with keep-alive and the environment's proxies. A dispatcher from the caller is
+ * used instead and never closed. Such a dispatcher resolves host names itself, so the guard can check only literal IP
+ * addresses in URLs.
  */
 export function createTransport(guard: AddressGuard, given?: Dispatcher): Transport {
   if (given) {
@@ -85,14 +84,14 @@ export function createTransport(guard: AddressGuard, given?: Dispatcher): Transp
 }
 
 /**
- * Maximum number of bytes read from a response and from an error response. The OpenAPI document for a hundred models
- * has several megabytes, a job only a few kilobytes.
+ * Maximum number of bytes to read from a successful response and from an error response. The OpenAPI document for a
+ * hundred models has several megabytes, a job only a few kilobytes.
  */
 const MOST_BYTES = { answer: 16 * 1024 * 1024, error: 1024 * 1024 };
 
 /**
- * Collects one response. Responses are small and numerous; a stream and an iterator for each would use more memory than
- * the response itself.
+ * Collects one response without a stream and an iterator, which for many small responses would use more memory than the
+ * responses themselves.
  */
 export class AnswerCollector implements Dispatcher.DispatchHandler {
   readonly #onResult: (result: Exchange) => void;
@@ -165,7 +164,7 @@ export class AnswerCollector implements Dispatcher.DispatchHandler {
 
 export type HttpMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** One request, ready to send. `body` creates a new body for every send. */
+/** One request, ready to send. `body` creates a new body each time the request is sent. */
 export interface OutgoingRequest {
   readonly method: HttpMethod;
   readonly url: string;
@@ -173,11 +172,11 @@ export interface OutgoingRequest {
   readonly body?: (() => string | AsyncIterable<Uint8Array>) | undefined;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
-  /** Epoch milliseconds after which the request must no longer be sent. */
+  /** Time after which the request must not be sent any more, in epoch milliseconds. */
   readonly sendBefore?: number | undefined;
 }
 
-/** The result of sending a request once. A response whose body breaks off is `lost`. */
+/** The result of sending a request once. `lost` includes a response whose body breaks off. */
 export type Exchange =
   | { readonly kind: "answer"; readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string }
   | { readonly kind: "lost"; readonly sent: boolean; readonly timedOut: boolean; readonly cause: unknown }

@@ -1,6 +1,6 @@
 import TinyQueue from "tinyqueue";
 
-/** The share and the run whose turn a request uses. Shares take turns; within a share, its runs take turns. */
+/** The share and the run that a request belongs to. Shares take turns to send; within a share, its runs take turns. */
 export interface Turn {
   readonly share: string;
   /** Number of turns that this share gets for each turn of a share with weight 1. Default 1. */
@@ -8,7 +8,7 @@ export interface Turn {
   readonly run: string;
 }
 
-/** A request's priority. Within a turn, the highest level is first. Requests with a plain number share one turn. */
+/** A request's priority: the highest level in its run is sent first. Plain numbers are treated as one run. */
 export type Priority = number | { readonly level: number; readonly turn: Turn };
 
 export interface Waiting {
@@ -23,17 +23,17 @@ export interface Waiting {
 interface Line<T> {
   readonly length: number;
   push(entry: T): void;
-  /** Returns the first entry that is still waiting, and removes entries that have left the queue. */
+  /** Returns the first entry that is still waiting, after removing entries that have left the queue. */
   head(): T | undefined;
   pop(): T | undefined;
 }
 
-/** Priority of requests that all runs wait for, such as a read of the wallet's balance. They skip the turns. */
+/** Priority from which a request without a turn is sent first, such as a read of the balance: all runs need it. */
 const AHEAD_OF_ALL = 200;
 
 /**
  * A queue in which a run with thousands of requests does not delay other runs. Within a run, the request with the
- * highest priority is first.
+ * highest priority comes first.
  */
 export class FairQueue<T extends Waiting> implements Line<T> {
   readonly #ahead = new PriorityLine<T>();
@@ -93,14 +93,14 @@ interface Flow<T> {
   readonly key: string;
   readonly line: Line<T>;
   weight: number;
-  /** Number of turns taken so far, divided by the weight. The flow with the lowest number is next. */
+  /** Number of turns taken so far, divided by the weight. The flow with the lowest number has the next turn. */
   had: number;
   readonly order: number;
 }
 
 /**
- * Start-time fair queueing: while several flows wait, each gets turns in proportion to its weight. A flow that does not
- * wait does not save up turns.
+ * Start-time fair queueing: while several flows have entries, each flow gets turns in proportion to its weight. A flow
+ * without entries does not save up turns.
  */
 class Turns<T extends Waiting> implements Line<T> {
   readonly #keyOf: (entry: T) => { readonly key: string; readonly weight: number };

@@ -7,9 +7,9 @@ import { compare, FairQueue, type Priority, type Waiting } from "./fair-queue.ts
 const SECOND_MS = 1_000;
 
 /**
- * Estimates from the service's Date headers how far its clock is ahead. A header has whole seconds and arrives after an
- * unknown delay, so it yields an interval. Overlapping intervals narrow each other. A disjoint interval starts the
- * estimate over, because a clock must have been set.
+ * Estimates how far the service's clock is ahead from the Date headers of responses. A header has whole seconds and
+ * arrives after an unknown delay, so each header yields an interval. Overlapping intervals narrow the estimate. A
+ * disjoint interval starts the estimate over, because one of the clocks must have been set.
  */
 export class ServiceClock {
   #low = Number.NEGATIVE_INFINITY;
@@ -24,14 +24,14 @@ export class ServiceClock {
     this.#high = overlaps ? Math.min(high, this.#high) : high;
   }
 
-  /** Milliseconds to add to this machine's time; 0 if the headers are consistent with this time. */
+  /** Milliseconds to add to this machine's time to get the service's; 0 if the headers agree with this machine. */
   get offsetMs(): number {
     if (this.#low <= 0 && this.#high >= 0) return 0;
     return Math.round((this.#low + this.#high) / 2);
   }
 }
 
-/** Allows at most `max` starts within one second of the first. */
+/** Limits how many requests are started per second: at most `max` within one second of the first. */
 class StartRate {
   #since = Number.NEGATIVE_INFINITY;
   #started = 0;
@@ -59,21 +59,21 @@ class StartRate {
   }
 }
 
-/** Kinds of endpoints that may have separate rate limits. */
+/** Kinds of requests that may have separate rate limits. */
 export type RequestClass = "submit" | "read" | "write" | "upload" | "stream" | "chat";
 
 /** Limits on the client's requests. A 429 lowers them further for a while. */
 export interface PaceOptions {
-  /** Maximum number of requests in progress. A stream counts only until it is open. Default 32. */
+  /** Maximum number of requests in progress. A stream counts only until its response begins. Default 32. */
   readonly maxInFlight?: number | undefined;
   /**
-   * Maximum number of requests started per second. Default 2,000, because `maxInFlight` already limits bursts, and a
-   * large run is then priced within seconds.
+   * Maximum number of requests started per second. Default 2000: bursts are already limited by `maxInFlight`, and a
+   * large run should be priced within seconds.
    */
   readonly maxPerSecond?: number | undefined;
   /** The key's rate limit, if you know it. Default: learned from the first 429. */
   readonly limit?: RateLimit | undefined;
-  /** Separate limits for classes of requests. Unlisted classes share the key's limit. Default: no separate limits. */
+  /** Separate limits for kinds of requests. Unlisted kinds share the key's limit. Default: no separate limits. */
   readonly buckets?: Readonly<Partial<Record<RequestClass, { readonly limit?: RateLimit | undefined }>>> | undefined;
 }
 
@@ -83,17 +83,17 @@ export interface PaceSlot {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The current state of the client's pacer. */
+/** The current state of the limits on the client's requests. */
 export interface PaceSnapshot {
   readonly inFlight: number;
-  /** API requests admitted since the client was created; media downloads are not counted. */
+  /** Number of API requests sent since the client was created, without media downloads. */
   readonly sent: number;
-  /** Responses with status 429 since the client was created. */
+  /** Number of responses with status 429 since the client was created. */
   readonly limited: number;
   readonly queued: number;
-  /** Epoch milliseconds until which a class of requests is paused; null if no class is paused. */
+  /** Epoch milliseconds until which some kind of request is paused; null if none is paused. */
   readonly pausedUntil: number | null;
-  /** The rate limit for classes of requests without a bucket of their own; null until it is known. */
+  /** The rate limit for kinds of requests that have no limit of their own; null until it is known. */
   readonly limit: RateLimit | null;
 }
 
@@ -101,7 +101,6 @@ export type Paced =
   | { readonly kind: "answer"; readonly status: number; readonly headers: IncomingHttpHeaders }
   | { readonly kind: "lost" | "aborted" };
 
-/** The gate that every request with a key passes through. */
 export interface Pacer {
   /** Runs `work` when its turn comes. Rejects only with the signal's reason, or if the pacer was closed. */
   run<T extends Paced>(slot: PaceSlot, work: () => Promise<T>): Promise<T>;
@@ -121,7 +120,7 @@ interface Lane {
   readonly waiting: FairQueue<Entry>;
 }
 
-/** The time from which this lane may send: after the pause that the service asked for, and when the limit allows it. */
+/** The time from which a lane may send: after the pause that the service asked for, and within the limit. */
 function heldUntil({ bucket, waiting }: Lane, now: number): number {
   const opensAt = waiting.length > 0 ? bucket.opensAt(now) : Number.POSITIVE_INFINITY;
   return Number.isFinite(opensAt) ? opensAt : bucket.pausedUntil;
@@ -240,7 +239,7 @@ class KeyPacer implements Pacer {
     lane.bucket.end(sentAt, now, news, this.#random());
   }
 
-  /** Starts every request that may start now and sets one timer for the others. */
+  /** Starts every request that may start now, and sets one timer for the others. */
   #pump(): void {
     this.#wake?.cancel();
     this.#wake = null;
@@ -256,7 +255,7 @@ class KeyPacer implements Pacer {
     this.#wake = this.#clock.setTimer(opensAt - this.#clock.now(), () => this.#pump());
   }
 
-  /** Returns the lane that sends next, or else the time at which the first of the closed lanes opens. */
+  /** Returns the lane that sends next. If all lanes are closed, returns when the first of them opens. */
   #next(): { readonly lane: Lane | null; readonly opensAt: number } {
     const now = this.#clock.now();
     let chosen: Lane | null = null;
@@ -280,19 +279,19 @@ function closedError(): ConnectionError {
   return new ConnectionError("the client was closed before the request was sent", { sent: false });
 }
 
-/** At most `requests` within any period of `perMs` milliseconds. */
+/** A limit of `requests` within any period of `perMs` milliseconds. */
 interface RateLimit {
   readonly requests: number;
   readonly perMs: number;
 }
 
-/** What a response reveals about limits. Times are in milliseconds from the response's arrival. */
+/** What a response reveals about a rate limit. Times are in milliseconds from the response's arrival. */
 interface LimitNews {
   readonly refused: boolean;
   /** How long to pause; null if the response does not state it. */
   readonly waitMs: number | null;
   readonly requests: number | null;
-  /** Time until the window ends. */
+  /** Time until the current window of the limit ends. */
   readonly resetMs: number | null;
 }
 
@@ -320,9 +319,9 @@ const minuteMs = 60_000;
 const longestWindowMs = 15 * minuteMs;
 
 /**
- * Guesses the window of a limit after a refusal. The headers state the limit and the window's end, but not its length,
- * and a window aligned to the clock may have begun long before our first request. So unless a limit is plainly per
- * second, its window is assumed to be at least a minute. Too long a guess costs time; too short a guess costs refusals.
+ * Guesses the length of a limit's window after a refusal. The headers state the limit and the window's end, but not its
+ * length, and a window aligned to the clock may have begun long before our first request. So unless a limit is clearly
+ * per second, its window is assumed to be at least a minute. Too long a guess costs time; too short a guess, refusals.
  */
 function guessWindowMs(spanMs: number, known: number | null): number {
   const guess = spanMs <= 1_000 ? 1_000 : Math.max(minuteMs, Math.ceil(spanMs / 1_000) * 1_000);
@@ -340,7 +339,7 @@ const goodAnswersToDouble = 128;
 const firstWaitMs = 1_000;
 const longestWaitMs = 60_000;
 
-/** What is known about one rate limit, and how much of it is used. Callers pass the current time. */
+/** The state of one rate limit: what is known about it, and how much of it is used. Callers pass the current time. */
 class Bucket {
   #limit: RateLimit | null;
   #pausedUntil = 0;
@@ -365,7 +364,7 @@ class Bucket {
     return this.#pausedUntil;
   }
 
-  /** When the next request may leave. `now` or earlier: at once. Infinity: only after a response has arrived. */
+  /** When the next request may be sent. Infinity: only after a response has arrived. */
   opensAt(now: number): number {
     if (this.#inFlight >= this.#ramp) return Number.POSITIVE_INFINITY;
     return Math.max(this.#pausedUntil, this.#windowOpensAt(now));
@@ -376,8 +375,8 @@ class Bucket {
   }
 
   /**
-   * Records a response. `sentAt` shows which requests of a burst were refused together; `chance` makes many clients
-   * wake up at different times.
+   * Records a response. `sentAt` shows which requests of a burst were refused together. `chance` varies the wait, so
+   * that many clients do not send again at the same time.
    */
   end(sentAt: number, now: number, news: LimitNews | null, chance: number): void {
     this.#inFlight--;

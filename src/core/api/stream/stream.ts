@@ -15,19 +15,19 @@ import type { Redactor } from "../redactor.ts";
 
 /** Options of `stream`. */
 export interface StreamOptions {
-  /** Id of a frame from an earlier stream of the same job, after which this stream resumes. */
+  /** Id of a frame from an earlier stream of the same job. This stream continues after that frame. */
   readonly lastEventId?: string | null | undefined;
   /** Ends the stream. The job continues. */
   readonly signal?: AbortSignal | undefined;
-  /** Priority among waiting requests. */
+  /** Requests with a higher priority are sent first. */
   readonly priority?: Priority | undefined;
   /** Milliseconds without a byte after which the stream reconnects. Default 60 000. */
   readonly idleMs?: number | undefined;
-  /** Number of consecutive connections without a new event after which the stream gives up. Default 5. */
+  /** Number of consecutive connections without a new event after which the stream fails. Default 5. */
   readonly maxFruitless?: number | undefined;
 }
 
-/** Base of the full-jitter backoff before reconnecting, unless the service gave a delay. */
+/** First delay before reconnecting, in milliseconds, if the service gave none. Doubled after each failure. */
 const reconnectMs = 1_000;
 const maxReconnectMs = 30_000;
 /** A connection that lasted this many milliseconds is considered useful even if it brought no new event. */
@@ -41,9 +41,9 @@ interface StreamState {
 }
 
 /**
- * Yields every frame of a job until its end. After a break, a service restart or a silence, it reconnects and resumes,
- * and never repeats a frame. Throws ApiError if the service refuses the stream, and ConnectionError if the service is
- * unreachable.
+ * Yields every frame of a job until its end. After a broken or silent connection or a restart of the service, it
+ * reconnects and continues, and never repeats a frame. Throws ApiError if the service refuses the stream, and
+ * ConnectionError if the service is unreachable.
  */
 export async function* streamJob(
   context: HttpContext,
@@ -73,7 +73,7 @@ export async function* streamJob(
 /** How a connection ended. `limited`: with a 429, so the pacer waits. `cut`: the network or the service closed it. */
 type Ending = "done" | "limited" | "cut";
 
-/** Yields the frames of one connection and returns how it ended. Throws only errors that reconnecting cannot fix. */
+/** Yields the frames of one connection and returns how it ended. Throws only what reconnecting cannot fix. */
 async function* oneConnection(
   context: HttpContext,
   jobId: string,
@@ -138,16 +138,15 @@ function gaveUp(jobId: string, connections: number): ConnectionError {
   );
 }
 
-/** One frame of a job's stream. A later connection resumes after `id`. */
+/** One frame of a job's stream. After a broken connection, the next one continues after the last `id`. */
 export type StreamFrame =
   | { readonly type: "status"; readonly id: string | null; readonly status: JobStatusView }
   | { readonly type: "log"; readonly id: string | null; readonly log: LogEvent }
   | { readonly type: "done" };
 
-/** The data of the final frame: a plain string, not JSON. */
 const doneToken = "[STREAM_DONE]";
 
-/** Parses one event; null for an unknown kind or unreadable data. */
+/** Parses one event of the stream. Null if its kind is unknown or its data is unreadable. */
 export function readFrame(message: EventSourceMessage, redactor: Redactor): StreamFrame | null {
   if (message.event === "done" || message.data === doneToken) return { type: "done" };
   const id = message.id === undefined ? null : redactor.text(message.id);
@@ -168,15 +167,15 @@ export interface OpenStream {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Readable;
-  /** Frees the timer. Call it once the body has been read or abandoned. */
+  /** Cancels the time limit. Call it once the body has been read or abandoned. */
   release(): void;
   extend(): void;
   timedOut(): boolean;
 }
 
 /**
- * Opens an event stream. The pacer's slot is free once the headers arrive. After `timeoutMs` without any byte, even of
- * a keep-alive comment, the connection is considered dead. A response that is not a stream is read completely.
+ * Opens an event stream. The request stops counting as in progress once the headers arrive. After `timeoutMs` without
+ * any byte, the connection is considered dead. A response that is not a stream is read completely.
  */
 export async function openStream(
   context: HttpContext,
@@ -224,7 +223,7 @@ type StreamPiece =
   | { readonly kind: "message"; readonly message: EventSourceMessage }
   | { readonly kind: "retry"; readonly delayMs: number };
 
-/** Largest event that is buffered; a job's events are far smaller. */
+/** Maximum size of an event. A job's events are far smaller. */
 const maxEventChars = 4 * 1024 * 1024;
 
 /** Yields pieces until the connection ends. Throws if it breaks, or if no byte arrives for too long. */

@@ -4,8 +4,8 @@ import { findBrand, type HeaderSource, readHeaders } from "./verify-webhook.ts";
 import { answer, receiver } from "./webhook-handler.ts";
 
 /**
- * One lifecycle event that a log drain posted. It may be delivered several times: where that matters, deduplicate
- * events by job and log id.
+ * One lifecycle event that a log drain posted. An event may be delivered several times: if that matters to you,
+ * recognize repetitions by job and log id.
  */
 export interface DrainEvent {
   readonly timestamp: string | null;
@@ -33,7 +33,7 @@ export interface DrainHandlerOptions {
   readonly logger?: Logger | undefined;
 }
 
-/** True if the body was signed with the secret: hex HMAC-SHA256 in `X-<Brand>-Signature`. Compares in constant time. */
+/** True if the body was signed with the secret. The signature is the hex HMAC-SHA256 in `X-<Brand>-Signature`. */
 export function verifyLogDrain(post: {
   readonly headers: HeaderSource;
   readonly body: Uint8Array;
@@ -74,7 +74,8 @@ export function createDrainHandler(options: DrainHandlerOptions): (request: Requ
 }
 
 /**
- * Parses the lines of one post. The brand's prefix is detected from the fields. Lines that are not objects are skipped.
+ * Parses the lines of one post. The field names show which brand's prefix is used. Lines that are not objects are
+ * skipped.
  */
 export function readDrainEvents(body: Uint8Array): DrainEvent[] {
   const lines = Buffer.from(body).toString("utf8").split("\n");

@@ -6,21 +6,21 @@ import { currency, micros, text, wire, withDefault } from "../wire.ts";
 
 /** The signed parts of a delivery, besides its body. */
 export interface SignedParts {
-  /** Unix seconds, as text. */
+  /** Time of signing in Unix seconds, as text. */
   readonly timestamp: string;
   readonly id: string;
   readonly event: string;
-  /** `true` or `false`, as text. */
+  /** Whether a person requested this delivery again: `true` or `false`, as text. */
   readonly redelivery: string;
 }
 
-/** Returns the five signed lines: time, id, event, redelivery, and the body's hash. */
+/** Returns the text that the signature covers: time, id, event, redelivery and the body's hash, one per line. */
 export function signedText({ timestamp, id, event, redelivery }: SignedParts, body: Uint8Array): Buffer {
   const bodyHash = createHash("sha256").update(body).digest("hex");
   return Buffer.from([timestamp, id, event, redelivery, bodyHash].join("\n"));
 }
 
-/** Headers in the forms in which servers provide them: Fetch `Headers`, or a record as in Node. */
+/** The headers of a request: a Fetch `Headers` object, or a record as in Node. */
 export type HeaderSource = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** Returns the headers with lower-case names and one value each. */
@@ -35,8 +35,8 @@ export function readHeaders(source: HeaderSource): ReadonlyMap<string, string> {
 }
 
 /**
- * Finds the brand in `x-<brand><ending>`, in lower case: the given brand, or the only brand present. Null if no brand
- * or several brands are present, because it would be unclear which signature to verify.
+ * Finds the brand in the header `x-<brand><ending>` and returns it in lower case: the given brand, or the only brand
+ * present. Null if no brand or several brands are present, because it would be unclear which signature to verify.
  */
 export function findBrand(headers: ReadonlyMap<string, string>, ending: string, given: string | null): string | null {
   if (given !== null) return headers.has(`x-${given.toLowerCase()}${ending}`) ? given.toLowerCase() : null;
@@ -62,26 +62,26 @@ export interface WebhookDelivery {
 }
 
 interface Delivered {
-  /** The delivery's id, which its retries and replays share. Use it to recognise repetitions. */
+  /** The event's id. All deliveries of the event have the same id, so use it to recognize repetitions. */
   readonly id: string;
-  /** `job.completed`, `job.failed`, `billing.top_off_failed`, or a kind that this version does not know. */
+  /** `job.completed`, `job.failed`, `billing.top_off_failed`, or a newer kind that this version does not recognize. */
   readonly event: string;
-  /** True if a person requested this replay. Handle it even if its id was seen before. */
+  /** True if a person requested this delivery again. Handle it even if its id was seen before. */
   readonly redelivery: boolean;
-  /** Number of the attempt; null if absent. It is not signed, so use it only for information. */
+  /** Number of the delivery attempt; null if absent. It is not signed, so use it only for information. */
   readonly attempt: number | null;
   /** Time of signing, in epoch milliseconds. */
   readonly signedAt: number;
   readonly brand: string;
 }
 
-/** The end of one job. `job` is only a hint and contains presigned URLs; read the job for its true state. */
+/** The end of a job. `job` is only a hint and contains presigned URLs; read the job for its true state. */
 export interface WebhookEvent extends Delivered {
   readonly job: JobResult;
 }
 
 const topOffFailure = wire({
-  /** The reason, such as `payment_method_declined`. */
+  /** Why the top-up failed, such as `payment_method_declined`. */
   reason: withDefault(z.string(), "unknown"),
   amountAttemptedMicros: micros,
   balanceMicros: micros,
@@ -95,11 +95,11 @@ export type TopOffFailure = z.output<typeof topOffFailure>;
 /** An event about the account, not about a job. It is sent only to the default webhook. */
 export interface AccountEvent extends Delivered {
   readonly job: null;
-  /** Details of `billing.top_off_failed`; null for a kind that this version does not know. */
+  /** Details of a `billing.top_off_failed` event; null for other events. */
   readonly topOffFailure: TopOffFailure | null;
 }
 
-/** Why a delivery was rejected. */
+/** Why a delivery was refused. */
 export type WebhookRefusal =
   | "missing-headers"
   | "malformed-headers"
@@ -108,7 +108,7 @@ export type WebhookRefusal =
   | "malformed-body"
   | "malformed-key";
 
-/** The verified event, or why the delivery was refused. */
+/** The verified event, or the reason why the delivery was refused. */
 export type WebhookVerdict =
   | { readonly ok: true; readonly event: WebhookEvent | AccountEvent }
   | { readonly ok: false; readonly reason: WebhookRefusal };
@@ -141,7 +141,7 @@ export function verifyWebhook(delivery: WebhookDelivery): WebhookVerdict {
   return { ok: true, event: { ...delivered, ...about } };
 }
 
-/** Parses the body according to its signed event name; null if it does not match. */
+/** Parses the body according to its signed event name. Null if the body does not match that name. */
 function contentOf(
   event: string,
   body: unknown,
@@ -155,7 +155,7 @@ function contentOf(
   return read.success ? { job: read.data } : null;
 }
 
-/** Verifies a delivery's headers, time and signature, but not the shape of its body. */
+/** Verifies the headers, time and signature of a delivery, but not the shape of its body. */
 export function verifySignature(
   delivery: WebhookDelivery,
 ): { readonly ok: true; readonly signed: SignedHeaders } | { readonly ok: false; readonly reason: WebhookRefusal } {
@@ -167,7 +167,7 @@ export function verifySignature(
   return isGenuine ? { ok: true, signed } : refuse("bad-signature");
 }
 
-/** Reads a delivery's headers, or returns why the headers alone disqualify it. */
+/** Returns the parsed headers, or a refusal if the headers alone show that the delivery is invalid. */
 export function checkHeaders({
   headers,
   brand,
@@ -233,14 +233,14 @@ const notification = z.object({
 /** A notification about a run; see docs/notifications.md. */
 export type RunNotification = z.output<typeof notification>;
 
-/** The verified notification, or why it was refused. */
+/** The verified notification, or the reason why it was refused. */
 export type NotificationVerdict =
   | { readonly ok: true; readonly notification: RunNotification }
   | { readonly ok: false; readonly reason: WebhookRefusal };
 
 /**
- * Verifies one of Showrunner's own notifications (`notify`): signature, time and shape, with the public key that
- * `showrunner notify key` prints. Deduplicate by `notification.id`. Never throws.
+ * Verifies the signature, time and shape of a notification that Showrunner itself sent (`notify`). The public key is
+ * the one that `showrunner notify key` prints. Recognize repetitions by `notification.id`. Never throws.
  */
 export function verifyNotification(delivery: WebhookDelivery): NotificationVerdict {
   const verdict = verifySignature(delivery);

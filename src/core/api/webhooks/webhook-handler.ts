@@ -15,7 +15,7 @@ import {
 interface Receiving {
   /** Maximum size of a body in bytes. */
   readonly maxBytes: number;
-  /** Checks a post's headers before its body is read. Returns the refusal, or null to accept the post. */
+  /** Checks a post's headers before the body is read. Returns a response to refuse the post, or null. */
   refuse(headers: Headers): Response | null;
   handle(headers: Headers, body: Uint8Array): Promise<Response>;
 }
@@ -32,7 +32,7 @@ export function receiver({ maxBytes, refuse, handle }: Receiving): (request: Req
   };
 }
 
-/** Reads a request's body; null if it is too large, in which case the rest is not read. */
+/** Reads a request's body. Null if the body is too large; the rest is then not read. */
 async function readBody(request: Request, maxBytes: number): Promise<Uint8Array | null> {
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) return null;
   if (request.body === null) return new Uint8Array();
@@ -46,19 +46,18 @@ async function readBody(request: Request, maxBytes: number): Promise<Uint8Array 
   return Buffer.concat(chunks);
 }
 
-/** Creates a plain-text response. Its text helps legitimate senders but not attackers. */
 export function answer(status: number, text: string, headers: Record<string, string> = {}): Response {
   return new Response(`${text}\n`, { status, headers: { "content-type": "text/plain; charset=utf-8", ...headers } });
 }
 
-/** The service's signing key. Fetched on first use, and again after a mismatch, because the key may be new. */
+/** The service's signing key, fetched on first use, and again if a signature does not match: it may be new. */
 export interface KeyCache {
   current(): Promise<string>;
-  /** Fetches a key newer than `stale`; null if there is none, or if a key was fetched recently. */
+  /** Fetches the key again. Null if it is still `stale`, or if it was fetched a short time ago. */
   newer(stale: string): Promise<string | null>;
 }
 
-/** Minimum interval between fetches of the key, so that forged deliveries cannot cause many. */
+/** Minimum milliseconds between fetches of the key, so that forged deliveries cannot cause many fetches. */
 const refreshEveryMs = 60_000;
 
 export function createKeyCache(fetchKey: () => Promise<string>, clock: Clock): KeyCache {
@@ -87,9 +86,9 @@ export function createKeyCache(fetchKey: () => Promise<string>, clock: Clock): K
 
 /** Options of `createWebhookHandler`. */
 export interface WebhookHandlerOptions {
-  /** Provides the signing key, and is notified of every event so that follows that wait for webhooks continue. */
+  /** Provides the signing key. It is notified of every event, so that follows that wait for webhooks continue. */
   readonly client?: Pick<Client, "webhooks" | "notify" | "expectWebhooks"> | undefined;
-  /** The signing key in Base64. It is used instead of the key that the client would fetch, and is never refreshed. */
+  /** The signing key in Base64. If given, the handler uses only this key and never fetches the service's key. */
   readonly publicKey?: string | undefined;
   /** Handles one job event. If it throws, the service delivers the event again later. */
   readonly onEvent?: ((event: WebhookEvent) => void | Promise<void>) | undefined;
@@ -104,7 +103,7 @@ export interface WebhookHandlerOptions {
   readonly brand?: string | undefined;
   /** Maximum size of a body in bytes. Default 1 048 576. */
   readonly maxBytes?: number | undefined;
-  /** Accepted clock difference in milliseconds. Default 300 000. */
+  /** Accepted difference, in milliseconds, between the clock and a delivery's time of signing. Default 300 000. */
   readonly toleranceMs?: number | undefined;
   /** The clock to use. Default: the machine's clock. */
   readonly clock?: Clock | undefined;
@@ -186,7 +185,7 @@ async function verdictOf(
   }
 }
 
-/** Handles each id once, and again for each redelivery. Concurrent deliveries of one event share one call. */
+/** Handles each id once, and again for each redelivery. Concurrent deliveries of an event share one call. */
 function onceEach(options: WebhookHandlerOptions): (event: WebhookEvent | AccountEvent) => Promise<void> {
   const { seen = seenInMemory(), logger = silentLogger } = options;
   const warn = ({ id, event, topOffFailure }: AccountEvent) =>
@@ -212,22 +211,22 @@ function onceEach(options: WebhookHandlerOptions): (event: WebhookEvent | Accoun
 
 /**
  * Remembers which events were handled. `add` is called after the handler has succeeded, so each event is handled at
- * least once. Later repetitions are only acknowledged.
+ * least once. Later repetitions are acknowledged without being handled.
  */
 export interface SeenEvents {
-  /** True if this event was handled. */
+  /** True if the event was already handled. */
   has(id: string): boolean | Promise<boolean>;
   /** Called after an event was handled. */
   add(id: string): void | Promise<void>;
 }
 
-/** Remembers the newest ids in this process: enough if handling an event twice does no harm. Default 100 000. */
+/** Remembers the newest ids (default 100 000) in this process. Enough if handling an event twice does no harm. */
 export function seenInMemory(capacity = 100_000): SeenEvents {
   const ids = new BoundedMap<string, true>(capacity);
   return { has: (id) => ids.has(id), add: (id) => void ids.set(id, true) };
 }
 
-/** Remembers ids in a SQLite file, across restarts and processes, for `keepMs` milliseconds; default 30 days. */
+/** Remembers ids in a SQLite file, across restarts and processes, for `keepMs` milliseconds (default 30 days). */
 export function seenInFile(path: string, keepMs = 30 * DAY_MS): SeenEvents & { close(): void } {
   // Loaded on first use: on Node 22 the module prints a warning, which clients without a file should not see.
   const { DatabaseSync } = process.getBuiltinModule("node:sqlite");

@@ -1,7 +1,7 @@
 import type { JsonSchema } from "../../plan/index.ts";
 import { combinationTable } from "../combination-table.ts";
 
-/** Describes a bound with its unit. */
+/** Formats the value of a bound with its unit. */
 type Say = (value: number) => string;
 
 const count = (value: number) => value.toLocaleString("en-US", { maximumFractionDigits: 20 });
@@ -29,7 +29,7 @@ const BOUNDS: readonly (readonly [keyword: string, words: string, say: Say])[] =
   ["max_dimension_px", "At most", pixels],
 ];
 
-/** Returns sentences about what a field's type cannot express: description, default and bounds, each once. */
+/** Returns sentences about a field that its type cannot express: description, default and bounds. None is repeated. */
 export function fieldDocs(parts: readonly JsonSchema[]): readonly string[] {
   const sentences = new Set<string>();
   const tags = new Set<string>();
@@ -50,7 +50,7 @@ export function fieldDocs(parts: readonly JsonSchema[]): readonly string[] {
   return [...sentences, ...tags];
 }
 
-/** True if the description already states the bound, in any spelling. */
+/** True if the description already states the bound in one of these spellings. */
 function mentions(described: string, ways: readonly string[]): boolean {
   if (!/\b(?:at (?:most|least)|max|min|up to|limit|no more|no longer|\d to \d)|\d\s*[–-]\s*\d/i.test(described))
     return false;
@@ -75,14 +75,14 @@ function bytes(value: number): string {
   return `${count(value)} bytes`;
 }
 
-/** The model's table of field combinations, one list item per row. */
+/** Returns the model's table of field combinations as list items, one for each row. */
 export function combinationDocs(schema: JsonSchema): readonly string[] {
   const { rows = [] } = combinationTable(schema) ?? {};
   if (rows.length === 0) return [];
   return ["Accepted combinations of fields:", ...rows.map(({ text }) => `- ${text}`)];
 }
 
-/** Formats sentences as a doc comment; empty without sentences. */
+/** Formats sentences as a doc comment. Returns an empty string if there are none. */
 export function comment(sentences: readonly string[], indent: string): string {
   // The description is external text and must not end the comment.
   const texts = sentences.map((text) => text.replaceAll("*/", "*∕").replace(/\s+/g, " ").trim()).filter(Boolean);

@@ -4,8 +4,8 @@ import { combinationDocs, comment, sentence } from "./docs.ts";
 import { inputDeclarations, pascal, unique, valueNames } from "./types.ts";
 
 /**
- * Generates the source of a `models.ts`: a typed value per model, with its input type written out. Deterministic.
- * Retired models are marked deprecated and name their successor.
+ * Generates the source of a `models.ts` with a typed value and an input type for each model. Equal catalogs produce
+ * equal files. Retired models are marked deprecated, with their successor.
  */
 export function generateModels(catalog: Catalog): string {
   const models = generatedModels(catalog);
@@ -28,7 +28,7 @@ export function generateModels(catalog: Catalog): string {
     .replace(REORDERING, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** The models that {@link generateModels} writes, in the same order. */
+/** Returns the models that {@link generateModels} writes, in the same order. */
 export function generatedModels(catalog: Catalog): readonly CatalogModel[] {
   return catalog
     .models()
@@ -36,7 +36,7 @@ export function generatedModels(catalog: Catalog): readonly CatalogModel[] {
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** Characters that make code display in a different order than it runs. They are escaped in names and comments. */
+/** Characters that make code display in another order than it runs. They are escaped in names and comments. */
 const REORDERING = /[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 function writeModel(model: CatalogModel, names: ReadonlyMap<string, string>, used: Set<string>) {
@@ -73,7 +73,7 @@ function importLine(declarations: string): string {
   return `import { ${["model", "typedModels", ...types].sort(byName).join(", ")} } from "showrunner";`;
 }
 
-/** Orders imports as formatters do: by name, ignoring case and `type`. */
+/** Compares imports as formatters order them: by name, ignoring case and `type`. */
 function byName(a: string, b: string): number {
   const [first, second] = [a, b].map((name) => name.replace("type ", "").toLowerCase());
   return first! < second! ? -1 : 1;

@@ -10,22 +10,22 @@ import {
 } from "../../plan/schema/schema.ts";
 import { comment, fieldDocs } from "./docs.ts";
 
-/** Maximum nesting depth. Values nested deeper are typed `unknown`; planning still validates them. */
+/** Maximum nesting depth of types. Deeper values are typed `unknown`, but planning still validates them. */
 const MAX_DEPTH = 12;
 
-/** Declares the input of one model: its interface, and a type per named part of the schema. */
+/** Returns declarations for a model's input: its interface, and a type for each named part of the schema. */
 export function inputDeclarations(schema: JsonSchema, name: string, taken: Set<string>): readonly string[] {
   return new TypeWriter(schema, name, taken).declarations();
 }
 
-/** Fields that must be known when the plan is made, because they decide how many outputs there are. */
+/** Fields whose values must be known when a run is planned, because they decide the number of outputs. */
 const MUST_BE_KNOWN = new Set(["num_outputs"]);
 
 class TypeWriter {
   readonly #root: JsonSchema;
   readonly #name: string;
   readonly #taken: Set<string>;
-  /** Names of referenced parts; a part may refer to itself. */
+  /** Type names of referenced schema parts. A part may refer to itself. */
   readonly #named = new Map<JsonSchema, string>();
   readonly #waiting: JsonSchema[] = [];
 
@@ -129,7 +129,7 @@ class TypeWriter {
     return tuple(positional, item, schema);
   }
 
-  /** Combines the fields of all parts that may apply. A field is required if every case requires it. */
+  /** Writes an object type with the fields of all parts that may apply. A field is required if all cases require it. */
   #object(schema: JsonSchema, location: SchemaLocation | null, indent: string, depth: number): string {
     const parts = applicable(this.#root, schema);
     const names = new Set(parts.flatMap(({ properties }) => (isSchema(properties) ? Object.keys(properties) : [])));
@@ -144,7 +144,7 @@ class TypeWriter {
     return `{\n${fields.join("\n")}\n${indent}}`;
   }
 
-  /** Uses the first part that declares a type; later parts come from conditions and only narrow it. */
+  /** Uses the first part that gives the field a type. Later parts come from conditions and only narrow the type. */
   #field(parts: readonly JsonSchema[], name: string, location: SchemaLocation | null, indent: string, depth: number) {
     const described = parts.filter(({ properties }) => isSchema(properties) && Object.hasOwn(properties, name));
     const schemas = propertySchemas(described, name);
@@ -154,7 +154,7 @@ class TypeWriter {
     return { type: MUST_BE_KNOWN.has(name) ? type : orValue(type), parts: schemas.slice(0, 1) };
   }
 
-  /** An object without named fields. */
+  /** Writes the type of an object without named fields. */
   #open({ additionalProperties }: JsonSchema, indent: string, depth: number): string {
     if (additionalProperties === false) return "{ readonly [field: string]: never }";
     const value = isSchema(additionalProperties)
@@ -173,9 +173,9 @@ function requiredOf(root: JsonSchema, schema: JsonSchema, depth = 0): ReadonlySe
 }
 
 /**
- * Lets a field accept a step's output as well. Media and voices do not need this, because their types include outputs.
- * Discriminators and objects stay unchanged too: an object's fields accept outputs themselves, and TypeScript reports a
- * misspelt field by name only if the type accepts nothing but the object.
+ * Lets a field also accept a step's output. The types for media and voices already include outputs. Discriminators and
+ * objects stay unchanged: an object's own fields accept outputs, and TypeScript names a misspelt field only if the type
+ * accepts nothing but the object.
  */
 function orValue(type: string): string {
   if (type === "unknown" || /\b(?:Media|MediaList|Voice)\b/.test(withoutComments(type))) return type;
@@ -191,7 +191,7 @@ function union(types: readonly string[]): string {
   return distinct.includes("unknown") ? "unknown" : distinct.join(" | ");
 }
 
-/** A tuple for a bounded array; entries beyond the minimum are optional. */
+/** Writes a tuple type for a bounded array. Entries beyond the minimum are optional. */
 function tuple(positional: readonly string[], item: string, { items, minItems, maxItems }: JsonSchema): string {
   const least = typeof minItems === "number" ? minItems : 0;
   const most = typeof maxItems === "number" ? maxItems : Number.POSITIVE_INFINITY;
@@ -212,7 +212,7 @@ function keyOf(name: string): string {
 }
 
 /**
- * Names for the generated values, derived from ids alone: `voice-clone-1` → `voiceClone`, `elevenlabs-v3` →
+ * Derives names for the generated values from ids alone: `voice-clone-1` → `voiceClone`, `elevenlabs-v3` →
  * `elevenlabsV3`, `wan-2-7` → `wan27`. A version 1 is omitted. If names collide, all of them become longer, so that a
  * new model never takes over an existing name. No two names differ only in case.
  */

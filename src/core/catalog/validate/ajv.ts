@@ -9,7 +9,7 @@ import { type Matcher, readPattern } from "./pattern.ts";
 export type { ErrorObject };
 export type Validate = (data: unknown) => readonly ErrorObject[];
 
-/** Keywords that annotate media fields and that JSON Schema does not define. */
+/** Keywords that describe media fields. JSON Schema does not define them. */
 const ANNOTATIONS = [
   "media_type",
   "role",
@@ -57,10 +57,10 @@ function ajvWith(options: { readonly discriminator: boolean; readonly useDefault
   return ajv;
 }
 
-/** Milliseconds allowed for compiling a schema. The size limit keeps compiling below a second on an idle machine. */
+/** Time limit for compiling a schema, in milliseconds. The size limit keeps it below a second on an idle machine. */
 const MAX_COMPILE_MS = 30_000;
 
-/** Number of patterns in the last compiled schema that the linear-time engine does not support. */
+/** Number of patterns in the schema compiled last that the linear-time engine does not support. */
 let slowPatterns = 0;
 
 const pattern = Object.assign(
@@ -75,13 +75,13 @@ const pattern = Object.assign(
 export interface CompileOptions {
   /** Whether a check adds the schema's defaults to the input. Default: false. */
   readonly useDefaults?: boolean;
-  /** Time limit of one check in milliseconds, for schemas whose structure does not limit it. Default 1000. */
+  /** Time limit of one check in milliseconds. It applies only to schemas that can be slow to check. Default 1000. */
   readonly maxCheckMs?: number;
 }
 
 /**
- * Compiles a schema, which must not contain a discriminator mapping and needs an `$id` if it refers to itself. Throws
- * if it cannot be compiled in time; a check that takes too long throws {@link TookTooLong}.
+ * Compiles a schema, which must not contain a discriminator mapping and must have an `$id` if it refers to itself.
+ * Throws if compiling takes too long. A check that takes too long throws {@link TookTooLong}.
  */
 export function compile(schema: object, { useDefaults = false, maxCheckMs = 1000 }: CompileOptions = {}): Validate {
   slowPatterns = 0;
@@ -99,7 +99,7 @@ function inTime<T>(what: string, ms: number, work: () => T): T {
   }
 }
 
-/** Compiles with discriminators for better messages, or without them if the schema breaks their stricter rules. */
+/** Compiles with discriminators, which improve messages, or without them if the schema breaks their stricter rules. */
 function compileEither(schema: object, useDefaults: boolean) {
   try {
     return ajvWith({ discriminator: true, useDefaults }).compile(schema);
@@ -129,7 +129,7 @@ const uniqueItems: SchemaValidateFunction = (wanted: unknown, items: readonly un
   return false;
 };
 
-/** Checks the total duration of a list of shots. A shot without a duration has the default duration. */
+/** Checks the total duration of a list of shots. The schema's default counts for a shot without a duration. */
 const totalDuration: SchemaValidateFunction = (limit: unknown, list: unknown, parent): boolean => {
   const preset: unknown = parent?.items?.properties?.duration_ms?.default;
   const lengths = (Array.isArray(list) ? list : []).map((item: { readonly duration_ms?: unknown } | null) => {

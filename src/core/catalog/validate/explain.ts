@@ -4,7 +4,7 @@ import { branches, isSchema, localRef } from "../../plan/schema/schema.ts";
 import { didYouMean } from "../../plan/suggest.ts";
 import type { ErrorObject } from "./ajv.ts";
 
-/** For an error in a condition's `then` or `else`, returns, for example, `when quality is "pro"`; otherwise null. */
+/** Returns the condition of an error in a `then` or `else`, such as `when quality is "pro"`; otherwise null. */
 export function conditionOf(schemaPath: string, root: JsonSchema): string | null {
   const at = Math.max(schemaPath.lastIndexOf("/then/"), schemaPath.lastIndexOf("/else/"));
   if (at < 0) return null;
@@ -14,7 +14,7 @@ export function conditionOf(schemaPath: string, root: JsonSchema): string | null
   return schemaPath.startsWith("/else/", at) ? `unless ${text}` : `when ${text}`;
 }
 
-/** Describes a condition; null if it has no short form. */
+/** Describes a condition in a few words. Returns null if that is impossible. */
 function describe(schema: JsonSchema): string | null {
   const properties = isSchema(schema.properties) ? schema.properties : {};
   const required = Array.isArray(schema.required) ? schema.required.map(String) : [];
@@ -50,13 +50,14 @@ function join(parts: readonly (string | null)[], by: string): string | null {
   return texts.length === 0 || texts.length < parts.length ? null : texts.join(by);
 }
 
-/** True for the error of a choice: none of its forms matches, or more than one does. */
+/** True for an error of a choice: the value matches none of its forms, or more than one. */
 export function isChoice({ keyword }: ErrorObject): boolean {
   return keyword === "oneOf" || keyword === "anyOf";
 }
 
 /**
- * Explains a failed choice in one message: the fields or types to choose from, or what is wrong with the intended form.
+ * Explains a failed choice in one message: which fields or types to choose from, or what is wrong with the form that
+ * was probably intended.
  */
 export function explainChoice(
   choice: ErrorObject,
@@ -81,7 +82,7 @@ function isTwofold({ keyword, params }: ErrorObject): boolean {
   return keyword === "oneOf" && Array.isArray(params.passingSchemas) && params.passingSchemas.length > 1;
 }
 
-/** Returns the errors of the form that was most likely intended: right type first, then fewest mistakes. */
+/** Returns the errors of the form most likely intended: one with the right type, then with the fewest errors. */
 function nearestForm(choice: ErrorObject, within: readonly ErrorObject[], forms: number): readonly ErrorObject[] {
   const byForm = Array.from({ length: forms }, (_, index) =>
     within.filter(({ schemaPath }) => schemaPath.startsWith(`${choice.schemaPath}/${index}/`)),
@@ -98,7 +99,7 @@ function distance(errors: readonly ErrorObject[], { instancePath }: ErrorObject)
   return weights.reduce((sum, weight) => sum + weight, 0);
 }
 
-/** Extracts names: `[{required: ["a"]}, {required: ["b"]}]` → `["a", "b"]`; null if the forms have anything else. */
+/** Extracts names: `[{required: ["a"]}, {required: ["b"]}]` → `["a", "b"]`. Null if a form contains anything else. */
 function requiredOnly(forms: readonly unknown[]): readonly string[] | null {
   const names = forms.map((form) => {
     if (!isSchema(form) || !Array.isArray(form.required)) return null;
@@ -126,7 +127,7 @@ function typeIs(type: string, value: unknown): boolean {
   return typeof value === type;
 }
 
-/** Converts validation errors to field problems: one per mistake, each saying what to do. */
+/** Converts validation errors to field problems, one for each mistake. Each says what to do. */
 export function explain(errors: readonly ErrorObject[], root: JsonSchema): readonly FieldProblem[] {
   return withoutRepeats(explainAll(errors, root));
 }
@@ -148,19 +149,19 @@ export function explainAll(errors: readonly ErrorObject[], root: JsonSchema): re
   });
 }
 
-/** Inserts the condition before the suggestion (`; did you mean …`), or at the end. */
+/** Inserts a condition into a message, before the suggestion (`; did you mean …`) or at the end. */
 function under(condition: string, problem: FieldProblem): FieldProblem {
   const message = problem.message.replace(/(?=; did you mean |$)/, ` ${condition}`);
   return { ...problem, message };
 }
 
-/** True for an error in a branch of a failed choice, about the same value or a part of it. */
+/** True for an error in a branch of a failed choice that concerns the same value or a part of it. */
 function isWithin(error: ErrorObject, choice: ErrorObject): boolean {
   if (error === choice || !error.schemaPath.startsWith(`${choice.schemaPath}/`)) return false;
   return error.instancePath === choice.instancePath || error.instancePath.startsWith(`${choice.instancePath}/`);
 }
 
-/** Keeps one problem per field and code. If several list accepted values, keeps the shortest list. */
+/** Keeps one problem for each field and code. Of several lists of accepted values, keeps the shortest. */
 function withoutRepeats(problems: readonly FieldProblem[]): readonly FieldProblem[] {
   const found = new Map<string, FieldProblem>();
   for (const problem of problems) {
@@ -253,7 +254,7 @@ function notListed(value: unknown, allowed: readonly string[]): [message: string
   ];
 }
 
-/** Describes a failed pattern. If it means "one character, neither white space nor control", it is put in words. */
+/** Describes a failed pattern. The pattern for "one character, neither white space nor control" is put into words. */
 function patternMessage(value: unknown, pattern: string): string {
   if (/^\[\^\\s(?:\\x[0-9a-f]{2}-?|\\u[0-9a-f]{4}-?)*\]$/i.test(pattern)) return "needs at least one visible character";
   return `${shown(value)} does not match the pattern ${pattern}`;

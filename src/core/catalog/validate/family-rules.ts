@@ -8,8 +8,8 @@ import { listed } from "./explain.ts";
 type Fields = { readonly [name: string]: Json };
 
 /**
- * Checks an input against the rules of its model's family. A rule applies only if the schema has every field in the
- * rule, so it never asks for a field that the model does not have. Used by the planner and the local service.
+ * Checks an input against the rules of its model's family. A rule applies only if the schema has all its fields, so no
+ * rule asks for a field that the model does not have. Used by the planner and the local service.
  */
 export function familyProblems(
   schema: JsonSchema,
@@ -68,7 +68,9 @@ class Judge {
       }
       case "max_sum": {
         const sum = this.#sum(rule.field, rule.of);
-        return sum > rule.max ? [say("max_sum", rule.field, `${rule.of} adds up to ${sum}, above ${rule.max}`)] : [];
+        return sum > rule.max
+          ? [say("max_sum", rule.field, `the values of ${rule.of} add up to ${sum}; at most ${rule.max} is allowed`)]
+          : [];
       }
       default:
         return rule satisfies never;
@@ -92,7 +94,7 @@ class Judge {
     return this.#allowed(rule).length > 0;
   }
 
-  /** Values that both the rule and the schema accept, spelled as in the schema. */
+  /** Returns the values that both the rule and the schema accept, spelled as in the schema. */
   #allowed({ field, values }: Extract<FamilyRule, { readonly kind: "values" }>): readonly unknown[] {
     const accepted = acceptedOf(this.#fields.of(field));
     return accepted === null ? values : [...new Set(accepted)].filter((value) => includes(values, value));
@@ -117,7 +119,7 @@ class Judge {
     return this.#value(name) !== undefined;
   }
 
-  /** The field's value, or its schema default. */
+  /** Returns the field's value, or its schema default. */
   #value(name: string): unknown {
     return this.#isGiven(name) ? this.#input[name] : presetOf(this.#fields.of(name));
   }
@@ -132,13 +134,13 @@ class Judge {
   }
 }
 
-/** True if the values contain this value. Text is compared case-insensitively: `4K` equals `4k`. */
+/** True if the list contains the value. Text is compared case-insensitively: `4K` equals `4k`. */
 export function includes(values: readonly unknown[], value: unknown): boolean {
   const plain = (item: unknown) => (typeof item === "string" ? item.toLowerCase() : item);
   return values.some((item) => plain(item) === plain(value));
 }
 
-/** Finds a schema's fields by the names that family rules use; cached. */
+/** Finds the schemas of fields by the names that family rules use. Results are cached. */
 class RuleFields {
   readonly #root: JsonSchema;
   readonly #parts: readonly JsonSchema[];
@@ -149,7 +151,7 @@ class RuleFields {
     this.#parts = applicable(schema, schema);
   }
 
-  /** All subschemas of a field; empty if there is none with that name. */
+  /** Returns all schemas of a field; none if there is no field with that name. */
   of(name: string): readonly JsonSchema[] {
     return this.#once(name, () => this.#named(this.#parts, name));
   }
@@ -175,12 +177,12 @@ class RuleFields {
   }
 }
 
-/** The default of a field; undefined if it has none. */
+/** Returns the default of a field; undefined if it has none. */
 export function presetOf(schemas: readonly JsonSchema[]): unknown {
   return schemas.find((schema) => schema.default !== undefined && schema.default !== null)?.default;
 }
 
-/** The accepted values of a field; null if they are not a closed set. */
+/** Returns the accepted values of a field; null if other values are accepted too. */
 export function acceptedOf(schemas: readonly JsonSchema[]): readonly unknown[] | null {
   if (schemas.some((schema) => suggestedValues(schema) !== null)) return null;
   const closed = schemas.filter((schema) => Array.isArray(schema.enum) || "const" in schema);

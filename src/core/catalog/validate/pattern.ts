@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 
 export interface Matcher {
   test(text: string): boolean;
-  /** Returns a string that is different for each pattern, so that compiled code can distinguish patterns. */
+  /** Returns a different string for each pattern, because compiled code distinguishes patterns by this string. */
   toString(): string;
 }
 
@@ -14,7 +14,7 @@ export interface ReadPattern {
 
 const load = createRequire(import.meta.url);
 
-/** Ranges below U+10000 that JavaScript's `\s` matches. */
+/** The ranges of characters below U+10000 that JavaScript's `\s` matches. */
 const SPACES: readonly (readonly [number, number])[] = [
   [0x09, 0x0d],
   [0x20, 0x20],
@@ -37,8 +37,8 @@ const others = [...SPACES.map(([from]) => from), LAST + 1]
   .join("");
 
 /**
- * Compiles a schema's pattern with a linear-time engine. Patterns that it does not support (look-around,
- * back-references, counts above 1000) use JavaScript's engine. @throws SyntaxError if JavaScript cannot parse it
+ * Compiles a pattern with a linear-time engine, or with JavaScript's if it has look-around, back-references or counts
+ * above 1000, which the linear-time engine does not support. @throws SyntaxError if JavaScript cannot parse the pattern
  */
 export function readPattern(pattern: string): ReadPattern {
   const native = new RegExp(pattern);
@@ -53,7 +53,7 @@ export function readPattern(pattern: string): ReadPattern {
   }
 }
 
-/** Translates a pattern to the engine's syntax; null if it uses back-references. */
+/** Translates a pattern to the linear-time engine's syntax. Returns null if it uses back-references. */
 function translate(pattern: string): string | null {
   const created: string[] = [];
   let inClass = false;
