@@ -13,7 +13,6 @@ import type { V2Source } from "./read/source.ts";
 import { type BodyReport, type FieldEntry, lossKey } from "./report/report.ts";
 import { ANSWER_FIELDS, type Field, type Fields, fieldsOf, OWN_IDS, type V2Type } from "./v2-types.ts";
 
-/** Converts a v2 body and returns its report. */
 export function bodyReport(body: Body, context: MigrationContext): BodyReport {
   const { index, source, type, value } = body;
   const makes = { kind: TYPE_FACTS[type].yields, count: batchOf(body) };

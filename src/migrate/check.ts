@@ -109,7 +109,6 @@ function nameFor(
 
 type BodyMistake = Pick<Mistake, "code" | "path" | "message">;
 
-/** Returns a body's type, or a mistake if the type is missing or unknown. */
 function typeOf(body: { readonly [key: string]: unknown }): V2Type | BodyMistake {
   const { type } = body;
   if (isV2Type(type)) return type;
@@ -120,7 +119,7 @@ function typeOf(body: { readonly [key: string]: unknown }): V2Type | BodyMistake
   return { code: "unknown-type", path: ["type"], message: `${shown} is not a type of v2 body; ${known}` };
 }
 
-/** Returns all mistakes for which v2 would refuse a body. Unknown fields are no mistakes; they are reported later. */
+/** Returns all mistakes for which v2 would refuse a body. Unknown fields do not count; they are reported later. */
 function mistakesIn(body: { readonly [key: string]: unknown }, type: V2Type): readonly BodyMistake[] {
   return valuesOf(body, { ...ANSWER_FIELDS, ...fieldsOf(type) }).flatMap((one) => mistakeIn(one) ?? []);
 }

@@ -41,7 +41,6 @@ export function evaluate<V>(expression: Expression, leaf: (leaf: Leaf) => V): V 
   return Object.fromEntries(expression.entries.map(([name, value]) => [name, evaluate(value, leaf)])) as V;
 }
 
-/** Returns the names of the pipeline inputs that an expression uses. */
 export function inputsIn(expression: Expression): readonly string[] {
   const found: string[] = [];
   evaluate(expression, (leaf) => {

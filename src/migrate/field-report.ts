@@ -48,7 +48,6 @@ export class FieldReport {
     this.#body = body;
   }
 
-  /** Adds an entry for a field of the body. */
   note(path: JsonPath, outcome: Outcome, details: EntryDetails = {}): void {
     const field = pathText(path);
     if (this.#entries.has(field) || this.#prefixes.has(field)) {
@@ -139,7 +138,6 @@ function isEmpty(value: Json): boolean {
   return value === null || (typeof value === "object" && Object.values(value).every(isEmpty));
 }
 
-/** Returns the value at a path; undefined if the path does not exist. */
 export function valueAt(value: unknown, path: JsonPath): unknown {
   let at = value;
   for (const part of path) {

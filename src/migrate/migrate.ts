@@ -108,7 +108,6 @@ export function migrateV2(value: unknown, options: MigrateOptions): Migration {
   return migrateBodies(read, options);
 }
 
-/** Like {@link migrateV2}, for parsed bodies. */
 export function migrateBodies(given: ReadBodies, options: MigrateOptions): Migration {
   const read = bounded(given, options.maxBodies ?? MAX_BODIES);
   const context = new MigrationContext({

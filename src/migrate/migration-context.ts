@@ -132,7 +132,6 @@ export function jobsOf(context: MigrationContext): readonly ConvertedJob[] {
   return [...context.converted.values()].flatMap(({ jobs }) => jobs);
 }
 
-/** Returns the names of the steps whose outputs the pipeline returns, in document order. */
 export function returnedSteps(context: MigrationContext): readonly string[] {
   return [...context.converted].sort(([a], [b]) => a - b).flatMap(([, { outputs }]) => outputs);
 }

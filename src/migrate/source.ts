@@ -180,7 +180,6 @@ function key(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : literal(name);
 }
 
-/** Formats text as a wrapped comment. */
 function comment(text: string): string {
   const plain = text
     .replace(INVISIBLE, "")

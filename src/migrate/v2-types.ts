@@ -33,7 +33,6 @@ const record = (fields: Fields): Field => ({ shape: { is: "record", fields } });
 const list = (item: Field): Field => ({ shape: { is: "list", item: item.shape } });
 const required = (field: Field): Field => ({ ...field, isRequired: true });
 
-/** The request types of the v2 API. */
 export const V2_TYPES = [
   "image",
   "image_to_image",
@@ -51,7 +50,6 @@ export const V2_TYPES = [
 
 export type V2Type = (typeof V2_TYPES)[number];
 
-/** Fields that all v2 bodies have. */
 const common: Fields = {
   type: { shape: { is: "choice", of: V2_TYPES }, isRequired: true },
   workspace_id: id,

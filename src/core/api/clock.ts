@@ -59,7 +59,6 @@ export interface Deadline {
   readonly timedOut: () => boolean;
   /** Restarts the time limit. Used when a response arrives in pieces. */
   extend(): void;
-  /** Removes the timer and the listener. */
   release(): void;
 }
 

@@ -6,7 +6,6 @@ import type { Json } from "../plan/plan.ts";
 import { isSchema } from "../plan/schema/schema.ts";
 import { includes, presetOf, ruleFieldsOf } from "./validate/family-rules.ts";
 
-/** A row of the table: fields that may be combined. */
 export interface Combination {
   readonly requires: readonly string[];
   readonly omits: readonly string[];

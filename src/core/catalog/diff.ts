@@ -122,7 +122,7 @@ const BOUNDS: readonly (readonly [keyword: string, largerIsWider: boolean])[] = 
 ];
 
 function compareField(name: string, was: Field, is: Field, say: Say): void {
-  if (was.takes !== is.takes) say(name, true, `its type changed from ${was.takes} to ${is.takes}`);
+  if (was.takes !== is.takes) say(name, true, `type changed from ${was.takes} to ${is.takes}`);
   if (was.isRequired !== is.isRequired) say(name, is.isRequired, is.isRequired ? "is now required" : "is now optional");
   if (was.preset !== is.preset)
     say(name, true, `its default changed from ${was.preset ?? "none"} to ${is.preset ?? "none"}`);

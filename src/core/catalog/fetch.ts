@@ -130,7 +130,6 @@ async function listOf<T extends { readonly modality?: string | null }>(client: {
   return listed;
 }
 
-/** Reads the input schemas from the OpenAPI document. Returns none if the document cannot be read. */
 async function inputsOf(client: PullClient): Promise<ReadonlyMap<string, JsonSchema>> {
   return typedInputs(await client.openapi().catch(() => ({})));
 }

@@ -62,7 +62,6 @@ export interface Families {
   of(modelId: string): Family | null;
 }
 
-/** Merges families into the built-in ones. Fields that are omitted keep their built-in values. */
 export function familiesWith(own: readonly FamilyInput[]): Families {
   const byName = new Map<string, Family>();
   for (const entry of [...BUILT_IN, ...own]) byName.set(entry.name, merged(byName.get(entry.name), entry));

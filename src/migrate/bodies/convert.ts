@@ -44,7 +44,6 @@ export function fillSoundEffect(job: Job): void {
   job.value(["duration_seconds"], ms, Math.round(seconds * 1000), "v3 uses milliseconds");
 }
 
-/** Converts the media to upscale, and the factor or resolution. */
 export function fillUpscale(job: Job): void {
   const { context, body, view } = job;
   const kind = body.type === "image_upscale" ? "image" : "video";
@@ -173,7 +172,6 @@ function chosenJob(context: MigrationContext, body: Body, prefix: JsonPath, choi
   return job;
 }
 
-/** Formats a problem. A problem of the entire input has no field name. */
 function problemText({ field, message }: FieldProblem): string {
   return `${field.replace(/^input\.?/, "")} ${message}`.trim();
 }

@@ -49,7 +49,6 @@ function fillShots(job: Job): number | null {
   return shots.totalMs;
 }
 
-/** Reports that the prompt is left out. */
 function leavePrompt(job: Job): void {
   const why = "v3 accepts a prompt or shots, but not both, and the body has shots";
   const text = String(given(job.body, ...at("text_prompt")) ?? "").trim();
@@ -162,7 +161,6 @@ function fillDuration(job: Job, shotsMs: number | null): void {
   job.value(at("duration_ms"), field, shotsMs, length === shotsMs ? null : `the shots last ${shotsMs} ms`);
 }
 
-/** Converts the first and the last frame. Each is given by id or URL. */
 export function fillFrames(job: Job): void {
   for (const end of ["start", "end"] as const) {
     const [id, url] = [`${end}_keyframe_id`, `${end}_keyframe_url`];
@@ -182,7 +180,6 @@ function frame(job: Job, path: JsonPath, end: "start" | "end"): Medium {
   return isUrl ? { ...medium, why: "v3 does not fetch external URLs: download the file and supply it" } : medium;
 }
 
-/** Converts reference media and the source video. */
 export function fillReferences(job: Job): void {
   const { context, body, view } = job;
   const kinds = [

@@ -196,7 +196,6 @@ function reportLevelOfSlug(job: Job, { prefix }: Defaults): void {
   }
 }
 
-/** Omits a field that still does not fit, and adds a decision about it. */
 function leaveOut(job: Job, problem: FieldProblem): boolean {
   const name = job.input.has(topOf(problem) ?? "") ? topOf(problem) : dependentOf(job, problem);
   const field = name === null ? undefined : job.view.fields.get(name);

@@ -77,7 +77,6 @@ function accepts(job: Job, name: string, values: readonly string[]): boolean {
   return value === undefined || values.includes(String(value));
 }
 
-/** Returns the nearest value that both the row and the field accept. */
 function nearest(job: Job, name: string, values: readonly string[]): Json | undefined {
   const field = job.view.fields.get(name);
   if (field === undefined) return undefined;

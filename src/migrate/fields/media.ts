@@ -75,7 +75,6 @@ export function setMedia(job: Job, field: FieldView | null, media: readonly Medi
   }
 }
 
-/** Returns the paths of the ids in a field that contains an id or a list of ids. */
 export function idPaths(body: Body, ...path: JsonPath): readonly JsonPath[] {
   const value = given(body, ...path);
   if (typeof value === "string") return [path];

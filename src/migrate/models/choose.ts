@@ -22,7 +22,6 @@ export interface Choice {
 
 const NO_MATCH: SlugSearch = { match: null, otherVersions: [] };
 
-/** Chooses models from a catalog and remembers the choices. */
 export class ModelChooser {
   readonly #views: readonly ModelView[];
   readonly #byId: ReadonlyMap<string, ModelView>;

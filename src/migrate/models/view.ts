@@ -5,7 +5,6 @@ import { type AcceptedMedia, type SchemaLocation, schemaLocation } from "../../c
 import { yieldsOf } from "../../core/plan/schema/model-facts.ts";
 import { applicable, isSchema, itemSchemas, propertySchemas } from "../../core/plan/schema/schema.ts";
 
-/** What a migration needs to know about an input field of a model. */
 export interface FieldView {
   readonly name: string;
   readonly takes: AcceptedMedia;
@@ -29,7 +28,6 @@ export interface FieldView {
   readonly maxTotalMs: number;
 }
 
-/** What a migration needs to know about a model. */
 export interface ModelView {
   readonly model: CatalogModel;
   readonly id: string;
@@ -152,7 +150,6 @@ const SLOTS = {
 /** A purpose of an input field, such as the first frame. Models name the field for a purpose differently. */
 export type Slot = keyof typeof SLOTS;
 
-/** Returns the model's field for a purpose; null if the model has none. */
 export function slotField({ fields }: ModelView, slot: Slot): FieldView | null {
   const { names, takes, role }: SlotFacts = SLOTS[slot];
   const fits = (field: FieldView | undefined): field is FieldView => field !== undefined && holds(field, takes);

@@ -102,7 +102,6 @@ function isStepEnd(update: { readonly event?: unknown }): boolean {
   return typeof event === "object" && event !== null && "type" in event && event.type === "step.finished";
 }
 
-/** Compares the expected outputs of each body with the run's outputs. */
 function compare(
   report: MigrationReport,
   status: string,

@@ -167,7 +167,6 @@ function firstOf<T, R>(items: readonly T[], find: (item: T) => R | null): R | nu
 
 const NODE_KEYS = ["nodes", "flow", "steps", "actions"];
 
-/** True if the value is an exported automation flow: an object with a list of nodes. */
 function isFlow(value: unknown): value is { readonly [key: string]: unknown } {
   return isRecord(value) && listKey(value) !== null;
 }

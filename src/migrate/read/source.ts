@@ -25,7 +25,6 @@ export type Resolved =
 
 export interface ReadProblem {
   readonly code: string;
-  /** Location, as in {@link V2Source.at}. */
   readonly at: string;
   /** Path of the invalid value within the document; null if there is none. */
   readonly path: JsonPath | null;
@@ -35,7 +34,6 @@ export interface ReadProblem {
   readonly message: string;
 }
 
-/** The contents of a document. */
 export interface ReadBodies {
   readonly sources: readonly V2Source[];
   readonly problems: readonly ReadProblem[];
@@ -52,7 +50,6 @@ export function readProblem(code: string, at: string, path: JsonPath | null, mes
   return { code, at, path, line: null, column: null, message };
 }
 
-/** Returns the result for a document that cannot be read. */
 export function unreadable(code: string, message: string, position: Position = { line: 1, column: 1 }): ReadBodies {
   const problem = { ...readProblem(code, "the document", null, message), ...position };
   return { format: "none", left: [], sources: [], problems: [problem], locate: null };

@@ -51,7 +51,6 @@ function shorten(value: unknown): string {
   return `${text.length > 60 ? `${text.slice(0, 59)}…` : text}: `;
 }
 
-/** What happened to a field. */
 export type Outcome = "carried" | "renamed" | "converted" | "defaulted" | "dropped" | "decision";
 
 /** What happened to one field of a v2 body. */

@@ -129,7 +129,7 @@ export type BillingRefusal = z.output<typeof billing>;
 const wireError = wire(
   {
     code: text,
-    /** The error's type. Errors in the chat-completions format have a type instead of a code, or both. */
+    /** The error's type. Errors in the chat-completions format have a type, with or without a code. */
     type: text,
     /** A text for people. Programs should check `code` instead. */
     message: withDefault(z.string(), ""),

@@ -10,7 +10,6 @@ export interface PartFile {
   /** ETag or Last-Modified of the stored bytes, so that another file never continues them; null if unknown. */
   validator: string | null;
   append(chunk: Uint8Array): Promise<void>;
-  /** Discards the bytes so far. */
   restart(): Promise<void>;
   /** Syncs the file and renames it to its target. */
   commit(): Promise<{ readonly sha256: string; readonly sizeBytes: number }>;

@@ -124,7 +124,7 @@ export type FollowEvent =
 
 /** Options of `follow`. */
 export interface FollowOptions {
-  /** Default `auto`: `webhook` if the client is told of webhooks, otherwise `stream`, and `poll` if that fails. */
+  /** Default `auto`: `webhook` if webhooks reach the client, otherwise `stream`, and `poll` if that fails. */
   readonly strategy?: "auto" | FollowStrategyName | undefined;
   /** Ends the follow. The job continues. */
   readonly signal?: AbortSignal | undefined;

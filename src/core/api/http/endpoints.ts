@@ -3,7 +3,6 @@ import { MalformedResponseError } from "../errors/client-errors.ts";
 import type { Page } from "../wire.ts";
 import { type ApiRequest, type CallOptions, call, decode, type HttpContext } from "./call.ts";
 
-/** Settings that replace the defaults of the request's method. */
 type Special = Partial<Pick<ApiRequest, "requestClass" | "repeat">>;
 type Query = NonNullable<ApiRequest["query"]>;
 

@@ -13,7 +13,6 @@ export type Priority = number | { readonly level: number; readonly turn: Turn };
 
 export interface Waiting {
   readonly priority: number;
-  /** Position in the order of arrival. */
   readonly order: number;
   readonly turn?: Turn | undefined;
   /** True once the request has left the queue. */

@@ -82,7 +82,6 @@ export function combinationDocs(schema: JsonSchema): readonly string[] {
   return ["Accepted combinations of fields:", ...rows.map(({ text }) => `- ${text}`)];
 }
 
-/** Formats sentences as a doc comment. Returns an empty string if there are none. */
 export function comment(sentences: readonly string[], indent: string): string {
   // The description is external text and must not end the comment.
   const texts = sentences.map((text) => text.replaceAll("*/", "*∕").replace(/\s+/g, " ").trim()).filter(Boolean);

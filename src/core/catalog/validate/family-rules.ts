@@ -119,7 +119,6 @@ class Judge {
     return this.#value(name) !== undefined;
   }
 
-  /** Returns the field's value, or its schema default. */
   #value(name: string): unknown {
     return this.#isGiven(name) ? this.#input[name] : presetOf(this.#fields.of(name));
   }
@@ -151,7 +150,6 @@ class RuleFields {
     this.#parts = applicable(schema, schema);
   }
 
-  /** Returns all schemas of a field; none if there is no field with that name. */
   of(name: string): readonly JsonSchema[] {
     return this.#once(name, () => this.#named(this.#parts, name));
   }
@@ -177,7 +175,6 @@ class RuleFields {
   }
 }
 
-/** Returns the default of a field; undefined if it has none. */
 export function presetOf(schemas: readonly JsonSchema[]): unknown {
   return schemas.find((schema) => schema.default !== undefined && schema.default !== null)?.default;
 }
