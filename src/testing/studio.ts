@@ -60,8 +60,8 @@ export interface Studio extends AsyncDisposable {
   /** Advances time by `ms` milliseconds, and waits for the work that becomes due in that time. */
   advance(ms: number): Promise<void>;
   /**
-   * Asserts that each request for a job created one job on the service, that runs recorded all jobs, that no step was
-   * charged twice, and that the wallet paid what the runs recorded. Throws AssertionError.
+   * Asserts that each job request created exactly one job on the service, that the runs recorded every job, that no
+   * step was charged twice, and that the wallet paid what the runs recorded. Throws AssertionError.
    */
   assertPaidOnce(): Promise<void>;
   /**

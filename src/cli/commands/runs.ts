@@ -13,7 +13,7 @@ const MOST_WAITING = 10;
 /** Maximum number of decisions to list one by one. If there are more, they are summarised. */
 const MOST_COMMANDS = 3;
 
-/** Maximum number of runs to list of a batch; with `--tag`, all are listed. */
+/** Maximum number of a batch's runs to list. With `--tag`, all of them are listed. */
 const MOST_ROWS = 20;
 
 interface Listed {

@@ -27,7 +27,7 @@ export class BuilderClosedError extends ShowrunnerError {
   constructor(step: string) {
     super(
       `step ${step} was added after build returned; add every step inside build, which must not be async; ` +
-        "inside expand, use the builder that its function receives",
+        "inside expand, use the builder that is passed to its callback",
     );
   }
 }

@@ -196,7 +196,7 @@ export interface Build {
 
 type Key = string | number;
 
-/** Points to a result of a step. `single`: the only output of a step with one output. */
+/** Points to an output of a step. `single` means that the step has exactly one output. */
 export interface StepPointer {
   readonly to: "step";
   readonly step: string;

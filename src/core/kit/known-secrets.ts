@@ -21,7 +21,7 @@ export class KnownSecrets {
     for (const secret of secrets) this.learn(secret);
   }
 
-  /** Adds a secret, to be removed from every text. Of `<id>:<secret>`, the second part alone is removed as well. */
+  /** Registers a secret that is removed from all text. The part after a colon is also removed where it stands alone. */
   learn(secret: string): void {
     for (const text of [secret, secret.slice(secret.indexOf(":") + 1)]) {
       if (text.length < SHORTEST_SECRET || this.#known.has(text) || this.#known.size >= MOST_SECRETS) continue;

@@ -13,7 +13,7 @@ export const MOST_XMP_BYTES = 1024 * 1024;
 
 /** Decodes an XMP packet. @throws UnmarkableError if it is not UTF-8, or far too long */
 export function xmpText(bytes: Uint8Array): string {
-  if (bytes.length > MOST_XMP_BYTES) throw new UnmarkableError("its XMP is longer than a megabyte");
+  if (bytes.length > MOST_XMP_BYTES) throw new UnmarkableError("its XMP metadata is larger than 1 MB");
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {

@@ -129,7 +129,7 @@ function adopted(state: RunState, message: InboxMessage & { readonly type: "adop
   return [...events, { type: "job.adopted", step, attempt: n, ...result }, ...goingOn(state, "unresolved")];
 }
 
-/** Marks an attempt as unresolved if its provider is still polled without success, so that a person can decide. */
+/** Marks an attempt as unresolved while its provider is still being polled, so that a person can decide. */
 function leftToPerson({ n: attempt, phase, doubt }: AttemptState, step: string): readonly RunEvent[] {
   if (phase === "unresolved") return [];
   return [{ type: "job.unresolved", step, attempt, message: cleanText(doubt!.message), cause: "no answer" }];

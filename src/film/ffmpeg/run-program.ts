@@ -68,7 +68,7 @@ function stopped(): FilmError {
   return new FilmError("FFMPEG_STOPPED", "the run was stopped");
 }
 
-/** Keeps only the end of a long text. */
+/** Collects a program's output, and keeps only the end if it is long. */
 class KeptText {
   text = "";
 

@@ -138,7 +138,7 @@ test("repairs are bounded in number and by what is left of the maximum", async (
 
   const poor = await openFakeShow({ says: () => "no JSON at all", chatMicros: 5_000 });
   const spent = await asked(poor, chatStep({ schema: titled, repairs: 2 }));
-  expect(spent.report.steps[0]!.reason).toMatch(/its maxCost is used up/);
+  expect(spent.report.steps[0]!.reason).toMatch(/the step's maxCost is used up/);
   expect(poor.paidService.chats.size).toBe(1);
 });
 

@@ -675,7 +675,7 @@ describe("an expansion", () => {
     });
     const made = expanded(tried, "e", {});
     expect(made.ok || made.problems.map(({ message }) => message)).toEqual([
-      expect.stringContaining("inside expand, use the builder that its function receives"),
+      expect.stringContaining("inside expand, use the builder that is passed to its callback"),
     ]);
   });
 

@@ -59,7 +59,7 @@ describe("a chat that was never asked", () => {
     const plan = chat("talk", { maxCostMicros: null });
     expect(decided([], { plan, more: { maxUnquotedMicros: 20 } }).commands).toMatchObject([{ maxCostMicros: 20 }]);
     const message =
-      "talk (talk) has neither a price in advance nor a maxCost. Set maxCost on the step, or resume with --max-unquoted USD.";
+      "talk (talk) has neither a known price nor a maxCost. Set maxCost on the step, or resume with --max-unquoted USD.";
     expect(decided([], { plan })).toMatchObject({
       events: [{ type: "run.paused", reason: "budget", message }],
       commands: [],
@@ -210,7 +210,7 @@ describe("an answer that does not meet the schema", () => {
 
   test("ends the step where nothing is left of its maximum", () => {
     expect(decided([bad("one", 49)], { plan }).commands).toMatchObject([{ maxCostMicros: 1 }]);
-    const reason = "BAD_ANSWER: no (its maxCost is used up)";
+    const reason = "BAD_ANSWER: no (the step's maxCost is used up)";
     expect(decided([bad("one", 50)], { plan }).events).toEqual(failed(reason));
     const unlimited = { ...plan, policy: { ...plan.policy, maxCostMicros: null } };
     expect(decided([bad("one", 50)], { plan: unlimited, more: { maxUnquotedMicros: 90 } }).events).toEqual(

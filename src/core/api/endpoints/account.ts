@@ -76,9 +76,9 @@ export type LlmRequest = z.output<typeof llmRequest>;
 
 /** Filters for the list of requests to language models. A cursor is valid only with the filters of its page. */
 export interface LlmRequestQuery extends PageQuery {
-  /** ISO 8601 timestamp; only requests made at this time or later are listed. Default: any time. */
+  /** ISO 8601 timestamp; only requests made at this time or later are listed. Default: no limit. */
   readonly start?: string | undefined;
-  /** ISO 8601 timestamp; only requests made before this time are listed. Default: any time. */
+  /** ISO 8601 timestamp; only requests made before this time are listed. Default: no limit. */
   readonly end?: string | undefined;
   readonly model?: string | undefined;
   readonly keyId?: string | undefined;

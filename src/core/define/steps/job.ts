@@ -63,7 +63,7 @@ export function jobMethod(recorder: Recorder): JobMethod {
     const rewrites = isRewriting(read);
     if (read.get("accept") !== undefined) {
       if (rewrites)
-        read.bad("onModerated", "a job with accept cannot rewrite its prompt; remove accept or onModerated");
+        read.bad("onModerated", "onModerated cannot rewrite the prompt of a job that has accept; remove one of them");
       return addAccepted(recorder, name, job, read);
     }
     if (read.get("acceptAttempts") !== undefined)

@@ -92,7 +92,7 @@ export interface Asked {
 
 export interface Remade {
   readonly roots: RerunRoots;
-  /** The run's new plan, including the new seeds of takes. */
+  /** The run's new plan, including new seeds for its takes. */
   readonly plan: Plan;
   readonly scope: RerunQuote;
 }

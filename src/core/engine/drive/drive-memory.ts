@@ -20,7 +20,7 @@ export class DriveMemory {
   readonly unsent: Set<string>;
   /** The next poll of each job, by command id. */
   readonly polls: Map<string, PlannedPoll>;
-  /** When each command was delegated to another job of the engine, in epoch milliseconds, by command id. */
+  /** When each command was handed to another worker, in epoch milliseconds, by command id. */
   readonly delegated: Map<string, number>;
   /** If this process dies, the delegated commands are lost; null if an engine stores the commands. */
   worker: LeaseHolder | null;

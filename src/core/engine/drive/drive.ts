@@ -270,7 +270,7 @@ class Driver {
     this.#needsReload = false;
   }
 
-  /** Records the outcome of reading the wallet's balance, which happens during a commit and not as a command. */
+  /** Records whether the wallet's balance could be read. A commit reads it, so no command's end reports the outcome. */
   #recordWalletFailure(): void {
     const judged = this.#deps.spending.takeAnswer();
     if (judged === undefined) return;

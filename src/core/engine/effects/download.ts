@@ -27,7 +27,7 @@ import {
 import { bytesProgress, type Effect, type EffectContext } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
 
-/** Number of placed files recorded per commit, since each commit takes several milliseconds. */
+/** Number of files recorded per commit: one commit per file would take several milliseconds each. */
 const RECORDED_AT_ONCE = 250;
 /** A priority above that of submissions (100 to 150): paid outputs are downloaded before new work is requested. */
 const FIRST = 300;

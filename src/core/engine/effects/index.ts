@@ -41,7 +41,7 @@ export function perform(command: Command, context: EffectContext): Promise<Effec
   return isOurs ? inRun(() => effect(command, context)) : effect(command, context);
 }
 
-/** Commands whose progress shows that the service responds. An upload only counts the bytes handed to the network. */
+/** Commands whose progress shows that the service is responding. An upload's only counts bytes given to the network. */
 export const reportsProgress: ReadonlySet<Command["type"]> = new Set(["follow", "download"]);
 export const usesService: ReadonlySet<Command["type"]> = new Set([
   "chat",

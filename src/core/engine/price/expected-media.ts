@@ -21,7 +21,7 @@ export type EarlierMs = (path: string) => { readonly ms: number; readonly isMade
 
 const MEASURED = "its file";
 const GUESS = { value: 5000, factor: 4, why: null };
-/** Factor for requested or declared durations: files are cut to whole frames and samples. */
+/** Factor for requested or declared durations: rounded to whole frames and samples, a file can be slightly longer. */
 const SAID = 1.1;
 /** Factor for speech, because voices differ in speed and pauses. */
 const SPOKEN = 1.5;

@@ -118,7 +118,7 @@ function unusableClient(error: Error): Client {
 export interface SharedService {
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** Ends the service if it runs in this process. Another process that uses the service then takes over. */
+  /** Stops the service if it runs in this process. Another process that is using it then takes over. */
   close(): Promise<void>;
 }
 

@@ -193,8 +193,8 @@ export interface Showrunner {
     options?: { readonly follow?: boolean; readonly afterSeq?: number; readonly signal?: AbortSignal },
   ): AsyncIterable<StoredEvent>;
   /**
-   * Asks the process that drives the run to stop it. This applies once: the run continues with the next decision or
-   * `resume`. `reason` is shown to people.
+   * Asks the process that drives the run to stop it. The next decision or `resume` starts the run again. `reason` is
+   * shown to people.
    */
   stop(runId: string, options?: { readonly reason?: string }): Promise<void>;
   /**

@@ -278,7 +278,7 @@ class StateCache {
     return kept.state.createdAt === createdAt && kept.state.seq <= lastSeq ? kept : null;
   }
 
-  /** Returns the cached state without removing it, for readers that accept that the next slice changes the state. */
+  /** Returns the cached state without removing it, for readers that tolerate a change by the next slice. */
   peek({ runId, createdAt, lastSeq }: RunRow): Remembered | null {
     const kept = this.#kept.get(runId);
     return kept?.state.createdAt === createdAt && kept.state.seq === lastSeq ? kept : null;

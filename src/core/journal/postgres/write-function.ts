@@ -41,7 +41,7 @@ BEGIN${preamble}
   UPDATE {s}.deliveries SET waiting = false WHERE id = d.id;
 END $function$`;
 
-/** The part of a commit that adds jobs: moves deliveries that arrived earlier into the inbox of the run \`r\`. */
+/** Adds jobs. Deliveries that arrived before their job was recorded move into the inbox of the run \`r\`. */
 const writeJobs = `
     IF c ? 'jobs' THEN
       INSERT INTO {s}.jobs (run_key, step, attempt, job_id)

@@ -73,7 +73,7 @@ async function innerBoxAt(source: Source, at: number, end: number): Promise<IsoB
 }
 
 function packetOf(source: Source, { dataAt, dataEnd }: Box): Promise<Buffer> {
-  if (dataEnd - dataAt > MOST_XMP_BYTES) throw new UnmarkableError("its XMP is longer than a megabyte");
+  if (dataEnd - dataAt > MOST_XMP_BYTES) throw new UnmarkableError("its XMP metadata is larger than 1 MB");
   return source.read(dataAt, dataEnd - dataAt);
 }
 

@@ -49,7 +49,7 @@ async function scanTag(source: Source): Promise<Scan> {
   const version = head[3]!;
   if (version !== 3 && version !== 4) throw new UnmarkableError(`its ID3 tag is at version 2.${version}`);
   // Extended headers, footers and unsynchronised tags are too rare to support.
-  if ((head[5]! & 0xf0) !== 0) throw new UnmarkableError("its ID3 tag has an uncommon structure");
+  if ((head[5]! & 0xf0) !== 0) throw new UnmarkableError("its ID3 tag has an unsupported structure");
   const size = readSynchsafe(head, 6);
   const end = HEAD_BYTES + size;
   if (end > source.sizeBytes) throw new UnmarkableError("it is truncated");
@@ -89,7 +89,7 @@ async function frameAt(source: Source, at: number, end: number, version: number)
 
 function packetOf(source: Source, { dataAt, dataEnd, isPlain }: Frame): Promise<Buffer> {
   if (!isPlain) throw new UnmarkableError("its XMP cannot be read");
-  if (dataEnd - dataAt > MOST_XMP_BYTES) throw new UnmarkableError("its XMP is longer than a megabyte");
+  if (dataEnd - dataAt > MOST_XMP_BYTES) throw new UnmarkableError("its XMP metadata is larger than 1 MB");
   return source.read(dataAt + OWNER.length, dataEnd - dataAt - OWNER.length);
 }
 

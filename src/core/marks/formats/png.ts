@@ -50,7 +50,7 @@ async function xmpChunk(source: Source, chunks: readonly Box[]): Promise<Box | n
 }
 
 async function packetOf(source: Source, { dataAt, dataEnd }: Box): Promise<string> {
-  if (dataEnd - dataAt > MOST_XMP_BYTES) throw new UnmarkableError("its XMP is longer than a megabyte");
+  if (dataEnd - dataAt > MOST_XMP_BYTES) throw new UnmarkableError("its XMP metadata is larger than 1 MB");
   const data = await source.read(dataAt, dataEnd - dataAt);
   const language = data.indexOf(0, KEYWORD.length + 2);
   const translated = language < 0 ? -1 : data.indexOf(0, language + 1);

@@ -113,7 +113,7 @@ async function chunkAt(source: Source, at: number, end: number): Promise<Chunk> 
 }
 
 function packetOf(source: Source, { dataAt, dataEnd }: Box): Promise<Buffer> {
-  if (dataEnd - dataAt > MOST_XMP_BYTES) throw new UnmarkableError("its XMP is longer than a megabyte");
+  if (dataEnd - dataAt > MOST_XMP_BYTES) throw new UnmarkableError("its XMP metadata is larger than 1 MB");
   return source.read(dataAt, dataEnd - dataAt);
 }
 

@@ -74,7 +74,7 @@ function endOf(plan: ChatStep, step: StepState): string | null {
   if (last.answer !== null) {
     const answers = chats.filter(({ answer }) => answer !== null).length;
     if (answers >= (plan.repairs + 1) * plan.policy.attempts) return message;
-    return spentOn(toRepair(plan, step)) < maxCost(plan, last) ? null : `${message} (its maxCost is used up)`;
+    return spentOn(toRepair(plan, step)) < maxCost(plan, last) ? null : `${message} (the step's maxCost is used up)`;
   }
   if (WAITED_OUT.has(error.code)) return null;
   const refused = chats.filter((chat) => chat.phase === "failed" && !WAITED_OUT.has(chat.error?.code ?? "")).length;
@@ -92,7 +92,7 @@ function begin(plan: ChatStep, step: StepState, builder: DecisionBuilder): void 
   if (awaitCacheLookup(plan, step, ready.input, builder)) return;
   const most = plan.policy.maxCostMicros ?? builder.state.maxUnquotedMicros;
   if (most === null) {
-    return builder.pause("budget", unpriced(plan.path, plan.model, "has neither a price in advance nor a"));
+    return builder.pause("budget", unpriced(plan.path, plan.model, "has neither a known price nor a"));
   }
   const repairs = toRepair(plan, step);
   // A request and its repairs share one maximum.

@@ -37,7 +37,7 @@ function distances({ far, mid, near }: Palette, count: number): Color[] {
   });
 }
 
-/** Random heights close to a base line. */
+/** Random heights around a baseline. */
 function waves(random: Random, count: number, base: number, swing: number): number[] {
   return Array.from({ length: count }, () => base + between(random, -swing, swing));
 }

@@ -17,7 +17,7 @@ export const runSummary = z.looseObject({
   steps: list(z.looseObject({ path: z.string(), kind: z.string(), status: z.string() })),
 });
 
-/** Schema of the result of `run_pipeline` and, later, of its task. */
+/** Schema of what `run_pipeline` returns, and of the final result of the task that it starts. */
 export const startedRun = runSummary.extend({ left_usd: usd.optional() });
 
 export const stopRequested = z.looseObject({ run: z.string(), stop: z.literal("requested") });
