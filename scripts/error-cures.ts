@@ -7,44 +7,47 @@ export const CURES: Readonly<Record<string, string>> = {
   CALLER_ERROR: "Follow the message, which the pipeline's author wrote.",
   CATALOG_SNAPSHOT: "Pull the catalog again: `showrunner models pull`.",
   CODE_ELSEWHERE: "Pass the pipeline's file (`resume RUN --file FILE`), or start a process that has its code.",
-  CLIENT_TIMEOUT: "Try again, or raise `timeoutMs`. Send a submit again with the same key.",
-  CONNECTION_FAILED: "`showrunner doctor` shows what cannot be reached. A run pauses, and `resume` continues it.",
+  CLIENT_TIMEOUT: "Try again, or raise `timeoutMs`. Send a submission again only with the same key.",
+  CONNECTION_FAILED:
+    "Run `showrunner doctor` to see what cannot be reached. A run pauses in this case, and `resume` continues it.",
   CREDENTIALS: "Correct the package, certificate, key or file shown in the message.",
   DASHBOARD_PORT_IN_USE: "Choose another port; `--port 0` picks a free one.",
-  DOWNLOAD_FAILED: "`resume` downloads it again while the service still has it.",
+  DOWNLOAD_FAILED: "Run `resume`: it downloads the output again, as long as the service still has it.",
   FAMILIES_INVALID: "Correct the file; [model families](model-families.md) describes the format.",
   HANDLE_MISUSE: "Pass the handle itself, `.at(key)` for a part of a value, or `` text`…` `` for a sentence.",
   INCLUDE: "Pass the value that `pipeline(…)` returned to `include()`, and remove any cycle of includes.",
   INVALID_OPTION:
     "The message shows the option and the values that it accepts; [configuration](configuration.md) lists all options.",
   JOURNAL_ACCESS: "Correct the user, password, database, TLS setting or grant shown in the message.",
-  JOURNAL_BUSY: "Wait for the process that uses the file, or end it; `showrunner runs` shows which process this is.",
+  JOURNAL_BUSY:
+    "Wait for the process that uses the file, or end that process. `showrunner runs` shows which one it is.",
   JOURNAL_CLOSED: "Keep the store open for as long as runs continue.",
   JOURNAL_CORRUPT:
     "Restore the journal from a copy. `showrunner reconcile` then lists the jobs that the copy does not contain.",
   JOURNAL_DISK_FULL: "Free disk space; runs continue where they stopped.",
   JOURNAL_DRIVER_MISSING: "Run `npm install pg`.",
   JOURNAL_FOLDER: "Create the folder, or choose another with `--journal`.",
-  JOURNAL_ILLEGAL_EVENT: "Restore a copy from before the damage. Nothing was submitted after the damage was found.",
+  JOURNAL_ILLEGAL_EVENT:
+    "Restore a copy of the journal from before the damage. Showrunner submitted nothing after it found the damage.",
   JOURNAL_IO: "Check the disk; network file systems are not supported.",
   JOURNAL_NEWER_VERSION: "Update Showrunner; the message says to which version.",
   JOURNAL_NOT_A_JOURNAL: "Set the path of the right file with `--journal` or `SHOWRUNNER_JOURNAL`.",
   JOURNAL_READ_ONLY:
-    "Make the file and its folder writable, or copy the file with the files next to it, and use the copy with `--journal`.",
+    "Make the file and its folder writable. Or copy the file together with the files next to it, and give the copy's path with `--journal`.",
   JOURNAL_RECORD_INVALID: "If you call the store yourself, correct the record. Otherwise please report it.",
   JOURNAL_UNREACHABLE: "Check the database's address and network, then `resume`.",
   LOCAL_SERVICE_MISSING:
-    "Install the package `showrunner-local` with the command shown, or set `SHOWRUNNER_BASE_URL` and `SHOWRUNNER_API_KEY`.",
+    "Install the package `showrunner-local` with the command that the message shows, or set `SHOWRUNNER_BASE_URL` and `SHOWRUNNER_API_KEY`.",
   MALFORMED_RESPONSE:
-    "Something between you and the service answers in its place, or the base URL does not belong to a v3 service. Run `showrunner doctor`.",
+    "Run `showrunner doctor`. Either something between you and the service responds in its place, or the base URL does not belong to a v3 service.",
   MEDIA_BUCKET:
     "Check the bucket's name, region and credentials; [shared media](shared-media.md) lists the permissions that are required.",
   MEDIA_DISK: "Free disk space or repair the disk, then `resume`. Nothing is paid for twice.",
   MEDIA_FOLDER: "Make the folder writable, or choose another `mediaDir`.",
   MEDIA_LOST:
-    "Put the file back where the message says, then `resume`. Or rerun the step with `resume RUN --rerun STEP`: a paid step costs money again, and the price is shown first.",
+    "Put the file back where the message says, then `resume`. Or rerun the step with `resume RUN --rerun STEP`. A paid step costs money again; you see the price first.",
   MEDIA_MISSING:
-    "Restore the media folder, or rerun the step with `resume RUN --rerun STEP`: it costs money again, and the price is shown first.",
+    "Restore the media folder, or rerun the step with `resume RUN --rerun STEP`. A paid step costs money again; you see the price first.",
   MEDIA_PACKAGE_MISSING: "Install the packages shown in the message.",
   MEDIA_PATH: "Choose another name for the result, or a different `outDir`.",
   MIGRATE_DECISIONS: "Correct the decisions file at the line shown in the message.",
@@ -65,7 +68,7 @@ export const CURES: Readonly<Record<string, string>> = {
     "Send the same request with the same key again, never with a new key. A run does this automatically.",
   UPLOAD_REFUSED: "Use a file of the kind and size shown in the message.",
   V2_FILE: "Pass the path of a file that exists and can be read.",
-  WALLET_SHORT: "Add funds at the address shown, or start anyway: the run pauses when the wallet is empty.",
+  WALLET_SHORT: "Add funds at the address shown. Or start anyway; the run then pauses when the wallet is empty.",
 };
 
 /** Cause and cure of each error code of the command line itself. */
@@ -101,7 +104,7 @@ export const CLI_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
     "Correct the cause shown, then run `showrunner resume RUN`.",
   ],
   NOT_CONFIRMED: [
-    "You answered a question with no, or there was no terminal to ask on. Nothing was spent.",
+    "You answered a question with no, or the command had no terminal on which to ask. Nothing was spent.",
     "To agree, run the command after `Next:`.",
   ],
 };

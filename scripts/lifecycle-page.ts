@@ -8,19 +8,19 @@ const charts: readonly [string, AnyStateMachine, string][] = [
   [
     "Run",
     runMachine,
-    "A paused run records the reason: funds, budget, cap, approval, stopped, drift, code, files, unresolved, late, unreachable, misdirected or credentials.",
+    "A paused run records why it paused: funds, budget, cap, approval, stopped, drift, code, files, unresolved, late, unreachable, misdirected or credentials.",
   ],
   ["Step", stepMachine, "A `waiting` step is shown as *ready* once everything that it needs exists."],
   [
     "Job",
     jobMachine,
-    "A job is one attempt of a step. The state of the job and the state of its money are separate: if the cost arrives late, only the hold stays open, and the result can be used. The money is held before anything is sent.",
+    "A job is one attempt of a step. The state of the job and the state of its money are separate: if the cost arrives late, only the hold stays open, and you can already use the result. Showrunner holds the money before it sends anything.",
   ],
   ["Output", outputMachine, "An `archived` output was deleted on the service, but your copy remains."],
   [
     "Chat",
     chatMachine,
-    "One request of a chat step. A repair, or a retry after a failure, is a separate request; the step's policy limits the number of requests.",
+    "A chat is one request of a chat step. A repair or a retry is a separate request; the step's policy limits the number of requests.",
   ],
 ];
 
@@ -38,8 +38,8 @@ for (const { config } of [runMachine, stepMachine, jobMachine, outputMachine, ch
 }
 \`\`\`
 
-[@statelyai/inspect](https://stately.ai/docs/inspector) shows a machine's actor as it processes the journal's events; \`run.finished\` and
-\`step.finished\` become \`run.<status>\` and \`step.<status>\`.
+[@statelyai/inspect](https://stately.ai/docs/inspector) shows how the actor of a machine processes the journal's events. Pass \`run.finished\` and
+\`step.finished\` to the actor as \`run.<status>\` and \`step.<status>\`.
 `;
 
 export function lifecyclePage(): string {

@@ -56,7 +56,7 @@ function errorsPage(): string {
   return `# Errors
 
 ${generated("the docstrings of the error classes and scripts/error-cures.ts")}
-Every error that Showrunner throws on purpose is a \`ShowrunnerError\`. Its message says what was wrong, where, and what to do next. Its \`code\` stays
+Every error that Showrunner throws on purpose is a \`ShowrunnerError\`. Its message says what is wrong, where, and what to do next. Its \`code\` stays
 the same within a major version, so match the code, not the message:
 
 \`\`\`ts
@@ -72,8 +72,8 @@ try {
 await show.close();
 \`\`\`
 
-A failing *step* throws nothing. Its error is in the run's result, with the service's own code, and the run continues as far as possible.
-[One table](guarantees.md#what-every-answer-means) lists what each answer from the service means.
+A *step* that fails throws nothing. The run's result contains the step's error, with the service's own code, and the run continues as far as possible.
+[One table](guarantees.md#what-every-answer-means) lists what each response of the service means.
 
 ## Library
 
@@ -83,7 +83,7 @@ ${rows.join("\n")}
 
 ## Command line
 
-The command prints the cause, then \`Next:\` and the command to run. [The command line](cli.md) lists the exit codes.
+A command that fails prints the cause, then \`Next:\` and the command to run. [The command line](cli.md) lists the exit codes.
 
 | Code | Cause | What to do |
 |---|---|---|
@@ -149,9 +149,9 @@ Each event has the form \`{runId, seq, at, version, event}\`:
 | \`seq\` | the event's number within its run, starting at 1, without gaps |
 | \`at\` | the time, in epoch milliseconds |
 | \`version\` | the version of the shapes below, currently ${EVENT_VERSION} |
-| \`event\` | \`type\` and the fields below. Events about a step also have its path as \`step\`; events about a paid job also have \`attempt\`, a number from 1. |
+| \`event\` | \`type\` and the fields below. An event about a step also has the step's path as \`step\`. An event about a paid job also has the number of the attempt as \`attempt\`, which starts at 1. |
 
-Money is in whole micro-dollars. Within a major version, names and fields are added but never removed.
+Amounts of money are in whole micro-dollars. Within a major version, names and fields may be added but are never removed.
 
 \`\`\`typescript
 ${shapes.join("\n\n")}
@@ -206,8 +206,7 @@ function configurationPage(): string {
   return `# Configuration
 
 ${generated("the docstrings of the options and scripts/settings.ts")}
-There is no configuration file. Each setting comes from its option or flag, otherwise from the environment, otherwise from its default. The journal
-records the settings with which each run was started.
+There is no configuration file. Each setting comes from its option or flag, otherwise from the environment, otherwise from its default. For each run, the journal records the settings with which you started it.
 
 ## Environment
 
@@ -222,7 +221,7 @@ ${environment.join("\n")}
 
 | Path | Contents | Set by |
 |---|---|---|
-| \`.showrunner/journal.db\` | the journal, with its \`-wal\` and \`-shm\` beside it | \`--journal\` |
+| \`.showrunner/journal.db\` | the journal, with its \`-wal\` and \`-shm\` files beside it | \`--journal\` |
 | \`.showrunner/media/\` | downloaded files, named by content hash | \`mediaDir\` |
 | \`.showrunner/local/\` | data of the local service | \`serve --data\` |
 | \`out/<run id>/\` | named files and their manifests | \`outDir\` |

@@ -2,12 +2,13 @@
 export const ENVIRONMENT: Readonly<Record<string, string>> = {
   SHOWRUNNER_SERVICE: "the name of a hosted service, such as `hedra`; see [hosted services](hosted.md)",
   SHOWRUNNER_BASE_URL:
-    "the address of any service; without this and `SHOWRUNNER_SERVICE`, jobs go to the local service",
-  SHOWRUNNER_API_KEY: "`<key_id>:<secret>`, or a token; the service's own variable (`HEDRA_API_KEY`) takes precedence",
-  SHOWRUNNER_JOURNAL: "the journal: a file, or a `postgres://` URL; default `.showrunner/journal.db`",
+    "the address of any service; if neither this nor `SHOWRUNNER_SERVICE` is set, jobs go to the local service",
+  SHOWRUNNER_API_KEY:
+    "`<key_id>:<secret>`, or a token; for a named service, its own variable (such as `HEDRA_API_KEY`) takes precedence",
+  SHOWRUNNER_JOURNAL: "the journal: a file or a `postgres://` URL; the default is `.showrunner/journal.db`",
   SHOWRUNNER_MEDIA: "the folder or the `s3://` bucket for media; see [shared media](shared-media.md)",
   SHOWRUNNER_SPENDING_CAP: "`spendingCap`, below",
-  SHOWRUNNER_CAPS: "more [caps](caps.md), such as `50/day,team=video:10/day`",
+  SHOWRUNNER_CAPS: "further [caps](caps.md), such as `50/day,team=video:10/day`",
   SHOWRUNNER_CAP_TIME_ZONE: "`capTimeZone`, below",
   SHOWRUNNER_WALLET_FLOOR: "`walletFloor`, below",
   SHOWRUNNER_PUBLIC_URL:
@@ -19,6 +20,6 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   SHOWRUNNER_NOTIFY_COMMAND: "the command to run for each notification",
   SHOWRUNNER_NOTIFY_KEY: "the key that signs notifications: 32 bytes in base64",
   SHOWRUNNER_SERVE_KEY: "the key that `showrunner serve` accepts",
-  SHOWRUNNER_UPDATE_QUOTES: "with `1`, `assertSameQuote` in `showrunner/testing` rewrites its file",
-  SHOWRUNNER_DEBUG: "with `1`, the stack trace of unexpected errors is printed",
+  SHOWRUNNER_UPDATE_QUOTES: "if `1`, `assertSameQuote` in `showrunner/testing` rewrites its file",
+  SHOWRUNNER_DEBUG: "if `1`, Showrunner prints the stack trace of unexpected errors",
 };
