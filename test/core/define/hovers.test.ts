@@ -23,7 +23,7 @@ const taught: readonly (readonly [needle: string, said: RegExp])[] = [
   ["maxSteps:", /umber of steps/],
   ["openShowrunner(", /Opens the journal/],
   ["plan(whole", /returns the plan/],
-  ["quote(whole", /The quote's id/],
+  ["quote(whole", /the quote's id/],
   ["run(whole", /Plans and prices the pipeline, then drives the run/],
   ["budget:", /run may cost/],
   ["resume(", /Continues a run/],
