@@ -64,7 +64,8 @@ describe("run --detach", () => {
   test("an id that exists is refused before a process is started", async () => {
     const cwd = emptyFolder();
     const again = () => cli(["run", recipe, "--budget", "2", "--id", "twice", "--detach"], { cwd, env: service.env });
-    expect((await again()).code).toBe(0);
+    const first = await again();
+    expect(first.code, first.stderr).toBe(0);
     await cli(["events", "twice", "--follow"], { cwd, env: service.env });
     const second = await again();
     expect(second.code).toBe(2);

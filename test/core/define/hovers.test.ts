@@ -31,7 +31,7 @@ const taught: readonly (readonly [needle: string, said: RegExp])[] = [
   ["pick:", /counted from 0/],
   ["result()", /Resolves when the run/],
   ["pause.", /./],
-  ["fundingUrl", /add funds/],
+  ["fundingUrl", /adding funds/],
   ["outputs.still", /all others are null/],
 ];
 
