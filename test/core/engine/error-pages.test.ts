@@ -215,6 +215,7 @@ test("an error document at the address that a provider gave is fetched again, an
       show.show.run(film, {}, { id: "x", outDir: show.outDir }).then((run) => run.result()),
     );
     expect(result.status).toBe(status);
-    if (status === "paused") expect(result.report.steps[0]!.reason).toMatch(/; it was made: the file at the output's URL/);
+    if (status === "paused")
+      expect(result.report.steps[0]!.reason).toMatch(/; it was made: the file at the output's URL/);
   }
 });
