@@ -289,7 +289,7 @@ function differences(calm: Life, life: Life): readonly string[] {
       ...was.filter((line) => !is.includes(line)).map((line) => `${name}: without ${short(line)}`),
       ...is.filter((line) => !was.includes(line)).map((line) => `${name}: with ${short(line)}`),
     ];
-    return lines.length === 0 ? [`${name}: the order or the number differs`] : lines.slice(0, LISTED);
+    return lines.length === 0 ? [`${name}: only the order or the number of items differs`] : lines.slice(0, LISTED);
   });
   if (life.chats < calm.chats) found.push(`chats: ${calm.chats} → ${life.chats}`);
   // Only the request in progress may be repeated.

@@ -257,7 +257,7 @@ function sayEnd(outcomes: readonly RowOutcome[], { io, output, args }: Context, 
   const isFailed = ["failed", "cancelled", "refused"].some((status) => counts.has(status as RowOutcome["status"]));
   if (decisions > 0) {
     const wait = decisions === 1 ? "1 row waits" : `${decisions} rows wait`;
-    output.next(`showrunner approve   (${wait} for a decision; see also Review in showrunner dashboard)`);
+    output.next(`showrunner approve   (${wait} for a decision; or open Review in showrunner dashboard)`);
   }
   if (isOpen) {
     const all = withBudget(args, outcomes, budget).map((word) => shellWord(visible(word)));

@@ -120,7 +120,7 @@ async function sayWaiting(show: Showrunner, { output }: Context, rows: readonly 
     if (next !== null) (pause?.reason === "approval" ? decisions : commands).push(visible(next.command));
   }
   if (waiting.length > MOST_WAITING) output.say(`  … and ${waiting.length - MOST_WAITING} more`);
-  const list = "showrunner approve   (lists all decisions; see also Review in showrunner dashboard)";
+  const list = "showrunner approve   (lists all pending decisions; or open Review in showrunner dashboard)";
   output.next(...(decisions.length > MOST_COMMANDS ? [list] : decisions), ...commands);
 }
 

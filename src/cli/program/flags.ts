@@ -240,7 +240,10 @@ export const options = {
     list("--tag <key=value>", "show runs with this tag; repeat to require several"),
     flag("--expires <duration>", "how long the link is valid, up to 90d (default: 7d)"),
     flag("--max-uses <n>", "maximum number of decisions and comments (default: 500)"),
-    flag("--public-url <url>", "address that clients can reach (default: SHOWRUNNER_PUBLIC_URL, then this machine)"),
+    flag(
+      "--public-url <url>",
+      "public address of this server (default: SHOWRUNNER_PUBLIC_URL, or this machine's address)",
+    ),
     flag("--list", "list the links in the journal instead"),
     flag("--revoke <id>", "revoke the link with this id instead"),
   ],

@@ -108,8 +108,8 @@ function sameAddress(a: string, b: string): boolean {
 }
 
 /**
- * Returns the public part of a key: what precedes its colon or, for a key of one part, its prefix and a few digits of
- * its hash. Null for a token, and for a key of the previous API, which also starts with `sk_`.
+ * Returns the public part of a key: everything before its colon or, if it has none, its prefix and a few digits of its
+ * hash. Null for tokens and for keys of the previous API, although those also start with `sk_`.
  */
 export function keyIdOf(apiKey: string): string | null {
   const colon = apiKey.indexOf(":");

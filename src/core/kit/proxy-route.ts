@@ -96,7 +96,7 @@ export function isProxyNamed(env: Env = process.env): boolean {
   return Object.values(VARIABLES).some((names) => setVariable(names, env) !== null);
 }
 
-/** Returns `proxyEnv` for Node's own agents; null for a direct route, or if this Node does not support proxies. */
+/** Returns `proxyEnv` for Node's own agents; null for a direct route, or if this version of Node does not support proxies. */
 export function proxyForNode(target: URL): { readonly HTTP_PROXY: string; readonly HTTPS_PROXY: string } | null {
   const { proxy } = routeOf(target);
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);

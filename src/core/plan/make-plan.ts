@@ -211,8 +211,8 @@ export type ExpansionOutcome =
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly doubted?: Grown };
 
 /**
- * Plans the steps that an expansion added for its value, within the plan of the run. Yields after each step, and
- * returns all of these steps, or all problems.
+ * Plans the steps that an expansion generated from its input value, as part of the run's plan. Yields after each step;
+ * returns all the planned steps or, if there are problems, all of those.
  */
 export function* planExpansionStepwise(
   step: ExpandingStep,

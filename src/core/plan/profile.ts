@@ -109,7 +109,7 @@ export function profileProblems(
   const unknownSteps = Object.keys(profile.steps).flatMap((pattern): readonly Problem[] => {
     const concerned = pattern.includes("*") || paths.includes(pattern);
     if (concerned || grows.some((prefix) => pattern.startsWith(prefix))) return [];
-    const hint = didYouMean(pattern, paths) ?? "use * in the name for steps that only some inputs add";
+    const hint = didYouMean(pattern, paths) ?? "use * in the name to match steps that exist only for some inputs";
     const message = `the plan has no step ${pattern}; ${hint}`;
     return [
       { code: "unknown-step", step: null, field: `${at}.steps.${pattern}`, message, allowed: suggest(pattern, paths) },

@@ -51,7 +51,7 @@ export class DecisionBuilder implements Decision {
   readonly #reserved: { readonly path: string; readonly model: string; readonly holdMicros: number }[] = [];
   /** True while a step waits for money that may be released: less urgent steps must not use that money. */
   #isMoneyAwaited = false;
-  /** The refusal that applies once no more money can be released; null if there is none. */
+  /** The refusal to issue unless money that is still held is released; null if nothing was refused. */
   #refusal: Refusal | null = null;
   /** Prices that a person must accept. The run asks for them after everything else, when more prices are known. */
   readonly #asks: AskedPrice[] = [];

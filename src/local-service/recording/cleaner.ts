@@ -19,7 +19,7 @@ export class Cleaner {
     this.#uploads = new Map(uploads);
   }
 
-  /** Remembers possible credentials in a request's headers. They are removed from all later texts. */
+  /** Remembers possible credentials in a request's headers, to remove them from everything recorded later. */
   learnRequest(headers: IncomingHttpHeaders): void {
     for (const secret of credentialsIn(headers)) this.#secrets.learn(secret);
     this.#learnCookies(headers.cookie?.split(/;\s*/) ?? []);

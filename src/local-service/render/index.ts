@@ -21,7 +21,7 @@ export function createRenderer(options: { readonly workers?: number } = {}): Ren
   };
 }
 
-/** Time limit in milliseconds. A damaged file can make a parser loop, which would block all later uploads. */
+/** Time limit in milliseconds. A damaged file can send a parser into an endless loop, which would block later uploads. */
 const PROBE_LIMIT_MS = 60_000;
 
 let probing: WorkerPool | undefined;

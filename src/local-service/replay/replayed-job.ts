@@ -67,7 +67,7 @@ export class ReplayedJob {
     return answers[at]!;
   }
 
-  /** True if responses accepted by `isWanted` are recorded, but none of them is due yet at real speed. */
+  /** True if there are recorded responses that `isWanted` accepts, but none is due yet when replaying in real time. */
   isEarly(isWanted: (answer: RecordedAnswer) => boolean, now: number): boolean {
     const known = this.recorded.answers.filter(isWanted);
     return known.length > 0 && known.every((answer) => this.dueAt(answer) > now);

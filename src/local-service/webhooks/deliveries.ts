@@ -125,7 +125,7 @@ export function isDue({ status, nextAttemptAt }: DeliveryState, now: number): bo
   return status === "PENDING" && nextAttemptAt !== null && nextAttemptAt <= now;
 }
 
-/** The delivery when an attempt starts. Store it before anything is sent. */
+/** Returns the delivery with a new attempt begun. Store it before anything is sent. */
 export function begin<D extends DeliveryState>(delivery: D, now: number): D {
   const attempts = delivery.attempts + 1;
   return { ...delivery, status: "DELIVERING", attempts, lastAttemptAt: now, nextAttemptAt: null };

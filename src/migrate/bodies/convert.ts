@@ -240,7 +240,7 @@ function videoDefaults(job: Job, shotsMs: number | null): Defaults {
   return { prefix: "generated_video_inputs.", values: { ...ratio, ...(shotsMs !== null && { duration_ms: shotsMs }) } };
 }
 
-/** Returns a default aspect ratio from a field with a size in pixels. Empty without such a field. */
+/** Derives a default aspect ratio from a field that gives a size in pixels. Empty if there is no such field. */
 function ratioFrom(job: Job, path: JsonPath): Defaults["values"] {
   const size = given(job.body, ...path);
   return typeof size === "string" && /^\d+\s*[x×]\s*\d+$/i.test(size) ? { aspect_ratio: size } : {};

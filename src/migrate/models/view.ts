@@ -127,7 +127,7 @@ interface SlotFacts {
   /** Names that models give the field, in order of preference. */
   readonly names: readonly string[];
   readonly takes: MediaKind | "voice" | "json" | "choice";
-  /** Role of the media, which identifies a field with another name. */
+  /** Role of the media. Matches this field with one that has a different name in another model. */
   readonly role?: string;
 }
 

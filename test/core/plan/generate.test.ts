@@ -202,7 +202,7 @@ describe("the input of a request to a provider", () => {
       painter,
       () => ({ prompt: "x", mask: asset("image", "asset_1") as never }),
       [
-        "input.mask: input.mask is asset_1; an asset on the service is not on this machine; pass upload(…), or the handle of a step that makes the file",
+        "input.mask: input.mask is asset_1; the asset is stored only on the service, not on this machine; pass upload(…), or the handle of a step that makes the file",
       ],
     ],
     ["options of the provider", painter, () => ({ prompt: "x", providerOptions: { paper: { url: "a" } } }), []],

@@ -109,7 +109,7 @@ describe("a profile that names what there is not", () => {
       },
       {
         ...{ ...unknown, field: "profiles.draft.steps.another", allowed: [] },
-        message: "the plan has no step another; use * in the name for steps that only some inputs add",
+        message: "the plan has no step another; use * in the name to match steps that exist only for some inputs",
       },
     ]);
   });

@@ -170,8 +170,8 @@ type MadeBy<P extends Parts<never>> = ReturnType<P[keyof P]>;
 
 export interface CompareMethod<M> {
   /**
-   * Adds the same work for several models, side by side. All parts run, and a person chooses one of the results; the
-   * handle stands for the chosen result. The steps are `<name>/<part>/…` and `<name>/pick`. A part that fails is left
+   * Adds the same work once per model, each as a separate part. All parts run, and a person chooses one of the results;
+   * the handle points to the chosen result. The steps are `<name>/<part>/…` and `<name>/pick`. A part that fails is left
    * out if another part has a result.
    */
   <P extends Parts<M>>(name: string, parts: P, options?: CompareOptions): Compared<MadeBy<P>>;

@@ -129,7 +129,7 @@ function ageOf({ submittedAt }: AttemptState, { now }: EffectContext): number {
   return now() - (submittedAt ?? now());
 }
 
-/** Clears a doubt that no longer applies, so that the time of a later doubt is counted from zero. */
+/** Clears a doubt that no longer applies, so that the clock starts from zero for a later doubt. */
 function noMoreDoubt({ step, attempt }: Operation, { doubt }: AttemptState): readonly RunEvent[] {
   if (doubt === undefined) return [];
   return [

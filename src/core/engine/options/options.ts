@@ -186,8 +186,8 @@ export interface PlanOptions {
   /** The name of one of the pipeline's profiles. Default: none. */
   readonly profile?: string | undefined;
   /**
-   * Files and folders that uploads may read, after symbolic links are resolved, instead of `filesDir` of
-   * `openShowrunner`. The run stores this list, and later plans of the run use it too. Default: `filesDir`.
+   * Files and folders that uploads may read. Paths are checked after symbolic links are resolved. The run stores this
+   * list, and later plans of the run use it too. Default: the `filesDir` of {@link OpenOptions}.
    */
   readonly filesFrom?: readonly string[] | undefined;
 }

@@ -70,7 +70,7 @@ export interface NoticeText {
   readonly next: string;
 }
 
-/** How each reader of the journal handles a type of event. A reader that is null ignores the event. */
+/** How each reader of the journal handles a type of event. Null means that a reader ignores the event. */
 export interface EventSpec<E> {
   /** Applies the event to the state, in place. */
   readonly apply: (fold: Fold, event: E) => void;

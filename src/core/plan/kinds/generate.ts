@@ -61,7 +61,7 @@ export const generateKind: StepKind<GenerateDraft, GenerateStep> = {
     const { path, model, provider, yields, repeatable } = draft;
     checkFields(draft, planning);
     const input = bindFreeInput(draft.input, "input", planning, {
-      assets: `an asset on the service is not on this machine; ${ONLY_HANDLES}`,
+      assets: `the asset is stored only on the service, not on this machine; ${ONLY_HANDLES}`,
       reference: (ref, source, field) => {
         checkReadable(ref, source, field, planning);
         checkPlace(ref, source.yields, field, { draft, planning });

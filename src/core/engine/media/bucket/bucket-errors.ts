@@ -84,8 +84,7 @@ function failureReason(name: string, status: number | undefined): FailureReason 
   if (name === "RequestTimeTooSkewed")
     return { reason: "clock", why: "this machine's clock is wrong; synchronize it (NTP), then resume", next: DOCTOR };
   if (CREDENTIALS.has(name)) {
-    const why =
-      "the credentials were not accepted; renew them (environment, profile or role of the AWS SDK), then resume";
+    const why = "the credentials were rejected; renew them (AWS environment variables, profile or role), then resume";
     return { reason: "credentials", why, next: DOCTOR };
   }
   if (status === 301 || name === "PermanentRedirect" || name === "AuthorizationHeaderMalformed")
