@@ -5,7 +5,7 @@ import { type Families, FamiliesError, type FamiliesOption, readFamilies } from 
 import { DAY_MS, HOUR_MS } from "../core/kit/duration.ts";
 import { reachOf } from "../core/network/address-guard.ts";
 import type { RateLimit } from "./access/authenticate.ts";
-import { isScope, type Scope } from "./access/principal.ts";
+import { isScope, SCOPES, type Scope } from "./access/principal.ts";
 import { LocalServiceError } from "./errors.ts";
 import { type FaultsOption, type LoadedFaults, loadFaults } from "./faults/rules.ts";
 import { micros } from "./money.ts";
@@ -160,7 +160,9 @@ function normalKey(option: string | KeyOption): NormalKey {
   if (!KEY_ID.test(key.keyId)) throw wrong("A key's id must be 1 to 100 letters, digits, dots, dashes or underscores.");
   if (key.secret.length === 0 || /\s/.test(key.secret))
     throw wrong(`The secret of key ${key.keyId} is empty or contains spaces.`);
-  if (key.scopes && !key.scopes.every(isScope)) throw wrong(`Key ${key.keyId} has an unknown scope.`);
+  const unknown = key.scopes?.find((scope) => !isScope(scope));
+  if (unknown !== undefined)
+    throw wrong(`Key ${key.keyId} has the unknown scope ${unknown}. Scopes: ${SCOPES.join(", ")}.`);
   return {
     keyId: key.keyId,
     secret: key.secret,

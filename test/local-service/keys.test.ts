@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { startLocalService } from "../../src/local-service/index.ts";
 import { ask, type Body, get, key, start } from "./support/service.ts";
 
 describe("keys", () => {
@@ -105,4 +106,19 @@ describe("tokens", () => {
     await ask(service, "DELETE", `/keys/${key_id}`);
     expect((await get(service, "/jobs", { credential: token })).status).toBe(401);
   });
+});
+
+test("options that cannot be used are refused with the place and what is possible", async () => {
+  const scopes = ["jobs:read", "jobs:fly"] as never;
+  const tries = [
+    { keys: [{ keyId: "k", secret: "s", scopes }] },
+    { faults: 5 as never },
+    { faults: [{ kind: "x" }] as never },
+  ];
+  const told = await Promise.all(
+    tries.map((options) => startLocalService(options).catch((error: Error) => error.message)),
+  );
+  expect(told[0]).toMatch(/^Key k has the unknown scope jobs:fly\. Scopes: .*jobs:read/);
+  expect(told[1]).toMatch(/^The faults are invalid: /);
+  expect(told[2]).toMatch(/^The faults are invalid at rules\.0\.kind: /);
 });

@@ -35,11 +35,8 @@ export function loadFaults(option: FaultsOption): LoadedFaults {
   const parsed = faultsBody.safeParse(Array.isArray(value) ? { rules: value } : value);
   if (parsed.success) return { rules: parsed.data.rules, seed: parsed.data.seed ?? 0 };
   const [issue] = parsed.error.issues;
-  const where = issue?.path.join(".") ?? "";
-  throw new LocalServiceError(
-    "OPTION_INVALID",
-    `The faults are invalid at ${where}: ${issue?.message ?? "bad value"}.`,
-  );
+  const at = issue?.path.length ? ` at ${issue.path.join(".")}` : "";
+  throw new LocalServiceError("OPTION_INVALID", `The faults are invalid${at}: ${issue?.message ?? "bad value"}.`);
 }
 
 const codes = Object.keys(HTTP_STATUS) as [ErrorCode, ...ErrorCode[]];
