@@ -5,7 +5,7 @@ import { CliError, ExitCode } from "./cli-error.ts";
 import { codeFrame } from "./load/code-frame.ts";
 import { options } from "./program/flags.ts";
 import { visible, visibleLines } from "./text/escape.ts";
-import { repeatedCommand } from "./text/next-line.ts";
+import { flagName, repeatedCommand } from "./text/next-line.ts";
 
 /** What each operating system error means for a path, and what to do. */
 const meanings: Readonly<Record<string, readonly [meaning: string, next: string]>> = {
@@ -149,9 +149,8 @@ export function asTyped(error: Error & { readonly option?: string }, { env = {},
   const { option = "", message } = error;
   const isTyped = (name: string) =>
     args?.some((word) => word === `--${name}` || word.startsWith(`--${name}=`)) === true;
-  const kebab = option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  const names = ownEntry(FLAGS_BY_OPTION, option) ?? [kebab];
-  const name = names.find(isTyped) ?? names[0] ?? kebab;
+  const names = ownEntry(FLAGS_BY_OPTION, option) ?? [flagName(option)];
+  const name = names.find(isTyped) ?? names[0]!;
   const flag = `--${name}`;
   const argument = ownEntry(ARGUMENTS, option);
   const variable = `SHOWRUNNER_${name.replaceAll("-", "_").toUpperCase()}`;

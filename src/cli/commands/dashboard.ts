@@ -170,15 +170,15 @@ export async function dashboard(
 
 type Options = Parameters<typeof import("../../studio/dashboard/index.ts").startDashboard>[0];
 
-/** Starts the dashboard. If `port` is in use, takes a free one and says so on `moved`; throws if `moved` is null. */
-async function start(options: Options, port: number, moved: CommandOutput | null) {
+/** Starts the dashboard. If `port` is in use, takes a free one and says so on `output`; throws if `output` is null. */
+async function start(options: Options, port: number, output: CommandOutput | null) {
   const { PortInUseError, startDashboard } = await import("../../studio/dashboard/index.ts");
   try {
     return await startDashboard({ ...options, port });
   } catch (error) {
-    if (moved === null || !(error instanceof PortInUseError)) throw error;
+    if (output === null || !(error instanceof PortInUseError)) throw error;
     const served = await startDashboard({ ...options, port: 0 });
-    moved.say(`The default port ${port} is in use, so the dashboard uses port ${new URL(served.origin).port}.`);
+    output.say(`The default port ${port} is in use, so the dashboard uses port ${new URL(served.origin).port}.`);
     return served;
   }
 }

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { parseJson } from "../../core/kit/json-text.ts";
+import { type JsonMistake, parseJson } from "../../core/kit/json-text.ts";
 import { shellWord } from "../../core/kit/shell-word.ts";
 import type { Json, Pipeline } from "../../internal.ts";
 import { CliError, usageError } from "../cli-error.ts";
@@ -61,13 +61,15 @@ export async function readInput(
 
 /** Parses JSON from a flag, or from the file that the flag names as `@file`. */
 export async function readJson(flag: string, given: string, io: InputIo): Promise<unknown> {
-  const file = given.startsWith("@") ? resolve(io.cwd, given.slice(1)) : null;
-  if (file === null && !("value" in parseJson(given)) && (await isFile(resolve(io.cwd, given)))) {
-    const next = `to read the file: ${flag} ${visible(shellWord(`@${given}`))}`;
-    throw wrong(`${flag} ${visible(given)} is a file name, not JSON`, next);
+  if (given.startsWith("@")) {
+    const file = resolve(io.cwd, given.slice(1));
+    return parsedJson(await readTextFile(file, `${flag} @`, null, io), visible(file), flag);
   }
-  const text = file === null ? given : await readTextFile(file, `${flag} @`, null, io);
-  return parsedJson(text, file === null ? flag : visible(file), flag);
+  const outcome = parseJson(given);
+  if ("value" in outcome) return outcome.value;
+  if (!(await isFile(resolve(io.cwd, given)))) throw notJson(given, outcome.mistake, flag, flag);
+  const next = `to read the file: ${flag} ${visible(shellWord(`@${given}`))}`;
+  throw wrong(`${flag} ${visible(given)} is a file name, not JSON`, next);
 }
 
 function isFile(path: string): Promise<boolean> {
@@ -89,8 +91,11 @@ export async function readTextOrFile(flag: string, text: string, io: InputIo): P
 export function parsedJson(text: string, where: string, flag = "--input"): unknown {
   const outcome = parseJson(text);
   if ("value" in outcome) return outcome.value;
-  const { line, column, message } = outcome.mistake;
-  throw wrong(
+  throw notJson(text, outcome.mistake, where, flag);
+}
+
+function notJson(text: string, { line, column, message }: JsonMistake, where: string, flag: string) {
+  return wrong(
     `${where} is not valid JSON at line ${line}, column ${column}: ${visible(message)}\n${pointer(text, line, column)}`,
     `quote JSON for the shell: ${flag} '{"key": "value"}', or put it in a file: ${flag} @input.json`,
   );

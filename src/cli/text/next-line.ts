@@ -104,13 +104,18 @@ export function serviceFlags(options: GivenOptions<(typeof CARRIED)[number]>): r
   return flagsFor(CARRIED, options).map((flag) => flag.map(typedAgain).join(" "));
 }
 
+/** The flag of an option, without dashes in front: `base-url` for `baseUrl`. */
+export function flagName(option: string): string {
+  return option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
 /** Returns the command-line flags of these options, each with its value if it takes one. */
 export function flagsFor<N extends string>(
   names: readonly N[],
   options: GivenOptions<NoInfer<N>>,
 ): readonly (readonly string[])[] {
   return names.flatMap((name) => {
-    const flag = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    const flag = `--${flagName(name)}`;
     const given: GivenOptions<string>[string] = options[name];
     const values = [given ?? []].flat();
     return values.flatMap((value) => (value === true ? [[flag]] : value === false ? [] : [[flag, value]]));
