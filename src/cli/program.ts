@@ -1,13 +1,17 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { Command, CommanderError } from "commander";
+import { isPostgresUrl } from "../core/kit/journal-location.ts";
 import { COMMANDS, withLauncher } from "../core/kit/launcher.ts";
 import { ownVersion } from "../core/kit/own-version.ts";
-import { ExitCode } from "./cli-error.ts";
+import { ExitCode, usageError } from "./cli-error.ts";
 import type { Context } from "./context.ts";
 import { explainError } from "./explain-error.ts";
 import type { Io } from "./io.ts";
 import { type CommandOutput, createOutput } from "./output.ts";
 import { type Act, addCommands } from "./program/commands.ts";
-import { withoutControl } from "./text/escape.ts";
+import type { ServiceFlags } from "./program/flags.ts";
+import { visible, withoutControl } from "./text/escape.ts";
 import { serviceFlags } from "./text/next-line.ts";
 
 /** Runs one command line and returns its exit code. Never throws, and uses the process only through `io`. */
@@ -70,10 +74,26 @@ export function createProgram(context: Context, finish: (code: ExitCode) => void
       outputError: (text, write) => write(`${text.trimEnd()}\nNext: ${helpOf(context.args)}\n`),
     })
     .version(ownVersion(), "--version", "print the version")
-    .hook("preAction", (_program, command) => context.output.carry(serviceFlags(command.opts())))
+    .hook("preAction", (root, command) => {
+      const flags = command.opts<ServiceFlags>();
+      context.output.carry(serviceFlags(flags));
+      if (command.parent === root && needsJournal.has(command.name())) checkJournal(io, flags);
+    })
     .addHelpText("after", examples);
   addCommands(program, act);
   return program;
+}
+
+/** Commands about runs that exist already. For a mistyped `--journal`, they would create an empty journal. */
+const needsJournal: ReadonlySet<string> = new Set([
+  ...["resume", "runs", "show", "approve", "reject", "stop", "open", "report", "events"],
+  ...["review-link", "export", "statement", "adopt", "reconcile", "gc"],
+]);
+
+/** @throws CliError if `--journal` names a file that does not exist */
+function checkJournal({ cwd }: Io, { journal }: ServiceFlags): void {
+  if (journal === undefined || isPostgresUrl(journal) || existsSync(resolve(cwd, journal))) return;
+  throw usageError(`--journal: ${visible(journal)} does not exist`, "check the path; only run creates a journal");
 }
 
 /** Returns the command that prints the help for a mistyped command line. */

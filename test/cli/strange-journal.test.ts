@@ -48,6 +48,29 @@ test.each([["runs"], ["show", "r"], ["events", "r"], ["report", "r"], ["reconcil
   },
 );
 
+test.each([
+  [["runs"]],
+  [["resume", "r"]],
+  [["show", "r"]],
+  [["approve"]],
+  [["reject", "r", "fine"]],
+  [["stop", "r"]],
+  [["open", "r", "face"]],
+  [["report", "r"]],
+  [["events", "r"]],
+  [["review-link", "r"]],
+  [["export", "r", "--otio", "cut.otio"]],
+  [["statement"]],
+  [["adopt", "r"]],
+  [["reconcile"]],
+  [["gc"]],
+])("%j --journal with a mistyped path is refused, and creates no journal", async (args) => {
+  const folder = emptyFolder();
+  const ran = await cli([...args, "--journal", "journl.db"], { cwd: folder, env: service.env });
+  expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining("--journal: journl.db does not exist")]);
+  expect(readdirSync(folder)).toEqual([]);
+});
+
 test("the report of somebody else's run is written where the flag says", async () => {
   const { stdout } = await look("report", "r");
   expect(stdout.trim()).toBe(join(ours, "report-r.html"));
