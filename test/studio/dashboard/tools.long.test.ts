@@ -107,6 +107,23 @@ describe("a review", () => {
     expect(picked?.chosen).toMatchObject({ step: "look/3" });
   });
 
+  test("hears a key as soon as the button that it stands for is there", async () => {
+    const { page } = seen;
+    await waiting("at-once", []);
+    await seen.go("/runs/at-once");
+    await page.evaluate(() => {
+      const press = (key: string) => document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+      const hasButton = () => [...document.querySelectorAll("button")].some((one) => one.textContent === "Pick a take");
+      new MutationObserver((_, observer) => {
+        if (!hasButton()) return;
+        observer.disconnect();
+        press("3");
+      }).observe(document, { childList: true, subtree: true });
+    });
+    await page.getByRole("link", { name: "Review", exact: true }).last().click();
+    await page.getByRole("button", { name: "Approve take 3" }).waitFor();
+  });
+
   test("goes from decision to decision; all that only need a yes are approved at once", async () => {
     const { page } = seen;
     await waiting("many-checks", ["one", "two"]);
