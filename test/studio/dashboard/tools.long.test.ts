@@ -111,15 +111,11 @@ describe("a review", () => {
     const { page } = seen;
     await waiting("at-once", []);
     await seen.go("/runs/at-once");
-    await page.evaluate(() => {
-      const press = (key: string) => document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
-      const hasButton = () => [...document.querySelectorAll("button")].some((one) => one.textContent === "Pick a take");
-      new MutationObserver((_, observer) => {
-        if (!hasButton()) return;
-        observer.disconnect();
-        press("3");
-      }).observe(document, { childList: true, subtree: true });
-    });
+    await page.evaluate(`new MutationObserver((_, observer) => {
+      if (![...document.querySelectorAll("button")].some((one) => one.textContent === "Pick a take")) return;
+      observer.disconnect();
+      document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "3", bubbles: true }));
+    }).observe(document, { childList: true, subtree: true })`);
     await page.getByRole("link", { name: "Review", exact: true }).last().click();
     await page.getByRole("button", { name: "Approve take 3" }).waitFor();
   });
