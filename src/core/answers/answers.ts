@@ -1,4 +1,4 @@
-/** Where an answer came from: the service, with its envelope; something else, without one; or nowhere. */
+/** The source of a response. A response without the service's error envelope may come from a proxy. */
 export type AnswerSource = "with envelope" | "without envelope" | "no answer";
 
 interface AnswerText {
@@ -10,10 +10,7 @@ const envelope = (text: string): AnswerText => ({ source: "with envelope", text 
 const noEnvelope = (text: string): AnswerText => ({ source: "without envelope", text });
 const noResponse = (text: string): AnswerText => ({ source: "no answer", text });
 
-/**
- * Every kind of failure that the answer table distinguishes. The envelope is the service's error body; a response
- * without an envelope may come from a proxy.
- */
+/** Every kind of failure that the answer table distinguishes. */
 export const answers = {
   "400": envelope("400"),
   "400 media": envelope("400: an upload handle or an asset in the input no longer exists"),
@@ -91,7 +88,6 @@ export interface Verdict {
   /** Also `unchanged` if there was no hold. */
   readonly hold: "unchanged" | "released" | "unconfirmed";
   readonly step: "continues" | "failed" | "unresolved";
-  /** Why the run pauses; null if it continues. */
   readonly pause: AnswerPause | null;
   /** True if the request is retried after growing delays. The run then pauses only after `giveUpAfterMs`. */
   readonly retried: boolean;

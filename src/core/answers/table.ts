@@ -4,7 +4,7 @@ type Column = { readonly [A in Answer]: VerdictName };
 type ByVerdict = { readonly [V in VerdictName]?: readonly Answer[] };
 type Listed<T extends ByVerdict> = NonNullable<T[keyof T & VerdictName]>[number];
 
-/** Builds a column that maps each answer to its verdict. The type requires all answers; a repeated one throws. */
+/** Builds a column that maps each answer to its verdict. The type requires all answers; a repeated answer throws. */
 function column<const T extends ByVerdict>(
   byVerdict: T & ([Exclude<Answer, Listed<T>>] extends [never] ? unknown : { missing: Exclude<Answer, Listed<T>> }),
 ): Column {
@@ -16,16 +16,14 @@ function column<const T extends ByVerdict>(
   return read;
 }
 
-/** Answers that mean that the service is busy or failing. */
 const unwell = ["409 retryable", "409", "4xx retryable", "503", "5xx"] as const;
-/** All of `unwell`, and a 402 that passes once other requests release the balance that they reserved. */
+/** A retryable 402 passes once other requests release the balance that they reserved. */
 const busy = ["402 retryable", ...unwell] as const;
 const retryableWithoutEnvelope = ["no envelope 407", "no envelope 408", "no envelope 429", "no envelope 5xx"] as const;
 const notTheService = ["3xx", "2xx no JSON", "2xx other", "no envelope 4xx", "no envelope 511"] as const;
 const neverLeft = ["dns", "refused", "network", "tls", "proxy", "connect timeout", "unsent"] as const;
 const leftUnanswered = ["lost", "timeout"] as const;
 
-/** The column for free requests. Columns for some of them change a few answers. */
 const free = column({
   "step failed": ["400", "400 media", "404", "410", "422", "4xx"],
   "key refused": ["401", "403"],
@@ -34,7 +32,6 @@ const free = column({
   "retried, misdirected": notTheService,
 });
 
-/** Returns a column in which no refusal by the service fails the step. */
 function neverFailsStep(word: VerdictName): Column {
   return { ...free, "400": word, "400 media": word, "402": word, "404": word, "410": word, "422": word, "4xx": word };
 }
@@ -51,7 +48,7 @@ const firstSubmit = column({
   "not sent": neverLeft,
 });
 
-/** The column for a job that is submitted again. A refusal does not prove that the first request created no job. */
+/** A refusal of a repeated submission does not prove that the first one created no job. */
 const resubmit = column({
   unresolved: ["400", "404", "410", "422", "409", "4xx"],
   "media renewed": ["400 media"],
@@ -71,7 +68,6 @@ const resubmit = column({
   "open, misdirected": notTheService,
 });
 
-/** The column for an upload before its job is submitted for the first time. */
 const firstUpload = column({
   refused: ["400", "400 media", "404", "410", "422", "4xx"],
   "out of scope": ["401", "403"],
@@ -99,8 +95,8 @@ const chat = column({
 });
 
 /**
- * The column for a download. The media server sends no envelope. Only its refusals end the download, which is tried
- * again on resume. The client follows redirects, so a redirect that it returns counts as a refusal.
+ * The media server sends no envelope, and only its refusals end a download. The client follows redirects, so a redirect
+ * that it returns is a refusal too.
  */
 const download: Column = {
   ...neverFailsStep("no copy"),

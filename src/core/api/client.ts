@@ -32,7 +32,10 @@ import { telemetry } from "./telemetry.ts";
 export interface Client extends JobsApi, CatalogApi, AccountApi {
   /** The service's v3 address, without a trailing slash. */
   readonly baseUrl: string;
-  /** The part of the key before the colon, which is not a secret; `token` if the client uses a token. */
+  /**
+   * The public part of the key: the part before its colon, or its prefix and a few digits of its hash. `token` for a
+   * token, `none` without a credential.
+   */
   readonly keyId: string;
   /** The `brand` option; null if it was not given. */
   readonly brand: string | null;
@@ -44,8 +47,8 @@ export interface Client extends JobsApi, CatalogApi, AccountApi {
   /** Follows a job to its end by streaming, waiting for webhooks or polling. */
   follow(jobId: string, options?: FollowOptions): AsyncIterable<FollowEvent>;
   /**
-   * Polls a job once on the schedule that `follow` uses, and returns the time of the next poll. For callers that run no
-   * process between two polls.
+   * Polls a job once on the schedule that `follow` uses, and returns the time of the next poll. Use it if no process
+   * runs between two polls.
    */
   poll(jobId: string, options: PollOptions): Promise<Polled>;
 
@@ -79,7 +82,7 @@ export interface Client extends JobsApi, CatalogApi, AccountApi {
    */
   expectWebhooks(): void;
 
-  /** Returns how many milliseconds the service's clock is ahead of this machine's, as an estimate. */
+  /** Estimates by how many milliseconds the service's clock is ahead of this machine's. */
   clockOffsetMs(): number;
   /** Returns how many requests were sent and are waiting, and until when sending is paused. */
   pace(): PaceSnapshot;

@@ -15,7 +15,7 @@ export interface Clock {
   setTimer(delayMs: number, fire: () => void, options?: { readonly background?: boolean }): Timer;
 }
 
-/** Maximum delay of a platform timer, which fires at once if the delay is longer. Longer delays are split. */
+/** Maximum delay of a platform timer. A timer with a longer delay fires at once, so longer delays are split. */
 const longestTimerMs = 2_147_483_647;
 
 /** The machine's clock and timers. */
@@ -53,11 +53,9 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   });
 }
 
-/** A signal that aborts when the caller's signal aborts or the time limit passes. Records which of the two happened. */
 export interface Deadline {
   readonly signal: AbortSignal;
   readonly timedOut: () => boolean;
-  /** Restarts the time limit. Used when a response arrives in pieces. */
   extend(): void;
   release(): void;
 }

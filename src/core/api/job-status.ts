@@ -1,9 +1,9 @@
 import type { JobResult, JobStatus, JobStatusView, LogEvent, Output } from "./endpoints/jobs.ts";
 
-/** The stage of a job's life that a status belongs to. This version does not recognize an `unrecognised` status. */
+/** The stage of a job's life. `unrecognised` means that this version does not know the status. */
 export type StatusClass = "open" | "completed" | "failed" | "unrecognised";
 
-/** Returns the stage that a status belongs to: open, ended, or unknown to this version. */
+/** Returns the stage of a job with this status. */
 export function classifyStatus(status: JobStatus): StatusClass {
   switch (status) {
     case "IN_QUEUE":
@@ -28,19 +28,19 @@ export function isTerminal(status: JobStatus): boolean {
   );
 }
 
-/** True if the job has ended: its status is final, or it has a completion time or an error. */
+/** True if the job has ended. With an unknown status, a completion time or an error shows the end. */
 export function isFinished(job: JobResult): boolean {
   if (isTerminal(job.status)) return true;
   return classifyStatus(job.status) === "unrecognised" && (job.completedAt !== null || job.error !== null);
 }
 
-/** Returns the position of a status in a job's life. A job never moves to a status with a lower position. */
+/** Orders the statuses of a job's life. A job never moves to a status of a lower rank. */
 export function statusRank(status: JobStatus): number {
   if (status === "IN_QUEUE") return 0;
   return isTerminal(status) ? 2 : 1;
 }
 
-/** The outputs that another job may use as input: those that have neither failed nor expired. */
+/** Returns the completed outputs that another job can use as input. */
 export function usableOutputs(job: JobResult): readonly Output[] {
   return job.outputs.filter(
     (output) => output.status === "COMPLETED" && (output.assetId !== null || output.voiceId !== null),
@@ -56,13 +56,11 @@ export class SeenUpdates {
     return this.#last !== null && isTerminal(this.#last.status);
   }
 
-  /** Records a log event and returns true if it is new. Log events may arrive in any order. */
   addLog({ id }: LogEvent): boolean {
     this.#logs ??= new Set();
     return this.#logs.size < this.#logs.add(id).size;
   }
 
-  /** Records a status. Returns false if the status is an earlier one or a repetition. */
   addStatus({ status, progress, estimatedCompletionAt }: JobStatusView): boolean {
     const last = this.#last;
     if (last !== null) {

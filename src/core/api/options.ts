@@ -48,12 +48,10 @@ export interface ClientOptions {
 
 export interface Settings {
   readonly base: BaseUrl;
-  /** Value of the Authorization header; null without a key. */
   readonly authorization: string | null;
-  /** Removes the credential from received headers, bodies and frames before anything else reads them. */
   readonly redactor: Redactor;
   readonly keyId: string;
-  /** Explains a response's status, for example if the key belongs to another API. Null without an explanation. */
+  /** Explains a status that the options may have caused, such as a 401 for a key of another API. */
   readonly hint: (status: number) => Hint | null;
   readonly brand: string | null;
   readonly timeoutMs: number;
@@ -64,7 +62,6 @@ export interface Settings {
   readonly logger: Logger;
 }
 
-/** Validates the options and fills in the defaults. Throws OptionError for an invalid value. */
 export function settingsOf(options: ClientOptions): Settings {
   const apiKey = options.apiKey?.trim() ?? "";
   const base = parseBaseUrl(options.baseUrl);
@@ -146,10 +143,7 @@ export interface BaseUrl {
   readonly origin: string;
 }
 
-/**
- * Parses the base URL. Throws for a v2 URL, because v2 has other credentials, another wallet and other paths. Also
- * throws for a URL with a user name, a password, a query or a fragment.
- */
+/** Parses the base URL. Throws for a v2 URL, because v2 has other credentials, another wallet and other paths. */
 export function parseBaseUrl(input: string): BaseUrl {
   let url: URL;
   try {
@@ -173,8 +167,8 @@ export function parseBaseUrl(input: string): BaseUrl {
 }
 
 /**
- * Resolves a path that the service returned. Such paths start with `/v3`, so they are relative to the origin. Null if
- * the result has another origin, to which the credential must not be sent.
+ * Resolves a path from the service, which starts with `/v3`. Returns null for another origin, because the credential
+ * must not be sent there.
  */
 export function resolveServicePath(base: BaseUrl, path: string): string | null {
   if (!URL.canParse(path, base.origin)) return null;
@@ -182,7 +176,6 @@ export function resolveServicePath(base: BaseUrl, path: string): string | null {
   return url.origin === base.origin ? url.href : null;
 }
 
-/** Encodes a value from outside as one segment of a path. */
 export function segment(value: string): string {
   if (value === "" || value === "." || value === "..") {
     throw new OptionError(`"${value}" cannot be part of a request path; use the id that the service issued.`);

@@ -5,12 +5,12 @@ import { KnownSecrets, REDACTED } from "../kit/known-secrets.ts";
 /** Removes the client's credential from received data before anything else reads it. */
 export interface Redactor {
   text(text: string): string;
-  /** Parses JSON without the credential in any name or string. Returns undefined if the text is not JSON. */
+  /** Parses JSON and removes the credential from names and strings. Returns undefined if the text is not JSON. */
   json(text: string): unknown;
   headers(headers: IncomingHttpHeaders): IncomingHttpHeaders;
 }
 
-/** Maximum nesting depth of JSON. Legitimate data is never nested deeper. */
+/** Parts of a response that are nested deeper are redacted whole. Real responses are never that deep. */
 const MOST_DEPTH = 500;
 
 export function createRedactor(apiKey: string): Redactor {
@@ -27,7 +27,6 @@ export function createRedactor(apiKey: string): Redactor {
   };
 }
 
-/** Parses JSON. Returns undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,4 +1,3 @@
-// Delays after a 503, a 429 or no response: between the attempts of one call, and between a run's calls.
 import { LONGEST_ASKED_MS } from "./http/headers.ts";
 
 /** Limits on the retries of one call. */
@@ -38,7 +37,7 @@ export function retryPolicy(given: RetryOptions = {}): RetryPolicy {
  */
 export type Repeat = "always" | "unless-done" | "never";
 
-/** The wait before a retry: a random part of the doubled delay, plus Retry-After up to {@link LONGEST_ASKED_MS}. */
+/** The wait before a retry: Retry-After plus up to a second, or else a random part of the doubled delay. */
 export function backoffMs(policy: RetryPolicy, failures: number, retryAfterMs: number | null, chance: number): number {
   const stepMs = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** Math.min(failures - 1, 30));
   if (retryAfterMs === null) return chance * stepMs;

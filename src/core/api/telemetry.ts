@@ -19,7 +19,6 @@ type OpenTelemetry = typeof import("@opentelemetry/api");
 
 let loading: Promise<OpenTelemetry | null> | null = null;
 
-/** Loads OpenTelemetry, an optional peer dependency. Null if it is not installed. */
 function loadApi(): Promise<OpenTelemetry | null> {
   loading ??= import("@opentelemetry/api").catch(() => null);
   return loading;

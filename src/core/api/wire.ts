@@ -39,25 +39,23 @@ export interface Page<T> {
 
 export const pageOf = <T>(item: z.ZodType<T>): z.ZodType<Page<T>> => wire({ data: z.array(item), nextCursor: text });
 
-/** An optional field. The result is null if the field is absent, is null or has the wrong type. */
+/** Reads a field that is absent or has the wrong type as null. */
 export const optional = <T extends z.ZodType>(schema: T): Field<z.output<T> | null> =>
   schema
     .nullish()
     .transform((value) => value ?? null)
     .catch(null);
 
-/** A field with a default, which is used if the field is absent or null. */
 export const withDefault = <T extends z.ZodType>(schema: T, fallback: z.output<T>): Field<z.output<T>> =>
   schema.nullish().transform((value): z.output<T> => value ?? fallback);
 
-/** A list field; empty if absent. */
 export const listOf = <T extends z.ZodType>(item: T): Field<readonly z.output<T>[]> => withDefault(arrayOf(item), []);
 export const arrayOf = <T extends z.ZodType>(item: T) => z.array(item) as Field<readonly z.output<T>[]>;
 
 /**
- * Converts a decimal dollar amount to micro-dollars (1 USD = 1 000 000). The decimal digits are shifted instead of
- * multiplied, so the result is exact: 0.29 becomes 290000. Rounds after the sixth decimal. Null if the amount is not
- * finite or exceeds a safe integer.
+ * Converts a dollar amount to micro-dollars (1 USD = 1 000 000), rounded after the sixth decimal. Returns null if the
+ * text is not a number or the result exceeds a safe integer. The conversion shifts the decimal point instead of
+ * multiplying, so 0.29 is exactly 290000.
  */
 export function toMicros(amount: number | string): number | null {
   const [digits = "", exponent = "0"] = String(amount).trim().toLowerCase().split("e");
@@ -108,6 +106,5 @@ export const record: Field<Readonly<Record<string, unknown>> | null> = anything.
   typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : null,
 );
 
-/** A string, usually one of the known values. Unknown values are accepted unchanged. */
 export const anyOf = <T extends string>() => z.string() as z.ZodType<string> as Field<T | (string & {})>;
 export const optionalAnyOf = <T extends string>() => text as z.ZodType as Field<T | (string & {}) | null>;

@@ -5,10 +5,7 @@ import { applicableRules, combinationProblems } from "./combination-table.ts";
 import { familyProblems } from "./validate/family-rules.ts";
 import { validateInput } from "./validate/validate.ts";
 
-/**
- * Creates a catalog of these models. `otherIds` are ids of further models, used only for suggestions. `families` is
- * knowledge beyond the models' schemas (default: the built-in families).
- */
+/** Creates a catalog of these models. `otherIds` are ids of further models, used only for suggestions. */
 export function catalogOf(
   models: readonly CatalogModel[],
   otherIds: readonly string[] = [],
@@ -29,12 +26,10 @@ export function catalogOf(
   };
 }
 
-/** Returns a catalog of the same models with other model families, such as the result of `readFamilies(file)`. */
 export function withFamilies(catalog: Catalog, families: Families): Catalog {
   return catalogOf(catalog.models(), catalog.ids(), families, catalog);
 }
 
-/** Returns the problems that the schema finds, then those that only the model's family rules find. */
 function checkAll(
   model: CatalogModel,
   input: Json,

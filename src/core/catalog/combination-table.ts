@@ -11,14 +11,12 @@ export interface Combination {
   readonly omits: readonly string[];
   /** The values that the row accepts for a field, as written in the table. The field may also be absent. */
   readonly accepts: ReadonlyMap<string, readonly string[]>;
-  /** The row as the service publishes it, including its number. */
   readonly text: string;
 }
 
-/** A model's published table of field combinations. An input is accepted if it matches one row. */
+/** A model's published table of field combinations. The service accepts an input that matches one row. */
 export interface CombinationTable {
   readonly rows: readonly Combination[];
-  /** Lines of the table that could not be parsed. */
   readonly unread: readonly string[];
   /**
    * False if a numbered row could not be parsed, or if there are too many rows. Such a table rejects nothing, because
@@ -29,15 +27,15 @@ export interface CombinationTable {
 
 const HEADING = /Accepted field combinations(?: \([^()]*\))?:$/;
 
-/** Maximum number of rows, which every check reads. No real model has nearly as many. */
+/** Every check reads all rows. No real model has nearly as many. */
 const MAX_ROWS = 500;
 
 const known = new WeakMap<JsonSchema, CombinationTable | null>();
 
 /**
- * Parses the table in a schema's description. It starts after a line that ends with `Accepted field combinations:` (a
- * note in brackets may precede the colon) and has one row per line, up to an empty line or the end. A row is `(N)
- * requires: NAME, …[; must omit: NAME, …][; accepts NAME: VALUE | …[; NAME: VALUE | …]…]`. Null without a table.
+ * Parses the table in a schema's description; null without a table. It starts after a line that ends with `Accepted
+ * field combinations:` (a note in brackets may precede the colon) and ends at an empty line. Each line is a row: `(N)
+ * requires: NAME, …[; must omit: NAME, …][; accepts NAME: VALUE | …[; NAME: VALUE | …]…]`.
  */
 export function combinationTable(schema: JsonSchema): CombinationTable | null {
   const found = known.get(schema);
@@ -90,7 +88,6 @@ function readValues(text: string): Combination["accepts"] | null {
   return accepts;
 }
 
-/** Splits text and trims the parts. Returns null if a part is empty. */
 function split(text: string, by: string): readonly string[] | null {
   const parts = text.split(by).map((part) => part.trim());
   return parts.includes("") ? null : parts;
@@ -103,13 +100,12 @@ interface Uncertain {
   readonly free: ReadonlySet<string>;
 }
 
-/** Maximum number of rows that a message lists. */
 const NEAREST = 3;
 
 /**
- * Reports an input that matches no row of its model's table. An absent field counts as having its schema default,
- * except in a row that omits the field. If a row would match without such a default, the code is {@link BY_DEFAULT},
- * otherwise `combination-table`.
+ * Reports an input that matches no row of its model's table. An absent field has its schema default, except in a row
+ * that omits the field. If a row would match without such a default, the code is {@link BY_DEFAULT}, otherwise
+ * `combination-table`.
  */
 export function combinationProblems(
   { id, inputSchema }: Pick<CatalogModel, "id" | "inputSchema">,
@@ -119,7 +115,7 @@ export function combinationProblems(
   const missed = missedRows(inputSchema, input, uncertain);
   if (missed.length === 0) return [];
   const nearest = missed.slice(0, NEAREST);
-  // Report what the author wrote before what is missing.
+  // Report a wrong field before a missing one.
   const first = nearest[0]!.misses.find(({ isGiven }) => isGiven) ?? nearest[0]!.misses[0]!;
   const rows = nearest.map(({ row, misses }) => `${numberOf(row)} ${misses.map(({ what }) => what).join(" and ")}`);
   const count = missed.length > 1 ? `match none of the ${missed.length} combinations` : "do not match the combination";

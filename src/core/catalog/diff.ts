@@ -15,7 +15,6 @@ export interface CatalogChange {
 
 type Say = (field: string | null, isBreaking: boolean, message: string) => void;
 
-/** Returns the differences between two catalogs that affect users of the old catalog, ordered by model id. */
 export function diffCatalogs(before: Catalog, after: Catalog): readonly CatalogChange[] {
   const ids = [...new Set([...before.models(), ...after.models()].map(({ id }) => id))].sort();
   return ids.flatMap((id) => {
@@ -110,7 +109,7 @@ function takesText(takes: AcceptedMedia | undefined): string {
   return takes.what === "voice" ? "a voice" : takes.types.join(" or ") || "anything";
 }
 
-/** Keywords for bounds. `largerIsWider`: a larger bound accepts more values. */
+/** `largerIsWider`: a larger bound accepts more values. */
 const BOUNDS: readonly (readonly [keyword: string, largerIsWider: boolean])[] = [
   ["minimum", false],
   ["maximum", true],

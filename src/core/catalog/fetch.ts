@@ -12,7 +12,6 @@ export interface CatalogClient {
   modelJobs?(id: string): AsyncIterable<unknown>;
 }
 
-/** The client methods that reading a whole catalog requires. */
 export interface PullClient extends CatalogClient {
   models(): AsyncIterable<ModelInList>;
   openapi(): Promise<JsonSchema>;
@@ -59,14 +58,16 @@ export async function readCatalog(
   });
 }
 
-/** `model` is the media model that has the id, if any. `isLacking`: the service reports that the id does not exist. */
+/**
+ * `model`: the media model with this id, if there is one. `isLacking`: the service reports that the id does not exist.
+ */
 export interface ChatLook {
   readonly id: string;
   readonly model: CatalogModel | null;
   readonly isLacking: boolean;
 }
 
-/** Looks up a chat model's id with two reads, whose failures are ignored. */
+/** Looks up a chat model's id. Failed reads are ignored. */
 export async function lookForChat(client: CatalogClient, id: string): Promise<ChatLook> {
   const model = await fetchModel(client, id).catch(() => null);
   if (model !== null && isChatModel(model)) return { id, model: null, isLacking: false };
@@ -81,8 +82,8 @@ export async function lookForChat(client: CatalogClient, id: string): Promise<Ch
 }
 
 /**
- * Reads the whole catalog. Models in `previous` that were removed stay in the catalog with their last known schema,
- * marked as retired, so that code that uses them can name the successor.
+ * Reads the whole catalog. Models in `previous` that were removed stay in the catalog as retired, with their last known
+ * schema, so that code that uses them can name the successor.
  *
  * The service's OpenAPI document contains the inputs of all models at once. Models that it lacks are read one by one.
  */
@@ -115,7 +116,6 @@ export async function pullCatalog(
 }
 
 export interface PullOptions {
-  /** Called after each model that is read separately. */
   readonly onProgress?: ((read: number, all: number) => void) | undefined;
 }
 
@@ -134,7 +134,6 @@ async function inputsOf(client: PullClient): Promise<ReadonlyMap<string, JsonSch
   return typedInputs(await client.openapi().catch(() => ({})));
 }
 
-/** Adds the last known data to a model that can no longer be used. */
 function asLastKnown(model: CatalogModel, before: CatalogModel | null): CatalogModel {
   const { state, message, replacedBy } = model;
   if (state === "live" || before === null) return model;
@@ -178,7 +177,7 @@ async function fetchModel(
   }
 }
 interface ReadError {
-  /** True if the response did not come from the service. A proxy's 404 does not mean that a model is missing. */
+  /** True if the response did not come from the service: a proxy's 404 does not mean that a model is missing. */
   readonly isForeign: boolean;
   readonly status: number | null;
   readonly code: string | null;
@@ -209,9 +208,8 @@ interface Place {
 }
 
 /**
- * Extracts the input schema of every model for which the OpenAPI document has a submit operation of its own (`POST
- * …/models/{id}`), by model id. Each schema is self-contained. Models with a missing schema or a dangling reference are
- * left out.
+ * Extracts input schemas, by model id, from the OpenAPI document's submit operations (`POST …/models/{id}`). Each
+ * schema is self-contained. Models with a missing schema or a dangling reference are left out.
  */
 export function typedInputs(document: JsonSchema): ReadonlyMap<string, JsonSchema> {
   const inputs = new Map<string, JsonSchema>();
@@ -249,7 +247,6 @@ function walk(document: JsonSchema, from: Place | null, keys: readonly string[])
   return at;
 }
 
-/** Follows references. Returns null if they are dangling or circular. */
 function followed(document: JsonSchema, from: Place): Place | null {
   const seen = new Set<string>();
   let at: Place | null = from;
@@ -288,10 +285,8 @@ function plainName(key: string): string {
   return /^x-(?:media_type|role|default|(?:min|max)_\w+)$/.test(key) ? key.slice(2) : key;
 }
 
-/** Copies a part of a document together with everything it refers to. */
 class Bundle {
   isWhole = true;
-  /** Copied parts by their names in `$defs`. */
   readonly brought = new Map<string, unknown>();
   readonly #document: JsonSchema;
   readonly #root: Place;
@@ -308,7 +303,7 @@ class Bundle {
     return Object.fromEntries(
       Object.entries(node).map(([key, value]) => {
         const isRef = (key === "$ref" || isMapping) && typeof value === "string" && value.startsWith("#");
-        // A mapping only repeats its branches, and may point to places from which they were moved.
+        // A mapping only repeats the branches. It may point to places from which they were moved.
         const isLost = isRef && localRef(this.#document, value) === null;
         if (isLost && !isMapping) this.isWhole = false;
         return [plainName(key), isRef && !isLost ? this.#moved(value) : this.copy(value, key === "mapping")];

@@ -14,7 +14,8 @@ const text = z.string().nullable().default(null);
 const record = z.record(z.string(), z.unknown()).nullable().default(null);
 
 /**
- * A model as `GET /models/{model}` returns it, plus a state if it cannot be used. The local service accepts this too.
+ * A model in the format of `GET /models/{model}`, plus a state if it cannot be used. The local service reads this
+ * format too.
  */
 const entry = z.object({
   id: z.string().min(1),
@@ -49,8 +50,8 @@ function toEntry(model: CatalogModel): z.input<typeof entry> {
 }
 
 /**
- * Parses a catalog from the output of {@link snapshotText}, or from any list of models in the service's format. Throws
- * {@link SnapshotError}.
+ * Parses the output of {@link snapshotText}, or any list of models in the service's format. Throws {@link
+ * SnapshotError}.
  */
 export function parseSnapshot(json: string, name = "the catalog snapshot"): Catalog {
   let data: unknown;
@@ -80,7 +81,6 @@ function toModel(from: z.output<typeof entry>): CatalogModel {
   return { ...model, state, ...(from.replaced_by !== undefined && { replacedBy: from.replaced_by }) };
 }
 
-/** Reads a catalog from a file. Throws {@link SnapshotError}. */
 export async function readSnapshot(path: string): Promise<Catalog> {
   let json: string;
   try {
@@ -91,7 +91,6 @@ export async function readSnapshot(path: string): Promise<Catalog> {
   return parseSnapshot(json, path);
 }
 
-/** Writes the catalog's {@link snapshotText} to a file atomically. */
 export async function writeSnapshot(path: string, catalog: Catalog): Promise<void> {
   await writeDurably(path, snapshotText(catalog));
 }

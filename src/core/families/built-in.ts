@@ -1,10 +1,8 @@
 import { z } from "zod";
 import { parseModelName } from "./model-name.ts";
 
-/**
- * The rules below are those that the API's description states in prose for its example model, a Kling 3 model. Rules
- * about quality tiers apply only to that version.
- */
+// The API's description states these rules in prose for its example model, a Kling 3 model. The rules about quality
+// tiers apply only to that version.
 const ONE_PROMPT: FamilyRule = {
   kind: "one_of",
   fields: ["prompt", "multi_prompt"],

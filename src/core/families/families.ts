@@ -15,7 +15,10 @@ export class FamiliesError extends ShowrunnerError {
 /** Families that override the built-in ones: the path of a JSON file, or a list. */
 export type FamiliesOption = string | readonly FamilyInput[];
 
-/** Reads families from a file or list and merges them into the built-in ones. @throws FamiliesError */
+/**
+ * Reads families from a file or list and merges them into the built-in families.
+ * @throws FamiliesError
+ */
 export function readFamilies(given: FamiliesOption | undefined): Families {
   if (given === undefined) return builtInFamilies;
   const source = typeof given === "string" ? given : "families";
@@ -38,7 +41,6 @@ function readJson(path: string): unknown {
   }
 }
 
-/** Formats an issue as its place in the list and what is wrong. */
 function line({ path, message }: z.core.$ZodIssue): string {
   const at = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`)).join("");
   return `\n  ${at === "" ? "(the list)" : at}: ${message}`;
@@ -67,7 +69,7 @@ export function familiesWith(own: readonly FamilyInput[]): Families {
   for (const entry of [...BUILT_IN, ...own]) byName.set(entry.name, merged(byName.get(entry.name), entry));
   const all = [...byName.values()];
   const patterns = all.flatMap((family) => family.models.map((model) => ({ family, name: parseModelName(model) })));
-  // The most specific pattern wins; among equals the last one, which may come from a file.
+  // The most specific pattern wins. Among equals, the last pattern wins, which may come from a file.
   patterns.sort((a, b) => partsOf(a.name) - partsOf(b.name));
   const known = new Map<string, Family | null>();
   return {

@@ -31,7 +31,6 @@ const MODES: ReadonlyMap<string, string> = new Map([
   ["s2s", "s2s"],
 ]);
 
-/** Vendors that some catalogs put before the model's name. */
 const VENDORS = new Set(
   (
     "alibaba amazon anthropic aws bfl blackforestlabs bytedance deepgram fal google kuaishou kwai microsoft minimax " +
@@ -39,7 +38,7 @@ const VENDORS = new Set(
   ).split(" "),
 );
 
-/** Parses a slug, id or display name. The part before a slash is taken as the vendor and ignored. */
+/** Parses a slug, id or display name. The part before a slash is the vendor, which is ignored. */
 export function parseModelName(name: string): ModelName {
   const words: string[] = [];
   const numbers: string[] = [];
@@ -80,8 +79,8 @@ function nameParts(name: string): readonly string[] {
 }
 
 /**
- * Compares two versions. 2: they are equal (1.0 equals 1). 1: they are equal if one was written without its dot (26 for
- * 2.6, 40 for 4.0). 0: they differ, or only one name has a version.
+ * Compares two versions. 2: they are equal (1.0 equals 1). 1: they are equal if one lacks its dot (26 for 2.6, 40 for
+ * 4.0). 0: they differ, or only one name has a version.
  */
 export function versionSimilarity({ version: a }: ModelName, { version: b }: ModelName): 0 | 1 | 2 {
   if (significant(a) === significant(b)) return 2;

@@ -8,7 +8,6 @@ declare const clean: unique symbol;
  */
 export type CleanText = string & { readonly [clean]: true };
 
-/** Maximum length of external text, in characters. */
 const MOST_CHARACTERS = 2_000;
 /**
  * Characters that would control a terminal or reorder text: control characters except tabs and line breaks, and
@@ -18,8 +17,8 @@ const MOST_CHARACTERS = 2_000;
 const STEERING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /**
- * Cleans external text: removes known secrets, anything that looks like a secret, queries of URLs, and characters that
- * control the display; shortens it to `most` characters.
+ * Cleans external text and shortens it to `most` characters. Removes secrets, queries of URLs, and characters that
+ * control the display.
  */
 export function cleanText(text: string, most = MOST_CHARACTERS): CleanText {
   // Cut before searching, to bound the work. A cut query is still recognised, but a cut word could be half a secret.
@@ -37,12 +36,10 @@ export function sentence(texts: TemplateStringsArray, ...parts: readonly (CleanT
   return String.raw({ raw: texts }, ...parts) as CleanText;
 }
 
-/** Returns the text if it can be an external id; otherwise null. */
 export function cleanId(text: string | null): CleanText | null {
   return text !== null && /^[\w.:/@+=~-]{1,300}$/.test(text) ? (text as CleanText) : null;
 }
 
-/** Returns a MIME type without its parameters; null if the text is not a MIME type. */
 export function cleanContentType(text: string | null): CleanText | null {
   const type = text?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   return /^[a-z0-9][a-z0-9!#$&^_.+-]{0,62}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}$/.test(type) ? (type as CleanText) : null;
@@ -81,7 +78,7 @@ export function redactUrls(text: string): string {
         const at = run.search(/[a-z]/i);
         return at < 0 ? run + rest.replace(/[?#].*$/s, "") : run.slice(0, at) + redactUrl(run.slice(at) + rest);
       })
-      // The optional query is always consumed with its path; otherwise a long text would be searched again from each
+      // The optional query is always consumed with its path. Otherwise a long text would be searched again from each
       // slash.
       .replace(/(\/[^\s"'<>?#]*)(\?[^\s"'<>]*)?/g, (all: string, path: string, query?: string) => {
         return query?.includes("=") === true ? path : all;
@@ -94,12 +91,12 @@ export function redactText(text: string): string {
   return redactUrls(withoutPairs(text.replace(SECRET_TEXT, REDACTED)));
 }
 
-/** Maximum nesting depth; legitimate data is never nested deeper. */
+/** Values nested deeper are redacted whole. Legitimate data is never that deep. */
 const MOST_DEPTH = 100;
 
 /**
- * Makes a JSON value fit to publish. Values named like a secret are removed entirely, also in strings that contain JSON
- * or form data; every other string is replaced with the result of `clean`. Clean strings stay unchanged.
+ * Makes a JSON value fit to publish. Removes values named like a secret, also in strings that contain JSON or form
+ * data. Passes every other string through `clean`.
  */
 export function withoutSecrets(value: unknown, clean: (text: string) => string = redactText): unknown {
   const cleaned = (item: unknown, depth: number, isSchema = false): unknown => {
@@ -118,7 +115,7 @@ export function withoutSecrets(value: unknown, clean: (text: string) => string =
       return inner.replace(SECRET_TEXT, REDACTED);
     return cleaned(inner, depth, name === "properties");
   };
-  /** Cleans a string that contains a JSON object or list; a clean string stays as it is. Null if it is not JSON. */
+  /** Returns null if the string is not a JSON object or list. A clean string stays unchanged. */
   const cleanEmbedded = (text: string, depth: number): string | null => {
     if (depth === 0 || !/^\s*[[{]/.test(text)) return null;
     try {

@@ -1,18 +1,15 @@
 import { createHash } from "node:crypto";
 import { DAY_MS } from "./duration.ts";
 
-/** A deployment of the API that can be selected by name instead of by URL. */
 export interface Deployment {
-  /** Name shown to people. */
   readonly title: string;
-  /** Address of the deployment's API, version 3. */
   readonly baseUrl: string;
   /**
    * Environment variables in which the deployment's users keep their key. The first variable that is set is used, then
    * `SHOWRUNNER_API_KEY`.
    */
   readonly keyVariables: readonly string[];
-  /** Prefix of the deployment's keys that consist of one part, which are sent as bearer tokens. */
+  /** Prefix of the deployment's single-part keys, which are sent as bearer tokens. */
   readonly keyPrefix?: string;
   /** How long outputs are kept after their job's submission, in milliseconds, unless a response says otherwise. */
   readonly outputsLiveMs: number;
@@ -40,14 +37,12 @@ export interface ServiceChoice {
 
 export interface HostedService {
   readonly baseUrl: string;
-  /** The known deployment at this URL; null if the URL is of no known deployment. */
   readonly deployment: Deployment | null;
   readonly apiKey: string | null;
   /** Where the key was found or is expected: a variable's name, or `apiKey`. */
   readonly keyFrom: string;
 }
 
-/** Why no service can be chosen: the settings contradict each other or select an unknown service. */
 export interface WrongChoice {
   readonly setting: string;
   readonly problem: string;
@@ -56,8 +51,8 @@ export interface WrongChoice {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Returns the hosted service that the options select or, if they select none, the environment; null for the local
- * service. Selecting two services in the options, or two in the environment, is an error.
+ * Returns the hosted service that the options select or, if they select none, the environment. Returns null for the
+ * local service. Selecting two services in the options, or two in the environment, is an error.
  */
 export function chooseService(choice: ServiceChoice, env: Environment): HostedService | WrongChoice | null {
   const { local, service, baseUrl } = choice;
@@ -98,7 +93,6 @@ function deploymentAt(address: string): Deployment | null {
   return Object.values(DEPLOYMENTS).find((known) => sameAddress(known.baseUrl, address)) ?? null;
 }
 
-/** How long the service at a URL keeps outputs after a job was submitted, in milliseconds; a day if unknown. */
 export function outputsLiveMs(baseUrl: string): number {
   return deploymentAt(baseUrl)?.outputsLiveMs ?? DAY_MS;
 }
@@ -108,8 +102,8 @@ function sameAddress(a: string, b: string): boolean {
 }
 
 /**
- * Returns the public part of a key: everything before its colon or, if it has none, its prefix and a few digits of its
- * hash. Null for tokens and for keys of the previous API, although those also start with `sk_`.
+ * Returns the public part of a key: everything before its colon, or the prefix of a single-part key with a few digits
+ * of its hash. Returns null for tokens and for keys of the previous API, which also start with `sk_`.
  */
 export function keyIdOf(apiKey: string): string | null {
   const colon = apiKey.indexOf(":");

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { HOUR_MS } from "./duration.ts";
 import { open } from "./file-handle.ts";
 
-/** Age in milliseconds at which a temporary file certainly belongs to a dead process. */
+/** Temporary files of this age certainly belong to dead processes. */
 export const LEFTOVER_MS = HOUR_MS;
 
 /** Makes a rename in this folder survive a power failure. Windows neither has nor needs this call. */
@@ -18,7 +18,6 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Returns a tag that distinguishes one writer's temporary files from all others. */
 export function temporaryTag(writer: string): string {
   return createHash("sha256").update(writer).digest("hex").slice(0, 16);
 }
@@ -52,8 +51,9 @@ export async function removeTemporaries(
 }
 
 /**
- * Writes a file that a user named. A plain file is replaced atomically and keeps its mode. Anything else (device, named
- * pipe, link) is written to, never replaced. Throws Node's errors.
+ * Writes a file that a user named. Replaces a plain file atomically and keeps its mode. Writes to anything else
+ * (device, named pipe, link) without replacing it.
+ * @throws Node's errors
  */
 export async function writeDurably(path: string, content: string): Promise<void> {
   const before = await lstat(path).catch(() => null);
@@ -62,8 +62,9 @@ export async function writeDurably(path: string, content: string): Promise<void>
 }
 
 /**
- * Writes a plain file atomically, with the mode of the file that it replaces. Throws Node's errors. `write` receives
- * the open temporary file, and its path for programs that open files themselves.
+ * Writes a plain file atomically, with the mode of the file that it replaces. `write` receives the open temporary file,
+ * and its path for programs that open files themselves.
+ * @throws Node's errors
  */
 export async function replaceDurably(
   path: string,

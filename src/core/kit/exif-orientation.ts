@@ -1,4 +1,4 @@
-/** How to rotate or flip a picture for display, as EXIF numbers it: 1 is upright, and from 5 on it lies on its side. */
+/** How to rotate or flip a picture for display, numbered as in EXIF. 1 is upright; 5 to 8 lie on their side. */
 export type Orientation = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
 
 /** Reads the EXIF orientation of a JPEG, PNG, WebP or TIFF; 1 if none is set. `bytes`: the file, or its beginning. */
@@ -9,7 +9,6 @@ export function exifOrientation(bytes: Buffer): Orientation {
 
 const text = (bytes: Buffer, at: number, length: number) => bytes.toString("latin1", at, at + length);
 
-/** Returns the EXIF data from its byte-order mark on; null if there is none. */
 function exifIn(bytes: Buffer): Buffer | null {
   if (text(bytes, 0, 2) === "\xff\xd8") return jpegExif(bytes);
   if (/^(?:II\*\0|MM\0\*)/.test(text(bytes, 0, 4))) return bytes;

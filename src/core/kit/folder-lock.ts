@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 const BUSY = 5;
-/** How long to wait for the lock, in milliseconds: longer than another process needs to test whether it is held. */
+/** The wait for the lock, in milliseconds. Another process needs less time to test whether the lock is held. */
 const LOOK_MS = 200;
 
 export interface FolderLock {
-  /** Writes down, for other processes, who holds the lock. */
+  /** Writes down who holds the lock, for other processes to read. */
   announce(holder: object): void;
   release(): void;
 }
@@ -27,7 +27,7 @@ export function lockFolder(folder: string, name: string): FolderLock | null {
     guard.exec("BEGIN EXCLUSIVE");
   } catch (error) {
     guard.close();
-    // Reporting it as locked would be wrong: a file that is not a lock is never released.
+    // A file that is not a lock is never released, so it must not be reported as locked.
     if (!isBusy(error)) throw unusable(folder, name, error);
     return null;
   }
@@ -54,7 +54,7 @@ export function holderOf(folder: string, name: string): { readonly pid: number }
   }
 }
 
-/** True if a live process holds the lock. The announcement of a dead process may still exist. */
+/** True if a live process holds the lock. A dead process may leave its announcement. */
 function isLocked(folder: string, name: string): boolean {
   const guard = openGuard(folder, name, 0);
   try {

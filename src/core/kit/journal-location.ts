@@ -21,7 +21,6 @@ export function withoutPassword(word: string): string {
   return start + masked;
 }
 
-/** Returns the folder for a journal's local files: the folder of the journal file, or the default for a database. */
 export function folderOfJournal(location: string): string {
   return isPostgresUrl(location) ? ".showrunner" : dirname(location);
 }

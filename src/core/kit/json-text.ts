@@ -1,4 +1,4 @@
-/** A place in text; both numbers start at 1. */
+/** Both numbers start at 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;
@@ -8,7 +8,7 @@ export interface JsonMistake extends Position {
   readonly message: string;
 }
 
-/** Maximum nesting depth. Legitimate data is never deeper, and the stack suffices for recursive functions. */
+/** Legitimate data is never nested deeper. Recursive functions do not overflow the stack at this depth. */
 export const MOST_LEVELS = 500;
 
 export function isTooDeep(value: unknown, most = MOST_LEVELS): boolean {
@@ -20,7 +20,6 @@ export function isTooDeep(value: unknown, most = MOST_LEVELS): boolean {
   return false;
 }
 
-/** Parses JSON. Returns the value, or the first mistake with its position. */
 export function parseJson(text: string): { readonly value: unknown } | { readonly mistake: JsonMistake } {
   try {
     return { value: JSON.parse(text) };
@@ -42,8 +41,8 @@ export function positionAt(text: string, offset: number): Position {
 }
 
 /**
- * Finds the offset of a mistake. The engine reports most offsets, but not that of an unexpected token, which ends the
- * shortest prefix that fails in the same way. That prefix is found by bisecting.
+ * Finds the offset of a mistake. The engine reports most offsets, but not that of an unexpected token. The token ends
+ * the shortest prefix that fails in the same way, which is found by bisecting.
  */
 function mistakeOffset(text: string, message: string): number {
   const named = /at position (\d+)/.exec(message);

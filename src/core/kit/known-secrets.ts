@@ -1,11 +1,8 @@
 export const REDACTED = "[redacted]";
 
-/**
- * Minimum length of a secret. A shorter one protects nothing and would occur in any text. Also the number of characters
- * by which the search tree distinguishes secrets.
- */
+/** A shorter secret protects nothing and would occur in any text. The search tree also has this many levels. */
 const SHORTEST_SECRET = 8;
-/** Maximum number of secrets. A process has a few dozen, but services may hand out new ones without end. */
+/** A process has a few dozen secrets, but services may hand out new ones without end. */
 const MOST_SECRETS = 1_000;
 /** Maximum number of secrets that services hand out, such as cookies. The remaining places are for credentials. */
 const MOST_HANDED_OUT = 900;
@@ -88,8 +85,8 @@ const HARMLESS_HEADERS =
   /^(?:accept|age|allow|alt-svc|cache-control|connection|content|cross-origin|date|dnt|early-data|etag|expect|expires|forwarded|from|host|idempotency-key|if|keep-alive|last|link|location|max-forwards|origin|pragma|priority|range|referer|referrer-policy|retry-after|sec-|server|strict-transport-security|te$|trailer|transfer-encoding|upgrade|user-agent|vary|via|warning|x-(?:ratelimit|request-id|trace-id|forwarded|idempotent|stainless|should-retry|content|frame|xss|powered))/;
 
 /**
- * Returns possible credentials in request headers: the values of all headers except cookies and {@link
- * HARMLESS_HEADERS}. The scheme, such as `Bearer`, is removed; Basic credentials are decoded as well.
+ * Returns possible credentials in request headers: the values of all headers except cookies and harmless headers.
+ * Removes the scheme, such as `Bearer`, and also decodes Basic credentials.
  */
 export function credentialsIn(headers: Readonly<Record<string, unknown>>): readonly string[] {
   return Object.entries(headers).flatMap(([name, given]) => {
@@ -98,7 +95,6 @@ export function credentialsIn(headers: Readonly<Record<string, unknown>>): reado
   });
 }
 
-/** Splits `Bearer TOKEN`, `Basic BASE64`, `Digest name="value", …` or a plain value. */
 function partsOfCredential(value: unknown): readonly string[] {
   if (typeof value !== "string") return [];
   const [, scheme = "", rest = value] = /^(\w+)\s+(.*)$/s.exec(value) ?? [];
@@ -110,7 +106,6 @@ function partsOfCredential(value: unknown): readonly string[] {
 interface SecretForm {
   /** The secret's first characters, at least {@link SHORTEST_SECRET}, none of them escaped. */
   readonly begins: string;
-  /** A regular expression for the whole secret. */
   readonly source: string;
 }
 
@@ -126,7 +121,10 @@ function emptyNode(): Node {
   return { next: new Map(), forms: [] };
 }
 
-/** Returns where the longest secret from `start` on ends; 0 if there is none. `node` represents the text up to `at`. */
+/**
+ * Returns the end of the longest secret that begins at `start`; 0 if there is none. `node` represents the text up to
+ * `at`.
+ */
 function endOf(node: Node, text: string, { start, at }: { readonly start: number; readonly at: number }): number {
   let longest = 0;
   for (const form of node.forms) {
@@ -160,12 +158,11 @@ function formsOf(text: string): readonly SecretForm[] {
   return [
     { begins: text, source: [...text].map(written).join("") },
     { begins: hex, source: hex },
-    // Base64 of a text depends on its offset modulo 3; characters that depend on its neighbours are left out.
+    // Base64 of a text depends on its offset modulo 3. Characters that also encode a neighbour are left out.
     ...[0, 1, 2].map((offset) => base64At(bytes, offset)),
   ];
 }
 
-/** Returns an expression for one character, plain, JSON-escaped or percent-encoded. */
 function written(character: string): string {
   const hex = character.charCodeAt(0).toString(16).padStart(2, "0");
   return `(?:\\x${hex}|%${hex}|\\\\(?:u00${hex}|\\x${hex}))`;

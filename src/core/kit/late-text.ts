@@ -12,7 +12,7 @@ export interface Late {
   readonly since: number;
   /** Null if the request was not reported as slow. */
   readonly expected: Expected | null;
-  /** The request's `within`, if that time is over; otherwise null. */
+  /** The request's `within` if that time is over; otherwise null. */
   readonly withinMs: number | null;
   /** Null if the request has no job, or the id of its job is not known. */
   readonly jobId: string | null;

@@ -7,7 +7,6 @@ const NAME = "showrunner-local";
 /** The local service is not installed; it is a separate package. */
 export class LocalServiceMissingError extends ShowrunnerError {
   readonly code = "LOCAL_SERVICE_MISSING";
-  /** The command that installs the local service. */
   readonly next = installCommand(NAME);
 
   constructor(cause: unknown) {
@@ -18,7 +17,7 @@ export class LocalServiceMissingError extends ShowrunnerError {
   }
 }
 
-/** Loads the package of the local service on first use, because the package is optional. */
+/** The package is optional, so it is loaded on first use. */
 export async function loadLocalService(): Promise<typeof import("showrunner-local")> {
   ensureHome();
   try {

@@ -1,13 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** Items processed per turn of the event loop. Not a time limit, because behaviour would then depend on load. */
+/** Items per turn of the event loop. A time limit would make the behaviour depend on the load. */
 const AT_ONCE = 250;
 
 /** Interrupts work on many items, so that timers and I/O can run in between. */
 export class LongWork {
   #done = 0;
 
-  /** Counts items, and pauses whenever enough have been processed. */
   async pause(things = 1): Promise<void> {
     this.#done += things;
     if (this.#done >= AT_ONCE) await this.#next();

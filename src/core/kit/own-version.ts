@@ -28,15 +28,15 @@ export function isPublished(): boolean {
 }
 
 /**
- * Returns the command that installs the other package of this project: by name once it is published, before that from
- * the tarball that a clone builds.
+ * Returns the command that installs the project's other package: from npm once it is published, until then from the
+ * tarball that a clone builds.
  */
 export function installCommand(name: "showrunner-local"): string {
   if (isPublished()) return `npm i -D ${name}`;
   return `npm i -D CLONE/packed/${name}-${ownVersion()}.tgz   (from npm run pack in a clone of Showrunner)`;
 }
 
-/** True if the first version is newer. What follows a hyphen is ignored. */
+/** True if the first version is newer. Suffixes after a hyphen are ignored. */
 export function isNewerVersion(version: string, than: string): boolean {
   const parts = (text: string) => text.split("-")[0]!.split(".").map(Number);
   const [found, needed] = [parts(version), parts(than)];

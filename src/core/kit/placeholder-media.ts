@@ -3,7 +3,6 @@ import { crc32, deflateSync } from "node:zlib";
 /** Pictures by their size, cached because thousands of steps use the same picture. */
 const pictures = new Map<string, Uint8Array>();
 
-/** Draws a grey picture; square unless a height is given. */
 export function greyPng(widthPx: number, heightPx = widthPx): Uint8Array {
   const key = `${widthPx}x${heightPx}`;
   const bytes = pictures.get(key) ?? drawnPng(widthPx, heightPx);
@@ -165,7 +164,7 @@ function unit(type: number, ...parts: readonly (string | number)[]): Buffer {
 function sequenceParameters(width: number, height: number): Buffer {
   const profile = [66, 0xc0, LEVEL].map((byte) => byte.toString(2).padStart(8, "0")).join("");
   const [columns, rows] = [width, height].map((side) => Math.ceil(side / MACROBLOCK_PX)) as [number, number];
-  // In units of two pixels, cropped at the right and at the bottom.
+  // Cropped at the right and at the bottom, in units of two pixels.
   const [right, bottom] = [(columns * MACROBLOCK_PX - width) / 2, (rows * MACROBLOCK_PX - height) / 2];
   // Frame numbers of 4 bits; display order equals coding order; one reference frame; whole frames.
   return unit(0x67, profile, 0, 0, 2, 1, "0", columns - 1, rows - 1, "1", "1", "1", 0, right, 0, bottom, "0");
@@ -178,7 +177,6 @@ function greyFrame(macroblocks: number): Buffer {
   return unit(0x65, 0, 7, 0, "0000", 0, "00", 0, ...Array.from({ length: macroblocks }, () => "00100111"));
 }
 
-/** A frame that repeats the previous one. */
 function sameFrame(at: number, macroblocks: number): Buffer {
   return unit(0x61, 0, 5, 0, (at % 16).toString(2).padStart(4, "0"), "0", "0", "0", 0, macroblocks);
 }
@@ -186,11 +184,11 @@ function sameFrame(at: number, macroblocks: number): Buffer {
 /** A model's published limits for an input media file, such as `min_duration_ms`. */
 type Bounds = { readonly [annotation: string]: number };
 
-/** Amplitude of the quiet tone that is used because some services reject silence. */
+/** Some services reject silence. */
 const QUIET = 6000;
 
 /**
- * Makes a grey picture or film, or a quiet tone, of the wanted size or the nearest allowed size. `sidePx`: the wanted
+ * Makes a grey picture or film, or a quiet tone, of the wanted size or the nearest allowed size. `sidePx` is the wanted
  * length of the longer side.
  */
 export function placeholderMedium(
@@ -211,7 +209,6 @@ export function placeholderMedium(
   return kind === "audio" ? plainWav(durationMs, QUIET) : greyMp4(durationMs, size);
 }
 
-/** Returns the duration in milliseconds of a {@link plainWav} with this many bytes. */
 function wavMsOf(bytes: number): number {
   return ((bytes - WAV_HEADER_BYTES) * 1000) / (2 * RATE);
 }
@@ -219,8 +216,8 @@ function wavMsOf(bytes: number): number {
 const USUAL_PX = 512;
 
 /**
- * Returns the size of a picture with this aspect ratio within the limits: the usual size or, if `largestPx` is given,
- * the size whose longer side comes closest to it.
+ * Returns the size of a picture with this aspect ratio within the limits. The shorter side has the usual length. If
+ * `largestPx` is given, the longer side comes as close to it as possible.
  */
 function sizeWithin(ratio: number, bounds: Bounds, largestPx?: number): Size {
   const { min_dimension_px: min = 1, max_dimension_px: max = Infinity } = bounds;

@@ -1,6 +1,5 @@
 import { BlockList, isIP } from "node:net";
 
-/** Thrown if an environment variable for a proxy has an unusable value. */
 export class ProxyVariableError extends Error {}
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -10,24 +9,21 @@ const EXCEPTIONS = ["no_proxy", "NO_PROXY"] as const;
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { "https:": "443", "http:": "80" };
 
 export interface NamedProxy {
-  /** The environment variable that names the proxy. */
   readonly variable: string;
   /** May contain a user name and password: never show it. */
   readonly url: URL;
 }
 
-/** How requests to an address are sent: through a proxy or directly. */
 export interface Route {
   readonly proxy: NamedProxy | null;
-  /** The variable that excepts the address from the proxy, such as `NO_PROXY`; null if none does. */
+  /** The variable that exempts the address from the proxy, such as `NO_PROXY`; null if none does. */
   readonly exceptedBy: string | null;
 }
 
 const STRAIGHT: Route = { proxy: null, exceptedBy: null };
 
 /**
- * Reads the route to a target from the environment, as other tools do. This machine itself is never reached through a
- * proxy.
+ * Reads the route to a target from the environment, as other tools do. This machine is always reached directly.
  * @throws ProxyVariableError
  */
 export function routeOf(target: URL, env: Env = process.env): Route {
@@ -41,7 +37,6 @@ export function routeOf(target: URL, env: Env = process.env): Route {
     : { proxy, exceptedBy: null };
 }
 
-/** Returns the proxy for a protocol; null if there is none. @throws ProxyVariableError */
 export function namedProxy(protocol: string, env: Env = process.env): NamedProxy | null {
   const set = setVariable(VARIABLES[protocol as keyof typeof VARIABLES] ?? [], env);
   if (set === null) return null;
@@ -52,7 +47,6 @@ export function namedProxy(protocol: string, env: Env = process.env): NamedProxy
   throw new ProxyVariableError(`${variable} is not an HTTP proxy URL; use a URL such as http://proxy.example.com:3128`);
 }
 
-/** Returns the variable that exempts addresses from proxies; null if it is not set. */
 export function noProxy(env: Env): { readonly variable: string; readonly value: string } | null {
   return setVariable(EXCEPTIONS, env);
 }
@@ -96,7 +90,10 @@ export function isProxyNamed(env: Env = process.env): boolean {
   return Object.values(VARIABLES).some((names) => setVariable(names, env) !== null);
 }
 
-/** Returns `proxyEnv` for Node's own agents; null for a direct route, or if this version of Node does not support proxies. */
+/**
+ * Returns `proxyEnv` for Node's own agents. Null for a direct route, or if this version of Node does not support
+ * proxies.
+ */
 export function proxyForNode(target: URL): { readonly HTTP_PROXY: string; readonly HTTPS_PROXY: string } | null {
   const { proxy } = routeOf(target);
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);

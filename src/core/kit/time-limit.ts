@@ -3,7 +3,6 @@ import { createContext, Script } from "node:vm";
 const sandbox: { work: () => unknown } = { work: () => undefined };
 let watched: { readonly context: object; readonly script: Script } | null = null;
 
-/** Thrown if work exceeded its time limit. */
 export class TookTooLong extends Error {
   override readonly name = "TookTooLong";
 }
@@ -14,10 +13,9 @@ const FULL_TRIES = 2;
 const MOST_TRIES = 8;
 
 /**
- * Runs synchronous work under a time limit, even if the work hangs in a regular expression: callers send schemas and
- * patterns of any cost. An attempt is limited in real time, but other processes may use the processor meanwhile. The
- * work is therefore repeated until it has used twice the limit in processor time. Interrupted work does not even run
- * its `finally`, so it must not leave shared state inconsistent.
+ * Runs synchronous work under a time limit that also stops a hanging regular expression. Other processes may use the
+ * processor meanwhile, so the work is repeated until it has used twice the limit in processor time. Interrupted work
+ * does not even run its `finally`, so it must not leave shared state inconsistent.
  * @throws TookTooLong
  */
 export function withinTime<T>(ms: number, work: () => T): T {
@@ -34,7 +32,6 @@ export function withinTime<T>(ms: number, work: () => T): T {
   throw new TookTooLong(`takes more than ${ms} ms`);
 }
 
-/** Runs the work once; null if it took too long. */
 function tryWithin<T>(ms: number, work: () => T): { readonly value: T } | null {
   let result: { readonly value: T } | null = null;
   sandbox.work = () => {
@@ -44,7 +41,7 @@ function tryWithin<T>(ms: number, work: () => T): { readonly value: T } | null {
     watched ??= { context: createContext(sandbox), script: new Script("work()") };
     watched.script.runInContext(watched.context, { timeout: ms });
   } catch (error) {
-    // Checked by code alone: the error may belong to another realm, where `instanceof` fails.
+    // Only the code is checked: the error may belong to another realm, where `instanceof` fails.
     if ((error as { readonly code?: unknown } | null)?.code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
     return null;
   } finally {

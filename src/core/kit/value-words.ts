@@ -15,7 +15,6 @@ export function typeWords(types: readonly string[]): string {
   return [...new Set(types)].map((type) => own(TYPES, type) ?? type).join(" or ");
 }
 
-/** Describes the type of a value in words: `text`, `a list`. */
 export function kindOfValue(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "a list";
@@ -23,7 +22,6 @@ export function kindOfValue(value: unknown): string {
   return TYPES[typeof value] ?? typeof value;
 }
 
-/** Formats a value for a message; shortens a long one. */
 export function shown(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;

@@ -1,12 +1,10 @@
 export interface WavHeader {
-  /** Offset of the audio data in bytes. */
   readonly dataAt: number;
   readonly dataBytes: number;
   /** Offset of the content of the `fmt ` chunk; 0 if there is none. */
   readonly formatAt: number;
   /** True if the data's size was unknown when the header was written; the data then extends to the end of the file. */
   readonly isOpen: boolean;
-  /** Bytes per second of audio. */
   readonly byteRate: number;
 }
 
@@ -15,17 +13,15 @@ const LARGEST = 0x7fff_ff00;
 const BILLION = 1_000_000_000;
 
 /**
- * True if a size in a RIFF header only means "unknown". `held`: number of bytes present. A plausible size in a
- * truncated file does not mean "unknown".
+ * True if a size in a RIFF header only means "unknown". `held` is the number of bytes present. A plausible size in a
+ * truncated file is known.
  */
 export function isUnknownRiffSize(size: number, held: number): boolean {
   if (size === 0) return held > 0;
   return size > held && (size >= LARGEST || (size >= BILLION && held < size / 10));
 }
 
-/**
- * Parses a WAV header. Returns null if the file is not a WAV file, or if its beginning does not show where the data is.
- */
+/** Returns null if the file is not a WAV file, or if its beginning does not show where the data is. */
 export function readWavHeader(begin: Buffer, fileBytes: number): WavHeader | null {
   if (begin.toString("latin1", 0, 4) !== "RIFF" || begin.toString("latin1", 8, 12) !== "WAVE") return null;
   let [formatAt, byteRate] = [0, 0];

@@ -4,12 +4,12 @@ import { BlockList, isIP, type LookupFunction } from "node:net";
 /** External input contained an address to which this machine must not connect. */
 export class ForbiddenAddressError extends Error {}
 
-/** The URL is forbidden wherever it leads, so no option can allow this URL. */
+/** The URL is forbidden wherever it leads, so no option can allow it. */
 export class ForbiddenUrlError extends ForbiddenAddressError {}
 
-/** Prevents URLs from a service's responses from reaching this machine or the networks it is on. */
+/** Keeps URLs in a service's responses from reaching this machine or its networks. */
 export interface AddressGuard {
-  /** Throws {@link ForbiddenAddressError} if the URL is forbidden without resolving its host. */
+  /** Checks the URL without resolving its host. Throws {@link ForbiddenAddressError}. */
   check(url: string): void;
   /** Resolves the service's own host. The first result decides which other addresses are allowed. */
   readonly lookupOwn: LookupFunction;
@@ -61,7 +61,6 @@ export function createAddressGuard(base: { readonly origin: string }, resolve: t
   };
 }
 
-/** Returns a DNS lookup that passes all addresses to `judge`, which throws if one of them is forbidden. */
 export function lookupThat(
   judge: (host: string, addresses: readonly string[]) => void,
   resolve: typeof lookUp = lookUp,
@@ -89,7 +88,7 @@ export function checkProtocol({ protocol }: URL): void {
   throw new ForbiddenUrlError(`${protocol}// URLs cannot be fetched`);
 }
 
-/** The host in the form used for name resolution, which is without brackets for an IPv6 address. */
+/** Returns the host without the brackets of an IPv6 address. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, "");
 }
@@ -99,7 +98,7 @@ function worst(addresses: readonly string[]): Reach {
   return (["inside", "loopback"] as const).find((reach) => reaches.includes(reach)) ?? "public";
 }
 
-/** Where an address leads: to the public internet, to this machine, or to an internal network. */
+/** Whether an address is on the public internet, on this machine, or on an internal network. */
 export type Reach = "public" | "loopback" | "inside";
 
 /** IPv4 ranges that are not public: private, shared, link-local, reserved, documentation and multicast. */
@@ -118,7 +117,7 @@ const readSubnets = () => ({
 });
 let known: ReturnType<typeof readSubnets> | undefined;
 
-/** Classifies an IPv4 or IPv6 address. Any other text counts as `inside`. */
+/** Classifies an IPv4 or IPv6 address. Returns `inside` for any other text. */
 export function reachOf(address: string): Reach {
   const bare = address.replace(/%.*$/, "");
   const version = isIP(bare);

@@ -8,7 +8,7 @@ type Coding = "gzip" | "br" | "deflate" | "zstd";
 export const UNCODED = { "accept-encoding": "identity" } as const;
 
 /**
- * The encodings of a body, in the order in which they were applied. Ignores names that do not change the bytes
+ * Returns the encodings of a body, in the order in which they were applied. Ignores names that do not change the bytes
  * (`identity`, `utf-8`, and `aws-chunked` from object stores).
  */
 export function codingsOf(headers: IncomingHttpHeaders): readonly Coding[] {
@@ -26,8 +26,8 @@ function isCoding(name: string): name is Coding {
 }
 
 /**
- * Decodes a body; returns it unchanged if it is not encoded. Truncated or damaged data is a stream error. A small body
- * may decode to any amount of data, so the reader must limit the size.
+ * Decodes a body that is encoded. Truncated or damaged data is a stream error. A small body may decode to any amount of
+ * data, so the reader must limit the size.
  */
 export function decodedBody(body: Readable, codings: readonly Coding[]): Readable {
   return codings.toReversed().reduce((coded, coding) => {
@@ -42,7 +42,6 @@ export function decodedBody(body: Readable, codings: readonly Coding[]): Readabl
   }, body);
 }
 
-/** Number of bytes at the start of a body from which its encoding can be recognized. */
 const MAGIC_BYTES = 4;
 
 async function* decode(bytes: AsyncIterable<Buffer>, coding: Coding): AsyncGenerator<Buffer> {
@@ -63,7 +62,7 @@ async function* decode(bytes: AsyncIterable<Buffer>, coding: Coding): AsyncGener
   else yield* pipeline(all, decoder, () => {}) as AsyncIterable<Buffer>;
 }
 
-/** Returns the decoder. Null if the bytes are not encoded: a proxy may decode the body but keep the header. */
+/** Returns null if the bytes are not encoded: a proxy may decode the body but keep the header. */
 function decoderFor(coding: Coding, head: Buffer): Transform | null {
   switch (coding) {
     case "gzip":

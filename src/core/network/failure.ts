@@ -14,7 +14,6 @@ const codes: readonly (readonly [RegExp, TransportFailure])[] = [
 /** Messages of undici for a proxy that refuses a tunnel. These errors have no code. */
 const noTunnel = /Proxy response|HTTP Tunneling/i;
 
-/** Classifies a connection failure by the error from Node or undici. */
 export function transportFailure(cause: unknown): TransportFailure {
   const code = codeOf(cause);
   if (isTunnelRefused(cause)) return "proxy";
@@ -22,7 +21,7 @@ export function transportFailure(cause: unknown): TransportFailure {
   return codes.find(([pattern]) => pattern.test(code))?.[1] ?? "broken";
 }
 
-/** True if a proxy refused the tunnel. Then no part of the request was forwarded. */
+/** True if a proxy refused the tunnel. It has then forwarded no part of the request. */
 export function isTunnelRefused(error: unknown): boolean {
   return causesOf(error).some(({ message }) => noTunnel.test(message));
 }
@@ -48,13 +47,16 @@ const words: Readonly<Record<TransportFailure, (host: string) => string>> = {
   broken: (host) => `the connection to ${host} broke`,
 };
 
-/** Why no connection was established, with advice if the environment may be the cause; null for any other error. */
+/**
+ * Explains why no connection was established, with advice if the environment may be the cause. Returns null for any
+ * other error.
+ */
 export function unreached(error: unknown, address: string): string | null {
   const isOther = transportFailure(error) === "broken" && !(error instanceof ProxyVariableError);
   return isOther ? null : [unreachedReason(error, address), environmentAdvice(error, address) ?? []].flat().join("; ");
 }
 
-/** A clause that says why an address could not be reached, with the error code in parentheses if there is one. */
+/** Returns a clause that says why an address could not be reached, with the error code in square brackets. */
 export function unreachedReason(cause: unknown, address: string): string {
   if (cause instanceof ProxyVariableError) return cause.message;
   const failure = transportFailure(cause);
@@ -66,7 +68,9 @@ export function unreachedReason(cause: unknown, address: string): string {
 
 const beforeAnyTunnel: ReadonlySet<TransportFailure> = new Set(["dns", "refused", "network", "connect timeout"]);
 
-/** Advice for people if the environment, such as a proxy variable, may be the cause; otherwise null. */
+/**
+ * Advises people what to change if the environment, such as a proxy variable, may be the cause. Otherwise returns null.
+ */
 export function environmentAdvice(cause: unknown, address: string): string | null {
   const failure = transportFailure(cause);
   if (failure === "tls") {
@@ -89,7 +93,7 @@ export function environmentAdvice(cause: unknown, address: string): string | nul
   return exceptedBy === null ? null : `requests to ${host} bypass the proxy because of ${exceptedBy}`;
 }
 
-/** The route to an address. Counts as direct if a proxy variable is invalid, which is reported elsewhere. */
+/** Returns a direct route if a proxy variable is invalid, because the request itself reports that error. */
 function routeTo(address: string): Route {
   try {
     return routeOf(new URL(address));

@@ -17,8 +17,8 @@ import { CONNECT_MS, undici } from "./undici.ts";
 export const MOST_REDIRECTS = 5;
 
 /**
- * Sends a request to an address that the operator configured by flag, environment or option. Any address is allowed.
- * Redirects are returned and not followed, because the operator did not choose their target.
+ * Sends a request to an address that the operator configured. Any address is allowed. Redirects are not followed,
+ * because the operator did not choose their target.
  */
 export function fetchForOperator(url: string | URL, init: Omit<RequestInit, "redirect">): Promise<Response> {
   return withRoutes(() => fetch(url, { ...init, redirect: "manual" }));
@@ -31,14 +31,15 @@ export interface Fetched {
 }
 
 export interface InputFetch {
-  /** Origins on an internal network that the author or operator has allowed. */
+  /** Origins on an internal network that the author or operator allows. */
   readonly inside: readonly string[];
   readonly signal: AbortSignal;
 }
 
 /**
- * Fetches a URL from an input. The URL must be public or have an origin in `inside`. Redirects are followed, but only
- * to public URLs or within the same origin. @throws ForbiddenAddressError
+ * Fetches a URL from an input. The URL must be public or have an origin in `inside`. Follows redirects only to public
+ * URLs or within the same origin.
+ * @throws ForbiddenAddressError
  */
 export async function fetchForInput(url: string, { inside, signal }: InputFetch): Promise<Fetched> {
   let target = new URL(url);
@@ -59,7 +60,7 @@ export function redirectTarget(from: URL, status: number, { location }: Incoming
   return isRedirect && URL.canParse(location, from.href) ? new URL(location, from) : null;
 }
 
-/** Sends a GET request on a new connection, so that no connection allowed by other rules is reused. */
+/** Sends a GET request on a new connection, because an open connection may have been allowed by other rules. */
 async function get(target: URL, isNamed: boolean, signal: AbortSignal) {
   checkProtocol(target);
   if (target.username !== "" || target.password !== "")

@@ -7,7 +7,7 @@ import { isProxyNamed, proxyForNode, routeOf } from "../kit/proxy-route.ts";
 import { ForbiddenAddressError, hostOf } from "./address-guard.ts";
 import { CONNECT_MS, undici } from "./undici.ts";
 
-/** Time limit for a lookup, in milliseconds. On a network without public DNS, lookups may be slow. */
+/** Time limit for a lookup, in milliseconds. Lookups may be slow on a network without public DNS. */
 const OWN_LOOKUP_MS = 2_000;
 
 /**
@@ -28,7 +28,8 @@ export function createAgent(options: Agent.Options): Agent {
 
 /**
  * Checks a host before a proxy resolves it, if this machine can resolve it too. Direct connections are checked when
- * they are made. @throws ForbiddenAddressError
+ * they are made.
+ * @throws ForbiddenAddressError
  */
 export async function judgeBeforeProxy(target: URL, lookup: LookupFunction): Promise<void> {
   const host = hostOf(target);
@@ -64,7 +65,6 @@ export function withRoutes<T>(work: () => T): T {
   return ours.run(shared, work);
 }
 
-/** Proxy agents for requests that another package sends to an address; empty if the route is direct. */
 export function proxyAgents(target: URL): { readonly httpAgent?: HttpAgent; readonly httpsAgent?: HttpsAgent } {
   const proxyEnv = proxyForNode(target);
   if (proxyEnv === null) return {};

@@ -13,8 +13,8 @@ export function declaredOf(provider: string): DeclaredProvider {
 }
 
 /**
- * Returns what can be guaranteed for a request. An idempotency key counts only if the request starts work that is then
- * polled, because no provider documents that other requests are executed only once.
+ * Returns what can be guaranteed for a request. An idempotency key helps only if the request starts work that is then
+ * polled: no provider documents that other requests are executed only once.
  */
 export function providerPromise(of: {
   readonly provider: string;
@@ -29,7 +29,7 @@ export function chargedMicros(provider: string, metadata: unknown): number | nul
   const found = declaredOf(provider).cost?.at.reduce(fieldOf, metadata);
   const usd = typeof found === "string" && /^\d+(\.\d+)?$/.test(found) ? Number(found) : found;
   if (typeof usd !== "number" || !Number.isFinite(usd) || usd < 0) return null;
-  // Providers may report fractions of a micro-dollar. Rounded up, so that a sum is never too small.
+  // Providers may report fractions of a micro-dollar. They are rounded up, so that a sum is never too small.
   const micros = Math.ceil(Number((usd * 1_000_000).toFixed(3)));
   return Number.isSafeInteger(micros) ? micros : null;
 }

@@ -2,7 +2,6 @@ import { own } from "../kit/own.ts";
 
 /** The HTTP response to an AI SDK package's status request, before the package interprets it. */
 export interface StatusReply {
-  /** HTTP status; null if there was no response. */
   readonly httpStatus: number | null;
   /** Parsed JSON; undefined if the response is not JSON, or is too large for a status. */
   readonly body: unknown;
@@ -11,14 +10,17 @@ export interface StatusReply {
 interface DeclaredStatus {
   /** True if the package reports a failed status request as if the work had failed. */
   readonly hidesFailures?: true;
-  /** Returns the status that the provider reports for the work; null if the provider does not document the response. */
+  /**
+   * Returns the status that the provider reports for the work. Returns null if the provider does not document the
+   * response.
+   */
   readonly read: (reply: StatusReply) => "pending" | "failed" | "completed" | null;
   readonly source: string;
 }
 
 /**
- * How to read the status of polled work, by the first part of the AI SDK's provider name. @ai-sdk/google and
- * @ai-sdk/google-vertex share the entry `google`, because both read the operations of Google's APIs.
+ * How to read the status of polled work, by the first part of the AI SDK's provider name. The packages @ai-sdk/google
+ * and @ai-sdk/google-vertex share the entry `google`.
  */
 export const STATUS_CALLS: { readonly [provider: string]: DeclaredStatus } = {
   fal: {
@@ -125,8 +127,8 @@ export function fieldOf(value: unknown, name: string): unknown {
 
 /**
  * True if the provider itself reported the `pending` or `error` that a package returned for some work. Without an entry
- * for the provider, an error is believed unless the package's status request visibly failed. `reply` is the response to
- * the status request; null if it could not be observed.
+ * for the provider, an error is believed unless the package's status request visibly failed. `reply` is null if the
+ * response to the status request could not be observed.
  */
 export function isWordOfWork(provider: string, status: "pending" | "error", reply: StatusReply | null): boolean {
   const declared = own(STATUS_CALLS, provider) ?? null;
@@ -145,7 +147,7 @@ export interface DeclaredProvider {
 
 /**
  * Documented facts, by the first part of the AI SDK's provider name. Undocumented headers are not sent, because they
- * would only look safe.
+ * would give false safety.
  */
 export const DECLARED: { readonly [provider: string]: DeclaredProvider } = {
   gateway: {

@@ -123,9 +123,9 @@ export interface CatalogApi {
   /** Finds voices, best match first. Deployments that do not offer this endpoint respond with 404. */
   searchVoices(id: string, query: VoiceQuery, options?: CallOptions): Promise<readonly Voice[]>;
   /**
-   * Returns the price of a job with this input. The service validates the input as it would for a submission. A 400
-   * FAILED_PRECONDITION means that the model cannot be quoted. If `model` also fails with this error, the model is not
-   * available on v3 yet.
+   * Returns the price of a job with this input. The service validates the input as it would for a submission. If the
+   * model cannot be quoted, `quotable` is false. If the model is not available on v3 yet, ApiError FAILED_PRECONDITION
+   * is thrown.
    */
   estimate(request: EstimateRequest, options?: CallOptions): Promise<Estimate>;
   /** Reads the OpenAPI document for the whole API. */

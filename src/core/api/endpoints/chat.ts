@@ -61,8 +61,8 @@ const completion = z
 
 /**
  * Requests a chat completion and returns it in one piece. The request is charged and has no idempotency key, so the
- * client never repeats it after a lost response. In that case the client throws ConnectionError or TimeoutError with
- * `sent: true`, and you may have been charged.
+ * client never repeats it after a lost response.
+ * @throws ConnectionError or TimeoutError with `sent: true` after a lost response; you may have been charged.
  */
 export function chat(api: Endpoints, requested: ChatRequest, options?: CallOptions): Promise<ChatCompletion> {
   return api.post(completion, request.path, { ...requested, stream: false }, options, { requestClass: "chat" });
@@ -73,7 +73,7 @@ export interface ChatChunk {
   /** The job's id; the same in every chunk. */
   readonly id: string | null;
   readonly model: string | null;
-  /** Index of the choice that this chunk belongs to; 0 if only one was requested. */
+  /** Index of the choice that this chunk continues; 0 if only one was requested. */
   readonly choiceIndex: number;
   /** Text to append to the choice's content; empty if the chunk has no text. */
   readonly content: string;
@@ -117,8 +117,8 @@ const chunk = z
 
 /**
  * Streams a chat completion in chunks. `timeoutMs` limits the time between chunks. The request is charged and has no
- * idempotency key, so it is never repeated once it has left this machine. Throws ApiError if the service refuses the
- * request, or reports an error in a stream that has begun (`status` is then 200). Throws ConnectionError or
+ * idempotency key, so it is never repeated once it has left this machine.
+ * @throws ApiError if the service refuses the request or reports an error in the stream. ConnectionError or
  * TimeoutError with `sent: true` if the stream breaks off; you may have been charged.
  */
 export async function* chatStream(
@@ -146,7 +146,7 @@ export async function* chatStream(
   );
 }
 
-/** Opens the stream. Retries only a request that had no effect: rate-limited, unavailable, or never connected. */
+/** Retries only a request that had no effect: rate-limited, unavailable, or never connected. */
 function openChat(context: HttpContext, requested: ChatRequest, options: CallOptions): Promise<OpenStream> {
   const opening = { ...request, json: { ...requested, stream: true }, requestClass: "chat" } as const;
   return withRetries(context, options, async () => {

@@ -160,7 +160,6 @@ export function jobsApi(context: HttpContext, api: Endpoints = endpointsOf(conte
   };
 }
 
-/** Shortest and longest wait between attempts while something is still running. */
 const [busyMs, longestBusyMs] = [2_000, 30_000];
 
 async function deleteJob(

@@ -38,13 +38,13 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
   ...["expect", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"],
 ]);
 
-/** Maximum length of a line of text that is searched for the credential. */
 const MOST_LINE_CHARS = 16 * 1024 * 1024;
 
 /**
  * Sends a request to an endpoint that has no method of its own. Retries after a lost response, a 429 or a 5xx; a POST
- * is retried only if the service certainly did nothing. Throws OptionError for a path outside the base URL, ApiError
- * for a response outside 2xx, and ConnectionError or TimeoutError if no response arrived.
+ * is retried only if the service certainly did nothing.
+ * @throws OptionError for a path outside the base URL, ApiError for a response outside 2xx, ConnectionError or
+ * TimeoutError if no response arrived
  */
 export async function request(
   context: HttpContext,
@@ -72,8 +72,8 @@ export async function request(
 const isSuccess = (status: number) => status >= 200 && status < 300;
 
 /**
- * Builds the URL of a path below the base URL. Throws if the path could lead elsewhere, however it is spelled: the
- * request contains the credential, which must not reach another address.
+ * Builds the URL of a path below the base URL. Throws for any other path, however it is spelled: the request contains
+ * the credential, which must not reach another address.
  */
 function urlBelow(base: BaseUrl, path: string): URL {
   const fail = (why: string) =>

@@ -31,7 +31,7 @@ export interface SubmitRequest {
 }
 
 const submitAck = wire({
-  // Ids are opaque and become part of URLs. A malformed one is not an acknowledgement, so the submit is repeated.
+  // Ids are opaque and are inserted into URLs. The request is repeated if the id is malformed.
   jobId: z.string().regex(/^[\w.:~-]{1,200}$/),
   model: withDefault(z.string(), ""),
   status: anyOf<JobStatus>(),
@@ -133,7 +133,6 @@ type Judgement =
   | { readonly ack: Omit<SubmitAck, "sends"> }
   | { readonly unknown: boolean; readonly error: Error; readonly mayRepeat: boolean };
 
-/** Decides about one attempt to submit: it was acknowledged, it may be repeated, or its error must be thrown. */
 function judge(
   context: HttpContext,
   request: ApiRequest,
@@ -150,7 +149,7 @@ function judge(
   return { unknown, error, mayRepeat };
 }
 
-/** Verdicts which, on a first send, prove that the service created no job. */
+/** These verdicts prove, on a first send, that the service created no job. */
 const ownRefusals: ReadonlySet<VerdictName> = new Set([
   "refused",
   "media renewed",
@@ -160,7 +159,7 @@ const ownRefusals: ReadonlySet<VerdictName> = new Set([
   "limited",
 ]);
 
-/** Classifies a successful response. Even if its body cannot be parsed, a job may exist. */
+/** A job may exist even if the body of a successful response cannot be parsed. */
 function judgeSuccess(context: HttpContext, request: ApiRequest, answer: Extract<Sent, { kind: "answer" }>): Judgement {
   try {
     const { statusUrl, resultUrl, ...ack } = decode(submitAck, answer.body, request);

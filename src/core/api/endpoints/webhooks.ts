@@ -39,7 +39,7 @@ export type Redelivery = z.output<typeof redelivery>;
 
 const delivery = wire({
   jobId: z.string(),
-  /** False if the job belongs to another owner; GET /jobs/{id} then responds with 404. */
+  /** False if another owner has the job. GET /jobs/{id} then responds with 404. */
   jobAccessible: withDefault(z.boolean(), true),
   model: text,
   /** `job.completed` or `job.failed`; null until the first attempt. */

@@ -60,7 +60,7 @@ export class ApiError extends ShowrunnerError implements ServiceError {
   readonly location: string | null;
   /** The service's message, without the method and path that `message` adds. */
   readonly serviceMessage: string;
-  /** What to do next, for example if the key belongs to another API; null if the client cannot tell. */
+  /** Advice, for example about a key for another API; null if the client has none. */
   readonly next: string | null;
 
   constructor(error: ServiceError, context: ApiErrorContext) {
@@ -106,7 +106,7 @@ const detail = wire({
 /** A validation error of one field. */
 export type ErrorDetail = z.output<typeof detail>;
 
-/** Removes the field's name from the start of the message, where some services repeat it. */
+/** Some services repeat the field's name at the start of the message. */
 function withoutLabel(detail: ErrorDetail): ErrorDetail {
   const label = `${detail.field}: `;
   return detail.message.startsWith(label) ? { ...detail, message: detail.message.slice(label.length) } : detail;
@@ -232,7 +232,7 @@ function unanswered(sent: boolean, cause: unknown): Answer {
   return failure === "broken" ? "unsent" : failure;
 }
 
-/** Returns the kind of answer of a failed download. The media server sends no error envelope. */
+/** The media server sends no error envelope. */
 function fetched({ reason, status, cause }: DownloadError): Answer | null {
   if (status !== null) return withoutEnvelope(status);
   if (reason !== "incomplete") return null;

@@ -9,7 +9,6 @@ import { backoffMs } from "../retry.ts";
 import { type DownloadOptions, fetchPiece, type Piece } from "./fetch-piece.ts";
 import { openPart } from "./part-file.ts";
 
-/** Device names that Windows reserves, with or without a file extension. */
 const reserved = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?$/i;
 const longestBytes = 120;
 
@@ -44,9 +43,9 @@ function shorten(name: string): string {
 }
 
 /**
- * What to download. If `jobId` is given, a URL that has expired or is an hour old is replaced by a fresh URL. With
- * `url`, the job need not be read first; `readAt` is when that URL was read, in epoch milliseconds (default: now).
- * `assetId` identifies the output, in case a later response lists the outputs in a different order.
+ * The output to download: its URL, or its job and index. With a job, the client replaces a URL that has expired or is
+ * an hour old. `url` saves reading the job first; `readAt` is the time when that URL was read, in epoch milliseconds
+ * (default: now). `assetId` identifies the output if a later response lists the outputs in another order.
  */
 export type DownloadSource =
   | string
@@ -58,7 +57,7 @@ export type DownloadSource =
       readonly readAt?: number | undefined;
     };
 
-/** How long a download URL is used, in milliseconds: slightly less than the hour for which it is valid at most. */
+/** A download URL is valid for at most an hour. The client replaces it slightly earlier. */
 const URL_LIFE_MS = HOUR_MS - 60_000;
 
 /** A finished download. */
@@ -72,14 +71,12 @@ export interface Downloaded {
 
 /** Number of consecutive requests without a new byte after which the download gives up. */
 const maxFruitless = 6;
-/** Maximum number of fresh URLs per download. */
 const maxRenewals = 3;
 const defaultMaxMs = 6 * HOUR_MS;
 
 /**
  * Downloads an output to `toPath`, which never contains a partial file: the bytes are first written to a file beside
- * it. Resumes after a broken connection. Checks the length, hashes, syncs and renames the file. The credential is never
- * sent.
+ * it. Resumes after a broken connection. The credential is never sent.
  */
 export async function download(
   context: HttpContext,

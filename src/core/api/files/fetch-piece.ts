@@ -47,8 +47,8 @@ export type Piece =
   | { readonly kind: "broken"; readonly cause: unknown; readonly retryAfterMs: number | null };
 
 /**
- * Returns the value for If-Range, which identifies the version of the file: a strong ETag, otherwise Last-Modified.
- * Null if the server sent neither; then only the length and range can show that the file has changed.
+ * Returns the value for If-Range: a strong ETag, or else Last-Modified. Without either, only the length and range can
+ * show that the file has changed.
  */
 function validatorOf(headers: IncomingHttpHeaders): string | null {
   const etag = headerText(headers, "etag");
@@ -95,7 +95,7 @@ export async function fetchPiece(
     }
     if (plan.restart) await part.restart();
     if (status === 200) part.validator = validatorOf(headers);
-    // The length of an encoded body does not count decoded bytes either.
+    // Content-Length counts encoded bytes too.
     const totalBytes = isCoded ? null : plan.totalBytes;
     for await (const chunk of decodedBody(body, codings) as AsyncIterable<Buffer>) {
       deadline.extend();
@@ -126,7 +126,7 @@ export async function fetchPiece(
 }
 
 /**
- * Sends the request and follows redirects, without the credential. Each redirect target passes the same checks as the
+ * Sends the request without the credential and follows redirects. Each redirect target passes the same checks as the
  * first address. Returns null after too many redirects.
  */
 async function requested(
@@ -152,7 +152,7 @@ async function requested(
   return null;
 }
 
-/** True if a piece belongs to another version of the file than the bytes so far. Some servers ignore If-Range. */
+/** True if the server sent a part of another version of the file. Some servers ignore If-Range. */
 function changed(validator: string, headers: IncomingHttpHeaders): boolean {
   const now = validatorOf(headers);
   return now !== null && now !== validator;
@@ -179,7 +179,7 @@ async function unusable(
   return { kind: "refused", status };
 }
 
-/** Returns where the body's bytes belong, and the file's total size. Null if it is not the requested range. */
+/** Returns null if the body is not the requested range. */
 function bodyPlan(
   status: number,
   headers: IncomingHttpHeaders,

@@ -7,13 +7,13 @@ import { open } from "../../kit/file-handle.ts";
 /** An unfinished file, written beside its target path. Its hash is computed as it grows. */
 export interface PartFile {
   readonly sizeBytes: number;
-  /** ETag or Last-Modified of the stored bytes, so that another file never continues them; null if unknown. */
+  /**
+   * ETag or Last-Modified of the stored bytes, so that bytes of another version are never appended. Null if unknown.
+   */
   validator: string | null;
   append(chunk: Uint8Array): Promise<void>;
   restart(): Promise<void>;
-  /** Syncs the file and renames it to its target. */
   commit(): Promise<{ readonly sha256: string; readonly sizeBytes: number }>;
-  /** Removes the file unless it was committed. */
   discard(): Promise<void>;
 }
 

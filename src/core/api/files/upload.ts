@@ -19,7 +19,6 @@ const uploadHandle = wire({
 /** An uploaded file. Job inputs contain its `url`. */
 export type UploadHandle = z.output<typeof uploadHandle>;
 
-/** Upload handles by the hash of the uploaded bytes. A handle is kept while the service accepts it. */
 export type HandleCache = ReturnType<typeof createHandleCache>;
 
 /** A handle that expires within this many milliseconds is not reused, because the submission may have to wait. */
@@ -52,7 +51,7 @@ export interface UploadOptions extends CallOptions {
   readonly onProgress?: ((sentBytes: number, totalBytes: number) => void) | undefined;
 }
 
-/** An upload that is at least this fast, about 250 kB per second, may take longer than the client's timeout. */
+/** Minimum speed of an upload, about 250 kB per second. It determines how much time a large file gets. */
 const slowestBytesPerMs = 250;
 
 /** Uploads a file in pieces. Uploading is free, even with an empty wallet. Put the handle's `url` into inputs. */
@@ -88,7 +87,6 @@ function send(context: HttpContext, source: OpenSource, options: UploadOptions):
   return fetchAs(context, uploadHandle, multipart(source, options.onProgress), { ...options, timeoutMs });
 }
 
-/** Builds a request whose multipart body has a known length and a single part named `file`. */
 function multipart(source: OpenSource, onProgress: UploadOptions["onProgress"]): ApiRequest {
   const boundary = `showrunner-${randomBytes(16).toString("hex")}`;
   const name = source.name.replace(/[\r\n"\\]/g, "_");
@@ -127,7 +125,6 @@ export type UploadSource =
   | { readonly path: string }
   | { readonly bytes: Uint8Array; readonly name?: string | undefined };
 
-/** A source with a known size that can be read repeatedly. */
 export interface OpenSource {
   readonly name: string;
   readonly sizeBytes: number;
@@ -168,17 +165,16 @@ async function* readWhole(path: string, sizeBytes: number): AsyncGenerator<Uint8
   }
 }
 
-/** Lowercase hex SHA-256 of the bytes. */
 export async function hashSource(source: OpenSource): Promise<string> {
   const hash = createHash("sha256");
   for await (const chunk of source.open()) hash.update(chunk);
   return hash.digest("hex");
 }
 
-/** Number of leading bytes from which the kind of media is detected. */
+/** The kind of media is detected from this many leading bytes. */
 const headBytes = 4_100;
 
-/** Throws UploadError if the bytes are not of the required kind, whatever the file's name is. */
+/** Throws UploadError if the bytes are of another kind, whatever the file's name. */
 export async function checkKind(source: OpenSource, kind: MediaKind | "media"): Promise<void> {
   const chunks: Uint8Array[] = [];
   let sizeBytes = 0;

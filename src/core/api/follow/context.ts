@@ -20,7 +20,6 @@ export function localInstant(context: FollowContext, instant: string | null | un
   return Number.isNaN(at) ? null : at - context.pacer.clockOffsetMs();
 }
 
-/** Returns when the job should be done, by its acknowledgement or else by past jobs. Null if unknown. */
 export function firstExpectation(context: FollowContext, jobId: string, options: FollowOptions): number | null {
   const estimate = localInstant(context, options.estimatedCompletionAt ?? context.estimates.get(jobId));
   if (estimate !== null) return estimate;
@@ -28,7 +27,6 @@ export function firstExpectation(context: FollowContext, jobId: string, options:
   return typicalMs === null ? null : context.clock.now() + typicalMs;
 }
 
-/** How long past jobs of each model took. Used if the service gives no estimate for a job. */
 export interface DurationHistory {
   /** Median time from creation to completion of the model's recent jobs, in milliseconds; null if unknown. */
   typicalMs(model: string | null): number | null;
@@ -56,7 +54,7 @@ export function createDurationHistory(): DurationHistory {
 
 /** Hints, such as webhooks, that a job may have ended. A hint proves nothing, so its receiver reads the job. */
 export interface Hints {
-  /** True once hints are expected to arrive, so that `auto` may wait for them. */
+  /** True once hints are expected. Only then does `auto` wait for them. */
   readonly fed: boolean;
   /** Declares that hints will arrive. */
   feed(): void;
@@ -66,7 +64,7 @@ export interface Hints {
   listen(jobId: string, heard: () => void): () => void;
 }
 
-/** Maximum number of hints kept for later followers. A follow whose hint was dropped polls by its own timer. */
+/** Maximum number of hints kept for later followers. If a hint is dropped, its follower polls by its own timer. */
 const mostEarly = 50_000;
 
 export function createHints(): Hints {
@@ -102,14 +100,14 @@ export function createHints(): Hints {
   };
 }
 
-/** How the end of a job is detected. */
+/** A way of detecting the end of a job. */
 export type FollowStrategyName = "stream" | "poll" | "webhook";
 
 /** An update of a followed job. The last one is always `finished`. */
 export type FollowEvent =
   | { readonly type: "status"; readonly status: JobStatusView }
   | { readonly type: "log"; readonly log: LogEvent }
-  /** The strategy `auto` gave up a way of following that did not work and switched to another. */
+  /** The strategy `auto` switched to another strategy because the first did not work. */
   | {
       readonly type: "switched";
       readonly from: FollowStrategyName;
@@ -128,7 +126,7 @@ export interface FollowOptions {
   readonly strategy?: "auto" | FollowStrategyName | undefined;
   /** Ends the follow. The job continues. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds after which the follow throws TimeoutError. The job continues. Default: none. */
+  /** Milliseconds after which the follow throws TimeoutError. The job continues. Default: no limit. */
   readonly deadlineMs?: number | undefined;
   /** Requests with a higher priority are sent first. Default 0. */
   readonly priority?: Priority | undefined;

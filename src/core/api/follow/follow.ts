@@ -39,7 +39,7 @@ export async function* followJob(
   }
 }
 
-/** Starts the follow's deadline. Null if none is set, so that thousands of follows do not have useless timers. */
+/** Without a deadline, a follow has no timer, because there may be thousands of follows. */
 function deadlineOf(context: FollowContext, { deadlineMs, signal }: FollowOptions): Deadline | null {
   return deadlineMs === undefined ? null : startDeadline(context.clock, deadlineMs, signal);
 }

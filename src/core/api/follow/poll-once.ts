@@ -6,7 +6,10 @@ import { type FollowContext, type FollowEvent, type FollowOptions, firstExpectat
 import { type NextPoll, nextPoll, type PollView, silenceMs } from "./schedule.ts";
 import type { Source } from "./sources.ts";
 
-/** The next poll of a job, and what is known about the job. Plain JSON, to be stored between two polls. */
+/**
+ * The next poll of a job, and what is known about the job. It is plain JSON, so that it can be stored between two
+ * polls.
+ */
 export interface PlannedPoll {
   /** When to poll, in epoch milliseconds on this machine's clock. */
   readonly dueAt: number;
@@ -36,10 +39,9 @@ export type Polled =
   /** The job has not ended. `status` is null if this poll read the full job, or read nothing. */
   | { readonly type: "open"; readonly status: JobStatusView | null; readonly next: PlannedPoll };
 
-/** Longest time, in milliseconds, that a missing webhook can delay a poll. */
+/** A missing webhook delays a poll by at most this many milliseconds. */
 const longestMs = 600_000;
 
-/** Polls a job once, on the schedule of a follow. For callers that keep no process between two polls. */
 export async function pollOnce(context: FollowContext, jobId: string, options: PollOptions): Promise<Polled> {
   const { planned, signal, priority } = options;
   if (planned === null) {
@@ -69,7 +71,7 @@ interface Known {
 
 function plan({ clock }: FollowContext, options: PollOptions, { expectedAt, last, status }: Known): PlannedPoll {
   const { submittedAt: startedAt, webhooks = false } = options;
-  // The first poll is scheduled from the submit, even if nobody polled for a long time.
+  // The first poll is scheduled from the time of submission, even if nobody polled for a long time.
   const now = last === null ? startedAt : clock.now();
   if (webhooks) {
     const read = last === "status" ? "job" : "status";
@@ -80,13 +82,12 @@ function plan({ clock }: FollowContext, options: PollOptions, { expectedAt, last
   return { dueAt: now + delayMs, read: at, expectedAt };
 }
 
-/** Shortest and longest wait between reads of a job that was reported as finished but is still returned as open. */
+/** Shortest and longest wait between reads of a job that is still returned as open, although its status is final. */
 const [lagMs, longestLagMs] = [1_000, 30_000];
 
 /**
  * Follows a job through a source of updates, and polls the job if the source is silent for longer than its schedule
- * allows. Yields each log event once, never moves the status back, and reads the finished job from GET /jobs/{id}.
- * Rejects with the signal's reason when the signal aborts. Leaves no timer or socket behind.
+ * allows. Yields each log event once and never moves the status back. Leaves no timer or socket behind.
  */
 export async function* pollBetween(
   context: FollowContext,
@@ -146,7 +147,7 @@ export async function* pollBetween(
   }
 }
 
-/** Reads the full job. If the job has ended, yields `finished` and returns true. */
+/** If the job has ended, yields `finished` and returns true. */
 async function* pollJob(
   { jobs, history }: FollowContext,
   jobId: string,

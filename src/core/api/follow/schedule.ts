@@ -11,7 +11,7 @@ export interface PollView {
   readonly last: "job" | "status" | null;
 }
 
-/** The next poll. `job` reads the full job, which ends the follow if it is done; `status` reads a new estimate. */
+/** The next poll. A read of the `job` can end the follow; a read of the `status` brings a new estimate. */
 export interface NextPoll {
   readonly delayMs: number;
   readonly at: "job" | "status";
@@ -21,7 +21,6 @@ const minDelayMs = 1_000;
 const maxDelayMs = 60_000;
 /** Added to the estimated end, because a poll exactly at that time would usually be slightly too early. */
 const marginMs = 500;
-/** Delay of the first poll, in milliseconds, if no estimate is known. */
 const firstDelayMs = 3_000;
 /**
  * Delays between later polls, as a share of the time since the job started: a large share while the job is queued, half
@@ -32,9 +31,9 @@ const [queuedShare, blindShare, overdueShare] = [1.5, 0.5, 0.1];
 const movingShare = 0.02;
 
 /**
- * Schedules the next poll. The job is first polled right after its expected end. Later polls, at growing intervals,
- * read the job and its status in turn: the job can end the follow, the status has a new estimate. If no end is
- * expected, only the status is polled, at intervals that grow faster.
+ * Schedules the next poll. The job is first polled right after its expected end. Later polls read the job and its
+ * status alternately, at growing intervals. If no end is expected, only the status is polled, at intervals that grow
+ * faster.
  */
 export function nextPoll(view: PollView): NextPoll {
   const spentMs = view.now - view.startedAt;
@@ -50,24 +49,22 @@ export function nextPoll(view: PollView): NextPoll {
   return { delayMs: grown(overdueShare), at };
 }
 
-/** Estimates the end from the progress. Limited, so that stalled progress cannot delay the next poll for long. */
+/** Estimates the end from the progress. A limit keeps stalled progress from delaying the next poll for long. */
 function extrapolate(view: PollView): number | null {
   if (view.progress === null || view.progress <= 0.02 || view.progress >= 1) return null;
   const spentMs = view.now - view.startedAt;
   return view.now + Math.min((spentMs * (1 - view.progress)) / view.progress, spentMs * 2);
 }
 
-/** What is known about a job without updates. Times are epoch milliseconds on this machine's clock. */
 export interface SilenceView {
   readonly now: number;
   readonly startedAt: number;
-  /** When the job should be done; null if unknown. */
   readonly expectedAt: number | null;
-  /** Maximum milliseconds without an update after which the job is polled. */
+  /** The job is polled after at most this many milliseconds without an update. */
   readonly longestMs: number;
 }
 
-/** How long to wait for an update after the expected end: a share of the expected duration, within bounds. */
+/** The wait for an update after the expected end: a share of the expected duration, within bounds. */
 const [marginShare, leastMarginMs, mostMarginMs] = [0.25, 1_000, 30_000];
 /** Delays of later polls, as a share of the time since the job started, and their minimums in milliseconds. */
 const [silentShare, leastOverdueMs, leastBlindMs] = [0.5, 2_000, 15_000];

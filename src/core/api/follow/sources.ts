@@ -5,7 +5,6 @@ import { type NextPoll, nextPoll, type PollView, silenceMs } from "./schedule.ts
 
 /** A source of updates about a job: a timer, a stream or webhooks. Between updates, the job is polled. */
 export interface Source {
-  /** Returns what to poll next if no update arrives, and after which delay. */
   schedule(view: PollView & { readonly hints: number }): NextPoll;
   /** Waits for a stream frame, a hint to read the job, or the source's end; `nothing` after the delay. */
   wait(delayMs: number): Promise<StreamFrame | "hint" | "end" | "nothing">;
@@ -22,7 +21,7 @@ export const sources: Readonly<Record<FollowStrategyName, OpenSource>> = {
   webhook: webhookSource,
 };
 
-/** Random share that is added to a delay, so that jobs submitted together are not polled at the same time. */
+/** A random share is added to each delay, so that jobs submitted together are not polled at the same time. */
 const spread = 0.05;
 
 function pollSource({ clock, random }: FollowContext, _jobId: string, { signal }: FollowOptions): Source {
@@ -37,7 +36,7 @@ function pollSource({ clock, random }: FollowContext, _jobId: string, { signal }
   };
 }
 
-/** Milliseconds without an update after which the status is read, even if the stream's connection is alive. */
+/** After this many milliseconds without an update, the status is read even if the stream's connection is alive. */
 const longestSilenceMs = { stream: 120_000, webhook: 600_000 };
 
 function streamSource(context: FollowContext, jobId: string, { signal, priority }: FollowOptions): Source {
@@ -74,7 +73,7 @@ function orNothing<T>(pending: Promise<T>, clock: Clock, delayMs: number): Promi
   });
 }
 
-/** Delay of the first poll after a webhook, doubled each time. The job may still be returned as open at first. */
+/** Base of the delays after a webhook, which double each time: at first, the job may still be returned as open. */
 const lagMs = 1_000;
 
 function webhookSource({ clock, hints }: FollowContext, jobId: string, { signal }: FollowOptions): Source {

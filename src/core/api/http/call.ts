@@ -36,11 +36,10 @@ export interface SendOptions extends CallOptions {
 
 export interface ApiRequest {
   readonly method: HttpMethod;
-  /** Path below the base URL, already encoded: `/jobs/job_1`. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | null | undefined>> | undefined;
   readonly json?: unknown;
-  /** A streamed body with its headers, instead of `json`. It is created again each time the request is sent. */
+  /** A streamed body with its headers, instead of `json`. `open` is called each time the request is sent. */
   readonly stream?: {
     readonly headers: Readonly<Record<string, string>>;
     readonly open: () => AsyncIterable<Uint8Array>;
@@ -56,10 +55,12 @@ export interface ApiAnswer {
   readonly body: unknown;
 }
 
-/** The result of sending a request once. If it is an answer, its body has been read completely. */
 export type Sent = Exclude<Exchange, { readonly kind: "answer" }> | ({ readonly kind: "answer" } & ApiAnswer);
 
-/** Sends a request once, when its turn comes. Rejects only if the caller aborts while the request is queued. */
+/**
+ * Sends a request once, when its turn comes. Rejects only while the request is queued: if the caller aborts it or the
+ * client is closed.
+ */
 export async function send(context: HttpContext, request: ApiRequest, options: SendOptions = {}): Promise<Sent> {
   const slot = {
     requestClass: request.requestClass,
@@ -87,7 +88,6 @@ export async function send(context: HttpContext, request: ApiRequest, options: S
   };
 }
 
-/** The result of one attempt: the call's value, or its error and whether the attempt may be repeated. */
 export type Attempt<T> =
   | { readonly value: T }
   | { readonly error: Error; readonly mayRepeat: boolean; readonly note?: Readonly<Record<string, unknown>> };
@@ -116,7 +116,6 @@ export async function withRetries<T>(
   }
 }
 
-/** Sends a request, and repeats it as its `repeat` rule allows, until the response is final. */
 export function call(context: HttpContext, request: ApiRequest, options: CallOptions = {}): Promise<ApiAnswer> {
   return withRetries(context, options, async () => {
     const result = await send(context, request, options);
@@ -171,12 +170,11 @@ export function mayRepeat(repeat: Repeat, error: ReturnType<typeof errorOf>): bo
   if (!(error instanceof ApiError)) return repeat === "always" || !error.sent;
   if (error.status === 429) return true;
   if (repeat === "unless-done") return [402, 503].includes(error.status) && error.envelope && error.retryable;
-  // Deletions wait for the job to end themselves; other calls do not wait.
+  // `deleteJob` itself waits for the job to end; other calls do not wait.
   if (error.code === "ALREADY_IN_PROGRESS") return false;
   return error.retryable || (!error.envelope && error.status === 408);
 }
 
-/** Parses a body with its schema. Throws MalformedResponseError, which lists the differences. */
 export function decode<T>(schema: z.ZodType<T>, body: unknown, request: Pick<ApiRequest, "method" | "path">): T {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
@@ -213,7 +211,6 @@ interface Answer {
   readonly body: unknown;
 }
 
-/** Creates the error for a response outside 2xx, with or without the service's error envelope. */
 export function answerError(
   answer: Answer,
   request: { readonly method: string; readonly path: string },

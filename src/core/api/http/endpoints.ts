@@ -6,7 +6,6 @@ import { type ApiRequest, type CallOptions, call, decode, type HttpContext } fro
 type Special = Partial<Pick<ApiRequest, "requestClass" | "repeat">>;
 type Query = NonNullable<ApiRequest["query"]>;
 
-/** The endpoints of one client. Each call sends one request and parses the response with a schema. */
 export type Endpoints = ReturnType<typeof endpointsOf>;
 
 export function endpointsOf(context: HttpContext) {
@@ -36,7 +35,6 @@ export function endpointsOf(context: HttpContext) {
   };
 }
 
-/** Builds a request with the defaults of its method. All requests except POST may be repeated. */
 function apiRequest(
   method: ApiRequest["method"],
   path: string,
@@ -70,7 +68,7 @@ export interface PageQuery {
   readonly cursor?: string | null | undefined;
 }
 
-/** Number of consecutive empty pages after which a list is considered endless. */
+/** A list is considered endless after this many empty pages in a row. */
 const maxEmptyPages = 20;
 
 /** A list of items. Read one page at a time, or iterate over all items with `for await`. */

@@ -42,9 +42,9 @@ const agentOptions: Agent.Options = {
 const connectMs = 10_000;
 
 /**
- * Creates the agents, which use HTTP/1.1 with keep-alive and the environment's proxies. A dispatcher from the caller is
- * used instead and never closed. Such a dispatcher resolves host names itself, so the guard can check only literal IP
- * addresses in URLs.
+ * Creates agents for HTTP/1.1 with keep-alive and the environment's proxies. If the caller gives a dispatcher, it is
+ * used instead and never closed. It resolves host names itself, so the guard can check only literal IP addresses in
+ * URLs.
  */
 export function createTransport(guard: AddressGuard, given?: Dispatcher): Transport {
   if (given) {
@@ -83,15 +83,12 @@ export function createTransport(guard: AddressGuard, given?: Dispatcher): Transp
   };
 }
 
-/**
- * Maximum number of bytes to read from a successful response and from an error response. The OpenAPI document for a
- * hundred models has several megabytes, a job only a few kilobytes.
- */
+/** Size limits of a body in bytes. The OpenAPI document for a hundred models has several megabytes. */
 const MOST_BYTES = { answer: 16 * 1024 * 1024, error: 1024 * 1024 };
 
 /**
- * Collects one response without a stream and an iterator, which for many small responses would use more memory than the
- * responses themselves.
+ * Collects one response without a stream and an iterator. For many small responses, these would use more memory than
+ * the responses.
  */
 export class AnswerCollector implements Dispatcher.DispatchHandler {
   readonly #onResult: (result: Exchange) => void;
@@ -109,7 +106,6 @@ export class AnswerCollector implements Dispatcher.DispatchHandler {
     this.#mayLeave = mayLeave;
   }
 
-  /** Stops waiting and abandons the connection. */
   stop(result: (sent: boolean) => Exchange): void {
     this.#finish(result(this.#sent));
     this.#controller?.abort(new Error("the request was cancelled"));
@@ -164,7 +160,6 @@ export class AnswerCollector implements Dispatcher.DispatchHandler {
 
 export type HttpMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** One request, ready to send. `body` creates a new body each time the request is sent. */
 export interface OutgoingRequest {
   readonly method: HttpMethod;
   readonly url: string;
@@ -172,7 +167,6 @@ export interface OutgoingRequest {
   readonly body?: (() => string | AsyncIterable<Uint8Array>) | undefined;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
-  /** Time after which the request must not be sent any more, in epoch milliseconds. */
   readonly sendBefore?: number | undefined;
 }
 

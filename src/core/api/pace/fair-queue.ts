@@ -1,6 +1,6 @@
 import TinyQueue from "tinyqueue";
 
-/** The share and the run that a request belongs to. Shares take turns to send; within a share, its runs take turns. */
+/** The share and the run of a request. Shares take turns to send; within a share, its runs take turns. */
 export interface Turn {
   readonly share: string;
   /** Number of turns that this share gets for each turn of a share with weight 1. Default 1. */
@@ -15,19 +15,19 @@ export interface Waiting {
   readonly priority: number;
   readonly order: number;
   readonly turn?: Turn | undefined;
-  /** True once the request has left the queue. */
   readonly over: boolean;
 }
 
 interface Line<T> {
   readonly length: number;
   push(entry: T): void;
-  /** Returns the first entry that is still waiting, after removing entries that have left the queue. */
   head(): T | undefined;
   pop(): T | undefined;
 }
 
-/** Priority from which a request without a turn is sent first, such as a read of the balance: all runs need it. */
+/**
+ * From this priority on, a request without a turn goes first. Such requests, like reads of the balance, serve all runs.
+ */
 const AHEAD_OF_ALL = 200;
 
 /**
@@ -106,7 +106,6 @@ class Turns<T extends Waiting> implements Line<T> {
   readonly #newLine: () => Line<T>;
   readonly #flows = new Map<string, Flow<T>>();
   readonly #queue = new TinyQueue<Flow<T>>([], (a, b) => a.had - b.had || a.order - b.order);
-  /** `had` of the flow that took the last turn. */
   #now = 0;
   #order = 0;
 
@@ -147,7 +146,7 @@ class Turns<T extends Waiting> implements Line<T> {
     if (flow === undefined) return undefined;
     flow.line.pop();
     this.#now = flow.had;
-    // An empty flow is kept until its next turn would have come.
+    // An empty flow stays in the queue until its next turn, so that it cannot come back earlier.
     flow.had += 1 / flow.weight;
     this.#queue.push(flow);
     return head;

@@ -120,7 +120,7 @@ interface Lane {
   readonly waiting: FairQueue<Entry>;
 }
 
-/** The time from which a lane may send: after the pause that the service asked for, and within the limit. */
+/** Returns when a lane may send again: after the pause that the service asked for, and within the limit. */
 function heldUntil({ bucket, waiting }: Lane, now: number): number {
   const opensAt = waiting.length > 0 ? bucket.opensAt(now) : Number.POSITIVE_INFINITY;
   return Number.isFinite(opensAt) ? opensAt : bucket.pausedUntil;
@@ -239,7 +239,6 @@ class KeyPacer implements Pacer {
     lane.bucket.end(sentAt, now, news, this.#random());
   }
 
-  /** Starts every request that may start now, and sets one timer for the others. */
   #pump(): void {
     this.#wake?.cancel();
     this.#wake = null;
@@ -255,7 +254,6 @@ class KeyPacer implements Pacer {
     this.#wake = this.#clock.setTimer(opensAt - this.#clock.now(), () => this.#pump());
   }
 
-  /** Returns the lane that sends next. If all lanes are closed, returns when the first of them opens. */
   #next(): { readonly lane: Lane | null; readonly opensAt: number } {
     const now = this.#clock.now();
     let chosen: Lane | null = null;
@@ -288,10 +286,8 @@ interface RateLimit {
 /** What a response reveals about a rate limit. Times are in milliseconds from the response's arrival. */
 interface LimitNews {
   readonly refused: boolean;
-  /** How long to pause; null if the response does not state it. */
   readonly waitMs: number | null;
   readonly requests: number | null;
-  /** Time until the current window of the limit ends. */
   readonly resetMs: number | null;
 }
 
@@ -321,7 +317,8 @@ const longestWindowMs = 15 * minuteMs;
 /**
  * Guesses the length of a limit's window after a refusal. The headers state the limit and the window's end, but not its
  * length, and a window aligned to the clock may have begun long before our first request. So unless a limit is clearly
- * per second, its window is assumed to be at least a minute. Too long a guess costs time; too short a guess, refusals.
+ * per second, its window is assumed to be at least a minute. A guess that is too long costs time; a guess that is too
+ * short causes refusals.
  */
 function guessWindowMs(spanMs: number, known: number | null): number {
   const guess = spanMs <= 1_000 ? 1_000 : Math.max(minuteMs, Math.ceil(spanMs / 1_000) * 1_000);
@@ -330,16 +327,14 @@ function guessWindowMs(spanMs: number, known: number | null): number {
   return Math.max(known, guess, known < minuteMs ? minuteMs : 0);
 }
 
-/** Safety margin: the service may count a request slightly later than we assume. */
+/** The service may count a request slightly later than we assume. */
 const marginMs = 100;
 /** Maximum number of requests in progress while the limit is unknown, so that few are refused before it is known. */
 const firstInFlight = 4;
-/** Number of successful responses after which the maximum number of requests in progress doubles. */
 const goodAnswersToDouble = 128;
 const firstWaitMs = 1_000;
 const longestWaitMs = 60_000;
 
-/** The state of one rate limit: what is known about it, and how much of it is used. Callers pass the current time. */
 class Bucket {
   #limit: RateLimit | null;
   #pausedUntil = 0;
@@ -376,7 +371,7 @@ class Bucket {
 
   /**
    * Records a response. `sentAt` shows which requests of a burst were refused together. `chance` varies the wait, so
-   * that many clients do not send again at the same time.
+   * that clients do not all send again at the same time.
    */
   end(sentAt: number, now: number, news: LimitNews | null, chance: number): void {
     this.#inFlight--;

@@ -27,7 +27,7 @@ export interface StreamOptions {
   readonly maxFruitless?: number | undefined;
 }
 
-/** First delay before reconnecting, in milliseconds, if the service gave none. Doubled after each failure. */
+/** First delay before reconnecting, in milliseconds, if the service states none. Doubled after each failure. */
 const reconnectMs = 1_000;
 const maxReconnectMs = 30_000;
 /** A connection that lasted this many milliseconds is considered useful even if it brought no new event. */
@@ -41,9 +41,8 @@ interface StreamState {
 }
 
 /**
- * Yields every frame of a job until its end. After a broken or silent connection or a restart of the service, it
- * reconnects and continues, and never repeats a frame. Throws ApiError if the service refuses the stream, and
- * ConnectionError if the service is unreachable.
+ * Yields every frame of a job once, until the job's end. Reconnects after a broken or silent connection.
+ * @throws ApiError if the service refuses the stream, ConnectionError if the service is unreachable
  */
 export async function* streamJob(
   context: HttpContext,
@@ -70,10 +69,13 @@ export async function* streamJob(
   }
 }
 
-/** How a connection ended. `limited`: with a 429, so the pacer waits. `cut`: the network or the service closed it. */
+/**
+ * How a connection ended. `limited`: the service responded with 429, so the pacer waits. `cut`: the network or the
+ * service closed the connection.
+ */
 type Ending = "done" | "limited" | "cut";
 
-/** Yields the frames of one connection and returns how it ended. Throws only what reconnecting cannot fix. */
+/** Yields the frames of one connection and returns how it ended. Throws only errors that reconnecting cannot fix. */
 async function* oneConnection(
   context: HttpContext,
   jobId: string,
@@ -115,7 +117,7 @@ async function* oneConnection(
     options.signal?.throwIfAborted();
     context.logger.debug({ jobId, cause: String(cause) }, "stream was cut");
   }
-  // After the terminal status only the final frame was missing, and it adds nothing.
+  // After the final status, only the frame `done` was missing, which adds no information.
   return state.seen.isOver ? "done" : "cut";
 }
 
@@ -138,7 +140,7 @@ function gaveUp(jobId: string, connections: number): ConnectionError {
   );
 }
 
-/** One frame of a job's stream. After a broken connection, the next one continues after the last `id`. */
+/** One frame of a job's stream. After a broken connection, the next connection continues after the last `id`. */
 export type StreamFrame =
   | { readonly type: "status"; readonly id: string | null; readonly status: JobStatusView }
   | { readonly type: "log"; readonly id: string | null; readonly log: LogEvent }
@@ -146,7 +148,6 @@ export type StreamFrame =
 
 const doneToken = "[STREAM_DONE]";
 
-/** Parses one event of the stream. Null if its kind is unknown or its data is unreadable. */
 export function readFrame(message: EventSourceMessage, redactor: Redactor): StreamFrame | null {
   if (message.event === "done" || message.data === doneToken) return { type: "done" };
   const id = message.id === undefined ? null : redactor.text(message.id);
@@ -223,7 +224,6 @@ type StreamPiece =
   | { readonly kind: "message"; readonly message: EventSourceMessage }
   | { readonly kind: "retry"; readonly delayMs: number };
 
-/** Maximum size of an event. A job's events are far smaller. */
 const maxEventChars = 4 * 1024 * 1024;
 
 /** Yields pieces until the connection ends. Throws if it breaks, or if no byte arrives for too long. */
@@ -249,7 +249,6 @@ export async function* readStream(opened: OpenStream): AsyncGenerator<StreamPiec
   }
 }
 
-/** Reads the body of a response that is not a stream, such as an error; at most its first megabyte. */
 async function readText(opened: OpenStream): Promise<string> {
   let text = "";
   try {

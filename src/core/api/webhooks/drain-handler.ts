@@ -4,8 +4,7 @@ import { findBrand, type HeaderSource, readHeaders } from "./verify-webhook.ts";
 import { answer, receiver } from "./webhook-handler.ts";
 
 /**
- * One lifecycle event that a log drain posted. An event may be delivered several times: if that matters to you,
- * recognize repetitions by job and log id.
+ * One event that a log drain posted. An event may be delivered several times. Recognize repetitions by job and log id.
  */
 export interface DrainEvent {
   readonly timestamp: string | null;
@@ -74,8 +73,8 @@ export function createDrainHandler(options: DrainHandlerOptions): (request: Requ
 }
 
 /**
- * Parses the lines of one post. The field names show which brand's prefix is used. Lines that are not objects are
- * skipped.
+ * Parses the lines of one post and skips lines that are not objects. The prefix of the field names depends on the
+ * brand.
  */
 export function readDrainEvents(body: Uint8Array): DrainEvent[] {
   const lines = Buffer.from(body).toString("utf8").split("\n");

@@ -4,7 +4,6 @@ import { type JobResult, jobResult } from "../endpoints/jobs.ts";
 import { parseJson } from "../redactor.ts";
 import { currency, micros, text, wire, withDefault } from "../wire.ts";
 
-/** The signed parts of a delivery, besides its body. */
 export interface SignedParts {
   /** Time of signing in Unix seconds, as text. */
   readonly timestamp: string;
@@ -14,7 +13,6 @@ export interface SignedParts {
   readonly redelivery: string;
 }
 
-/** Returns the text that the signature covers: time, id, event, redelivery and the body's hash, one per line. */
 export function signedText({ timestamp, id, event, redelivery }: SignedParts, body: Uint8Array): Buffer {
   const bodyHash = createHash("sha256").update(body).digest("hex");
   return Buffer.from([timestamp, id, event, redelivery, bodyHash].join("\n"));
@@ -23,7 +21,6 @@ export function signedText({ timestamp, id, event, redelivery }: SignedParts, bo
 /** The headers of a request: a Fetch `Headers` object, or a record as in Node. */
 export type HeaderSource = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Returns the headers with lower-case names and one value each. */
 export function readHeaders(source: HeaderSource): ReadonlyMap<string, string> {
   const entries = source instanceof Headers ? [...source.entries()] : Object.entries(source);
   const read = new Map<string, string>();
@@ -36,7 +33,7 @@ export function readHeaders(source: HeaderSource): ReadonlyMap<string, string> {
 
 /**
  * Finds the brand in the header `x-<brand><ending>` and returns it in lower case: the given brand, or the only brand
- * present. Null if no brand or several brands are present, because it would be unclear which signature to verify.
+ * present. Returns null for several brands, because it would be unclear which signature to verify.
  */
 export function findBrand(headers: ReadonlyMap<string, string>, ending: string, given: string | null): string | null {
   if (given !== null) return headers.has(`x-${given.toLowerCase()}${ending}`) ? given.toLowerCase() : null;
@@ -141,7 +138,6 @@ export function verifyWebhook(delivery: WebhookDelivery): WebhookVerdict {
   return { ok: true, event: { ...delivered, ...about } };
 }
 
-/** Parses the body according to its signed event name. Null if the body does not match that name. */
 function contentOf(
   event: string,
   body: unknown,
@@ -167,7 +163,6 @@ export function verifySignature(
   return isGenuine ? { ok: true, signed } : refuse("bad-signature");
 }
 
-/** Returns the parsed headers, or a refusal if the headers alone show that the delivery is invalid. */
 export function checkHeaders({
   headers,
   brand,
@@ -239,8 +234,8 @@ export type NotificationVerdict =
   | { readonly ok: false; readonly reason: WebhookRefusal };
 
 /**
- * Verifies the signature, time and shape of a notification that Showrunner itself sent (`notify`). The public key is
- * the one that `showrunner notify key` prints. Recognize repetitions by `notification.id`. Never throws.
+ * Verifies the signature, time and shape of a notification that Showrunner itself sent (`notify`). `showrunner notify
+ * key` prints the public key. Recognize repetitions by `notification.id`. Never throws.
  */
 export function verifyNotification(delivery: WebhookDelivery): NotificationVerdict {
   const verdict = verifySignature(delivery);

@@ -13,14 +13,12 @@ import {
 } from "./verify-webhook.ts";
 
 interface Receiving {
-  /** Maximum size of a body in bytes. */
   readonly maxBytes: number;
   /** Checks a post's headers before the body is read. Returns a response to refuse the post, or null. */
   refuse(headers: Headers): Response | null;
   handle(headers: Headers, body: Uint8Array): Promise<Response>;
 }
 
-/** Creates a Fetch-style receiver for signed posts. */
 export function receiver({ maxBytes, refuse, handle }: Receiving): (request: Request) => Promise<Response> {
   return async (request) => {
     if (request.method !== "POST") return answer(405, "POST only", { allow: "POST" });
@@ -32,7 +30,6 @@ export function receiver({ maxBytes, refuse, handle }: Receiving): (request: Req
   };
 }
 
-/** Reads a request's body. Null if the body is too large; the rest is then not read. */
 async function readBody(request: Request, maxBytes: number): Promise<Uint8Array | null> {
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) return null;
   if (request.body === null) return new Uint8Array();
@@ -50,10 +47,12 @@ export function answer(status: number, text: string, headers: Record<string, str
   return new Response(`${text}\n`, { status, headers: { "content-type": "text/plain; charset=utf-8", ...headers } });
 }
 
-/** The service's signing key, fetched on first use, and again if a signature does not match: it may be new. */
+/**
+ * The service's signing key. It is fetched on first use, and again after a bad signature, because it may have changed.
+ */
 export interface KeyCache {
   current(): Promise<string>;
-  /** Fetches the key again. Null if it is still `stale`, or if it was fetched a short time ago. */
+  /** Fetches the key again. Returns null if the key is still `stale`, or was fetched a short time ago. */
   newer(stale: string): Promise<string | null>;
 }
 
@@ -163,7 +162,6 @@ function keysOf(options: WebhookHandlerOptions, clock: Clock): KeyCache {
   return createKeyCache(async () => (await client.webhooks.publicKey()).publicKey, clock);
 }
 
-/** Verifies a delivery; null if no key is available. */
 async function verdictOf(
   options: WebhookHandlerOptions,
   keys: KeyCache,
@@ -185,14 +183,14 @@ async function verdictOf(
   }
 }
 
-/** Handles each id once, and again for each redelivery. Concurrent deliveries of an event share one call. */
+/** Handles each id once, and each redelivery again. Concurrent deliveries of an event share one call. */
 function onceEach(options: WebhookHandlerOptions): (event: WebhookEvent | AccountEvent) => Promise<void> {
   const { seen = seenInMemory(), logger = silentLogger } = options;
   const warn = ({ id, event, topOffFailure }: AccountEvent) =>
     logger.warn({ id, event, ...topOffFailure }, "account event");
   const inFlight = new Map<string, Promise<void>>();
   const handle = async (event: WebhookEvent | AccountEvent) => {
-    // Each replay has a new signature and is handled again; a repetition of the same signed replay is not.
+    // A redelivery has its own time of signing and is handled again. A repetition of the same redelivery is not.
     const id = event.redelivery ? `${event.id} redelivered ${event.signedAt}` : event.id;
     if (await seen.has(id)) return;
     if (event.job === null) await (options.onAccountEvent ?? warn)(event);
@@ -220,7 +218,9 @@ export interface SeenEvents {
   add(id: string): void | Promise<void>;
 }
 
-/** Remembers the newest ids (default 100 000) in this process. Enough if handling an event twice does no harm. */
+/**
+ * Remembers the newest ids (default 100 000) in this process. This is enough if handling an event twice does no harm.
+ */
 export function seenInMemory(capacity = 100_000): SeenEvents {
   const ids = new BoundedMap<string, true>(capacity);
   return { has: (id) => ids.has(id), add: (id) => void ids.set(id, true) };

@@ -1,7 +1,6 @@
 import type { JsonSchema } from "../../plan/index.ts";
 import { combinationTable } from "../combination-table.ts";
 
-/** Formats the value of a bound with its unit. */
 type Say = (value: number) => string;
 
 const count = (value: number) => value.toLocaleString("en-US", { maximumFractionDigits: 20 });
@@ -29,7 +28,6 @@ const BOUNDS: readonly (readonly [keyword: string, words: string, say: Say])[] =
   ["max_dimension_px", "At most", pixels],
 ];
 
-/** Returns sentences about a field that its type cannot express: description, default and bounds. None is repeated. */
 export function fieldDocs(parts: readonly JsonSchema[]): readonly string[] {
   const sentences = new Set<string>();
   const tags = new Set<string>();
@@ -50,7 +48,6 @@ export function fieldDocs(parts: readonly JsonSchema[]): readonly string[] {
   return [...sentences, ...tags];
 }
 
-/** True if the description already states the bound in one of these spellings. */
 function mentions(described: string, ways: readonly string[]): boolean {
   if (!/\b(?:at (?:most|least)|max|min|up to|limit|no more|no longer|\d to \d)|\d\s*[–-]\s*\d/i.test(described))
     return false;
@@ -75,7 +72,6 @@ function bytes(value: number): string {
   return `${count(value)} bytes`;
 }
 
-/** Returns the model's table of field combinations as list items, one for each row. */
 export function combinationDocs(schema: JsonSchema): readonly string[] {
   const { rows = [] } = combinationTable(schema) ?? {};
   if (rows.length === 0) return [];

@@ -28,7 +28,6 @@ export function generateModels(catalog: Catalog): string {
     .replace(REORDERING, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** Returns the models that {@link generateModels} writes, in the same order. */
 export function generatedModels(catalog: Catalog): readonly CatalogModel[] {
   return catalog
     .models()
@@ -36,7 +35,7 @@ export function generatedModels(catalog: Catalog): readonly CatalogModel[] {
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** Characters that make code display in another order than it runs. They are escaped in names and comments. */
+/** Characters that make code display in another order than it runs. The generated file contains them only escaped. */
 const REORDERING = /[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 function writeModel(model: CatalogModel, names: ReadonlyMap<string, string>, used: Set<string>) {

@@ -13,7 +13,6 @@ import { comment, fieldDocs } from "./docs.ts";
 /** Maximum nesting depth of types. Deeper values are typed `unknown`, but planning still validates them. */
 const MAX_DEPTH = 12;
 
-/** Returns declarations for a model's input: its interface, and a type for each named part of the schema. */
 export function inputDeclarations(schema: JsonSchema, name: string, taken: Set<string>): readonly string[] {
   return new TypeWriter(schema, name, taken).declarations();
 }
@@ -25,7 +24,7 @@ class TypeWriter {
   readonly #root: JsonSchema;
   readonly #name: string;
   readonly #taken: Set<string>;
-  /** Type names of referenced schema parts. A part may refer to itself. */
+  /** A part of the schema may refer to itself, so its type has a name. */
   readonly #named = new Map<JsonSchema, string>();
   readonly #waiting: JsonSchema[] = [];
 
@@ -129,7 +128,7 @@ class TypeWriter {
     return tuple(positional, item, schema);
   }
 
-  /** Writes an object type with the fields of all parts that may apply. A field is required if all cases require it. */
+  /** A field is required if all cases require it. */
   #object(schema: JsonSchema, location: SchemaLocation | null, indent: string, depth: number): string {
     const parts = applicable(this.#root, schema);
     const names = new Set(parts.flatMap(({ properties }) => (isSchema(properties) ? Object.keys(properties) : [])));
@@ -154,7 +153,6 @@ class TypeWriter {
     return { type: MUST_BE_KNOWN.has(name) ? type : orValue(type), parts: schemas.slice(0, 1) };
   }
 
-  /** Writes the type of an object without named fields. */
   #open({ additionalProperties }: JsonSchema, indent: string, depth: number): string {
     if (additionalProperties === false) return "{ readonly [field: string]: never }";
     const value = isSchema(additionalProperties)
@@ -173,9 +171,9 @@ function requiredOf(root: JsonSchema, schema: JsonSchema, depth = 0): ReadonlySe
 }
 
 /**
- * Lets a field also accept a step's output. The types for media and voices already include outputs. Discriminators and
- * objects stay unchanged: an object's own fields accept outputs, and TypeScript names a misspelt field only if the type
- * accepts nothing but the object.
+ * Lets a field also accept a step's output. The types for media and voices already include outputs. Objects stay
+ * unchanged because their own fields accept outputs, and TypeScript names a misspelt field only if the type accepts
+ * nothing but the object.
  */
 function orValue(type: string): string {
   if (type === "unknown" || /\b(?:Media|MediaList|Voice)\b/.test(withoutComments(type))) return type;
@@ -213,8 +211,8 @@ function keyOf(name: string): string {
 
 /**
  * Derives names for the generated values from ids alone: `voice-clone-1` → `voiceClone`, `elevenlabs-v3` →
- * `elevenlabsV3`, `wan-2-7` → `wan27`. A version 1 is omitted. If names collide, all of them become longer, so that a
- * new model never takes over an existing name. No two names differ only in case.
+ * `elevenlabsV3`, `wan-2-7` → `wan27`. If names collide, all of them become longer, so that a new model never takes
+ * over an existing name. No two names differ only in case.
  */
 export function valueNames(models: readonly Pick<CatalogModel, "id">[]): ReadonlyMap<string, string> {
   const ids = models.map(({ id }) => id);
@@ -239,7 +237,6 @@ function short(id: string): string {
   return camel(/^[a-z]+(?:[-_.][a-z]+)*[-_.]1$/i.test(id) ? id.slice(0, -2) : id);
 }
 
-/** Replaces separators with underscores: `wan-2-7` → `wan_2_7`. */
 function underscored(id: string): string {
   return identifier(id.replace(/[^A-Za-z0-9]+/g, "_"));
 }
@@ -263,7 +260,7 @@ export function pascal(id: string): string {
   return upperFirst(camel(id).replace(/^_/, "Model"));
 }
 
-/** Returns a name that is unused even if case is ignored, so that names never differ only in case. */
+/** Ignores case, so that no two names differ only in case. */
 export function unique(name: string, taken: ReadonlySet<string>): string {
   const isTaken = (wanted: string) => [...taken].some((other) => other.toLowerCase() === wanted.toLowerCase());
   let candidate = name;

@@ -38,7 +38,7 @@ function ajvWith(options: { readonly discriminator: boolean; readonly useDefault
     strict: false,
     ...options,
     unicodeRegExp: false,
-    // The remaining references are numerous or recursive.
+    // References that are left are numerous or recursive.
     inlineRefs: false,
     code: { regExp: pattern },
     multipleOfPrecision: 6,
@@ -60,7 +60,7 @@ function ajvWith(options: { readonly discriminator: boolean; readonly useDefault
 /** Time limit for compiling a schema, in milliseconds. The size limit keeps it below a second on an idle machine. */
 const MAX_COMPILE_MS = 30_000;
 
-/** Number of patterns in the schema compiled last that the linear-time engine does not support. */
+/** How many patterns of the last compiled schema need JavaScript's engine, which may take exponential time. */
 let slowPatterns = 0;
 
 const pattern = Object.assign(
@@ -73,7 +73,6 @@ const pattern = Object.assign(
 );
 
 export interface CompileOptions {
-  /** Whether a check adds the schema's defaults to the input. Default: false. */
   readonly useDefaults?: boolean;
   /** Time limit of one check in milliseconds. It applies only to schemas that can be slow to check. Default 1000. */
   readonly maxCheckMs?: number;
@@ -108,7 +107,6 @@ function compileEither(schema: object, useDefaults: boolean) {
   }
 }
 
-/** Formats a value as JSON with sorted property names. */
 function ordered(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) =>
     isSchema(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
@@ -129,7 +127,7 @@ const uniqueItems: SchemaValidateFunction = (wanted: unknown, items: readonly un
   return false;
 };
 
-/** Checks the total duration of a list of shots. The schema's default counts for a shot without a duration. */
+/** Checks the total duration of a list of shots. A shot without a duration has the schema's default. */
 const totalDuration: SchemaValidateFunction = (limit: unknown, list: unknown, parent): boolean => {
   const preset: unknown = parent?.items?.properties?.duration_ms?.default;
   const lengths = (Array.isArray(list) ? list : []).map((item: { readonly duration_ms?: unknown } | null) => {

@@ -14,7 +14,6 @@ export function conditionOf(schemaPath: string, root: JsonSchema): string | null
   return schemaPath.startsWith("/else/", at) ? `unless ${text}` : `when ${text}`;
 }
 
-/** Describes a condition in a few words. Returns null if that is impossible. */
 function describe(schema: JsonSchema): string | null {
   const properties = isSchema(schema.properties) ? schema.properties : {};
   const required = Array.isArray(schema.required) ? schema.required.map(String) : [];
@@ -50,13 +49,12 @@ function join(parts: readonly (string | null)[], by: string): string | null {
   return texts.length === 0 || texts.length < parts.length ? null : texts.join(by);
 }
 
-/** True for an error of a choice: the value matches none of its forms, or more than one. */
 export function isChoice({ keyword }: ErrorObject): boolean {
   return keyword === "oneOf" || keyword === "anyOf";
 }
 
 /**
- * Explains a failed choice in one message: which fields or types to choose from, or what is wrong with the form that
+ * Explains a failed choice in one message: either the fields or types to choose from, or the mistakes in the form that
  * was probably intended.
  */
 export function explainChoice(
@@ -82,7 +80,7 @@ function isTwofold({ keyword, params }: ErrorObject): boolean {
   return keyword === "oneOf" && Array.isArray(params.passingSchemas) && params.passingSchemas.length > 1;
 }
 
-/** Returns the errors of the form most likely intended: one with the right type, then with the fewest errors. */
+/** Returns the errors of the form that was most likely intended: it has the right type and the fewest errors. */
 function nearestForm(choice: ErrorObject, within: readonly ErrorObject[], forms: number): readonly ErrorObject[] {
   const byForm = Array.from({ length: forms }, (_, index) =>
     within.filter(({ schemaPath }) => schemaPath.startsWith(`${choice.schemaPath}/${index}/`)),
@@ -99,7 +97,9 @@ function distance(errors: readonly ErrorObject[], { instancePath }: ErrorObject)
   return weights.reduce((sum, weight) => sum + weight, 0);
 }
 
-/** Extracts names: `[{required: ["a"]}, {required: ["b"]}]` → `["a", "b"]`. Null if a form contains anything else. */
+/**
+ * Extracts names: `[{required: ["a"]}, {required: ["b"]}]` → `["a", "b"]`. Returns null if a form has other conditions.
+ */
 function requiredOnly(forms: readonly unknown[]): readonly string[] | null {
   const names = forms.map((form) => {
     if (!isSchema(form) || !Array.isArray(form.required)) return null;
@@ -127,7 +127,6 @@ function typeIs(type: string, value: unknown): boolean {
   return typeof value === type;
 }
 
-/** Converts validation errors to field problems, one for each mistake. Each says what to do. */
 export function explain(errors: readonly ErrorObject[], root: JsonSchema): readonly FieldProblem[] {
   return withoutRepeats(explainAll(errors, root));
 }
@@ -135,7 +134,7 @@ export function explain(errors: readonly ErrorObject[], root: JsonSchema): reado
 export function explainAll(errors: readonly ErrorObject[], root: JsonSchema): readonly FieldProblem[] {
   const choices = errors.filter(isChoice);
   return errors.flatMap((error) => {
-    // An `if` error only repeats its consequence, and the choice reports its branches.
+    // An `if` error only repeats the error of its `then` or `else`. A choice itself reports the errors of its branches.
     if (error.keyword === "if" || choices.some((choice) => isWithin(error, choice))) return [];
     const explained = isChoice(error)
       ? explainChoice(
@@ -254,7 +253,7 @@ function notListed(value: unknown, allowed: readonly string[]): [message: string
   ];
 }
 
-/** Describes a failed pattern. The pattern for "one character, neither white space nor control" is put into words. */
+/** Puts the pattern for one visible character into words. Shows any other pattern as it is. */
 function patternMessage(value: unknown, pattern: string): string {
   if (/^\[\^\\s(?:\\x[0-9a-f]{2}-?|\\u[0-9a-f]{4}-?)*\]$/i.test(pattern)) return "needs at least one visible character";
   return `${shown(value)} does not match the pattern ${pattern}`;

@@ -9,7 +9,7 @@ type Fields = { readonly [name: string]: Json };
 
 /**
  * Checks an input against the rules of its model's family. A rule applies only if the schema has all its fields, so no
- * rule asks for a field that the model does not have. Used by the planner and the local service.
+ * rule asks for a field that the model does not have.
  */
 export function familyProblems(
   schema: JsonSchema,
@@ -139,7 +139,6 @@ export function includes(values: readonly unknown[], value: unknown): boolean {
   return values.some((item) => plain(item) === plain(value));
 }
 
-/** Finds the schemas of fields by the names that family rules use. Results are cached. */
 class RuleFields {
   readonly #root: JsonSchema;
   readonly #parts: readonly JsonSchema[];
@@ -179,7 +178,7 @@ export function presetOf(schemas: readonly JsonSchema[]): unknown {
   return schemas.find((schema) => schema.default !== undefined && schema.default !== null)?.default;
 }
 
-/** Returns the accepted values of a field; null if other values are accepted too. */
+/** Returns null if the field accepts other values too. */
 export function acceptedOf(schemas: readonly JsonSchema[]): readonly unknown[] | null {
   if (schemas.some((schema) => suggestedValues(schema) !== null)) return null;
   const closed = schemas.filter((schema) => Array.isArray(schema.enum) || "const" in schema);

@@ -37,8 +37,9 @@ const others = [...SPACES.map(([from]) => from), LAST + 1]
   .join("");
 
 /**
- * Compiles a pattern with a linear-time engine, or with JavaScript's if it has look-around, back-references or counts
- * above 1000, which the linear-time engine does not support. @throws SyntaxError if JavaScript cannot parse the pattern
+ * Compiles a pattern with a linear-time engine. That engine does not support look-around, back-references and counts
+ * above 1000; patterns with these use JavaScript's engine.
+ * @throws SyntaxError if JavaScript cannot parse the pattern
  */
 export function readPattern(pattern: string): ReadPattern {
   const native = new RegExp(pattern);
@@ -53,7 +54,7 @@ export function readPattern(pattern: string): ReadPattern {
   }
 }
 
-/** Translates a pattern to the linear-time engine's syntax. Returns null if it uses back-references. */
+/** Translates a pattern to the linear-time engine's syntax. Returns null for syntax that the engine lacks. */
 function translate(pattern: string): string | null {
   const created: string[] = [];
   let inClass = false;
@@ -100,6 +101,6 @@ function escaped(unit: string): string | null {
   if (/^\\[1-9k]/.test(unit)) return null;
   if (unit === "\\0") return "\\x{0}";
   if (/^\\(?:[dDwWbBtnrfv]|[pP]\{)/.test(unit)) return unit;
-  // An escape without a special meaning stands for its character.
+  // An escape without a special meaning is the character itself.
   return /^\\\w/.test(unit) ? unit.slice(1) : unit;
 }

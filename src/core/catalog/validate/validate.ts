@@ -7,13 +7,13 @@ import { explain } from "./explain.ts";
 type Compiled = { readonly schema: JsonSchema; readonly validate: Validate } | { readonly defect: string };
 
 const compiled = new WeakMap<JsonSchema, Compiled>();
-/** Compiled schemas by their JSON text. A catalog that is read again has new objects for the same schemas. */
+/** Cached by JSON text, because a catalog that is read again has new objects for the same schemas. */
 const compiledByText = new Map<string, Compiled>();
 const MAX_KEPT = 500;
 
 /**
- * Validates an input against its model's schema and returns all problems at once. Never throws: if the schema, which
- * comes from the service, cannot be compiled or evaluated, that is reported as a problem with the model.
+ * Validates an input against its model's schema and returns all problems at once. Never throws: a schema from the
+ * service that cannot be compiled or evaluated is reported as a problem with the model.
  */
 export function validateInput(model: Pick<CatalogModel, "id" | "inputSchema">, input: Json): readonly FieldProblem[] {
   try {
@@ -55,12 +55,12 @@ function describedBy(error: unknown): string {
 }
 
 const compiledValues = new WeakMap<JsonSchema, Validate>();
-/** Maximum number of problems to report. More would not help a language model correct its input. */
+/** More problems would not help a language model correct its input. */
 const MAX_TOLD = 20;
 
 /**
- * Validates a value. Returns one sentence for each problem (`/scenes/0/prompt must be string`); none if the value is
- * valid. Throws if the schema cannot be compiled.
+ * Validates a value. Returns one sentence for each problem, such as `/scenes/0/prompt must be string`. Throws if the
+ * schema cannot be compiled.
  */
 export function valueProblems(schema: JsonSchema, value: Json): readonly string[] {
   const validate = compiledValues.get(schema) ?? compile(prepareSchema(schema));
@@ -92,15 +92,15 @@ const SINGLE = new Set([
 const DROPPED = new Set(["$schema", "$id", "$anchor", "$comment"]);
 
 /**
- * Maximum number of parts in a schema, which is a hundred times more than real schemas have and compiles in about a
- * second. Larger schemas are rejected. A reference is not unfolded if that would exceed the limit.
+ * A hundred times more parts than real schemas have; compiling them takes about a second. Larger schemas are rejected.
+ * If unfolding would exceed this number, no reference is unfolded.
  */
 const MAX_NODES = 5_000;
 
 /**
- * Prepares a schema for compiling and explaining. References within the document are unfolded, so that an error's path
- * shows where in the schema the error arose. Recursive references are kept. Removes OpenAPI's `discriminator.mapping`.
- * Throws if the schema is too large.
+ * Prepares a schema for compiling and explaining. Unfolds references within the document, so that an error's path shows
+ * its place in the schema. Keeps recursive references. Removes OpenAPI's `discriminator.mapping`.
+ * @throws Error if the schema is too large
  */
 export function prepareSchema(root: JsonSchema): JsonSchema {
   if (countParts(root, MAX_NODES) > MAX_NODES) throw new Error(`it has more than ${MAX_NODES} nodes`);
@@ -111,7 +111,6 @@ export function prepareSchema(root: JsonSchema): JsonSchema {
   return { $id: "showrunner:input", ...schema };
 }
 
-/** Counts the objects in a JSON value, including the value itself. Stops counting above `most`. */
 function countParts(value: unknown, most: number): number {
   if (typeof value !== "object" || value === null) return 0;
   let found = Array.isArray(value) ? 0 : 1;
