@@ -15,14 +15,14 @@ export function givenArguments(): readonly string[] {
   return typed[0] === ARGUMENTS_ON_STDIN ? (JSON.parse(readFileSync(0, "utf8")) as string[]) : typed;
 }
 
-/** A process that keeps running after its parent process ends. */
 export interface Background {
   readonly pid: number | undefined;
-  /** Resolves if the background process ends before this one: with its exit code, or with null if a signal ended it. */
+  /**
+   * Resolves if the background process ends before this one. The value is its exit code, or null if a signal ended it.
+   */
   readonly ended: Promise<number | null>;
 }
 
-/** Starts this program in the background with these arguments, and appends its output to the log file. */
 export function startInBackground(args: readonly string[], logFile: string): Background {
   mkdirSync(dirname(logFile), { recursive: true, mode: 0o700 });
   const log = openSync(logFile, "a", 0o600);

@@ -29,7 +29,6 @@ export type CliErrorCode =
 export class CliError extends Error {
   override readonly name = "CliError";
   readonly code: CliErrorCode;
-  /** What to type or do next. */
   readonly next: string;
   readonly exitCode: ExitCode;
 
@@ -45,7 +44,6 @@ export class CliError extends Error {
   }
 }
 
-/** Returns an error for a mistake in the command line; `next` shows the correct form. */
 export function usageError(message: string, next: string, cause?: unknown): CliError {
   return new CliError("USAGE", message, { next, cause });
 }

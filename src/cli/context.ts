@@ -15,7 +15,6 @@ export interface Context {
   readonly args: readonly string[];
 }
 
-/** Returns the absolute path of the file with model families that a flag or the environment names, if any. */
 export function familiesFileOf({ cwd, env }: Io, { families }: Pick<ServiceFlags, "families">): string | undefined {
   const named = families ?? env.SHOWRUNNER_FAMILIES;
   return named ? resolve(cwd, named) : undefined;
@@ -26,7 +25,6 @@ export function withJournal<T>(flags: ServiceFlags, work: (show: Showrunner) => 
   return withShowrunner(flags, work, { journalOnly: true });
 }
 
-/** Opens the configured journal and service, does the work, and then closes both, even after an error. */
 export async function withShowrunner<T>(
   flags: ServiceFlags,
   work: (show: Showrunner) => Promise<T>,
@@ -66,7 +64,6 @@ export async function withShowrunner<T>(
   }
 }
 
-/** Returns an error that suggests runs with similar ids; null if `error` is not about an unknown run. */
 async function unknownRun(show: Showrunner, error: unknown): Promise<CliError | null> {
   if (!(error instanceof Error) || !("code" in error) || error.code !== "RUN_UNKNOWN" || !("runId" in error))
     return null;
@@ -83,13 +80,12 @@ function paceOf(text: string): { readonly requests: number; readonly perMs: numb
   return { requests, perMs: windowMs };
 }
 
-/** Returns the configured journal: the absolute path of its file, or the URL of its database. */
 export function journalOf({ cwd, env }: Io, flags: ServiceFlags): string {
   const named = flags.journal ?? env.SHOWRUNNER_JOURNAL ?? ".showrunner/journal.db";
   return isPostgresUrl(named) ? named : resolve(cwd, named);
 }
 
-/** Returns the absolute path of the journal's folder on this machine, which a database journal has too. */
+/** Returns the absolute path of the journal's folder on this machine. A journal in a database has such a folder too. */
 export function journalFolderOf(io: Io, flags: ServiceFlags): string {
   return resolve(io.cwd, folderOfJournal(journalOf(io, flags)));
 }
@@ -98,7 +94,9 @@ export function mediaOptionsOf(io: Io, flags: ServiceFlags) {
   return { media: flags.media, mediaDir: join(journalFolderOf(io, flags), "media"), env: io.env };
 }
 
-/** Prints which service gets the jobs. Highlights the local one, so that nobody mistakes its media for real results. */
+/**
+ * Prints which service gets the jobs. Highlights the local service, so that nobody mistakes its media for real results.
+ */
 export function sayWhere(show: Showrunner, { output }: Context): void {
   if (show.service.kind === "hosted") {
     output.say(`Service: ${show.service.baseUrl}`);

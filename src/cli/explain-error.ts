@@ -7,7 +7,6 @@ import { options } from "./program/flags.ts";
 import { visible, visibleLines } from "./text/escape.ts";
 import { flagName, repeatedCommand } from "./text/next-line.ts";
 
-/** What each operating system error means for a path, and what to do. */
 const meanings: Readonly<Record<string, readonly [meaning: string, next: string]>> = {
   ENOENT: ["does not exist, or is a broken link", "check the path, then run the command again"],
   EEXIST: ["exists and is not a folder", "use another path, or move the file away"],
@@ -28,7 +27,7 @@ const meanings: Readonly<Record<string, readonly [meaning: string, next: string]
   EIO: ["could not be read or written: the disk failed", "check the disk, then run the command again"],
 };
 
-/** Whether the operating system could not use a path or write the output. Such errors are not bugs. */
+/** True if the operating system could not use a path or write the output. Such errors are not bugs. */
 function isFileSystemError(error: Error): error is NodeJS.ErrnoException {
   const { code, path, syscall } = error as NodeJS.ErrnoException;
   return typeof code === "string" && Object.hasOwn(meanings, code) && (path !== undefined || syscall === "write");
@@ -44,7 +43,6 @@ function fileSystemError(error: NodeJS.ErrnoException): Explanation {
 export interface Explanation {
   readonly code: string;
   readonly message: string;
-  /** What to do next, often a command to type. */
   readonly next: string;
   readonly exitCode: ExitCode;
 }
@@ -110,10 +108,8 @@ const advice: Readonly<Partial<Record<ExitCode, Readonly<Record<string, string>>
   },
 };
 
-/** The fields that are read from a thrown error. */
 type Thrown = Error & { readonly code?: unknown; readonly runId?: string; readonly next?: string | null };
 
-/** Explains any thrown value: message, what to do next, and exit code. */
 export function explainError(error: unknown, { env = {}, args = null }: ErrorContext = {}): Explanation {
   if (error instanceof CliError) {
     const { code, message, next, exitCode } = error;
@@ -133,7 +129,7 @@ export function explainError(error: unknown, { env = {}, args = null }: ErrorCon
   return { code, message: visibleLines(redactUrls(message)) + detailList(error), next, exitCode };
 }
 
-/** The flags that set an option of the library under other names. Errors name the typed flag, or else the first. */
+/** Flags that set a library option with another name. Errors name the flag that was typed, otherwise the first flag. */
 const FLAGS_BY_OPTION: Readonly<Record<string, readonly string[]>> = {
   caps: ["cap"],
   tags: ["tag"],
@@ -141,10 +137,13 @@ const FLAGS_BY_OPTION: Readonly<Record<string, readonly string[]>> = {
   rerun: ["rerun", "redo", "rerun-failed"],
   edit: ["edit", "redo"],
 };
-/** Options of the library that a command sets with an argument. */
+/** Library options that a command sets with an argument. */
 const ARGUMENTS: Readonly<Record<string, string>> = { step: "step", run: "run-id", "job-id": "job-id", file: "job-id" };
 
-/** The message of an invalid option, beginning with the flag, argument or variable that sets the option. */
+/**
+ * Returns the message of an invalid option. The message begins with the flag, argument or variable that sets the
+ * option.
+ */
 export function asTyped(error: Error & { readonly option?: string }, { env = {}, args }: ErrorContext = {}): string {
   const { option = "", message } = error;
   const isTyped = (name: string) =>
@@ -160,7 +159,6 @@ export function asTyped(error: Error & { readonly option?: string }, { env = {},
   return message.replace(`${option}: `, option === "resume" ? "" : `${typed}: `);
 }
 
-/** Lists the fields that the service refused, with the reasons. */
 function detailList(error: object): string {
   const details = "details" in error && Array.isArray(error.details) ? error.details : [];
   return details
@@ -194,7 +192,6 @@ function retyped(error: Error & { readonly code?: unknown }, args: readonly stri
   return repeatedCommand({ args }, "--budget", formatUsd(Number(error.quoteMicros)));
 }
 
-/** Whether an error is a bug, in Showrunner or in a pipeline's code. */
 export function isUnexpected(error: Error): boolean {
   const isForeseen = error instanceof CliError || isFileSystemError(error);
   return !isForeseen && !("code" in error && typeof error.code === "string" && isOurs(error));

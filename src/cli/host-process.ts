@@ -7,12 +7,11 @@ import { startInBackground } from "./background.ts";
 import { ExitCode } from "./cli-error.ts";
 import type { Io } from "./io.ts";
 
-/** Milliseconds from the second SIGINT until the process is killed. */
 const KILLED_AFTER_MS = 3_000;
 
 /**
- * Code of a worker thread that waits for SIGINT. Node handles signals only between turns of the event loop, and a
- * pipeline's code may never end its turn; but SIGINT interrupts a `vm` script with `breakOnSigint` in any thread.
+ * Code of a worker thread that waits for SIGINT. The main thread cannot handle signals while a pipeline's code blocks
+ * its event loop. But SIGINT interrupts a `vm` script with `breakOnSigint` in any thread.
  */
 const WATCH = `
 const { workerData, parentPort } = require("node:worker_threads");
@@ -28,12 +27,14 @@ for (let signals = 0; Atomics.load(ended, 0) === 0; ) {
   }
 }`;
 
-/** Calls `onSignal` for each SIGINT. After the second, kills the process even if the main thread never yields. */
+/**
+ * Calls `onSignal` for each SIGINT. Kills the process some time after the second, even if the main thread never yields.
+ */
 export function watchInterrupts(onSignal: () => void): void {
   const ended = new Int32Array(new SharedArrayBuffer(4));
   const watch = new Worker(WATCH, { eval: true, workerData: ended, name: "interrupts" });
   watch.on("message", onSignal);
-  // Without this thread, signals still reach the main thread.
+  // Signals still reach the main thread without this thread.
   watch.on("error", () => {});
   watch.unref();
   // Otherwise the thread would keep waiting while the process exits.
@@ -43,7 +44,6 @@ export function watchInterrupts(onSignal: () => void): void {
   });
 }
 
-/** Node warnings that users of a command need not see. */
 const quiet = new Set(["ExperimentalWarning", "MODULE_TYPELESS_PACKAGE_JSON"]);
 
 /** Returns this process as `Io`. Call it only once: it installs handlers for signals, warnings and broken pipes. */
@@ -69,7 +69,10 @@ export function hostProcess(): Io {
   };
 }
 
-/** Returns the command that starts this program: with npx if it is in `node_modules`, where a shell does not look. */
+/**
+ * Returns the command that starts this program. Uses npx if the program is in `node_modules`, where a shell does not
+ * find it.
+ */
 function launcher(): string {
   const isInstalled = import.meta.dirname.split(sep).includes("node_modules");
   const byNpx = process.env.npm_command === "exec";
@@ -78,7 +81,7 @@ function launcher(): string {
 
 function isKnownToShell(): boolean {
   const folders = (process.env.PATH ?? "").split(delimiter);
-  // npm prepends its own folders to the shell's PATH.
+  // npm adds its own folders to the PATH, so they are skipped.
   return folders.some(
     (folder) => folder !== "" && !folder.includes("node_modules") && isProgram(join(folder, "showrunner")),
   );
@@ -94,9 +97,9 @@ function isProgram(path: string): boolean {
 }
 
 /**
- * Until a command calls the returned function, Ctrl-C ends the process at once: nothing is in progress yet, and a
- * pipeline file that never finishes loading must not prevent that. Afterwards, the first signal requests an orderly
- * stop, and the second ends the process at once, even if the main thread is busy.
+ * Until a command calls the returned function, Ctrl-C ends the process at once, because nothing is in progress yet.
+ * Afterwards, the first signal requests an orderly stop. The second ends the process at once, even if the main thread
+ * is busy.
  */
 function interruptOnDemand(): () => AbortSignal {
   const controller = new AbortController();
@@ -112,12 +115,12 @@ function interruptOnDemand(): () => AbortSignal {
     process.on("SIGINT", onSignal);
     process.on("SIGTERM", onSignal);
   };
-  // A pipeline file that adds its own listener would disable the signal's default effect.
+  // A listener that a pipeline file adds would disable the signal's default effect.
   process.on("newListener", (event) => {
     if (event === "SIGINT" || event === "SIGTERM") install();
   });
   return () => {
-    // Installed first, because the thread takes a while to start.
+    // Install the handlers first, because the thread takes a while to start.
     install();
     if (!isOrderly) watchInterrupts(onSignal);
     isOrderly = true;
@@ -132,9 +135,7 @@ export async function leave(): Promise<void> {
   setTimeout(() => process.exit(), LEAVE_MS).unref();
 }
 
-/** Longest time to wait until the output has been read, in milliseconds. */
 const DRAIN_MS = 5_000;
-/** Time that the process gets to end by itself, in milliseconds. */
 const LEAVE_MS = 200;
 
 function hasDesktop(): boolean {

@@ -1,6 +1,5 @@
 import type { Background } from "./background.ts";
 
-/** An output for text: a stream of the process, or a list in a test. */
 export interface TextOutput {
   write(text: string | Uint8Array): unknown;
   readonly isTTY?: boolean;
@@ -25,7 +24,7 @@ export interface Io {
   readonly open: ((file: string) => Promise<void>) | null;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** What to type to start this program: `showrunner`, or `npx showrunner` if it is not on the PATH. */
+  /** The command that starts this program: `showrunner`, or `npx showrunner` if it is not on the PATH. */
   readonly launcher: string;
   /** Aborted by the first Ctrl-C or SIGTERM after this field is first read. Any other such signal ends the process. */
   readonly interrupt: AbortSignal;

@@ -9,7 +9,6 @@ type Style = Parameters<typeof styleText>[0];
 /** A command's output: data on stdout, messages on stderr, both without control characters. */
 export interface CommandOutput {
   readonly hasPrinted: boolean;
-  /** Prints a line of data to stdout. */
   print(text: string): void;
   /** Prints a line for people to stdout. Commands in the line get the launcher and the flags set by `carry`. */
   tell(text: string): void;

@@ -34,7 +34,6 @@ export async function runCli(args: readonly string[], io: Io): Promise<ExitCode>
   }
 }
 
-/** Prints an error and what to do next; returns its exit code. */
 export function sayError(error: unknown, { io, output, args }: Context): ExitCode {
   const { code, message, next, exitCode } = explainError(error, { env: io.env, args });
   sayRefusal(output, args, { code, message, next: next.replace(/ {2,}\(.*\)$/s, "") });
@@ -52,7 +51,7 @@ function sayRefusal(
   if (args.includes("--json") && !output.hasPrinted) output.printJson({ ok: false, ...refusal });
 }
 
-/** Builds the program with all its commands; `finish` receives the exit code of the command that ran. */
+/** `finish` receives the exit code of the command that ran. */
 export function createProgram(context: Context, finish: (code: ExitCode) => void): Command {
   const { io } = context;
   const act: Act =
@@ -96,7 +95,6 @@ function checkJournal({ cwd }: Io, { journal }: ServiceFlags): void {
   throw usageError(`--journal: ${visible(journal)} does not exist`, "check the path; only run creates a journal");
 }
 
-/** Returns the command that prints the help for a mistyped command line. */
 function helpOf([verb = ""]: readonly string[]): string {
   return COMMANDS.includes(verb) && verb !== "help" ? `showrunner ${verb} --help` : "showrunner --help";
 }

@@ -8,10 +8,8 @@ import { wholeNumber } from "./input/flag-values.ts";
 import type { Flags } from "./program/flags.ts";
 import { visible } from "./text/escape.ts";
 
-/** By default, a worker accepts connections only from this machine. */
 const THIS_MACHINE = "127.0.0.1";
 const OWN_HOSTS = /^(127\.0\.0\.1|localhost)(:\d+)?$/i;
-/** Time limit for receiving one request, in milliseconds. */
 const MOST_MS = 30_000;
 
 /** Opens the journal with metrics for `--health-port`; null without that flag. */
@@ -30,7 +28,7 @@ interface Served {
   isReady(): boolean;
 }
 
-/** Serves health, metrics and webhooks on the ports that flags set. Returns a function that closes the servers. */
+/** Returns a function that closes the servers. */
 export async function serveWorker(
   { output }: Context,
   flags: Flags["worker"],
@@ -59,8 +57,8 @@ export async function serveWorker(
 }
 
 /**
- * Serves `/metrics`, `/healthz` (always 200) and `/readyz` (503 once the worker is stopping or cannot read its journal).
- * `hosts`: allowed Host headers, so that a web page cannot read these paths through DNS rebinding.
+ * Serves `/metrics`, `/healthz` (always 200) and `/readyz` (503 once the worker is stopping or cannot read its
+ * journal). `hosts`: allowed Host headers, so that a web page cannot read these paths through DNS rebinding.
  */
 function healthOf(isReady: () => boolean, measured: Measured | null, hosts: RegExp): RequestListener {
   return async (request, response) => {

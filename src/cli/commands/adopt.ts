@@ -22,7 +22,6 @@ export function questionLine(one: UnresolvedStep, output: CommandOutput): string
   return `${output.paint(["bold", "yellow"], visible(step))}: requested ${visible(model)}${requested}, ${dollars(holdMicros)} reserved, ${when}.${said}`;
 }
 
-/** Lists the jobs that the step may have created; `*` marks a certain match. */
 export function candidateText({ candidates, certain }: UnresolvedStep, width?: number): string {
   const shown = candidates.slice(0, MOST_LISTED);
   const rows = shown.map((candidate, index) => ({
@@ -50,7 +49,7 @@ const columns = [
   { title: "created", value: ({ createdAt }: Row) => visible(createdAt ?? "–"), flexible: true },
 ] as const;
 
-/** Warns that an empty list proves nothing: by giving up, the user could lose a paid job. */
+/** Warns that an empty list proves nothing: a user who gives up could lose a paid job. */
 export function emptyLines({ holdMicros, provider }: UnresolvedStep): readonly string[] {
   if (provider !== null) {
     return [
@@ -63,10 +62,6 @@ export function emptyLines({ holdMicros, provider }: UnresolvedStep): readonly s
   ];
 }
 
-/**
- * `showrunner adopt`: records which job an unresolved step created. Without a job, lists the candidates; without a
- * step, asks about each unresolved step of the run.
- */
 export async function adopt(
   context: Context,
   runId: string,
@@ -146,7 +141,6 @@ function listAll({ io, output }: Context, { runId, open }: Open, flags: Flags["a
   return ExitCode.unfinished;
 }
 
-/** Asks about one unresolved step after another. Steps that the user skips stay unresolved. */
 async function walk(show: Showrunner, context: Context, { runId, open }: Open): Promise<ExitCode> {
   const { io, output } = context;
   let left = 0;

@@ -37,7 +37,7 @@ export async function api(
   const isPaid = method === "POST" && !isFree(path);
   const call = async (show: Showrunner): Promise<ExitCode> => {
     if (isPaid) await confirmPrice(show, model, body, flags, context);
-    // Read before the request, so that Ctrl-C ends the wait and not the process.
+    // Reading `interrupt` makes Ctrl-C end the wait instead of the process.
     const signal = io.interrupt;
     try {
       await printAnswer(await show.client.request(request, { signal }), flags, context);
@@ -79,7 +79,9 @@ async function dataOf(data: string, io: Io): Promise<unknown> {
   return data === "-" ? parsedJson(await textOf(io.stdin), "stdin", "--data") : readJson("--data", data, io);
 }
 
-/** Returns the model to which a path submits jobs, or null. No other paid request has an idempotency key. */
+/**
+ * Returns the model to which a path submits jobs; null for other paths. No other paid request has an idempotency key.
+ */
 function submittedModel(path: string): string | null {
   const [, model] = /^\/?models\/([^/?]+)(?:\?|$)/.exec(path) ?? [];
   try {
@@ -89,7 +91,7 @@ function submittedModel(path: string): string | null {
   }
 }
 
-/** Paths that are free to POST to. Any other path might create a job or chat. */
+/** True for paths that are free to POST to. Any other path might create a job or a chat. */
 function isFree(path: string): boolean {
   return /^\/?(?:models\/[^/?]+\/estimate|(?:files|keys|tokens|webhooks|log-drains)(?:\/[^?]*)?)(?:\?|$)/.test(path);
 }
@@ -99,7 +101,6 @@ interface Submit {
   readonly body: unknown;
 }
 
-/** Adds the idempotency key to the body: the one from the flag or the data, or else a new one. */
 function withKey(json: unknown, given: string | undefined): Submit {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
     throw new CliError("INPUT_INVALID", "--data must be a JSON object when submitting a job", {
@@ -113,7 +114,6 @@ function withKey(json: unknown, given: string | undefined): Submit {
   return { key, body: { ...json, idempotency_key: key } };
 }
 
-/** Gets consent to a paid request to a hosted service, by `--yes` or on the terminal. */
 async function confirmPrice(
   show: Showrunner,
   model: string | null,
@@ -124,7 +124,7 @@ async function confirmPrice(
   if (show.service.kind === "local" || flags.yes === true) return;
   const costMicros = model === null ? null : await estimated(show, model, body);
   const price = costMicros === null ? "an unknown amount" : dollars(costMicros);
-  // If the body came from stdin, no answer can be read from it.
+  // If the body came from stdin, the answer cannot be read from there.
   await confirm(flags.data === "-" ? { ask: null } : context.io, {
     yes: false,
     question: `Spend ${price}?`,
@@ -141,7 +141,6 @@ async function estimated({ client }: Showrunner, model: string, body: unknown): 
 
 type RawInput = Readonly<Record<string, unknown>>;
 
-/** The fields that are read from a client error, to tell whether a request may have been charged. */
 interface Failure {
   readonly code?: string;
   readonly sent?: boolean;
@@ -149,7 +148,7 @@ interface Failure {
   readonly status?: number;
 }
 
-/** Whether the service may have accepted a paid request: true unless the request was refused or never sent. */
+/** False if a paid request was refused or never sent. In all other cases, the service may have accepted the request. */
 function isUncertain(error: unknown): boolean {
   const { code, sent, envelope, status } = error as Failure;
   if (code === "INVALID_OPTION" || sent === false) return false;

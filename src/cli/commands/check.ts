@@ -12,7 +12,6 @@ import { problemList } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, counted, shorten, table } from "../text/table.ts";
 
-/** `showrunner check`: shows what the current code would redo or change in unfinished runs. */
 export async function check(context: Context, named: readonly string[], flags: Flags["check"]): Promise<ExitCode> {
   const { io, output } = context;
   const pipelines = await loadAll(named, context);
@@ -94,13 +93,12 @@ async function openToRead(against: string, { io }: Context) {
 interface CheckedStep {
   readonly path: string;
   /**
-   * `changed`: another request. `new`: not planned before. `uses`: depends on a changed step. `gone`: no longer
-   * planned.
+   * `changed`: the request differs. `new`: the step was not planned before. `uses`: the step depends on a changed step.
+   * `gone`: the step is no longer planned.
    */
   readonly cause: "changed" | "new" | "uses" | "gone";
-  /** Fields of the request that differ. */
   readonly fields: Drift["changed"][number]["fields"];
-  /** Cost of running the step, in micro-dollars; null if it has no price or does not run. */
+  /** Cost of running the step, in micro-dollars; null if the step has no price or does not run. */
   readonly costMicros: number | null;
 }
 
@@ -108,12 +106,10 @@ interface CheckedRun {
   readonly runId: string;
   readonly pipeline: string;
   readonly status: string;
-  /** Whether nothing would change. */
   readonly isSame: boolean;
   readonly steps: readonly CheckedStep[];
-  /** Why the current code cannot continue the run at all. */
   readonly problems: readonly Problem[];
-  /** Total cost of the steps, in micro-dollars; `max` is null if any of them is open-ended. */
+  /** Total cost of the steps, in micro-dollars. `max` is null if a step has no upper limit. */
   readonly totalMicros: Drift["totalMicros"];
 }
 
@@ -127,7 +123,7 @@ interface Checked {
 async function checkRuns(show: Showrunner, pipelines: readonly LoadedPipeline[]): Promise<Checked> {
   const byName = new Map(pipelines.map(({ pipeline }) => [pipeline.name, pipeline]));
   const { isRunFinal } = await import("../../internal.ts");
-  // `interrupted` (no process drives it) is not a status in the journal.
+  // The status can also be `interrupted`, which the journal does not store.
   const open = (await show.runs()).filter(({ status }) => !isRunFinal(status as RunState["status"]));
   const runs: CheckedRun[] = [];
   for (const { runId, pipeline: name, status } of open) {
@@ -156,7 +152,6 @@ function stepsOf({ changed, added, removed, stale, prices }: Drift): readonly Ch
 const MOST_RUNS = 50;
 const MOST_STEPS = 20;
 const MOST_FIELDS = 2;
-/** Maximum number of characters to show of a value. */
 const LONGEST = 40;
 
 const columns: readonly Column<CheckedStep>[] = [
@@ -180,7 +175,6 @@ function price({ cause, costMicros }: CheckedStep): string {
   return cause === "gone" ? "" : "–";
 }
 
-/** Formats the runs that would change, each with its steps. */
 function checkTable({ runs }: Checked, width?: number): string {
   const differ = runs.filter(({ isSame }) => !isSame);
   const parts = differ.slice(0, MOST_RUNS).map((run) => runLines(run, width));
@@ -195,7 +189,6 @@ function runLines({ runId, pipeline, status, steps, problems }: CheckedRun, widt
   return [head, ...(problems.length === 0 ? [] : [problemList(problems)]), ...rows].join("\n");
 }
 
-/** Formats what the changed and new steps of all runs cost together. */
 function totalOf(runs: readonly CheckedRun[]): string {
   const min = runs.reduce((sum, { totalMicros }) => sum + totalMicros.min, 0);
   const isOpen = runs.some(({ totalMicros, problems }) => totalMicros.max === null || problems.length > 0);

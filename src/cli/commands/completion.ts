@@ -5,7 +5,10 @@ import type { Context } from "../context.ts";
 /** Tells the script to let the shell complete file names. */
 const FILES = ":files";
 
-/** The script for each shell. It calls this command, which prints a possible word and its description per line. */
+/**
+ * The completion script of each shell. Each script calls this command, which prints one possible word and its
+ * description per line.
+ */
 const scripts = {
   // Works with bash 3.2 and later, without the bash-completion package. Never evaluates the typed words as code.
   bash: `# showrunner: completion for bash. Load it with: source <(showrunner completion bash)
@@ -50,7 +53,6 @@ end
 complete -c showrunner -f -a '(__showrunner)'`,
 } as const;
 
-/** `showrunner completion`: prints a shell's completion script; with words, prints the possible completions. */
 export function completion(
   { output }: Context,
   shell: keyof typeof scripts,

@@ -21,8 +21,8 @@ import { visible } from "../text/escape.ts";
 const LEAST_LENGTH = 32;
 
 /**
- * Reads or creates the journal's token, which stays the same so that open pages still work after a restart. Replaces a
- * token that other users may have read or written, and passes the reason to `warn`.
+ * Reads or creates the journal's token. The token stays the same, so that open pages still work after a restart.
+ * Replaces a token that other users may have read or written, and passes the reason to `warn`.
  */
 export async function storedToken(path: string, warn: (text: string) => void): Promise<string> {
   const stored = await readKept(path);
@@ -33,13 +33,13 @@ export async function storedToken(path: string, warn: (text: string) => void): P
 
 interface Kept {
   readonly token: string | null;
-  /** Why the file cannot be used; null if it can, or if it does not exist. */
+  /** Why the file cannot be used; null if it is usable or does not exist. */
   readonly fault: string | null;
 }
 
 async function readKept(path: string): Promise<Kept> {
   try {
-    // Does not follow links: whoever created one would choose the token.
+    // Do not follow links, because whoever created a link would choose the token.
     await using file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
     const found = await file.stat();
     const { uid, mode } = found;
@@ -67,10 +67,8 @@ async function makeToken(path: string): Promise<string> {
   return token;
 }
 
-/** The port to use if it is free and the user requests no other. */
 const DEFAULT_PORT = 8788;
 
-/** File next to the journal with the address of its running dashboard. */
 const ADDRESS_FILE = "dashboard-address";
 
 async function addressIn(folder: string): Promise<string | null> {
@@ -78,7 +76,6 @@ async function addressIn(folder: string): Promise<string | null> {
   return /^http:\/\/[\w.:[\]-]+$/.test(text) ? text : null;
 }
 
-/** Returns the origin of the journal's running dashboard, or the default one if none is running. */
 export async function dashboardOrigin(
   folder: string,
 ): Promise<{ readonly origin: string; readonly isRunning: boolean }> {
@@ -92,7 +89,6 @@ export async function dashboardOrigin(
   return isRunning ? { origin, isRunning } : { origin: `http://127.0.0.1:${DEFAULT_PORT}`, isRunning };
 }
 
-/** `showrunner dashboard`: serves the dashboard until Ctrl-C, and prints the address that opens it. */
 export async function dashboard(
   context: Context,
   files: readonly string[],
@@ -120,7 +116,7 @@ export async function dashboard(
         filesDir: flags.files,
       });
     let show = await open();
-    // A local service ends with the command that embedded it; this one then embeds its own.
+    // An embedded local service ends with the command that started it. This command then embeds its own.
     const reopen = async (lost: Showrunner) => {
       void lost.close().catch(() => {});
       show = await open();
@@ -148,7 +144,7 @@ export async function dashboard(
       };
       const served = await start(options, port, flags.port === undefined ? output : null);
       await writeDurably(join(folder, ADDRESS_FILE), served.origin);
-      // Read before printing, because a caller may send the signal as soon as it sees the address.
+      // Reading `interrupt` installs the signal handlers. A caller may send a signal as soon as the address is printed.
       const { interrupt } = io;
       if (flags.json) output.printJson({ url: served.url, origin: served.origin, viewerUrl: served.viewerUrl });
       else output.print(served.url);
@@ -170,7 +166,9 @@ export async function dashboard(
 
 type Options = Parameters<typeof import("../../studio/dashboard/index.ts").startDashboard>[0];
 
-/** Starts the dashboard. If `port` is in use, takes a free one and says so on `output`; throws if `output` is null. */
+/**
+ * Starts the dashboard. If `port` is in use, uses a free port and reports it on `output`. Throws if `output` is null.
+ */
 async function start(options: Options, port: number, output: CommandOutput | null) {
   const { PortInUseError, startDashboard } = await import("../../studio/dashboard/index.ts");
   try {
@@ -193,7 +191,10 @@ async function offered(files: readonly string[], cwd: string): Promise<readonly 
   return found;
 }
 
-/** Returns a function that loads a run's code from a file that was named here, or is inside the working folder. */
+/**
+ * Returns a function that loads a run's code. The function only loads files that the user named or that are inside the
+ * working folder.
+ */
 function codeFrom(named: readonly OfferedPipeline[], { io, output }: Context): NonNullable<Options["loadPipeline"]> {
   const warned = new Set<string>();
   return async ({ file, exportName }) => {

@@ -31,7 +31,6 @@ import { type Column, table } from "../text/table.ts";
 import { continueRun } from "./resume.ts";
 import { decisionText } from "./show.ts";
 
-/** `showrunner approve`: approves a waiting step; without a step, lists the waiting steps and what they show. */
 export async function approve(
   context: Context,
   runId: string | undefined,
@@ -62,7 +61,6 @@ function asked(takes: number | null): string {
   return takes === null ? "" : `one of ${takes}`;
 }
 
-/** Lists the steps of all runs that wait for a decision, the longest wait first. */
 async function listAll(context: Context, flags: Flags["approve"]): Promise<ExitCode> {
   const { output, io } = context;
   if ([flags.pick, flags.value, flags.note, flags.resume].some((flag) => flag !== undefined)) {
@@ -82,7 +80,7 @@ async function listAll(context: Context, flags: Flags["approve"]): Promise<ExitC
   });
 }
 
-/** Returns the run's only waiting step if a decision names no step; null if nothing is decided. */
+/** If a decision names no step, returns the run's only waiting step. Returns null if the flags contain no decision. */
 async function onlyStep(
   show: Showrunner,
   runId: string,
@@ -98,7 +96,6 @@ async function onlyStep(
   );
 }
 
-/** `showrunner reject`: the step fails, and the steps that depend on it are skipped. */
 export async function reject(
   context: Context,
   runId: string,
@@ -111,7 +108,7 @@ export async function reject(
   });
 }
 
-/** Requests a decision. If the decision is invalid, suggests the command that lists the waiting steps. */
+/** If the decision is invalid, throws an error that suggests the command that lists the waiting steps. */
 async function requested(runId: string, decide: () => Promise<void>): Promise<void> {
   try {
     await decide();
@@ -162,15 +159,13 @@ interface Waiting {
   readonly message: string | null;
   readonly choose: boolean;
   readonly shows: readonly OfferedTake[];
-  /** How each take was made, if several models are compared; else null. */
+  /** How each take was made if several models are compared; otherwise null. */
   readonly compared: readonly ComparedPart[] | null;
-  /** Files that checks refused before the shown takes were made. */
   readonly refused: readonly RefusedFiles[];
-  /** The latest decision that no process has applied yet, or null. */
+  /** The latest decision that no process has applied yet; otherwise null. */
   readonly decided: RunReport["steps"][number]["approval"];
 }
 
-/** Returns the waiting steps of a run, with what each of them shows. */
 async function waitingIn(
   show: Showrunner,
   context: Context,
@@ -212,10 +207,8 @@ async function list(show: Showrunner, context: Context, runId: string, flags: Fl
   return waiting.length > 0 ? ExitCode.unfinished : ExitCode.done;
 }
 
-/** Maximum number of characters to show of a text. */
 const LONGEST_TEXT = 4000;
 
-/** Formats text that a decision is about, so that it stands apart from messages. */
 function quoted(text: string, pick: number | null): string {
   const shown = text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT)}…`;
   const lines = visibleLines(shown).split("\n");
@@ -262,7 +255,10 @@ async function waitingSteps(state: RunState, report: RunReport, review: ReviewFi
   );
 }
 
-/** Turns `--pick`, a number or the name of the step that produced the take, into a number from 1. */
+/**
+ * Converts `--pick` to a take's number, starting at 1. The flag is such a number or the name of the step that produced
+ * the take.
+ */
 async function picked(
   show: Showrunner,
   context: Context,

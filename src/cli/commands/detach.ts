@@ -12,17 +12,15 @@ export interface Detached {
   readonly runId: string;
   /** The agreed budget in decimal US dollars; null for the local service. */
   readonly budget: string | null;
-  /** Id of the agreed quote, if any. */
   readonly quote?: string | null;
   readonly startAnyway: boolean;
-  /** Whether `runId` is the first of several runs, one per row, whose ids come from the file. */
+  /** True if `runId` is the first of several runs, one per row. Their ids come from the file. */
   readonly isOneOfMany?: true;
 }
 
 const POLL_EVERY_MS = 100;
 const LAST_LINES = 15;
 
-/** Starts the run in a background process, waits until it is in the journal, and says how to follow it. */
 export async function detach(context: Context, detached: Detached, flags: Flags["run"]): Promise<ExitCode> {
   const { io, output } = context;
   const { runId } = detached;
@@ -80,7 +78,7 @@ async function begun(
   }
 }
 
-/** Returns arguments for what the user agreed to, then the typed arguments, so that typed values take precedence. */
+/** Returns flags for what the user agreed to, then the typed arguments, so that typed values take precedence. */
 function argumentsOf(
   { args }: Context,
   { runId, budget, quote = null, startAnyway, isOneOfMany }: Detached,

@@ -22,10 +22,9 @@ import type { Flags, ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-/** Largest acceptable error of a clock. If it is larger, receivers that check the age of webhooks refuse them. */
+/** Largest acceptable error of a clock. With a larger error, receivers that check the age of webhooks refuse them. */
 const MUCH_SKEW_MS = 60_000;
 
-/** Checks the service, the wallet, the clocks and webhooks. */
 export async function serviceFindings(
   context: Context,
   flags: ServiceFlags,
@@ -56,7 +55,6 @@ export async function serviceFindings(
 
 const marks = { ok: "ok  ", fail: "FAIL", unknown: "?   " } as const;
 
-/** `showrunner doctor`: prints a line per check (`unknown` if impossible here); exits with 1 if any check fails. */
 export async function doctor(context: Context, flags: Flags["doctor"]): Promise<ExitCode> {
   const { output } = context;
   const target = webhookTarget(flags);
@@ -82,7 +80,6 @@ export async function doctor(context: Context, flags: Flags["doctor"]): Promise<
   return findings.some(({ state }) => state === "fail") ? ExitCode.failed : ExitCode.done;
 }
 
-/** Checks what only the steps of `showrunner/film` need. */
 async function filmFinding(): Promise<Finding> {
   const { ffmpegSummary } = await import("../../film/index.ts");
   const ffmpeg = await ffmpegSummary();
@@ -106,7 +103,6 @@ function credential({ io }: Context, flags: ServiceFlags): Finding {
   return fine("credential", `${keyId === null ? "a token" : `key ${keyId}`}, from ${keyFrom}`);
 }
 
-/** Reports the network settings of the environment: proxies, exceptions and extra certificate authorities. */
 async function networkFindings({ env }: Io): Promise<readonly Finding[]> {
   return [proxies(env), ...(await authorities(env))];
 }

@@ -9,7 +9,6 @@ import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-/** `showrunner export`: exports a run's clips, takes, audio, captions and media as a timeline for video editors. */
 export async function exportRun(context: Context, runId: string, flags: Flags["export"]): Promise<ExitCode> {
   const { io, output } = context;
   if (flags.otio === undefined)
@@ -34,13 +33,11 @@ export async function exportRun(context: Context, runId: string, flags: Flags["e
 
 const hashOf = ({ output }: EditTake) => output.copy!.sha256;
 
-/** Returns all takes by hash, because a take can occur in several clips. */
 function takesOf({ pictures, stills, sounds, finished }: EditList): ReadonlyMap<string, EditTake> {
   const clips = [...pictures, ...stills, ...sounds, ...(finished === null ? [] : [finished])];
   return new Map(clips.flatMap(({ takes }) => takes).map((take) => [hashOf(take), take]));
 }
 
-/** Returns facts about a take: from the journal if they are known there, otherwise measured from the file. */
 async function factsOf({ output }: EditTake, path: string): Promise<TakeFacts> {
   const { copy, durationMs, fps } = output;
   const kind = copy!.contentType.split("/")[0];
@@ -92,8 +89,8 @@ interface TakeFacts {
 }
 
 /**
- * Builds an OpenTimelineIO timeline: a track of clips, each with its takes; a track for each sound; captions as
- * markers; and on top, on disabled tracks, the overlaid pictures and the finished film.
+ * Builds an OpenTimelineIO timeline. It has a track of clips with their takes, a track for each sound, and captions as
+ * markers. On top are disabled tracks with the overlaid pictures and the finished film.
  */
 function otioTimeline(
   list: EditList,

@@ -20,15 +20,12 @@ export function listOutputs(outputs: unknown, name = ""): readonly { readonly na
   return Object.entries(outputs).flatMap(([key, value]) => listOutputs(value, name === "" ? key : `${name}.${key}`));
 }
 
-/** Returns a word to put before "budget" if several runs share the budget. */
 export function sharedWord({ budget_tag }: Pick<RunReport, "budget_tag">): string {
   return budget_tag === null ? "" : "shared ";
 }
 
-/** Maximum number of skipped steps to list by name. */
 const MOST_NAMES = 6;
 
-/** Says why steps did not succeed, with a line for each failed step and one for all skipped steps. */
 export function reasonLines(steps: readonly StepReport[]): readonly string[] {
   const own = steps.filter(({ status }) => status === "failed" || status === "partial");
   const left = steps.filter(({ status, reason }) => status === "skipped" && reason !== null);
@@ -41,7 +38,6 @@ export function reasonLines(steps: readonly StepReport[]): readonly string[] {
   ];
 }
 
-/** Returns the place in the author's code where the function of a failed step threw an error. */
 export function siteText({ status, attempts }: StepReport): string {
   const site = status === "failed" ? attempts.at(-1)?.site : undefined;
   return site === undefined ? "" : ` (at ${visible(site)})`;
@@ -78,7 +74,6 @@ function exitCodeOf({ status, report }: RunResult): ExitCode {
   return code === ExitCode.done && report.over_budget !== null ? ExitCode.unfinished : code;
 }
 
-/** Shows a run until it ends or pauses. The first interrupt stops it gracefully. */
 export async function followRun(handle: RunHandle, context: Context, options: FollowOptions): Promise<ExitCode> {
   const { io, output } = context;
   const onInterrupt = () => {
@@ -104,10 +99,12 @@ export async function followRun(handle: RunHandle, context: Context, options: Fo
   }
 }
 
-/** Codes of errors which mean that another process drives the run, so that advice to resume would be wrong. */
+/** Errors which mean that another process drives the run. Advice to resume would then be wrong. */
 const drivenElsewhere = new Set(["RUN_BUSY", "RUN_TAKEN_OVER"]);
 
-/** Wraps errors of a run that has started: money may be spent, so the exit code is "unfinished", never "refused". */
+/**
+ * Wraps errors of a run that has started. Money may have been spent, so the exit code is "unfinished", never "refused".
+ */
 function interrupted(error: unknown, runId: string, { io, args }: Context): unknown {
   const { code, next: given } = error as { readonly code?: string; readonly next?: string | null };
   if (!(error instanceof Error) || code === undefined || drivenElsewhere.has(code) || isUnexpected(error)) return error;
@@ -116,7 +113,6 @@ function interrupted(error: unknown, runId: string, { io, args }: Context): unkn
   return new CliError("RUN_INTERRUPTED", message, { next, exitCode: ExitCode.unfinished, cause: error });
 }
 
-/** What to fix before the run is resumed, by error code. */
 const mends: Readonly<Record<string, string>> = {
   JOURNAL_DISK_FULL: "free space, then: ",
   JOURNAL_IO: "check the disk, then: ",
@@ -144,7 +140,7 @@ function sayEnd(result: RunResult, { output }: Context): void {
   const isOfSteps = steps.some(({ path, reason }) => reason !== null && message?.startsWith(`${path}: `));
   if (message !== null && result.pause === null && !isOfSteps) output.say(`  ${visible(message)}`);
   if (result.pause) {
-    // For an unresolved step, the missing line is the whole message.
+    // For an unresolved step, `missing` already contains the whole message.
     if (missing.every(({ text }) => text !== result.pause.message))
       output.say(`  ${result.pause.reason}: ${visible(result.pause.message)}`);
     if (result.pause.fundingUrl) output.say(`  Add funds: ${visible(result.pause.fundingUrl)}`);

@@ -8,7 +8,6 @@ import { visible } from "../text/escape.ts";
 import { repeatedCommand } from "../text/next-line.ts";
 import { counted } from "../text/table.ts";
 
-/** `showrunner gc`: frees the disk space of old runs; keeps unfinished runs and those with reserved money. */
 export async function gc(context: Context, flags: Flags["gc"]): Promise<ExitCode> {
   const { output } = context;
   const olderThanMs = readDuration("--older-than", flags.olderThan ?? "30d", "30d or 12h");

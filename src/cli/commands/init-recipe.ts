@@ -31,7 +31,6 @@ export function listRecipes(): readonly Recipe[] {
 export interface RecipeFiles {
   /** Paths inside the `recipes` folder, including assets; the recipe comes first. */
   readonly files: readonly string[];
-  /** Packages that the files import, other than those that every pipeline needs. */
   readonly packages: readonly string[];
 }
 
@@ -69,7 +68,6 @@ export function printRecipes({ output }: Context, { json }: Flags["init"]): Exit
   return ExitCode.done;
 }
 
-/** Prepares a recipe with its files, for models of the configured service. */
 export async function beginRecipe(context: Context, name: string): Promise<Begun> {
   const { cwd } = context.io;
   if (!listRecipes().some((one) => one.name === name)) {
@@ -109,7 +107,10 @@ export async function beginRecipe(context: Context, name: string): Promise<Begun
   return { file, files: copies, project, said: [said, ...lacks, ...typing], isHosted: found !== null };
 }
 
-/** Returns what a recipe imports that the user's existing files, which are kept, do not contain; null if nothing. */
+/**
+ * Returns what a recipe imports but the user's existing files lack; null if nothing. Existing files are never
+ * overwritten.
+ */
 async function lackingIn(cwd: string, copies: ReadonlyMap<string, string | Buffer>): Promise<string | null> {
   for (const [path, text] of copies) {
     for (const [, names = "", from = ""] of String(text).matchAll(/^import \{([^}]+)\} from "(\.[^"]+)"/gm)) {
@@ -126,12 +127,11 @@ async function lackingIn(cwd: string, copies: ReadonlyMap<string, string | Buffe
   return null;
 }
 
-/** Returns the roles of `cast.ts` that a recipe uses. */
 function rolesIn(text: string | Buffer): readonly string[] {
   return String(text).match(/(?<=\bcast\.)(?!ts\b)\w+/g) ?? [];
 }
 
-/** Returns the names of the models in a `models.ts`, by id. */
+/** Returns the names of the models in a `models.ts`, by model id. */
 function namesIn(source: string): ReadonlyMap<string, string> {
   const entries = source.matchAll(/^ {2}(\w+): model<.*?>\(("(?:[^"\\]|\\.)*")/gm);
   return new Map([...entries].map(([, name = "", id = '""']) => [JSON.parse(id) as string, name]));

@@ -17,10 +17,6 @@ import { manifestFor, type Project } from "../project/manifest.ts";
 import { chooseStarter, LOCAL_STARTER, starterSource } from "../project/starter.ts";
 import { visible } from "../text/escape.ts";
 
-/**
- * `showrunner init`: sets up a project or completes an existing one. Writes a pipeline or recipe for the models of the
- * configured service, the project's packages, tsconfig.json and .gitignore. Overwrites nothing.
- */
 export async function init(context: Context, given?: string, flags: Flags["init"] = {}): Promise<ExitCode> {
   const { recipe } = flags;
   if (recipe === true) return (await import("./init-recipe.ts")).printRecipes(context, flags);

@@ -8,17 +8,15 @@ import type { Flags } from "../program/flags.ts";
 import { wireForm } from "../service/present.ts";
 import { visible, visibleError } from "../text/escape.ts";
 
-/** A file's own marks and the manifest next to it. */
 interface ShownFile extends FileMarks {
   readonly file: string;
   readonly manifest: ManifestBeside | null;
-  /** The file's signed credentials; `unread` if the package that reads them is not installed. */
+  /** The file's signed credentials. `unread`: the package that reads them is not installed. */
   readonly signed: Credentials | "unread" | null;
 }
 
 interface ManifestBeside extends Pick<Manifest, "run" | "models"> {
   readonly step: string;
-  /** Whether the manifest's hash matches the file. */
   readonly matches: boolean;
 }
 
@@ -50,7 +48,7 @@ async function readFileMarks(
   const { readCredentials, readMarks } = await import("../../core/marks/index.ts");
   try {
     const said = await readMarks(path);
-    // Only the package recognises the other formats that can be signed.
+    // `readMarks` does not recognise every format that can be signed, so also try files of an unknown type.
     const mayBeSigned = said.contentCredentials === "embedded" || said.contentType === null;
     const signed = mayBeSigned ? await readCredentials(path, options) : null;
     return { file, ...said, manifest: await manifestBeside(path), signed };
@@ -113,7 +111,7 @@ interface Signed {
   readonly file: string;
   readonly signed: string;
   readonly digital_source_type: DigitalSourceType;
-  /** Whether models and ingredients come from the manifest next to the file. */
+  /** True if models and ingredients come from the manifest next to the file. */
   readonly from_manifest: boolean;
 }
 
@@ -153,7 +151,6 @@ async function pem(cwd: string, flag: string, file: string | undefined): Promise
   }
 }
 
-/** Returns the output paths: next to each file, or where `--out` says (a folder, or a name for a single file). */
 async function targetsOf(cwd: string, files: readonly string[], out: string | undefined): Promise<readonly string[]> {
   if (out === undefined)
     return files.map((file) =>
@@ -175,7 +172,7 @@ async function targetsOf(cwd: string, files: readonly string[], out: string | un
   return targets;
 }
 
-/** Returns what to sign about a file: from its manifest if the hash matches, otherwise only the source type. */
+/** Returns the claim to sign: from the manifest if its hash matches the file, otherwise only the source type. */
 async function claimFor(file: string, path: string, given: DigitalSourceType | undefined) {
   const { claimOf, fileHash, readManifest } = await import("../../internal.ts");
   const { readMarks, sourceTypes } = await import("../../core/marks/index.ts");

@@ -18,7 +18,6 @@ import { storedToken } from "./dashboard.ts";
 
 const DEFAULT_PORT = 8789;
 
-/** `showrunner mcp`: offers the pipelines of a folder to an agent, within the limits of its flags. */
 export async function mcp(context: Context, folder: string, flags: Flags["mcp"]): Promise<ExitCode> {
   const { io, output } = context;
   for (const [flag, value] of [
@@ -32,7 +31,8 @@ export async function mcp(context: Context, folder: string, flags: Flags["mcp"])
   }
   const port = portOf(flags);
   const filesDir = await existingFolder(flags.files ?? folder, io.cwd);
-  // Loaded only once, so that an agent with write access to the folder cannot make this process run its code.
+  // Load the pipelines only once, so that an agent with write access to the folder cannot make this process run its
+  // code.
   const pipelines = await agentPipelines(folder, context);
   const codeBefore = await codeOf(pipelines);
   const journalFolder = journalFolderOf(io, flags);
@@ -122,9 +122,9 @@ interface Hosting {
 }
 
 /**
- * Starts a process for each run that is driven here. The new process follows the run, and takes over if this one is
- * killed, as agent hosts do soon after they disconnect. Skips runs whose file has changed or was not loaded here,
- * because nobody has reviewed that code.
+ * Starts a process for each run that this process drives, because agent hosts kill this process soon after they
+ * disconnect. The new process follows the run, then takes over. Skips runs whose file has changed or was not loaded
+ * here, because nobody has reviewed that code.
  */
 async function handOver(session: AgentSession, { context, flags, codeBefore }: Hosting): Promise<void> {
   const { io, output } = context;

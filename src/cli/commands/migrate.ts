@@ -60,7 +60,6 @@ function readMap(entries: readonly string[]): { readonly [v2: string]: string } 
   );
 }
 
-/** Opens the service that provides models and prices. */
 function openTarget(flags: Flags["migrate"], { io }: Context, catalog: Catalog | null): Promise<VerificationTarget> {
   const isHosted = chooseService(flags, io.env) !== null;
   return isHosted ? hostedTarget(flags) : localTarget(catalog, flags.families);
@@ -76,7 +75,6 @@ interface Work {
 
 interface Migrated {
   readonly migration: Migration;
-  /** The earlier decisions plus the answers. */
   readonly decisions: MigrationDecisions;
 }
 
@@ -102,7 +100,7 @@ function refuseUnreadable(error: Error & { readonly code?: unknown }): never {
   throw usageError(visible(error.message), "showrunner migrate V2-FILE --out FOLDER", error);
 }
 
-/** Maximum number of estimates to request from a hosted service, because its rate limit would make more too slow. */
+/** Maximum number of estimates to request from a hosted service. More would take too long at its rate limit. */
 const MOST_HOSTED_ESTIMATES = 200;
 
 type Voices = { readonly [model: string]: readonly { readonly id: string; readonly name: string | null }[] };
@@ -131,7 +129,6 @@ function anyVoice(voices: Voices): string {
   return Object.values(voices).flat()[0]?.id ?? "voice_00000000-0000-4000-8000-000000000000";
 }
 
-/** Refuses mappings to models that do not exist, which are probably typos. */
 function refuseUnknown(map: { readonly [v2: string]: string }, catalog: Catalog): void {
   for (const [from, to] of Object.entries(map)) {
     if (to.startsWith("voice_") || catalog.model(to)?.state === "live") continue;
@@ -169,7 +166,7 @@ async function priced(migration: Migration, { pipeline, target, context }: Writt
   return estimateMigration(migration, show, { pipeline, service, input, maxJobs });
 }
 
-/** Runs the written source for free, on the local service that priced it or on another one with the same models. */
+/** Runs the generated pipeline for free, on the local service that priced it or on another one with the same models. */
 async function verified(
   migration: Migration,
   { pipeline, catalog, target, context }: Written & { readonly catalog: Catalog },
@@ -231,10 +228,8 @@ async function finishRun(report: MigrationReport, { output }: Context, folder: s
   return problems.length + open > 0 ? ExitCode.unfinished : ExitCode.done;
 }
 
-/** The decisions file to use if `--decisions` is not given and this file exists. */
 const DEFAULT_FILE = "migrate.decisions.json";
 
-/** Reads earlier decisions; none if the file does not exist. */
 async function readDecisions({ io }: Context, named: string | undefined): Promise<MigrationDecisions> {
   const { DecisionsFileError, parseDecisions } = await import("../../migrate/index.ts");
   const file = named ?? DEFAULT_FILE;
@@ -249,7 +244,6 @@ async function readDecisions({ io }: Context, named: string | undefined): Promis
   }
 }
 
-/** Stores changed decisions in the file that `--decisions` names, or in the default file. */
 async function keepDecisions(
   { io, output }: Context,
   { named, before, now }: { named: string | undefined; before: MigrationDecisions; now: MigrationDecisions },
@@ -278,7 +272,8 @@ async function askOpen(decisions: readonly Decision[], { io, output }: Context):
       if (/^y(?:es)?$/i.test(answer.trim())) leaveOut.push(key);
       continue;
     }
-    // For a voice, the first choice is to decide when the pipeline runs. Names in parentheses are not part of an id.
+    // For a voice, skip the first choice, which is to decide when the pipeline runs. Names in parentheses are not part
+    // of an id.
     const choices = offered.slice(about === "voice" ? 1 : 0).map((choice) => choice.replace(/ \(.*\)$/, ""));
     for (const [index, choice] of choices.entries()) output.say(`  ${index + 1}  ${visible(choice)}`);
     const hint =

@@ -16,7 +16,6 @@ interface Checked {
   readonly problems: readonly Problem[];
 }
 
-/** `showrunner models diff`: shows what changed since the snapshot, and which pipelines break. */
 export async function modelsDiff(
   context: Context,
   files: readonly string[],

@@ -64,7 +64,7 @@ export async function showModel(context: Context, id: string, flags: Flags["mode
     const model = await client.model(id).catch(async (error: unknown) => {
       throw isNotFound(error) ? await unknownModel(client, id, error) : error;
     });
-    // The description explains how fields combine; the schema above is shortened.
+    // The printed schema is shortened. Its description explains how fields combine.
     const words = model.inputSchema?.description;
     printOne(context, flags, model, typeof words === "string" ? words : null);
   });

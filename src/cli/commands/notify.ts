@@ -21,7 +21,6 @@ export async function testNotify(context: Context, flags: Flags["notify test"]):
   return error === null ? ExitCode.done : ExitCode.failed;
 }
 
-/** `showrunner notify key`: prints the public key for verifying webhooks; creates the pair on first use. */
 export async function notifyKey(context: Context, flags: Flags["notify test"]): Promise<ExitCode> {
   const publicKey = await (await opened(context, flags)).publicKey();
   if (flags.json) context.output.printJson({ algorithm: "ed25519", public_key: publicKey });

@@ -6,7 +6,6 @@ import { filesOf, type OfferedTake, offeredTakes, type ReviewFiles, reviewFiles 
 import { visible, visibleLines } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-/** `showrunner open`: opens the files of a step, or those that an approval shows, in their default applications. */
 export async function open(context: Context, runId: string, path: string, flags: Flags["open"]): Promise<ExitCode> {
   const { io, output } = context;
   return withJournal(flags, async (show) => {

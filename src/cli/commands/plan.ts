@@ -15,7 +15,6 @@ import { problemList } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
 import { runInstead } from "../text/next-line.ts";
 
-/** Returns options that add each step's model and price to a diagram, and highlight the critical path. */
 export function diagramOptions(quote: Quote): DiagramOptions {
   const prices = new Map(quote.prices.map((price) => [price.step, price]));
   return {
@@ -34,7 +33,6 @@ function amount({ basis, costMicros, maxCostMicros }: Quote["prices"][number]): 
   return maxCostMicros === null ? "no price yet" : `at most ${dollars(maxCostMicros, Math.ceil)}`;
 }
 
-/** `showrunner plan`: checks, prices and forecasts; sends nothing that costs money. */
 export async function plan(context: Context, spec: string, given: Flags["plan"]): Promise<ExitCode> {
   const { io } = context;
   checkAmount("--max-unquoted", given.maxUnquoted);
@@ -105,7 +103,6 @@ async function writeSvg(drawn: Plan, drawing: DiagramOptions, file: string, { io
   output.say(`Wrote ${visible(path)}`);
 }
 
-/** Lists all problems of a plan: on stderr for people, on stdout with `--json`. */
 export function reportProblems(
   problems: readonly Problem[],
   { args, output, io }: Context,

@@ -44,7 +44,6 @@ export async function report(context: Context, runId: string, flags: Flags["repo
   });
 }
 
-/** Returns the report's path: in the run's folder if that is inside the working folder, else in the latter. */
 async function defaultFile(outDir: string, runId: string, cwd: string, isForClient: boolean): Promise<string> {
   const stem = isForClient ? "client-report" : "report";
   if (await isOwnFile(outDir, cwd)) return join(outDir, `${stem}.html`);

@@ -28,7 +28,6 @@ import { repeatedCommand } from "../text/next-line.ts";
 import { followRun } from "./follow.ts";
 import { reportProblems } from "./plan.ts";
 
-/** `showrunner resume`: continues a run. Downloads results that are paid for; makes them again only on request. */
 export async function resume(context: Context, runId: string, flags: Flags["resume"]): Promise<ExitCode> {
   const { waitForFunds, rerunFailed, accountMoved, requestId, budget, agree, quote, maxUnquoted } = flags;
   checkAmount("--budget", budget);
@@ -75,7 +74,6 @@ export async function resume(context: Context, runId: string, flags: Flags["resu
   });
 }
 
-/** Refuses `--redo` without a note or with other changes, and a note if nothing is redone. */
 function checkNote(runId: string, { note, redo, edit, rerun, rerunFailed, input, i }: Flags["resume"]): void {
   const command = `showrunner resume ${visible(runId)}`;
   if (redo !== undefined && note === undefined)
@@ -92,7 +90,6 @@ function checkNote(runId: string, { note, redo, edit, rerun, rerunFailed, input,
   );
 }
 
-/** Turns `--redo` into an edit or a rerun. */
 async function redoFor(
   show: Showrunner,
   runId: string,
@@ -132,7 +129,6 @@ async function correction(
   });
 }
 
-/** Loads the run's code from the file that the run was planned from. */
 async function ownCode(show: Showrunner, runId: string, context: Context): Promise<LoadedPipeline> {
   const { source } = (await loadRun(show.journal, runId)).planned;
   if (source !== null && existsSync(source.file)) {
@@ -168,7 +164,10 @@ export async function continueRun(
   });
 }
 
-/** Returns the run's own code, used only for its functions: the run keeps its plan. Says if the code has changed. */
+/**
+ * Returns the run's own code, only for its functions, because the run keeps its plan. Tells the user if the code has
+ * changed.
+ */
 async function ownFunctions(show: Showrunner, context: Context, runId: string): Promise<ResumeRequest["functions"]> {
   const code = await codeOf(show, runId, context.io.cwd);
   if (code === null) return {};
@@ -198,7 +197,6 @@ type Agreed =
   | { readonly refused: ExitCode }
   | ({ readonly accepted: boolean; readonly sameSeed: boolean } & Pick<ResumeOptions, "everywhere" | "quote">);
 
-/** Shows the steps that would run again, with their price, and asks for confirmation. */
 async function agreeToChanges(show: Showrunner, context: Context, requested: ResumeRequest): Promise<Agreed> {
   const { runId, given, functions, input, edit, rerun: named, flags } = requested;
   const everywhere = given === null ? undefined : await decideElsewhere(show, context, { ...requested, given });
@@ -235,7 +233,7 @@ async function agreeToChanges(show: Showrunner, context: Context, requested: Res
   return { ...goOn, sameSeed: goOn.sameSeed || same.length > 0, quote };
 }
 
-/** Whether to replace an edited text in other steps too, as a flag says or the user answers. */
+/** Returns whether to replace an edited text in other steps too. The flag decides, otherwise the user. */
 async function decideElsewhere(
   show: Showrunner,
   context: Context,
@@ -259,7 +257,6 @@ async function decideElsewhere(
   );
 }
 
-/** Asks for consent to rerun steps whose seed is fixed in the code, because the result is likely to be the same. */
 async function agreeToTheSame(same: RerunScope["sameSeed"], context: Context, { flags }: ResumeRequest): Promise<void> {
   const seeds = same.map(({ step, seed }) => `seed ${seed} for ${visible(step)}`).join(", ");
   const { step, seed } = same[0]!;
@@ -313,7 +310,6 @@ function wantedBy({ input, edit, flags }: ResumeRequest): string {
   return input === undefined ? "--file" : "-i";
 }
 
-/** Gets consent to spend real money, by a flag or on the terminal. */
 async function agree(rerunScope: RerunScope, context: Context, { flags }: ResumeRequest): Promise<void> {
   const price = totalText(rerunScope);
   await confirm(context.io, {

@@ -9,7 +9,6 @@ import { visible } from "../text/escape.ts";
 import { type Column, table } from "../text/table.ts";
 import { dashboardOrigin } from "./dashboard.ts";
 
-/** `showrunner review-link`: creates a link that lets someone without access decide, or lists or revokes links. */
 export async function reviewLink(
   context: Context,
   runId: string | undefined,

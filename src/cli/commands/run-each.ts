@@ -63,7 +63,7 @@ async function withRows<T>(
       const problems = await checkEach(show, loaded.pipeline, rows, quoting);
       return sayMistakes(withProblems(read.mistakes, problems, rows), file, context, flags);
     }
-    // Rows under another name, profile or base input form a different set, and so replace no runs of this one.
+    // Rows with another name, profile or base input are a different set, so they replace no runs of this set.
     const source = JSON.stringify([resolve(io.cwd, file), name ?? null, flags.profile ?? null, base]);
     const quote = await quoteEach(show, loaded.pipeline, rows, { ...quoting, source });
     if (!quote.ok) return sayMistakes(withProblems([], quote.problems, rows), file, context, flags);
@@ -71,7 +71,6 @@ async function withRows<T>(
   });
 }
 
-/** `showrunner plan --each`: prices each row, and all rows together; starts nothing. */
 export async function planRows(
   context: Context,
   loaded: LoadedPipeline,
@@ -124,7 +123,6 @@ function rowsDocument(quote: PricedRows["quote"], priced: readonly PricedRow[]):
   };
 }
 
-/** `showrunner run --each`: one run per row; checks and prices all rows before it starts the first. */
 export async function runRows(context: Context, loaded: LoadedPipeline, flags: Flags["run"]): Promise<ExitCode> {
   const atOnce = flags.atOnce === undefined ? undefined : wholeNumber("--at-once", flags.atOnce, [1, 9999], 4);
   const { id: _, outDir, onExisting: __, budget: ___, ...options } = runOptions(flags, loaded);
@@ -199,7 +197,6 @@ async function drive(show: Showrunner, context: Context, { loaded, quote, rows, 
   }
 }
 
-/** Returns the sum of the rows' maximum costs; null if any of them is open-ended. */
 function maxOf({ rows }: PricedRows["quote"]): number | null {
   return rows.reduce<number | null>((sum, { maxMicros }) => {
     return sum === null || maxMicros === null ? null : sum + maxMicros;
@@ -220,10 +217,8 @@ function quoteText(quote: PricedRows["quote"]): string {
   return `${counted(rows.length, "row")} cost ${about}${expected}${known}`;
 }
 
-/** Maximum number of replaced runs to print; `--json` prints all. */
 const MOST_REPLACED = 10;
 
-/** Reports runs whose row was changed or removed, with their costs and the command that continues each. */
 function sayReplaced(replaced: readonly RunReport[], { output }: Context, { json }: Pick<ServiceFlags, "json">): void {
   for (const [at, { id, steps, cost, held, next }] of replaced.entries()) {
     const message = "its row was changed or removed; only this command continues the run";
@@ -242,7 +237,6 @@ function sayReplaced(replaced: readonly RunReport[], { output }: Context, { json
 
 interface End {
   readonly budget: string | null;
-  /** Number of rows that wait for a person's decision. */
   readonly decisions: number;
 }
 
@@ -268,7 +262,7 @@ function sayEnd(outcomes: readonly RowOutcome[], { io, output, args }: Context, 
   return isOpen ? ExitCode.unfinished : isFailed ? ExitCode.failed : ExitCode.done;
 }
 
-/** Returns the same command; with a larger budget if the given one is too small for all rows. */
+/** Returns the same command, with a larger budget if the budget is too small for all rows. */
 function withBudget(
   args: readonly string[],
   outcomes: readonly RowOutcome[],

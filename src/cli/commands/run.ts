@@ -16,7 +16,6 @@ import { detach } from "./detach.ts";
 import { followRun } from "./follow.ts";
 import { reportProblems } from "./plan.ts";
 
-/** `showrunner run`: prices the plan, gets consent to the price, runs it and shows its progress. */
 export async function run(context: Context, spec: string, given: Flags["run"]): Promise<ExitCode> {
   const { io, output } = context;
   checkRunFlags(given);
@@ -103,7 +102,7 @@ interface Agreed {
   readonly startAnyway: boolean;
 }
 
-/** Whether to start although the wallet cannot pay for the run: `--start-anyway` was given, or the user agrees. */
+/** True if the run should start although the wallet cannot pay for it: `--start-anyway` is set, or the user agrees. */
 async function startsAnyway(
   { balanceMicros, totalMicros }: Quote,
   flags: Flags["run"],

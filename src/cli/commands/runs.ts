@@ -10,7 +10,6 @@ import { visible } from "../text/escape.ts";
 import { type Column, counted, table } from "../text/table.ts";
 
 const MOST_WAITING = 10;
-/** Maximum number of decisions to list one by one. If there are more, they are summarised. */
 const MOST_COMMANDS = 3;
 
 /** Maximum number of a batch's runs to list. With `--tag`, all of them are listed. */
@@ -18,7 +17,6 @@ const MOST_ROWS = 20;
 
 interface Listed {
   readonly row: RunRow;
-  /** Whether the run belongs to the batch above it. */
   readonly isMember: boolean;
 }
 
@@ -57,7 +55,7 @@ export async function runs(context: Context, flags: Flags["runs"]): Promise<Exit
   });
 }
 
-/** Lists runs, newest first. Groups those of a batch under its totals, at the position of its newest run. */
+/** Lists runs, newest first. Groups the runs of a batch under its totals, at the position of the batch's newest run. */
 async function listing(
   show: Showrunner,
   rows: readonly RunRow[],
@@ -65,7 +63,7 @@ async function listing(
 ): Promise<string> {
   const groups = [...Map.groupBy(rows, ({ runId, tags }) => (tags[BATCH_TAG] === undefined ? runId : batchTag(tags)))];
   const listed: Listed[] = [];
-  /** Extra lines, by the position of the run before which they are printed. The last ones may follow all runs. */
+  /** Extra lines, by the number of runs that are listed before them. */
   const between = new Map<number, string[]>();
   const say = (line: string) => between.set(listed.length, [...(between.get(listed.length) ?? []), line]);
   for (const [tag, members] of groups) {
@@ -77,7 +75,6 @@ async function listing(
       say(`  … and ${members.length - shown.length} more: showrunner runs --tag ${shellWord(tag)}`);
   }
   const titles = columns(Date.now());
-  // Omits columns that are empty in every row.
   const filled = titles.filter(({ value }) => listed.some((one) => value(one) !== ""));
   const [head, ...lines] = table(listed, filled, width).split("\n");
   return [
@@ -91,7 +88,7 @@ function batchTag(tags: RunRow["tags"]): string {
   return tagText(BATCH_TAG, tags[BATCH_TAG]!);
 }
 
-/** Returns the totals of a batch, whatever the search: `12 rows of ads: $3.13 of $8.00, 9 of 12 succeeded`. */
+/** Returns the totals of the whole batch, whatever the search: `12 rows of ads: $3.13 of $8.00, 9 of 12 succeeded`. */
 async function batchText(show: Showrunner, { runId, account, pipeline, tags }: RunRow): Promise<string> {
   const [{ budget }, { spentMicros, heldMicros }, rows] = await Promise.all([
     show.show(runId),
@@ -107,7 +104,6 @@ async function batchText(show: Showrunner, { runId, account, pipeline, tags }: R
   return `${counted(rows.length, "row")} of ${visible(pipeline)}: ${spent}, ${done} of ${rows.length} succeeded${others}`;
 }
 
-/** Lists runs that need a person to continue, with the command for each. */
 async function sayWaiting(show: Showrunner, { output }: Context, rows: readonly RunRow[]): Promise<void> {
   const waiting = rows.filter(({ status }) => status === "paused" || status === "interrupted");
   if (waiting.length === 0) return;

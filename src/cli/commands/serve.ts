@@ -12,15 +12,13 @@ import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 
 export interface SecretSources {
-  /** The secret itself, given on the command line. */
   readonly shown: string | undefined;
   readonly file: string | undefined;
   readonly variable: string;
-  /** Name of the flag that sets `file`. */
   readonly fileFlag: string;
 }
 
-/** Reads a secret from the file, else from the command line (with a warning), else from the environment. */
+/** Reads a secret from the file, otherwise from the command line with a warning, otherwise from the environment. */
 export async function readSecret(
   { cwd, env }: Io,
   { shown, file, variable, fileFlag }: SecretSources,
@@ -49,7 +47,7 @@ export async function serve(context: Context, flags: Flags["serve"]): Promise<Ex
   const options = { ...serviceOptions(flags, io.cwd, key), ...(families !== undefined && { families }) };
   const { startLocalService } = await loadLocalService();
   const service = await startLocalService(options);
-  // Read before printing, because a caller may send the signal as soon as it sees the address.
+  // Reading `interrupt` installs the signal handlers. A caller may send a signal as soon as the address is printed.
   const { interrupt } = io;
   if (flags.json) output.printJson({ base_url: service.baseUrl, api_key: service.apiKey });
   else {

@@ -10,7 +10,6 @@ import { commandLine } from "../text/next-line.ts";
 import { type Column, shorten, table } from "../text/table.ts";
 import { sharedWord, siteText } from "./follow.ts";
 
-/** Maximum number of characters to show of a step's value. */
 const LONGEST_VALUE = 60;
 
 type Step = RunReport["steps"][number];
@@ -55,7 +54,6 @@ function valueText({ value }: Step): string {
   return shorten(visible(JSON.stringify(value)), LONGEST_VALUE);
 }
 
-/** Formats a decision: `rejected: too dark`. */
 export function decisionText({ note, ...decided }: NonNullable<Step["approval"]>): string {
   return `${decidedText(decided)}${note === null ? "" : `: ${note}`}`;
 }

@@ -8,13 +8,11 @@ import type { Flags } from "../program/flags.ts";
 import { refuseLinks, writeNew } from "../project/begun.ts";
 import { visible } from "../text/escape.ts";
 
-/** Path of the skill inside a folder of skills, and inside our package. */
 const SKILL = "showrunner/SKILL.md";
 
-/** Where most coding agents look for a project's skills. */
+/** The folder that most coding agents search for a project's skills. */
 const FOLDER = ".claude/skills";
 
-/** `showrunner skills install`: writes the skill for coding agents. Overwrites a different one only with `--force`. */
 export async function installSkills({ io, output }: Context, flags: Flags["skills install"]): Promise<ExitCode> {
   const { dir = FOLDER, force = false, json } = flags;
   const file = resolve(io.cwd, dir, SKILL);

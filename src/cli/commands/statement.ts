@@ -16,7 +16,6 @@ import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, counted, table } from "../text/table.ts";
 
-/** `showrunner statement`: lists what a client's runs produced and cost in a month, using only the journal. */
 export async function statement(context: Context, flags: Flags["statement"]): Promise<ExitCode> {
   const { io, output } = context;
   const { openJournal, parseMarkup } = await import("../../internal.ts");
@@ -75,12 +74,11 @@ function document(
   return { ...asked, cost_micros: costMicros, amount, ...sections };
 }
 
-/** A line of a statement; `amount` is the invoiced amount. */
+/** `amount` is the invoiced amount. */
 interface StatementLine {
   readonly section: "charged" | "unbilled" | "disputed";
   readonly run: string;
   readonly pipeline: string;
-  /** The run's title, else its id. */
   readonly title: string;
   /** What was produced, or why the amount is not final. */
   readonly text: string;
@@ -103,7 +101,6 @@ interface Source {
   readonly charges: RunCharges;
 }
 
-/** Collects the charges of runs with these tags in the period, oldest run first. */
 export async function statementOf(
   journal: JournalStore,
   { tags, period, markup }: { readonly tags: RunTags; readonly period: Period; readonly markup: bigint },
@@ -169,7 +166,6 @@ function madeText(made: readonly MadeOfKind[]): string {
 
 const sections = { charged: "Charged", unbilled: "Not billed yet", disputed: "Disputed" } as const;
 
-/** Formats CSV with the exact cost and the invoiced amount of each line. The total is left to the spreadsheet. */
 export function statementCsv({ lines }: Statement): string {
   const head = ["section", "run", "title", "pipeline", "step", "what", "cost_usd", "amount_usd"];
   const rows = lines.map((line) => [

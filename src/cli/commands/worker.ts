@@ -12,13 +12,12 @@ import type { Flags } from "../program/flags.ts";
 import { visible, visibleError } from "../text/escape.ts";
 import { openMeasured, serveWorker } from "../worker-servers.ts";
 
-/** Short retries, so that no request blocks a run for minutes; a later slice tries again. */
+/** Retries are short, so that no request blocks a run for minutes. A later slice tries again. */
 const SHORT_RETRIES = { retry: { maxAttempts: 2, maxElapsedMs: 15_000 } } as const;
-/** Interval for searching the journal for changes that no engine reports, in milliseconds. */
+/** Interval for searching the journal for changes that no engine reports. */
 const SEARCHED_EVERY_MS = 1_000;
 const LOOK_EVERY_MS = 100;
 
-/** `showrunner worker`: drives the runs of a journal in slices, alongside any number of other workers. */
 export async function worker(context: Context, flags: Flags["worker"]): Promise<ExitCode> {
   checkWorkerFlags(flags);
   const { io, output } = context;
@@ -33,7 +32,7 @@ export async function worker(context: Context, flags: Flags["worker"]): Promise<
     sayWhere(show, context);
     show.notifications.start();
     const engine = await openEngine(context, flags);
-    // Read before any work starts: from now on, a signal drains first.
+    // Reading `interrupt` installs the signal handlers. From here on, a signal drains the worker before it ends.
     const { interrupt } = io;
     const driving = await startWorker({
       show,
@@ -72,7 +71,6 @@ export async function worker(context: Context, flags: Flags["worker"]): Promise<
   }
 }
 
-/** Prints a line for each event that is shown live. */
 function sayEvents({ output }: Context): WorkerOptions["onEvents"] {
   return (events) => {
     for (const event of events) {
@@ -82,9 +80,8 @@ function sayEvents({ output }: Context): WorkerOptions["onEvents"] {
   };
 }
 
-/** Prints a line for each run that ends or pauses, and for each run that this process cannot drive. */
 function sayEnd({ output }: Context, { json }: Flags["worker"]): WorkerOptions["onSlice"] {
-  /** The last message about each run that cannot be driven by this process. */
+  /** The last message about each run that this process cannot drive. */
   const left = new Map<string, string | null>();
   return (id, { status, message, driven }) => {
     if (status === "left") {

@@ -11,12 +11,11 @@ import type { ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-/** The result of one `doctor` check. `unknown` if the check was not requested, or is impossible on this machine. */
+/** The result of one `doctor` check. `unknown`: the check was not requested or is impossible on this machine. */
 export interface Finding {
   readonly check: string;
   readonly state: "ok" | "fail" | "unknown";
   readonly detail: string;
-  /** What the user should do; null if nothing. */
   readonly next: string | null;
 }
 
@@ -34,10 +33,8 @@ export function unknown(check: string, detail: string, next: string | null = nul
 
 /** With less free space than this, the disk may be too small for a film. */
 const LITTLE_ROOM_BYTES = 500_000_000;
-/** Number of runs to read completely, newest first. */
 const LOOKED_AT = 50;
 
-/** Opens the journal, which checks it, and reports its contents and the free disk space. */
 export async function journalFindings(io: Io, flags: ServiceFlags): Promise<readonly Finding[]> {
   const location = journalOf(io, flags);
   try {
@@ -62,7 +59,6 @@ export async function journalFindings(io: Io, flags: ServiceFlags): Promise<read
   }
 }
 
-/** Returns the size of the journal's file, or the version and latency of its database. */
 async function factsOf(location: string): Promise<string> {
   if (!isPostgresUrl(location)) return formatBytes((await stat(location)).size);
   const { describeDatabase } = await import("../../internal.ts");
@@ -83,7 +79,6 @@ async function readNewest(
   }
 }
 
-/** Reports whether a notification target is set, and which notifications are undelivered. */
 async function telling(io: Io, untold: readonly NoticeRow[]): Promise<Finding> {
   const { openNotifications } = await import("../../internal.ts");
   const { target } = openNotifications({ env: io.env });
@@ -112,7 +107,7 @@ const MUCH_SKEW_MS = 5 * 60_000;
 /** Differences below this are ignored: the `Date` header has whole seconds, and the request takes time. */
 const NO_SKEW_MS = 2_000;
 
-/** Checks that media can be written, read and deleted in the configured store; skips the default folder. */
+/** Checks that media can be written, read and deleted in the configured store. Skips the default folder. */
 export async function mediaFindings(io: Io, flags: ServiceFlags): Promise<readonly Finding[]> {
   const options = mediaOptionsOf(io, flags);
   if (!(options.media || io.env.SHOWRUNNER_MEDIA)) return [];
@@ -127,7 +122,6 @@ export async function mediaFindings(io: Io, flags: ServiceFlags): Promise<readon
   }
 }
 
-/** Compares a server's clock with this machine's. `mostMs` is the largest acceptable difference. */
 export function clockFinding(check: string, server: string, offsetMs: number, mostMs: number): Finding {
   const differsMs = Math.abs(offsetMs);
   if (differsMs <= NO_SKEW_MS) return fine(check, "agrees with this machine's");

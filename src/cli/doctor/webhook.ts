@@ -19,13 +19,11 @@ export interface WebhookTarget {
   readonly port: number;
 }
 
-/** Parses the webhook flags; null if they are not given. Refuses an invalid URL or port. */
 export function webhookTarget({ webhookUrl, webhookPort }: Flags["doctor"]): WebhookTarget | null {
   if (webhookUrl === undefined) return null;
   return { url: new URL(checkedUrl(webhookUrl)), port: checkedPort(webhookPort) };
 }
 
-/** Checks the service's default webhook and, if a public URL is given, whether that URL reaches this machine. */
 export async function webhookFindings(
   context: Context,
   client: Client,
@@ -56,7 +54,6 @@ async function defaultWebhook({ io }: Context, client: Client): Promise<Finding>
   }
 }
 
-/** Sends a request to the public URL and checks that it arrives here. */
 async function reachable({ url, port }: WebhookTarget): Promise<Finding> {
   const word = randomUUID();
   let isHeard = false;

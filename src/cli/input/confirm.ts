@@ -2,7 +2,7 @@ import { CliError } from "../cli-error.ts";
 import type { Io } from "../io.ts";
 
 export interface Question {
-  /** Whether the user already agreed, by a flag such as `--yes`. */
+  /** True if the user already agreed, by a flag such as `--yes`. */
   readonly yes: boolean;
   /** Asked on a terminal, with `[y/N]` added. */
   readonly question: string;
@@ -21,7 +21,6 @@ export async function confirm(io: Pick<Io, "ask">, { yes, question, what, refuse
   throw new CliError("NOT_CONFIRMED", message, { next });
 }
 
-/** Asks on the terminal; returns false if there is none. */
 export async function isAgreed({ ask }: Pick<Io, "ask">, question: string): Promise<boolean> {
   return ask !== null && isYes(await ask(`${question} [y/N] `));
 }

@@ -1,10 +1,9 @@
 import { usageError } from "../cli-error.ts";
 import type { Flags } from "../program/flags.ts";
 
-/** A flag that has no effect with the given flags: its name, its value, and what to do instead. */
 type Misplaced = readonly [flag: string, given: unknown, next: string];
 
-/** Refuses the first of these flags that is given, because it would be ignored. */
+/** Refuses the first of these flags that is set, because it would be ignored. */
 function refuse(misplaced: readonly Misplaced[], where: string): void {
   const found = misplaced.find(([, given]) => given !== undefined && given !== false);
   if (found === undefined) return;

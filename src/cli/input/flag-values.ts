@@ -8,7 +8,6 @@ export function checkAmount(flag: string, value: string | undefined): void {
   throw usageError(`${flag} ${visible(value)} is not an amount of US dollars`, `write it as ${flag} 5 or ${flag} 2.50`);
 }
 
-/** Parses a whole number within a range. The error shows `example`. */
 export function wholeNumber(
   flag: string,
   text: string,
@@ -23,19 +22,16 @@ export function wholeNumber(
 
 export const PORTS = [0, 65_535] as const;
 
-/** Parses a decimal amount of dollars, with or without a dollar sign; null if it is invalid. */
 export function parseDollars(text: string): number | null {
   return parseUsd(text.trim().replace(/^\$/, ""));
 }
 
-/** Turns the value of `--give-up-after` into an option; empty without the flag. */
 export function giveUpAfter(text: string | undefined): { readonly giveUpAfterMs?: number } {
   if (text === undefined) return {};
   if (text === "never") return { giveUpAfterMs: Number.POSITIVE_INFINITY };
   return { giveUpAfterMs: readDuration("--give-up-after", text, "10m, 90s or never") };
 }
 
-/** Turns the value of `--wait-for-cap` into an option; empty without the flag. */
 export function waitForCap(text: string | undefined): { readonly waitForCapMs?: number } {
   return text === undefined ? {} : { waitForCapMs: readDuration("--wait-for-cap", text, "30h or 7d") };
 }
@@ -71,7 +67,7 @@ export function readDuration(flag: string, text: string, examples: string): numb
 
 export { formatDuration as duration } from "../../internal.ts";
 
-/** Parses a rate limit such as `600/60`: requests per window, whose length is in seconds. */
+/** Parses a rate limit such as `600/60`: a number of requests per number of seconds. */
 export function parseRateLimit(text: string): { readonly requests: number; readonly windowMs: number } {
   const [, requests, seconds] = /^([1-9]\d{0,8})\/([1-9]\d{0,6})$/.exec(text) ?? [];
   if (requests && seconds) return { requests: Number(requests), windowMs: Number(seconds) * 1000 };

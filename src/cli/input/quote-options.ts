@@ -41,7 +41,6 @@ function atLeastOne(count: string, whole: string): number {
 
 type QuoteFlags = Pick<Flags["run"], "maxUnquoted" | "profile" | "budget" | "reuse" | "concurrency">;
 
-/** Turns the flags that affect prices into options. */
 export function quoteOptions({ maxUnquoted, profile, budget, reuse, concurrency }: QuoteFlags) {
   return {
     maxUnquoted,

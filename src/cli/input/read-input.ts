@@ -42,7 +42,6 @@ interface Reading {
   readonly schema: Schema;
 }
 
-/** Builds the pipeline's input from the flags; an empty object without flags. */
 export async function readInput(
   flags: InputFlags,
   io: InputIo,
@@ -79,7 +78,7 @@ function isFile(path: string): Promise<boolean> {
   );
 }
 
-/** Returns the text; for `@file`, the file's content: JSON if the name ends in .json, otherwise text. */
+/** Returns the text or, for `@file`, the file's content. Parses a file whose name ends in .json as JSON. */
 export async function readTextOrFile(flag: string, text: string, io: InputIo): Promise<Json> {
   if (!text.startsWith("@")) return text;
   const file = resolve(io.cwd, text.slice(1));
@@ -87,7 +86,6 @@ export async function readTextOrFile(flag: string, text: string, io: InputIo): P
   return file.toLowerCase().endsWith(".json") ? (parsedJson(held, visible(file)) as Json) : held;
 }
 
-/** Parses JSON. The error shows the first mistake, and suggests how to pass JSON to `flag`. */
 export function parsedJson(text: string, where: string, flag = "--input"): unknown {
   const outcome = parseJson(text);
   if ("value" in outcome) return outcome.value;
@@ -101,10 +99,8 @@ function notJson(text: string, { line, column, message }: JsonMistake, where: st
   );
 }
 
-/** Number of characters to show on each side of a mistake. */
 const around = 50;
 
-/** Returns the part of the line around a mistake, with a caret below the mistake. */
 function pointer(text: string, line: number, column: number): string {
   const whole = text.split("\n")[line - 1] ?? "";
   const from = Math.max(0, column - 1 - around);
@@ -112,7 +108,10 @@ function pointer(text: string, line: number, column: number): string {
   return `  ${before}${visible(whole.slice(column - 1, column - 1 + around))}\n  ${" ".repeat(before.length)}^`;
 }
 
-/** Reads a value from a file: JSON, or a table with an object per row, whose cells are parsed as in `--each`. */
+/**
+ * Reads a value from a JSON file or a table. A table is read as a list with an object per row, and its cells are parsed
+ * as with `--each`.
+ */
 async function readValue(name: string, path: string, { tables, io, schema }: Reading): Promise<unknown> {
   const file = resolve(io.cwd, name);
   const isJson = name.toLowerCase().endsWith(".json");

@@ -22,11 +22,10 @@ interface Target {
 }
 
 export interface Column {
-  /** Stores a cell's value. Returns what is wrong with the value, or null. */
+  /** Stores a cell's value. Returns an error message if the value is wrong, otherwise null. */
   put(cell: Cell, target: Target): string | null;
 }
 
-/** The part of JSON Schema that is used to parse cells. */
 export interface Schema {
   readonly type?: string | readonly string[];
   readonly properties?: { readonly [name: string]: Schema };
@@ -124,7 +123,7 @@ export function typeOf(schema: Schema): string {
   return typesOf(schema).join(" or ");
 }
 
-/** A row of a file, with the number of its first line. */
+/** A row of a file. `line` is the number of its first line. */
 export interface FileRow extends BulkRow {
   readonly line: number;
   /** Ids that the run would have if its id came from another column. */
@@ -140,7 +139,9 @@ export interface RowMistake {
 
 export type RowsFile =
   | { readonly ok: true; readonly rows: readonly FileRow[] }
-  /** `rows`: those that can still be checked, to report all mistakes at once; empty if a column is wrong. */
+  /**
+   * `rows`: the rows that can still be checked, so that all mistakes are reported at once. Empty if a column is wrong.
+   */
   | { readonly ok: false; readonly mistakes: readonly RowMistake[]; readonly rows: readonly FileRow[] };
 
 export interface RowsOf {
@@ -154,11 +155,9 @@ export interface RowsOf {
   readonly profile?: string | undefined;
   /** JSON Schema of the input, which decides how cells are parsed. */
   readonly schema: unknown;
-  /** Input fields shared by all rows. */
   readonly base: { readonly [field: string]: unknown };
 }
 
-/** Reads a .csv, .tsv or .jsonl file, and collects all mistakes in it. */
 export async function readRows(file: string, of: RowsOf): Promise<RowsFile> {
   const path = resolve(of.io.cwd, file);
   const kind = extname(path).toLowerCase();
@@ -177,7 +176,7 @@ interface TableRow {
 }
 
 type Records = {
-  /** Line number of the header; null for JSON rows, each of which names its own columns. */
+  /** Line number of the header; null for JSON rows, because each row names its own columns. */
   readonly headerLine: number | null;
   readonly records: readonly TableRow[];
   readonly mistakes: readonly RowMistake[];
@@ -290,7 +289,6 @@ function titleOf(cell: Cell | undefined): string {
   return typeof cell.json === "string" || typeof cell.json === "number" ? String(cell.json) : "";
 }
 
-/** Builds an id from the file's name, the row's title and a hash of its content. */
 function rowId(stem: string, title: string, hash: string): string {
   const slug = slugOf(title).slice(0, 40);
   return [stem.slice(0, slug === "" ? 80 : 40) || "row", slug, hash].filter((part) => part !== "").join("-");

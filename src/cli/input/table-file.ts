@@ -5,7 +5,7 @@ import { visible, visibleError } from "../text/escape.ts";
 import { confirm } from "./confirm.ts";
 import { readNamed } from "./read-named.ts";
 
-/** A row of a table, with the number of its first line in the file. */
+/** A row of a table. `line` is the number of its first line in the file. */
 export interface TableRecord {
   readonly line: number;
   readonly cells: readonly string[];
@@ -16,7 +16,7 @@ export type Table =
       readonly ok: true;
       readonly header: TableRecord | null;
       readonly rows: readonly TableRecord[];
-      /** Whether numbers may use a decimal comma (`1,5`): true if semicolons separate the cells. */
+      /** True if semicolons separate the cells, so that numbers may use a decimal comma (`1,5`). */
       readonly decimalComma: boolean;
     }
   | { readonly ok: false; readonly line: number; readonly message: string };
@@ -24,7 +24,7 @@ export type Table =
 const DELIMITERS = [",", ";", "\t"] as const;
 
 /**
- * Reads a text file; asks for the encoding if it is uncertain. `flag`: the flag that named the file. `flags`: null if
+ * Reads a text file. Asks for the encoding if it is uncertain. `flag`: the flag that named the file. `flags`: null if
  * no flag can set the encoding, as for JSON.
  */
 export async function readTextFile(
@@ -57,7 +57,6 @@ export async function readTextFile(
   return text;
 }
 
-/** Returns the encoding if the bytes are certainly UTF-8 or UTF-16, otherwise null. */
 function unmistakable(bytes: Buffer): string | null {
   const [first, second] = bytes;
   if (first === 0xff && second === 0xfe) return "utf-16le";
@@ -94,7 +93,7 @@ function decoded(bytes: Buffer, encoding: string, path: string, flags: TableFlag
 }
 
 /**
- * Parses a table; detects commas, semicolons or tabs from its first line. Drops empty rows and trailing empty cells,
+ * Parses a table. Detects commas, semicolons or tabs from the first line. Drops empty rows and trailing empty cells,
  * which spreadsheets leave behind.
  */
 export async function parseTable(text: string, { delimiter: given }: TableFlags): Promise<Table> {
@@ -131,12 +130,10 @@ export async function parseTable(text: string, { delimiter: given }: TableFlags)
   }
 }
 
-/** Counts the cells up to the last one that is not empty. */
 function filledWidth({ cells }: TableRecord): number {
   return 1 + cells.findLastIndex((cell) => cell.trim() !== "");
 }
 
-/** Removes trailing empty cells, but keeps at least `width` cells. */
 function withoutTail(record: TableRecord, width: number): TableRecord {
   return { ...record, cells: record.cells.slice(0, Math.max(width, filledWidth(record))) };
 }
@@ -155,7 +152,7 @@ function delimiterNamed(given: string): string {
 }
 
 function delimiterOf(text: string): string {
-  // Ignores quoted cells, in which a quote is written twice.
+  // Ignores quoted cells. This also works if a cell contains quotes, because these are doubled.
   const first = text.replace(/"[^"]*"/g, "").split(/\r?\n|\r/, 1)[0]!;
   const counts = DELIMITERS.map((one) => first.split(one).length);
   return DELIMITERS[counts.indexOf(Math.max(...counts))]!;

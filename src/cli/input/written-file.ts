@@ -4,7 +4,7 @@ import { open } from "../../core/kit/file-handle.ts";
 import { usageError } from "../cli-error.ts";
 import { visible } from "../text/escape.ts";
 
-/** How files of each kind that commands write begin, and what error messages call them. */
+/** How files of each kind begin, and what error messages call them. */
 const KINDS = {
   html: { begins: /^\s*<!doctype html/i, named: "an HTML page" },
   svg: { begins: /^\s*<(?:svg|\?xml)/i, named: "an SVG picture" },

@@ -23,7 +23,6 @@ export function redrawOn(terminal: Io["stderr"]): Redraw {
 
 const LINE_EVERY_MS = 2000;
 
-/** Returns a function that calls `say` at most once every few seconds, so that long work shows progress. */
 export function throttle(): (say: () => void) => void {
   let lastAt = Date.now();
   return (say) => {
@@ -33,7 +32,10 @@ export function throttle(): (say: () => void) => void {
   };
 }
 
-/** Milliseconds: between frames on a terminal; elsewhere, until the first line and between lines. */
+/**
+ * On a terminal, `frameMs` is the time between frames. Otherwise, the first line is printed after `firstLineMs`, and
+ * further lines every `lineMs`.
+ */
 const frameMs = 250;
 const firstLineMs = 1_000;
 const lineMs = 10_000;

@@ -2,17 +2,16 @@ import { formatDuration } from "../../core/kit/duration.ts";
 import type { CommandOutput } from "../output.ts";
 import { counted } from "../text/table.ts";
 
-/** Requests that wait for the key's rate limit. */
 export interface Held {
   readonly queued: number;
-  /** Time until which requests are held, in epoch milliseconds; null if they are sent immediately. */
+  /** Requests are held until this time, in epoch milliseconds; null if they are sent immediately. */
   readonly pausedUntil: number | null;
 }
 
-/** Shorter waits are not reported. */
+/** Waits shorter than this are not reported. */
 const LEAST_MS = 3_000;
 
-/** Returns the milliseconds until the next request can be sent; null if no request has to wait long. */
+/** Returns the milliseconds until the next request can be sent; null if the wait is too short to report. */
 export function limitWaitMs({ queued, pausedUntil }: Held, now: number): number | null {
   if (queued === 0 || pausedUntil === null) return null;
   const ms = pausedUntil - now;

@@ -16,7 +16,9 @@ import { padEnd, shorten, widthOf } from "../text/table.ts";
 /** Returns how many milliseconds a step is expected to take; null if unknown. */
 export type ExpectedMs = ((step: PlanStep) => number | null) | undefined;
 
-/** Returns when a step's job should end, by the service's estimate or else its expected duration; null if unknown. */
+/**
+ * Returns when a step's job should end: by the service's estimate, otherwise by its expected duration. Null if unknown.
+ */
 export function expectedEnd(step: StepView, live: LiveRun, expectedMs: ExpectedMs): number | null {
   const { etaAt } = live.progress(step);
   if (etaAt !== null) return etaAt;
@@ -28,11 +30,15 @@ export function expectedEnd(step: StepView, live: LiveRun, expectedMs: ExpectedM
 
 export interface Remaining {
   readonly ms: number;
-  /** Whether `ms` is only a minimum: a model never ran before, a decision is open, or steps are not planned yet. */
+  /**
+   * True if `ms` is only a minimum, because a model never ran before, a decision is open, or steps are not planned yet.
+   */
   readonly isLeast: boolean;
 }
 
-/** Estimates the rest of the run by simulating it: jobs start as the limits allow, the longest chain of steps first. */
+/**
+ * Estimates the remaining time by simulating the run. Jobs start as the limits allow, the longest chain of steps first.
+ */
 export function remainingOf(
   live: LiveRun,
   options: { readonly now: number; readonly expectedMs?: ExpectedMs },
@@ -48,12 +54,10 @@ export function remainingOf(
   return { ms: limits === undefined ? 0 : expectedSpanMs(plan, durationMs, limits), isLeast };
 }
 
-/** Whether a step has yet to add its steps to the plan. */
 function isUnplanned({ plan, path }: StepView, steps: readonly StepView[]): boolean {
   return traitsOf(plan).expansion !== null && !steps.some((one) => one.path.startsWith(`${path}/`));
 }
 
-/** Expected remaining milliseconds of a step; null if unknown. */
 function stepLeft(
   step: StepView,
   live: LiveRun,
@@ -66,7 +70,6 @@ function stepLeft(
   return expectedMs?.(step.plan) ?? null;
 }
 
-/** Requests in the last minute, the key's limit if known, and how long the next request has to wait. */
 export interface Rate {
   readonly perMinute: number;
   readonly limitPerMinute: number | null;
@@ -107,10 +110,8 @@ const marks: Readonly<
   unresolved: ["?", "red"],
 };
 
-/** Phases that are shown under another name. */
 const names: { readonly [P in StepView["phase"]]?: string } = { approval: "asking you", succeeded: "done" };
 
-/** Renders the run as an indented tree of steps with their state and cost, and a line of totals. */
 export function renderTree(live: LiveRun, options: TreeOptions): string {
   const { view } = live;
   if (view === null) return "";
@@ -135,7 +136,10 @@ function depthsOf(steps: readonly StepView[]): Map<string, number> {
   return depths;
 }
 
-/** Chooses the steps to show if not all fit: failed and active ones, then those that ended last. */
+/**
+ * Chooses the steps to show if not all fit: first steps that need attention and active steps, then the last ones to
+ * end.
+ */
 function whatMoves(steps: readonly StepView[], most: number): StepView[] {
   const needsEyes = ({ phase }: StepView) => phase === "failed" || phase === "unresolved" || phase === "approval";
   const isMoving = (step: StepView) => step.phase !== "waiting" && step.finishedAt === null;
@@ -147,7 +151,6 @@ function whatMoves(steps: readonly StepView[], most: number): StepView[] {
   return steps.filter((step) => chosen.has(step));
 }
 
-/** Counts the steps that are not shown: `12 waiting, 30 done`. */
 function restText(steps: readonly StepView[], shown: readonly StepView[]): string {
   const counts = new Map<string, number>();
   const isShown = new Set(shown);
@@ -190,7 +193,6 @@ function details(step: StepView, live: LiveRun, { now, expectedMs }: TreeOptions
   return parts.join("  ");
 }
 
-/** Returns the quoted price until the job is sent, then the reserved amount. */
 function priceOf({ current }: StepView): number | null {
   if (current === null) return null;
   return current.sentAt === null ? (current.quote?.costMicros ?? null) : current.holdMicros;
@@ -245,7 +247,6 @@ function remainingText({ ms, isLeast }: Remaining): readonly string[] {
   return [ms > 0 ? `at least ${duration(ms)} left` : "time left unknown"];
 }
 
-/** Joins as many of the first parts as fit the width. */
 function fitting(parts: readonly string[], width: number): string {
   let line = "";
   for (const part of parts) {
@@ -264,11 +265,10 @@ interface StepProgress {
 
 const unknown: StepProgress = { fraction: null, etaAt: null };
 
-/** How long values computed from all steps of a large run are cached, in milliseconds. */
 const KEPT_MS = 1_000;
 const MANY_STEPS = 500;
 
-/** A run built from its updates: the view of its events, plus progress figures, which are not in the journal. */
+/** A run that is built from its updates: the view of its events, and progress figures, which are not in the journal. */
 export class LiveRun {
   #view: RunView | null = null;
   /** The progress figure of each step. `of` is the stage to which the figure belongs. */
@@ -303,14 +303,14 @@ export class LiveRun {
     if (step !== undefined) this.#progress.set(path, { fraction, etaAt, of: stage(step) });
   }
 
-  /** Returns the step's progress, but no figures from an earlier stage. */
+  /** Returns the step's progress. Ignores figures from an earlier stage. */
   progress(step: StepView): StepProgress {
     const said = this.#progress.get(step.path);
     return said === undefined || said.of !== stage(step) || step.finishedAt !== null ? unknown : said;
   }
 }
 
-/** Returns the stage to which a progress figure belongs: queueing and rendering are one, a download is another. */
+/** Returns the stage of a progress figure. Queueing and rendering are one stage, a download is another. */
 function stage({ phase, current }: StepView): string {
   return `${current?.n} ${phase === "queued" || phase === "rendering" ? "service" : phase}`;
 }

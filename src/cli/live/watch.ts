@@ -13,7 +13,6 @@ export interface WatchOptions {
   readonly pace?: (() => Pace) | undefined;
 }
 
-/** How many requests the client has sent, how many are waiting, and the key's rate limit if it is known. */
 export interface Pace extends Held {
   readonly sent: number;
   readonly limit: { readonly requests: number; readonly perMs: number } | null;
@@ -21,7 +20,6 @@ export interface Pace extends Held {
 
 const frameMs = 120;
 
-/** Shows a run until its updates end: on a terminal a display that is redrawn, otherwise a line per event. */
 export async function watchRun(
   updates: AsyncIterable<RunUpdate>,
   io: Io,
@@ -81,7 +79,6 @@ function redrawing(io: Io, output: CommandOutput, { expectedMs, pace }: WatchOpt
 
 const minuteMs = 60_000;
 
-/** Returns a function that estimates the requests of the last minute from samples. */
 function rateOf(pace: () => Pace): () => Rate {
   const seen: { readonly at: number; readonly sent: number }[] = [{ at: performance.now(), sent: pace().sent }];
   return () => {

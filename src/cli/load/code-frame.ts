@@ -4,10 +4,13 @@ import { fileURLToPath } from "node:url";
 import { visibleLines } from "../text/escape.ts";
 import { GENERATION } from "./same-instance.ts";
 
-/** URL of our own code: `src`, or its build. */
+/** The URL of our own code, either `src` or its build. */
 const ours = new URL("../../", import.meta.url).href;
 
-/** Returns where in the user's code an error occurred: Node's excerpt if it does not compile, else file and line. */
+/**
+ * Returns where in the user's code an error occurred: Node's excerpt of code that does not compile, otherwise file and
+ * line.
+ */
 export function codeFrame(error: Error): string {
   const lines = (error.stack ?? "").replaceAll(new RegExp(`\\?${GENERATION}=\\d+`, "g"), "").split("\n");
   const header = lines.findIndex((line) => line.startsWith(error.name));
@@ -19,7 +22,7 @@ function isUserFrame(line: string): boolean {
   return /^\s+at .*file:\/\//.test(line) && !line.includes(ours) && !line.includes("/node_modules/");
 }
 
-/** Returns the source line of an import that cannot be resolved; Node's error does not contain the line. */
+/** Returns the source line of an import that cannot be resolved. Node's error does not contain the line. */
 export function importFrame(error: Error): string {
   const [, missing = "", importer = ""] = /'([^']+)' imported from (.+)$/m.exec(error.message) ?? [];
   const file = importer.startsWith("file:") ? fileURLToPath(importer) : importer;

@@ -11,7 +11,6 @@ import { visible, visibleLines } from "../text/escape.ts";
 import { codeFrame, importFrame } from "./code-frame.ts";
 import { GENERATION, shareOwnModules } from "./same-instance.ts";
 
-/** Turns the error of a failed import of a pipeline file into an error that says what to do. */
 export function loadFailure(cause: unknown, file: string, cwd: string): CliError {
   const name = visible(relative(cwd, file) || file);
   const error = cause instanceof Error ? cause : new Error(String(cause));
@@ -46,7 +45,6 @@ export function loadFailure(cause: unknown, file: string, cwd: string): CliError
   );
 }
 
-/** Returns the error for a file whose top-level `await` never settles. */
 export function neverLoaded(file: string, cwd: string, waited: string): CliError {
   const name = visible(relative(cwd, file) || file);
   return failed(
@@ -76,7 +74,7 @@ function importAdvice(missing: string, cwd: string): string {
 
 const LOAD_TIMEOUT_MS = 60_000;
 
-/** Imports a pipeline file, which must not start runs during the import. Throws a `CliError` for any failure. */
+/** Imports a pipeline file. The file must not start runs during the import. Throws a `CliError` for any failure. */
 export async function importFile(
   file: string,
   cwd: string,
@@ -141,10 +139,12 @@ async function importPipelines(file: string, cwd: string) {
   return { exports, pipelines };
 }
 
-/** How this process last loaded each file. */
 const loads = new Map<string, { readonly stamp: string; readonly generation: number; readonly isSound: boolean }>();
 
-/** Returns a number for the file's URL, new if the file changed or failed: Node caches modules, even failed ones. */
+/**
+ * Returns a number for the file's URL. The number is new if the file changed or failed to load, because Node caches
+ * modules, even failed ones.
+ */
 function nextGeneration(file: string): number {
   const known = loads.get(file);
   const now = stamp(file);
@@ -222,7 +222,6 @@ function notFound(message: string, next: string): CliError {
   return new CliError("PIPELINE_NOT_FOUND", message, { next });
 }
 
-/** Returns text that identifies a version of the file by its time and size. */
 function stamp(file: string): string {
   const found = statSync(file, { throwIfNoEntry: false });
   return found === undefined ? "missing" : `${found.mtimeMs} ${found.size}`;

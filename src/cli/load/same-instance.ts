@@ -15,7 +15,7 @@ const fallbacks = new Set(["zod", "showrunner-local"]);
 /** URL parameter that makes Node load a file again after the file changed or failed to load. */
 export const GENERATION = "showrunner-load";
 
-/** Passes the parameter on to the user's files that a file imports, so that Node loads these again too. */
+/** Passes the parameter on to the files that a user's file imports, so that Node loads these again too. */
 function inGeneration<T extends { readonly url: string }>(resolved: T, parentURL: string | undefined): T {
   const generation = parentURL?.startsWith("file:") ? new URL(parentURL).searchParams.get(GENERATION) : null;
   if (generation === null || !resolved.url.startsWith("file:") || resolved.url.includes("/node_modules/"))
@@ -28,9 +28,9 @@ function inGeneration<T extends { readonly url: string }>(resolved: T, parentURL
 let installed = false;
 
 /**
- * Resolves `import "showrunner"` in pipeline files to the modules of this process, ignoring the file's `node_modules`:
- * a second copy would not recognise the first one's pipelines. Files outside a project can also use this installation's
- * `zod` and local service.
+ * Resolves `import "showrunner"` in pipeline files to the modules of this process, ignoring the file's `node_modules`.
+ * A second copy would not recognise the first copy's pipelines. Files outside a project can also use this
+ * installation's `zod` and local service.
  */
 export function shareOwnModules(): void {
   if (installed) return;

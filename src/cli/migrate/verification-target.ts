@@ -8,9 +8,7 @@ import type { ServiceFlags } from "../program/flags.ts";
 /** A service for estimates or verification, with a temporary folder. `close` removes the folder. */
 export interface VerificationTarget {
   readonly show: Showrunner;
-  /** False for a temporary local service. */
   readonly isHosted: boolean;
-  /** The service's name in the report. */
   readonly name: string;
   readonly folder: string;
   close(): Promise<void>;
@@ -64,7 +62,6 @@ export async function localTarget(catalog: Catalog | null, families?: string): P
   return { show, isHosted: false, name: prices, folder, close };
 }
 
-/** Returns the live models of a catalog in the format of the local service. */
 function servable(catalog: Catalog): readonly unknown[] {
   return catalog
     .models()

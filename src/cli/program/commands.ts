@@ -7,12 +7,11 @@ import type { Flag } from "./option.ts";
 /** Imports a command's function when the command runs, so that help stays fast. The command is the last argument. */
 type Load = () => Promise<(context: Context, ...given: never[]) => ExitCode | Promise<ExitCode>>;
 
-/** Wraps a command's function as a commander action. */
 export type Act = (load: Load) => (...given: unknown[]) => Promise<void>;
 
 type Name = keyof typeof options;
 
-/** Adds a command with its options. `usage`: name and arguments. */
+/** Adds a command with its options. `usage` contains the command's name and arguments. */
 type Add = (usage: Name | `${Name} ${"<" | "["}${string}`, description: string, load: Load) => Command;
 
 export function addCommands(program: Command, act: Act): void {
@@ -40,7 +39,6 @@ export function addCommands(program: Command, act: Act): void {
   addCalls(add, group);
 }
 
-/** Everyday commands, from pricing a run to its results. */
 function addRunning(add: Add): void {
   add("run <file[#export]>", "price a pipeline, run it and show its progress", async () => {
     return (await import("../commands/run.ts")).run;
@@ -85,7 +83,6 @@ function addRunning(add: Add): void {
   });
 }
 
-/** Commands needed less often. */
 function addMore(add: Add): void {
   add(
     "review-link [run-id] [step]",
@@ -135,7 +132,6 @@ function addMore(add: Add): void {
   );
 }
 
-/** Commands for this machine: servers, setup, notifications. */
 function addServing(add: Add, group: (name: string, description: string) => void): void {
   add(
     "dashboard [files...]",
@@ -183,7 +179,6 @@ function addServing(add: Add, group: (name: string, description: string) => void
     .argument("[words...]", "the words typed so far, after --; prints their possible completions");
 }
 
-/** Common calls to the service; the `api` command sends any other call. */
 function addCalls(add: Add, group: (name: string, description: string) => void): void {
   const models = () => import("../commands/models.ts");
   group("models", "read the catalog");

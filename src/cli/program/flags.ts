@@ -14,7 +14,6 @@ const service = choice(
 const baseUrl = flag("--base-url <url>", "v3 base URL of the service (default: SHOWRUNNER_BASE_URL)");
 const json = flag("--json", "print one JSON document on stdout");
 
-/** Options of every command that reads a journal or calls a service. */
 const common = [
   local,
   journal,
@@ -74,7 +73,7 @@ const planning = [
   flag("--files <folder>", "only upload files from this folder (default: any folder; for mcp, the pipelines folder)"),
 ];
 
-/** Options of commands that accept a pipeline's input; these also have the options in `tables`. */
+/** Options of commands that accept a pipeline's input. These commands also have the options in `tables`. */
 const input = [
   list(
     "-i <key=value>",
@@ -90,7 +89,6 @@ const tables = [
 
 const maxUnquoted = flag("--max-unquoted <usd>", "allow jobs that cannot be priced in advance, up to this amount each");
 
-/** Options of commands that start or price one run per row. */
 const rows = [
   flag(
     "--each <file>",
@@ -471,10 +469,8 @@ export const options = {
 
 export type Flags = { readonly [C in keyof typeof options]: FlagsOf<(typeof options)[C][number]> };
 
-/** Parsed options shared by commands that read a journal or call a service. */
 export type ServiceFlags = FlagsOf<
   (typeof common | typeof rate | typeof spending | typeof planning | typeof notifying)[number]
 >;
 
-/** Overrides for the detected encoding and delimiter of a table. */
 export type TableFlags = FlagsOf<(typeof tables)[number]>;

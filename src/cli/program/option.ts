@@ -1,10 +1,13 @@
 import { InvalidArgumentError, type Option } from "commander";
 
-/** A command's option. `V`: the type of its value. `P`: whether a default ensures that there always is a value. */
+/**
+ * A command's option. `V` is the type of its value. `P` is true if the option always has a value, by default or because
+ * it is required.
+ */
 export interface Flag<F extends string = string, V = unknown, P extends boolean = boolean> {
   readonly flags: F;
   readonly description: string;
-  /** Exists only in types, to carry `V`. */
+  /** Carries the type `V`, and is never set. */
   readonly gives?: V;
   readonly isGiven: P;
   readonly adjust?: (option: Option) => Option;
@@ -19,7 +22,6 @@ type Given<F extends string> = F extends `${string}<${string}`
     ? string | true
     : boolean;
 
-/** The parsed options that a command receives. */
 export type FlagsOf<O extends Flag> = {
   readonly [One in Extract<O, { isGiven: false }> as Camel<Bare<Word<One["flags"]>>>]?: One["gives"] | undefined;
 } & {
@@ -30,7 +32,6 @@ export function flag<F extends string>(flags: F, description: string): Flag<F, G
   return { flags, description, isGiven: false };
 }
 
-/** Declares an option that can be repeated. */
 export function list<F extends string>(flags: F, description: string): Flag<F, readonly string[], false> {
   const collect = (value: string, before: readonly string[] = []) => [...before, value];
   return { flags, description, isGiven: false, adjust: (option) => option.argParser(collect) };

@@ -11,13 +11,11 @@ import type { Project } from "./manifest.ts";
 
 /** What `init` writes: a pipeline with its files, and the project that contains them. */
 export interface Begun {
-  /** Path of the pipeline, whose source is in `files`. */
   readonly file: string;
   /** The files to write, by path relative to the folder. Files that already exist are left unchanged. */
   readonly files: ReadonlyMap<string, string | Buffer>;
   readonly project: Project;
   readonly said: readonly string[];
-  /** Whether jobs go to a hosted service. */
   readonly isHosted: boolean;
 }
 
@@ -56,13 +54,13 @@ export function tsconfig({ isEsm }: { readonly isEsm: boolean }): string {
 }
 
 /**
- * Throws if an output file, or a folder on its path, is a link: in a folder that someone else prepared, a link could
+ * Throws if an output file, or a folder on its path, is a link. In a folder that someone else prepared, a link could
  * redirect what this command writes.
  */
 export async function refuseLinks(folder: string, paths: Iterable<string>): Promise<void> {
   for (const path of paths) {
     const parts = relative(folder, resolve(folder, path)).split(sep);
-    // Paths outside the folder were given explicitly.
+    // The user named paths outside the folder explicitly.
     if (parts[0] === "..") continue;
     for (let count = 1; count <= parts.length; count++) {
       const part = join(folder, parts.slice(0, count).join(sep));
@@ -75,7 +73,7 @@ export async function refuseLinks(folder: string, paths: Iterable<string>): Prom
   }
 }
 
-/** Writes a file unless it exists, and creates its folder. `kept` means that a file with other content exists. */
+/** Writes a file unless it exists, and creates its folder. Returns `kept` if a file with other content exists. */
 export async function writeNew(path: string, content: string | Buffer): Promise<"written" | "the same" | "kept"> {
   await mkdir(dirname(path), { recursive: true });
   try {
@@ -89,7 +87,6 @@ export async function writeNew(path: string, content: string | Buffer): Promise<
 
 const IGNORED = [".showrunner/", "out/", "node_modules/"];
 
-/** Adds missing lines to .gitignore, and returns them. */
 export async function gitIgnores(path: string): Promise<readonly string[]> {
   const before = await readFile(path, "utf8").catch(() => "");
   const there = new Set(before.split(/\r?\n/).map((line) => line.trim().replace(/^\/|\/$/g, "")));
@@ -102,13 +99,15 @@ export async function gitIgnores(path: string): Promise<readonly string[]> {
 export interface Asked<T> {
   /** What `choose` returned; null if the local service's models are used instead. */
   readonly found: T | null;
-  /** Says which models are used, and why. */
   readonly said: string;
 }
 
 const LOCAL = "using the local service's models";
 
-/** Chooses models of the service in the environment, or of the local one if none is set or the request fails. */
+/**
+ * Chooses models of the service that the environment names. Uses the local service's models if no service is named or
+ * the request fails.
+ */
 export async function askService<T>(
   context: Context,
   choose: (show: Showrunner, catalog: Catalog) => Promise<T | null>,

@@ -10,7 +10,6 @@ const FINE = { quality: "pro", resolution: "1080p", duration_ms: LONG_MS };
 
 export interface Cast {
   readonly source: string;
-  /** Roles for which the service has no suitable model. */
   readonly missing: readonly RoleName[];
 }
 

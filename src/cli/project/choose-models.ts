@@ -1,7 +1,10 @@
 import { placeholderMedium } from "../../core/kit/placeholder-media.ts";
 import type { Catalog, Client, Json } from "../../internal.ts";
 
-/** Placeholders while inputs are checked against schemas. Price estimates use uploads and a real voice instead. */
+/**
+ * Placeholders for media while inputs are checked against schemas. Price estimates use uploads and a real voice
+ * instead.
+ */
 export const STANDING_IN = {
   image: { source: "url", url: "https://example.com/picture.png" },
   audio: { source: "url", url: "https://example.com/speech.wav" },
@@ -120,13 +123,13 @@ export type Input = Readonly<Record<string, Json>>;
 interface Wish {
   /** Fields that the model must accept with these values. */
   readonly needs: Input;
-  /** Fields that may be left out, or set to the nearest value that the model lists. */
+  /** Fields that may be left out, or set to the next larger number that the model lists. */
   readonly likes: Input;
 }
 
 /**
  * Returns an input that the model accepts: `needs`, the required fields and, unless the model refuses them, `likes`.
- * Null if the model does not accept `needs`.
+ * Returns null if the model does not accept `needs`.
  */
 export function fitInput(catalog: Catalog, model: CatalogModel, { needs, likes }: Wish): Input | null {
   const fields = propertiesOf(model.inputSchema);

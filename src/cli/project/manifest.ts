@@ -16,20 +16,15 @@ interface Manifest extends Readonly<Partial<Record<Field, Packages>>> {
 }
 
 export interface Project {
-  /** What happens to package.json. */
   readonly manifest: "written" | "changed" | "as it was" | "not readable";
-  /** Packages that were added to the file and must be installed. */
   readonly added: readonly string[];
-  /** Our packages that the project lacks, and that are not published on npm yet. */
+  /** Our packages that the project lacks and that are not published on npm yet. */
   readonly lacking: readonly string[];
-  /** Whether the project's `.ts` files are ES modules. */
   readonly isEsm: boolean;
   readonly isNowEsm: boolean;
-  /** Writes package.json if it has changed. */
   write(): Promise<void>;
 }
 
-/** Returns the packages that pipelines import, the local service, and Node's types. */
 function needed(more: readonly string[]): readonly (readonly [Field, string, string])[] {
   const own = `^${ownVersion()}`;
   return [
@@ -42,8 +37,8 @@ function needed(more: readonly string[]): readonly (readonly [Field, string, str
 }
 
 /**
- * Completes a package.json, or creates one. A project without CommonJS code becomes an ES module project, as pipelines
- * need; any other keeps its type. `more`: packages that a recipe imports.
+ * Completes a package.json, or creates one. Pipelines need an ES module project, so a project without CommonJS code is
+ * changed to one. Any other project keeps its type. `more`: packages that a recipe imports.
  */
 export async function manifestFor(path: string, more: readonly string[] = []): Promise<Project> {
   const text = await readFile(path, "utf8").catch(() => null);
@@ -90,12 +85,12 @@ function sorted(packages: Packages): Packages {
   return Object.fromEntries(Object.entries(packages).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Maximum number of source files to read. A project with more keeps its type. */
+/** Maximum number of source files to read. A project with more files keeps its type. */
 const MOST_READ = 200;
 
 /**
- * Whether a folder contains code that "type": "module" would break, because the code is not an ES module for Node.
- * Files with an explicit extension (`.mjs`, `.cts`) are ignored.
+ * True if a folder contains code that "type": "module" would break, because the code is not an ES module for Node.
+ * Ignores files with an explicit extension (`.mjs`, `.cts`).
  */
 export async function hasOtherCode(folder: string): Promise<boolean> {
   let read = 0;
@@ -107,7 +102,7 @@ export async function hasOtherCode(folder: string): Promise<boolean> {
   return false;
 }
 
-/** Whether text is an ES module for Node, which cannot resolve imports without a file extension. */
+/** True if text is an ES module that Node can run. Node cannot resolve imports without a file extension. */
 function isModule(text: string): boolean {
   if (!/^\s*(?:import|export)\b/m.test(text)) return false;
   return !/\b(?:require\s*\(|module\.exports\b)|(?:from|import)\s+["']\.{1,2}\/(?:[^"']*\/)?[^"'./]+["']/.test(text);

@@ -6,7 +6,6 @@ export interface Starter {
   readonly film: Pick<Choice, "model" | "input">;
 }
 
-/** What {@link chooseStarter} chooses for the local service. */
 export const LOCAL_STARTER: Starter = {
   picture: { model: "image-1", input: { prompt: "", aspect_ratio: "16:9" } },
   film: {
@@ -22,7 +21,6 @@ export async function chooseStarter(show: Showrunner, catalog: Catalog): Promise
   return picture === undefined || film === undefined ? null : { picture, film };
 }
 
-/** Returns the source of a starter pipeline with two steps, ready to run. */
 export function starterSource({ picture, film }: Starter): string {
   return `import { pipeline } from "showrunner";
 import { z } from "zod";

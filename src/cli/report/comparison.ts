@@ -15,14 +15,12 @@ import { visible } from "../text/escape.ts";
 import { totalText } from "./price-table.ts";
 import { problemList } from "./warning-lines.ts";
 
-/** How a plan differs from another one, and the cost of the steps to run. */
 export interface PlanComparison {
-  /** The run id or file that the plan is compared with. */
   readonly against: string;
   readonly diff: PlanDiff;
   /** Steps that would run, in plan order, each with the reason if it is known. */
   readonly stale: readonly { readonly path: string; readonly why: string | null }[];
-  /** Total price of the stale steps, in micro-dollars; `max` is null if any of them is open-ended. */
+  /** Total price of the stale steps, in micro-dollars. `max` is null if a step has no upper limit. */
   readonly totalMicros: Quote["totalMicros"];
   readonly prices: Quote["prices"];
 }
@@ -35,7 +33,6 @@ export interface Compared {
   readonly cwd: string;
 }
 
-/** Compares a plan with a run's plan, or with another file's plan for the same input. */
 export async function compareWith(show: Showrunner, against: string, plan: Compared): Promise<PlanComparison> {
   if (isFile(against, plan.cwd)) return compareFiles(show, against, plan);
   const { diff, stale, totalMicros, prices } = await show.compare(plan.pipeline, plan.input, {
@@ -45,7 +42,6 @@ export async function compareWith(show: Showrunner, against: string, plan: Compa
   return { against, diff, stale: stale.map(({ path, why }) => ({ path, why })), totalMicros, prices };
 }
 
-/** Returns a line per difference, and a line with the total cost of the steps to run. */
 export function comparisonLines({ against, diff, stale, ...price }: PlanComparison): readonly string[] {
   const lines = diffLines(diff);
   if (lines.length === 0 && stale.length === 0) return [`No differences from ${visible(against)}.`];
@@ -110,7 +106,6 @@ function cut(text: readonly string[], from: number, width: number): string {
 
 const MOST_STEPS = 20;
 const MOST_FIELDS = 6;
-/** Maximum number of characters to show of a value. */
 const LONGEST = 60;
 
 /** Returns a line per difference between two plans: `+` new, `-` removed, `~` changed, `>` renamed. */

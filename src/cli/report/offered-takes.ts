@@ -79,7 +79,7 @@ export async function offeredTakes(
   return found.flat().map((take, position) => ({ pick: position + 1, ...take }));
 }
 
-/** The results of a step, except failed ones. */
+/** Returns the results of a step, except failed ones. */
 export async function filesOf(step: StepReport, report: RunReport, review: ReviewFiles): Promise<readonly Shown[]> {
   const there = step.outputs.filter(({ status }) => status !== "FAILED");
   return Promise.all(
@@ -92,7 +92,6 @@ export async function filesOf(step: StepReport, report: RunReport, review: Revie
   );
 }
 
-/** A refusal by a check, with the files that the check examined. */
 export interface RefusedFiles extends Omit<Refused, "shows"> {
   readonly shows: readonly Shown[];
 }
@@ -113,7 +112,6 @@ export function refusedFiles(
   );
 }
 
-/** Formats a refusal: its reason, and a line for each file. */
 export function refusedText({ step, reason, shows }: RefusedFiles): string {
   const files = shows.map(({ path, asset_id }) => `  ${visible(path ?? asset_id ?? "–")}`);
   return [`Refused by ${visible(step)}: ${visible(reason)}`, ...files].join("\n");

@@ -6,7 +6,6 @@ import { type Column, table } from "../text/table.ts";
 
 const MOST_RISKS = 8;
 
-/** Says how long a run will take, and which outputs may expire before they are used. */
 export function forecastLines({ risks, forecastMs }: Pick<Quote, "risks" | "forecastMs">): readonly string[] {
   // Outputs with a local copy are uploaded again for free, so they need no action.
   const lost = risks.filter(({ heals }) => !heals);
@@ -21,7 +20,7 @@ export function forecastLines({ risks, forecastMs }: Pick<Quote, "risks" | "fore
   ];
 }
 
-/** Formats the quote that a run can be started with; empty if the plan has none. */
+/** Formats the quote with which a run can be started. Returns no lines if the plan has no quote. */
 export function offerLines({ id, maximumUsd, expiresAt, prices }: Quote): readonly string[] {
   if (id === null || maximumUsd === null || expiresAt === null) return [];
   const open = openSteps(prices).slice(0, MOST_RISKS).map(visible);
@@ -31,7 +30,6 @@ export function offerLines({ id, maximumUsd, expiresAt, prices }: Quote): readon
   ];
 }
 
-/** Formats the steps to rerun with their prices, and the total that they add to the run's cost. */
 export function rerunTable(rerunScope: RerunScope, width?: number): string {
   const { stale, prices, committedMicros, budgetMicros, seeds, seenThroughFirst, unanswered } = rerunScope;
   if (stale.length === 0) return "No steps need to be rerun.";
@@ -94,7 +92,6 @@ function ownRemark(price: Price): string {
   }
 }
 
-/** Formats the price of each step, the total and the critical path. */
 export function priceTable(quote: Quote, width?: number): string {
   const lines = [table(quote.prices, columns, width), "", [`Total ${totalText(quote)}`, ...means(quote)].join(" · ")];
   if (quote.criticalPath.length > 0) lines.push(`Longest chain: ${quote.criticalPath.map(visible).join(" → ")}`);
@@ -114,7 +111,6 @@ function means({ budgetMicros, balanceMicros, totalMicros }: Quote): readonly st
   ];
 }
 
-/** Formats a total, which may be partly unknown. */
 export function totalText({ totalMicros, prices }: Pick<Quote, "totalMicros" | "prices">): string {
   return visible(priceText(totalMicros, prices, dollars));
 }

@@ -11,7 +11,6 @@ function where(problem: Problem): string {
   return parts.map(visible).join("  ");
 }
 
-/** Lists charges above the quote, and says by how much the budget is exceeded. */
 export function overchargeLines({ id, overcharges, over_budget, budget }: RunReport): readonly string[] {
   const lines = overcharges.map(({ model, times, excess, worst }) => {
     const ratio = worst === null ? "" : `, up to $${worst.charged} instead of $${worst.quoted}`;
@@ -28,7 +27,6 @@ export function overchargeLines({ id, overcharges, over_budget, budget }: RunRep
 /** Lists missing results that the table of steps does not show, and outputs that the service has deleted. */
 export function missingLines(report: RunReport, now: number): readonly string[] {
   const missing = report.missing.filter(({ what }) => !toldBySteps.has(what));
-  // Groups steps with the same text in one line.
   const alike = Map.groupBy(missing, ({ step, what, until, text }) =>
     what === "job" && step !== null ? withoutWord(text, step) : JSON.stringify([until, text]),
   );

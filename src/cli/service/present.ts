@@ -39,7 +39,7 @@ function withoutQueries(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutQueries(inner)]));
 }
 
-/** Whether a field contains a document, such as a schema, whose own field names must stay unchanged. */
+/** True if a field contains a document, such as a schema, whose own field names must stay unchanged. */
 function verbatim(key: string): boolean {
   return ["inputSchema", "outputSchema", "data", "labels", "raw"].includes(key);
 }
@@ -65,7 +65,6 @@ export function listText({ items, fields }: Columns, width?: number): string {
   );
 }
 
-/** Formats one value as aligned lines, nested values as JSON. */
 export function oneText(value: object): string {
   const entries = Object.entries(wireForm(value) as object);
   const wide = Math.max(0, ...entries.map(([key]) => key.length));
@@ -79,7 +78,6 @@ function cell(value: unknown): string {
   return shorten(visible(typeof value === "object" ? JSON.stringify(value) : String(value)), longest);
 }
 
-/** Prints a list as a table with these fields, or as JSON. */
 export function printList<Row extends object>(
   { io, output }: Context,
   { json }: Pick<ServiceFlags, "json">,
@@ -91,7 +89,6 @@ export function printList<Row extends object>(
   else output.say("Nothing found.");
 }
 
-/** Prints one value, and in full below it `text`. */
 export function printOne(
   { output }: Context,
   { json }: Pick<ServiceFlags, "json">,
@@ -103,7 +100,6 @@ export function printOne(
   if (text !== null) output.print(`\n${visibleLines(text)}`);
 }
 
-/** Opens the service and passes its client to `call`. `keyOptional`: a key is not required. */
 export async function withClient(
   flags: ServiceFlags,
   options: { readonly keyOptional?: boolean },
@@ -113,7 +109,7 @@ export async function withClient(
   return ExitCode.done;
 }
 
-/** Returns the first items of a list: as many as `--limit` says, or 20. */
+/** Returns the first items of a list, 20 by default. */
 export async function some<T>(items: AsyncIterable<T>, limit: string | undefined): Promise<readonly T[]> {
   const most = /^[1-9]\d*$/.test(limit ?? "") ? Number(limit) : 20;
   const found: T[] = [];
@@ -130,7 +126,6 @@ type Snake<Name extends string> = Name extends `${infer First}${infer Rest}`
 
 type WireName<Key extends string> = Snake<Key extends `${infer Name}Micros` ? Name : Key>;
 
-/** Rows and the fields to show, named as in the API. */
 export interface Columns {
   readonly items: readonly object[];
   readonly fields: readonly string[];

@@ -1,12 +1,11 @@
 /**
- * Makes text from outside safe to print: control characters, escape sequences and bidi marks become visible codes, so
- * that a prompt or a file name can neither move the cursor nor hide anything.
+ * Makes text from outside safe to print. Replaces control characters, escape sequences and bidi marks with visible
+ * codes, so that a prompt or a file name can neither move the cursor nor hide anything.
  */
 export function visible(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069\u200E\u200F]/gu, code);
 }
 
-/** Returns the message of any thrown value, safe to print. */
 export function visibleError(error: unknown): string {
   return visible(error instanceof Error ? error.message : String(error));
 }

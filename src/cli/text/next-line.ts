@@ -7,14 +7,14 @@ import { visible } from "./escape.ts";
 const withoutService = new Set(["serve", "init", "completion", "migrate"]);
 
 export interface Suggesting {
-  /** What to type to start this program; see `Io.launcher`. */
+  /** The command that starts this program; see `Io.launcher`. */
   readonly launcher: string;
   /** Flags of the current command that the next one also needs, such as `--journal FILE`. */
   readonly flags: readonly string[];
 }
 
 /**
- * Splits a suggestion into the command to paste and a remark: `showrunner show x   (its steps)` becomes two lines. Adds
+ * Splits a suggestion into the command to paste and a remark: `showrunner show x   (its steps)` gives two lines. Adds
  * the flags that make the command use the same journal and service as the current one.
  */
 export function nextLines(text: string, { launcher, flags }: Suggesting): readonly string[] {
@@ -48,10 +48,9 @@ function withFlags(command: string, flags: readonly string[]): string {
   return [command, ...fitting.filter((flag) => !isSet(flag, command))].join(" ");
 }
 
-/** Commands that accept limits on the spending of all runs. */
 const spending = new Set(["run", "resume", "worker", "mcp"]);
 
-/** Whether the command already sets a flag. `--cap` can be repeated, so it counts as set only for the same tag. */
+/** True if the command already sets a flag. `--cap` can be repeated, so it must be set for the same tag. */
 function isSet(flag: string, command: string): boolean {
   const [name = ""] = flag.split(" ");
   if (name !== "--cap") return `${command} `.includes(` ${name} `);
@@ -66,7 +65,7 @@ export function repeatedCommand({ args }: { readonly args: readonly string[] }, 
   return ["showrunner", ...[...without(more, args), ...more].map(typedAgain)].join(" ");
 }
 
-/** Turns a typed `plan` command into the same `run`, with `more` appended and without flags that only `plan` has. */
+/** Converts a typed `plan` command to the same `run` command. Appends `more`, and drops flags that only `plan` has. */
 export function runInstead({ args }: { readonly args: readonly string[] }, ...more: readonly string[]): string {
   const stored = args.slice(1).filter((word, at, all) => {
     const isFlag = /^--(against|svg)$/.test(all[at - 1] ?? "") || /^--(against|svg)(=|$)/.test(word);
@@ -75,7 +74,6 @@ export function runInstead({ args }: { readonly args: readonly string[] }, ...mo
   return repeatedCommand({ args: ["run", ...stored] }, ...more);
 }
 
-/** Removes a flag that takes a value, with all its values. */
 function without([flag, value]: readonly string[], args: readonly string[]): readonly string[] {
   if (flag === undefined || value === undefined) return args;
   return args.filter((arg, at) => arg !== flag && args[at - 1] !== flag && !arg.startsWith(`${flag}=`));
@@ -85,7 +83,7 @@ function typedAgain(word: string): string {
   return shellWord(withoutPassword(word));
 }
 
-/** Options of a command that a follow-up command also needs: those for its journal, service and limits. */
+/** Options of a command that a follow-up command also needs, for its journal, service and limits. */
 export const CARRIED = [
   "journal",
   "service",
@@ -99,17 +97,15 @@ export const CARRIED = [
 
 type GivenOptions<N extends string> = { readonly [K in N]?: string | boolean | readonly string[] | undefined };
 
-/** Returns the flags that make a follow-up command use the same journal, service and limits. */
 export function serviceFlags(options: GivenOptions<(typeof CARRIED)[number]>): readonly string[] {
   return flagsFor(CARRIED, options).map((flag) => flag.map(typedAgain).join(" "));
 }
 
-/** The flag of an option, without dashes in front: `base-url` for `baseUrl`. */
+/** Returns the flag of an option without leading dashes: `base-url` for `baseUrl`. */
 export function flagName(option: string): string {
   return option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/** Returns the command-line flags of these options, each with its value if it takes one. */
 export function flagsFor<N extends string>(
   names: readonly N[],
   options: GivenOptions<NoInfer<N>>,

@@ -7,7 +7,6 @@ export function widthOf(text: string): number {
   return stringWidth(text);
 }
 
-/** Cuts text to at most `width` columns, ending with an ellipsis. */
 export function shorten(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let short = "";
@@ -34,9 +33,9 @@ export interface Column<Row> {
   readonly value: (row: Row) => string;
   /** `money` aligns amounts at their decimal points. */
   readonly align?: "right" | "money";
-  /** Whether cells may be shortened on a narrow terminal. */
+  /** True if cells may be shortened on a narrow terminal. */
   readonly flexible?: boolean;
-  /** Whether the column may be omitted on a narrow terminal. The last such column is omitted first. */
+  /** True if the column may be omitted on a narrow terminal. The last optional column is omitted first. */
   readonly optional?: boolean;
 }
 
@@ -44,7 +43,7 @@ const gap = "  ";
 
 /**
  * Formats rows under their titles, with each column as wide as its longest cell. If the table is wider than `width`,
- * optional columns are omitted and flexible ones are shortened. Cells must be safe text without line breaks.
+ * omits optional columns and shortens flexible ones. Cells must be safe text without line breaks.
  */
 export function table<Row>(rows: readonly Row[], all: readonly Column<Row>[], width?: number): string {
   const columns = width === undefined ? all : fitting(rows, all, width);
@@ -60,7 +59,7 @@ export function table<Row>(rows: readonly Row[], all: readonly Column<Row>[], wi
   return cells.map((row) => line(row, widths, columns)).join("\n");
 }
 
-/** An optional column is omitted if a flexible column would otherwise become narrower than this. */
+/** An optional column is omitted if a flexible column would otherwise be narrower than this. */
 const LEAST_FLEXIBLE = 12;
 
 function fitting<Row>(rows: readonly Row[], all: readonly Column<Row>[], width: number): readonly Column<Row>[] {
@@ -77,12 +76,11 @@ function fitting<Row>(rows: readonly Row[], all: readonly Column<Row>[], width: 
   }
 }
 
-/** Pads amounts of money so that the decimal points of a column line up. */
 function aligned(
   rows: readonly (readonly string[])[],
   columns: readonly Column<never>[],
 ): readonly (readonly string[])[] {
-  // Whole cents have two places; any other text is padded like these.
+  // Whole cents have two decimal places. Any other text is padded as if it had two.
   const places = (cell = "") => /\d\.(\d+)$/.exec(cell)?.[1]?.length ?? 2;
   const finest = columns.map(({ align }, at) =>
     align === "money" ? rows.reduce((most, row) => Math.max(most, places(row[at])), 2) : null,

@@ -4,7 +4,7 @@ import type { JournalStore } from "../../journal/store.ts";
 import { jobPhases } from "../../lifecycle/index.ts";
 import type { PlanStep } from "../../plan/plan.ts";
 
-/** Clock tolerance: a job created up to this long before or after a run may belong to that run. */
+/** Allows for clock differences: a job created this long before or after a run may still be the run's. */
 const NEAR_MS = 10 * 60_000;
 
 interface Span {
@@ -13,7 +13,7 @@ interface Span {
   readonly to: number;
 }
 
-/** Lists each model's jobs since its oldest run. `orphans`: the listed jobs that no run in the journal started. */
+/** Lists each model's jobs since its oldest run. `orphans` are jobs near a run that no run in the journal started. */
 export async function listNearbyJobs(parts: ReconcileParts, states: readonly RunState[]) {
   const { client, known, now, onProgress } = parts;
   const listed = new Map<string, JobSummary>();
@@ -35,8 +35,8 @@ export async function listNearbyJobs(parts: ReconcileParts, states: readonly Run
 }
 
 /**
- * Yields a model's jobs created since `oldest`, newest first. If the catalog lacks the model, as with some chat models,
- * filters the list of all jobs instead.
+ * Yields a model's jobs created since `oldest`, newest first. Filters the list of all jobs if the catalog lacks the
+ * model, as with some chat models.
  */
 async function* jobsOf(client: Client, model: string, oldest: number): AsyncGenerator<JobSummary, void, undefined> {
   const isOld = ({ createdAt }: JobSummary) => Date.parse(createdAt ?? "") < oldest;
@@ -64,7 +64,7 @@ function spansByModel(states: readonly RunState[], now: number): ReadonlyMap<str
   return spans;
 }
 
-/** False for a step that a provider performs: the service knows nothing about requests to providers. */
+/** False for a provider's step: the service knows nothing about requests to providers. */
 function isOfService(step: PlanStep): step is PlanStep & { readonly model: string } {
   return "model" in step && !("provider" in step);
 }
@@ -78,15 +78,15 @@ interface OwnJob {
 /** Differences between the journal, the ledger and the service, for a person to judge. */
 export interface ReconcileReport {
   readonly runs: readonly string[];
-  /** Jobs that belong to no run in the journal, but use a compared run's model and were created around that run. */
+  /** Jobs of a compared run's model, created around that run, that no run in the journal started. */
   readonly orphans: readonly (JobSummary & { readonly nearbyRuns: readonly string[] })[];
   /** Outputs that were paid for, have no local copy, and can still be downloaded. */
   readonly unclaimed: readonly (OwnJob & { readonly index: number; readonly assetId: string | null })[];
-  /** Failed jobs that the service has charged for without a refund. */
+  /** Failed jobs that the service charged and did not refund. */
   readonly missingRefunds: readonly (OwnJob & { readonly costMicros: number })[];
   /** Jobs whose cost in the journal differs from the cost on the service. */
   readonly otherCosts: readonly (OwnJob & { readonly journalMicros: number; readonly serviceMicros: number })[];
-  /** Jobs and chats charged more than their quote or, without a quote, more than the allowed maximum. */
+  /** Jobs and chats that cost more than their quote. Without a quote, the allowed maximum applies. */
   readonly overcharges: readonly {
     readonly runId: string;
     readonly step: string;
@@ -96,11 +96,11 @@ export interface ReconcileReport {
   }[];
   /** Runs for which the sum of the ledger differs from the sum of the events. */
   readonly ledgers: readonly { readonly runId: string; readonly eventsMicros: number; readonly ledgerMicros: number }[];
-  /** Jobs of the compared runs that the service did not return, so they could not be compared. */
+  /** Jobs of the compared runs that could not be compared because the service did not return them. */
   readonly unseen: readonly OwnJob[];
   /**
-   * Chat requests that were sent but never answered, each with its maximum cost. An orphan of the same model, created
-   * at about the same time, probably belongs to such a request.
+   * Chat requests that the service never answered, each with its maximum cost. An orphan of the same model and about
+   * the same time was probably created by such a request.
    */
   readonly abandonedChats: readonly {
     readonly runId: string;
@@ -133,7 +133,7 @@ export interface ReconcileParts extends ReconcileOptions {
 
 /**
  * Compares the journal with the service and changes nothing. Reads each model's job list back to its oldest run, and
- * reads single jobs when the list does not tell enough.
+ * single jobs if the list lacks details.
  */
 export async function compareWithService(parts: ReconcileParts, states: readonly RunState[]): Promise<ReconcileReport> {
   const { listed, orphans } = await listNearbyJobs(parts, states);
@@ -174,7 +174,6 @@ export async function compareWithService(parts: ReconcileParts, states: readonly
 
 interface Known {
   readonly own: OwnJob;
-  /** The cost recorded in the journal; null if none has been recorded yet. */
   readonly knownMicros: number | null;
   readonly missing: { readonly size: number; has(index: number): boolean };
 }
@@ -215,7 +214,7 @@ function overcharges({ runId, steps }: RunState): ReconcileReport["overcharges"]
   });
 }
 
-/** Indexes of outputs without a local copy. Every output of an unfinished job counts as missing. */
+/** Returns the indexes of outputs without a local copy. Treats every output of an unfinished job as missing. */
 function withoutCopy({ phase, outputs }: AttemptState): Known["missing"] {
   if (phase === "completed") {
     const copied = outputs.filter(({ phase, copy }) => copy === null && phase !== "archived" && phase !== "failed");

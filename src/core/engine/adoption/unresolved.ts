@@ -9,7 +9,9 @@ import { whyUnadoptable } from "../../run/inbox.ts";
 import { isForPerson } from "../../run/waiting.ts";
 import { InvalidOptionError } from "../errors.ts";
 
-/** Throws unless the step is unresolved and may have created the job. A null `jobId` says that no job was created. */
+/**
+ * Throws if the step is not unresolved or cannot have created the job. A null `jobId` means that no job was created.
+ */
 export async function checkAdoption(
   { client, repository }: AdoptionParts,
   state: RunState,
@@ -19,7 +21,7 @@ export async function checkAdoption(
   const attempt = unresolvedAttempt(state, step);
   if (jobId === null) return;
   const list = `showrunner adopt ${state.runId} ${step}   (lists the jobs that the step may have created)`;
-  // The step's own job, which the service could not find for a while.
+  // The step's own job can be adopted, because the service may have been unable to find it for a while.
   if (jobId === attempt.jobId) return;
   if ((await repository.knownJobs({ runId: state.runId, step })).has(jobId)) {
     throw new InvalidOptionError("job-id", `${jobId} already belongs to another step.`, list);
@@ -32,15 +34,15 @@ export async function checkAdoption(
 /** Tolerance for slow requests and for the service's clock, which is known only to the nearest second. */
 const MARGIN_MS = 10 * 60_000;
 
-/** When an attempt's request may have reached the service, in epoch milliseconds by the service's clock. */
+/** The period in which an attempt's request may have reached the service. Epoch milliseconds by the service's clock. */
 export interface SendWindow {
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * Returns the period from the first send to the last. `offsetMs`: how far the service's clock is ahead now. The period
- * also covers other offsets that the journal recorded.
+ * Returns the period from the first send to the last, with a margin. `offsetMs`: how far the service's clock is ahead
+ * now. The period also covers other offsets that the journal recorded.
  */
 export function sendWindow(attempt: AttemptState, offsetMs: number): SendWindow {
   // A provider's jobs are not searched, so no tolerance is needed.
@@ -60,7 +62,6 @@ export type JobMatch = "key" | "prompt" | "possible" | "unlike";
 interface SentRequest {
   readonly key: string;
   readonly input: Json;
-  /** The job that the service named in its response to the request with this key; null if it named none. */
   readonly namedJobId: string | null;
 }
 
@@ -78,7 +79,7 @@ export function matchOf({ key, input, namedJobId }: SentRequest, job: ListedJob)
   return words.includes(job.prompt.trim()) ? "prompt" : "unlike";
 }
 
-/** Returns the trimmed texts of an input. The service may report any one of them as the job's prompt. */
+/** Returns the trimmed texts of an input. The service may report any of them as the job's prompt. */
 function promptTexts(input: Json): readonly string[] {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return [];
   const record = input as { readonly [name: string]: Json };
@@ -102,7 +103,10 @@ export interface UnresolvedStep {
   /** The amount held for the step, in micro-dollars. */
   readonly holdMicros: number;
   readonly reason: string | null;
-  /** The provider that did not answer, whose account a person has to check; null if the request went to the service. */
+  /**
+   * The provider that did not answer; null if the request went to the service. A person has to check the provider
+   * account.
+   */
   readonly provider: string | null;
   /**
    * Start of the period in which the model's jobs are listed, as an ISO 8601 timestamp by the service's clock. For a
@@ -110,14 +114,14 @@ export interface UnresolvedStep {
    */
   readonly sentFrom: string;
   readonly sentTo: string;
-  /** Jobs that belong to no run in the journal, likeliest first. */
+  /** Jobs that no run in the journal started, likeliest first. */
   readonly candidates: readonly AdoptionCandidate[];
   /**
-   * The job that the request certainly created: the job with the same idempotency key, or the only job with the same
-   * prompt if no other unanswered step has that prompt. Otherwise null.
+   * The job that the request certainly created, otherwise null. A job is certain if it has the same idempotency key. It
+   * is also certain if it is the only job with the same prompt and no other unanswered step has that prompt.
    */
   readonly certain: string | null;
-  /** A person's decision, which takes effect when the run continues. */
+  /** A person's decision; null if there is none yet. It takes effect when the run continues. */
   readonly decided: { readonly jobId: string | null; readonly isFile?: true } | null;
 }
 
@@ -166,7 +170,10 @@ export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Pr
   return listed;
 }
 
-/** Finds the job that an unanswered request certainly created. Null: there is none. Undefined: uncertain. */
+/**
+ * Finds the job that an unanswered request certainly created. Returns null if there is none, and undefined if that is
+ * uncertain.
+ */
 export async function jobOfSubmit(
   parts: LookupParts,
   state: RunState,
@@ -201,7 +208,6 @@ function sharesPrompt({ model, input, key }: AttemptState, state: RunState): boo
   });
 }
 
-/** Returns the step's last attempt. Throws if the step is not one that a person may resolve. */
 export function unresolvedAttempt(state: RunState, step: string): AttemptState {
   const refusal = whyUnadoptable(state, step);
   if (refusal === null) return lastAttempt(state.steps[step]!)!;
@@ -232,14 +238,13 @@ async function jobBook(
   open: readonly { readonly attempt: AttemptState }[],
 ): Promise<JobBook> {
   const known = new Set(await repository.knownJobs());
-  // The step's own job, which the service could not find for a while.
+  // The step's own job is a candidate too, because the service may have been unable to find it for a while.
   for (const { attempt } of open) if (attempt.jobId !== null) known.delete(attempt.jobId);
   return new JobBook(client, known);
 }
 
 const order: readonly JobMatch[] = ["key", "prompt", "possible", "unlike"];
 
-/** Reads jobs from the service, and requests each list and each job only once. */
 class JobBook {
   readonly #client: Client;
   readonly #known: ReadonlySet<string>;
@@ -251,10 +256,13 @@ class JobBook {
     this.#known = known;
   }
 
-  /** Returns when the attempt was sent, and the jobs it may have created, likeliest first (none for a provider). */
+  /**
+   * Returns when the attempt was sent, and the jobs that it may have created, likeliest first. Lists no jobs for a
+   * provider.
+   */
   async madeBy(attempt: AttemptState, request: SentRequest) {
     const isOfService = attempt.provider === undefined;
-    // The first response provides the service's clock.
+    // The first response tells how far the service's clock is ahead.
     if (isOfService) await this.of(attempt.model!, attempt.intendedAt!);
     const window = sendWindow(attempt, this.#client.clockOffsetMs());
     if (!isOfService) return { window, candidates: [] };
@@ -263,7 +271,7 @@ class JobBook {
     return { window, candidates: await this.judged(request, nearby) };
   }
 
-  /** A model's jobs created since `from` that belong to no run in the journal, newest first. */
+  /** Returns a model's jobs created since `from` that no run in the journal started, newest first. */
   async of(model: string, from: number): Promise<readonly JobSummary[]> {
     const read = this.#lists.get(model);
     if (read !== undefined && read.from <= from) return read.jobs;
@@ -277,8 +285,8 @@ class JobBook {
   }
 
   /**
-   * Rates how well each job matches the request, and sorts the best match first and newer jobs before older ones. Adds
-   * the job that the service named if it is too old to be in `nearby`.
+   * Rates how well each job matches the request, and sorts the best match first. Adds the job that the service named if
+   * it is too old to be in `nearby`.
    */
   async judged(request: SentRequest, nearby: readonly JobSummary[]): Promise<readonly AdoptionCandidate[]> {
     const { namedJobId } = request;
@@ -316,7 +324,7 @@ function rank({ match }: AdoptionCandidate): number {
   return order.indexOf(match);
 }
 
-/** Returns null if a listed job cannot be read because it belongs to another owner; throws other errors. */
+/** Returns null for another owner's job, which cannot be read. Throws other errors. */
 function orNull(error: unknown): null {
   if (error instanceof ApiError && (error.status === 404 || error.status === 403)) return null;
   throw error;

@@ -25,7 +25,7 @@ export interface QuotedRow {
   /** The maximum cost of the row's run, in micro-dollars; null if a step in `openSteps` has no upper limit. */
   readonly maxMicros: number | null;
   readonly openSteps: readonly string[];
-  /** What the run was expected to cost when it was first quoted, in micro-dollars. */
+  /** The run's expected cost in its first quote, in micro-dollars. */
   readonly quotedMicros: number;
   /** The status of the row's existing run; null if the row has no run yet. */
   readonly known: RunReport["status"] | null;
@@ -43,7 +43,7 @@ export type BulkQuote =
       readonly rows: readonly QuotedRow[];
       /** The expected cost of all rows together, in micro-dollars. */
       readonly expectedMicros: number;
-      /** Id of the rows' source, which all their runs share; null if no source was given. */
+      /** The id of the rows' source, which all their runs share; null if `source` was not set. */
       readonly source: string | null;
       /** Unfinished runs whose rows have been changed in the source or removed from it. `runEach` stops these runs. */
       readonly replaced: readonly RunReport[];
@@ -59,7 +59,6 @@ export interface BulkQuoteOptions
   readonly source?: string | undefined;
 }
 
-/** Number of rows planned or priced at a time. The key's rate limit spaces out the requests for prices. */
 const AT_ONCE = 8;
 
 /** Checks all rows, then prices all rows. Starts no run and spends nothing. */
@@ -172,7 +171,7 @@ function batchOf({ tags }: RunReport): string | null {
   return tags[BATCH_TAG] ?? null;
 }
 
-/** How much of the shared budget a run uses, in micro-dollars. */
+/** The part of the shared budget that a run uses, in micro-dollars. */
 export function mostOf({ projected }: Pick<RunReport, "projected">): number {
   return parseUsd(projected)!;
 }

@@ -16,11 +16,11 @@ export interface BulkOptions extends Omit<RunOptions, "id" | "title" | "budget" 
   readonly atOnce?: number | undefined;
   /** The folder that gets one subfolder per run, named after the run. Default `out`. */
   readonly outDir?: string | undefined;
-  /** Hands each run to an engine, which then drives it; `atOnce` has no effect. Default: runs are driven here. */
+  /** Hands each run to an engine that drives it; `atOnce` has no effect then. Default: this process drives the runs. */
   readonly wake?: ((runId: string) => Promise<void>) | undefined;
   /** Called when a row's run starts or continues. */
   readonly onStart?: ((row: Pick<RowOutcome, "index" | "id">) => void) | undefined;
-  /** Called as each row ends. */
+  /** Called when the outcome of a row is known. */
   readonly onRow?: ((outcome: RowOutcome) => void) | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface RowOutcome {
   readonly costMicros: number;
   /** The run's projected total cost at the latest prices, in micro-dollars. */
   readonly projectedMicros: number;
-  /** Why the row's run paused, failed, was refused or was not started; null if the run succeeded. */
+  /** Why the row's run paused, failed, was refused or was not started; otherwise null. */
   readonly message: string | null;
 }
 
@@ -77,13 +77,13 @@ class Bulk {
   readonly #running = new Set<Promise<void>>();
   /** What existing and newly started runs have spent or may still spend, in micro-dollars. */
   #committedMicros: number;
-  /** The projected cost of each batch's rows, in micro-dollars. The key null stands for rows without a batch. */
+  /** The projected cost of each batch's rows, in micro-dollars. Null is the key of rows without a batch. */
   readonly #mostOf = new Map<string | null, number>();
-  /** The batch of the new rows, which gets the budget that no other batch needs; null if no row is in a batch. */
+  /** The batch of the new rows; null if no row is in a batch. It gets the budget that no other batch needs. */
   readonly #main: string | null;
   /** What each batch's runs outside these rows have spent or reserved, in micro-dollars. */
   readonly #elsewhere = new Map<string, number>();
-  /** Indexes of rows whose runs paused because the shared budget was too small. */
+  /** Rows whose runs paused because the shared budget was too small. */
   readonly #short: number[] = [];
   /** The highest ratio of a run's projected cost to its quote so far. */
   #worst = 1;
@@ -129,7 +129,6 @@ class Bulk {
     return this.#outcomes as readonly RowOutcome[];
   }
 
-  /** Waits until the row may start, or until `#stopped` is set because no further row may start. */
   async #waitForHeadroom(quoted: QuotedRow): Promise<void> {
     const { atOnce, budgetMicros, signal } = this.#settings;
     for (;;) {
@@ -166,8 +165,8 @@ class Bulk {
   }
 
   /**
-   * The budget of a row's run. Without a batch: the run's own projected cost. Otherwise: the batch's share of the whole
-   * budget, so that all batches together stay within it.
+   * Returns the budget of a row's run. Without a batch: the run's own projected cost. Otherwise: the batch's share of
+   * the whole budget, so that all batches together stay within it.
    */
   #budgetOf({ batch, expectedMicros }: QuotedRow): number {
     if (batch === null) return expectedMicros;

@@ -10,7 +10,7 @@ import { priceText } from "../price/totals.ts";
 export interface StaleStep {
   readonly path: string;
   /**
-   * `changed`: the step's request differs. `new`: the earlier plan has no such step. `uses`: the step reads a stale
+   * `changed`: the step's request differs. `new`: the earlier plan has no such step. `uses`: the step uses a stale
    * step. `unmade`: the request is unchanged, but the earlier run has no result.
    */
   readonly cause: "changed" | "new" | "uses" | "unmade";
@@ -40,7 +40,6 @@ export interface Comparison {
 const MOST_CHANGES = 3;
 const LONGEST_VALUE = 60;
 
-/** Describes changes in words, such as `input.name was "a", is "b"; input.seed was left out, is 7`. */
 function formatChanges(fields: readonly FieldChange[]): string {
   const texts = fields
     .slice(0, MOST_CHANGES)
@@ -127,8 +126,8 @@ export function isAskedToGoOn(inbox: readonly InboxEntry[]): boolean {
 }
 
 /**
- * Returns the ids of stops that a later message overrides. If a person resumes the run, these are all stops so far; in
- * an unattended resume, only the stops sent before the newest decision.
+ * Returns the ids of stops that a later message overrides. A resume by a person overrides all stops; an unattended
+ * resume overrides only those before the newest decision.
  */
 export function outdatedStops(inbox: readonly InboxEntry[], unattended: boolean): readonly number[] {
   const until = unattended ? lastDecision(inbox) : Number.POSITIVE_INFINITY;

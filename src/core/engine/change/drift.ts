@@ -22,7 +22,7 @@ import type { StepPrice } from "../price/totals.ts";
 import { priceText } from "../price/totals.ts";
 import { noDiff, type Replanning } from "./replanning.ts";
 
-/** Which steps of a run would run again, and at what price. */
+/** The steps of a run that would run again, and their price. */
 export interface RerunScope {
   readonly runId: string;
   /** Paths of the steps that would run again, including all dependent steps, in plan order. */
@@ -48,9 +48,9 @@ export interface RerunScope {
   /** Stale and removed steps that still have paid jobs on the service. The run waits for those jobs first. */
   readonly seenThroughFirst: readonly string[];
   /**
-   * Those steps of `seenThroughFirst` whose request was never answered, each with the amount reserved. The run looks
-   * for their jobs on the service. If the request created no job, the run withdraws it; if that is uncertain, the run
-   * sends the request again with the same key.
+   * The steps in `seenThroughFirst` whose request was never answered, each with the amount reserved. The run looks for
+   * their jobs on the service. If the request created no job, the run withdraws it. If that is uncertain, the run sends
+   * the request again with the same key.
    */
   readonly unanswered: readonly { readonly step: string; readonly holdMicros: number }[];
 }
@@ -76,14 +76,16 @@ export interface Drift extends PlanDiff, RerunQuote {
 
 export interface DriftOptions
   extends Pick<ResumeOptions, "input" | "edit" | "everywhere" | "rerun" | "rerunFailed" | "requestId"> {
-  /** Whether to accept a run of another account, using this service's catalog and prices. Default false: throws. */
+  /**
+   * Accepts a run of another account, and uses this service's catalog and prices. Default: false, which throws an
+   * error.
+   */
   readonly anyAccount?: boolean | undefined;
 }
 
 /** Steps to rerun in addition to the steps that changed in the code. */
 export interface Asked {
   readonly steps: readonly string[];
-  /** Failed expansions whose function now succeeds. */
   readonly fixed: readonly string[];
   readonly inProgress: readonly RerunRequest[];
   /** Replaces the run's maximum price for one unquoted job, in micro-dollars; null leaves that limit unchanged. */
@@ -92,7 +94,6 @@ export interface Asked {
 
 export interface Remade {
   readonly roots: RerunRoots;
-  /** The run's new plan, including new seeds for its takes. */
   readonly plan: Plan;
   readonly scope: RerunQuote;
 }
@@ -139,7 +140,7 @@ async function priced(state: RunState, { plan, stale, ...own }: Priced, planner:
   };
   const quote =
     only.length === 0 ? nothing : await planner.price(plan, { maxUnquotedMicros, reuse, again, earlierMs }, only);
-  // Such a step is priced, and possibly refused, only when its turn comes.
+  // The choice around these steps can use its next option, so their problems are no reason to refuse.
   const leftToNext = quote.problems.filter((problem) => isLeftToNext(plan, problem));
   const prices = quote.prices.filter((price) => !leftToNext.some(({ step }) => step === price.step));
   const problems = quote.problems.filter((problem) => !leftToNext.includes(problem));
@@ -194,14 +195,13 @@ function withLeftOut(state: RunState, plan: Plan, roots: RerunRoots): RerunRoots
   return new Map([...roots, ...cancelled.map((path) => [path, "the run continues"] as const)]);
 }
 
-/** Returns an id for what a revision was based on: the plan and the rerun requests so far. */
+/** Returns an id of the plan and the rerun requests so far, on which a revision is based. */
 export function planId({ planned, reruns }: RunState): string {
   return fingerprint({ plan: planned.plan, reruns } as unknown as Json);
 }
 
 interface MadeAgain extends Pick<Offered, "plan" | "input"> {
   readonly scope: RerunScope;
-  /** The maximum price of one unquoted job, used if the run itself has no such limit. */
   readonly maxUnquotedMicros: number | null;
 }
 
@@ -230,7 +230,7 @@ export async function driftFrom(
     return { ...noDiff(plan), ...scope, isSame: false, sameText: [], problems: again.problems };
   }
   const { plan, diff } = again;
-  // A requested step that no longer exists is treated as changed.
+  // `diff` already lists requested steps that the new plan lacks.
   const steps = asked.steps.filter((path) => plan.steps.some((step) => step.path === path));
   const { scope } = await remade(state, { target: plan, diff, asked: { ...asked, steps } }, planner);
   const problems = [...nameProblems(state, plan, diff), ...scope.problems];
@@ -247,7 +247,7 @@ function changedRoots({ changed, added }: PlanDiff): RerunRoots {
   return new Map([...changed.map(why), ...added.map((path) => [path, "new in the plan"] as const)]);
 }
 
-/** True if both plans have the same steps and return the same results. Steps may differ in their policies. */
+/** True if both plans have the same steps and return the same results; policies may differ. */
 export function isSamePlan(before: Plan, after: Plan, diff: PlanDiff): boolean {
   const { changed, added, removed, renamed } = diff;
   const steps = changed.length + added.length + removed.length + renamed.length;

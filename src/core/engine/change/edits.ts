@@ -50,7 +50,7 @@ export function textChanges({ planned }: RunState, edits: StepEdits): readonly T
   });
 }
 
-/** Also replaces the given texts in fields that earlier edits set. Returns the combined edits with the texts. */
+/** Applies `edits`, and replaces `texts` in fields that earlier edits set. */
 export function everywhere(
   { planned }: RunState,
   edits: StepEdits,
@@ -65,10 +65,10 @@ export function everywhere(
   return { edits: { ...edits, ...Object.fromEntries(earlier) }, texts };
 }
 
-/** Maximum length of an edited value, in characters of JSON. */
+/** In characters of JSON. */
 const MOST_CHARACTERS = 1_000_000;
 
-/** Checks a value that a person puts in place of the value shown for approval. Throws {@link InvalidOptionError}. */
+/** Checks a value that a person enters in place of the value shown for approval. Throws {@link InvalidOptionError}. */
 export function changedValue(state: RunState, decision: Decision, chosen: Chosen | undefined, value: Json): Json {
   const next = `showrunner approve ${state.runId}   (lists pending decisions and what they show)`;
   const refuse = (why: string) => new InvalidOptionError("value", why, next);
@@ -122,7 +122,7 @@ function isPlain(value: Json): boolean {
   try {
     return isDeepStrictEqual(plainJson(value), value);
   } catch (error) {
-    // Nested too deeply to check.
+    // The value is nested too deeply to check.
     if (error instanceof RangeError) return false;
     throw error;
   }

@@ -33,7 +33,7 @@ export function redoOf(state: RunState, step: string, note: string, pipeline: Pi
   const known = state.planned.plan.steps.some((planned) => planned.path === path);
   if (!known) throw new InvalidOptionError("redo", `run "${state.runId}" has no step ${path}.`, next);
   const makers = [...new Set(madeFor(state, path))];
-  // A step in progress may belong to an earlier call, which `resume` then continues.
+  // An earlier call may have started the unfinished steps. `resume` then continues that call.
   if (!makers.every((maker) => isStepFinal(state.steps[maker]!.status))) return {};
   if (makers.length === 0) throw new InvalidOptionError("redo", `${path} has no job or chat output to redo.`, next);
   const functions = functionsFor(state, { pipeline });
@@ -59,7 +59,10 @@ function madeFor(state: RunState, path: string): readonly string[] {
   return all.flatMap((maker) => (state.steps[maker]!.status === "failed" ? (madeAgainFor(state, maker) ?? []) : []));
 }
 
-/** Returns the fields that a step's `revise` changed, so that others keep their references; null without a `revise`. */
+/**
+ * Returns only the fields that a step's `revise` changed; null without a `revise`. The other fields keep their
+ * references.
+ */
 function changesOf(state: RunState, step: PlanStep, note: string, functions: StepFunctions): Fields | null {
   const found = functions.find(state, step.path);
   if (!("code" in found) || found.code.kind !== "revise" || !("input" in step)) return null;

@@ -21,7 +21,6 @@ import { type Code, codeOf } from "../effects/functions.ts";
 import type { Planner } from "../price/planner.ts";
 import { everywhere, textChanges } from "./edits.ts";
 
-/** A new plan made from the run's input and the current code, or the problems that prevented it. */
 export type Replanning =
   | {
       readonly ok: true;
@@ -33,7 +32,6 @@ export type Replanning =
       readonly diff: PlanDiff;
       readonly code: Code;
       readonly edited: { readonly edits: StepEdits; readonly texts: readonly TextChange[] };
-      /** Other places that contain the replaced text and would keep it. */
       readonly sameText: readonly SameText[];
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
@@ -55,7 +53,7 @@ export type ReplanInput = ({ readonly changes?: unknown } | { readonly whole: un
 type Functions = Map<string, LocalFunction>;
 
 /**
- * Plans a run's input again with the current code. Also plans each expansion again whose value is unchanged, so that
+ * Plans a run's input again with the current code. Also plans again each expansion whose value is unchanged, so that
  * its steps can be compared. Leaves out an expansion whose value will change.
  */
 export async function replanRun(
@@ -97,7 +95,6 @@ export async function replanRun(
   return grown.ok ? { ...grown, code, edited, sameText: placesOf(grown.plan.steps, changes) } : grown;
 }
 
-/** True if the plan was never revised and no expansion has added steps to it. */
 function isAsPlanned({ planned, steps }: RunState): boolean {
   return planned.basis !== undefined && Object.values(steps).every(({ expanded }) => expanded === null);
 }
@@ -120,7 +117,6 @@ interface Planned {
   readonly texts: readonly TextChange[];
 }
 
-/** The two plans that are compared, together with the expansions planned so far. */
 class Growing {
   readonly state: RunState;
   readonly functions: Functions;
@@ -140,7 +136,7 @@ class Growing {
     this.before = { ...state.planned.plan, steps: this.ownedBy(null) };
   }
 
-  /** Returns the journal's steps that this expansion created or, for null, the steps that no expansion created. */
+  /** Returns the journal's steps that an expansion created; for null, the steps that no expansion created. */
   ownedBy(expansion: string | null): readonly PlanStep[] {
     const { steps } = this.state.planned.plan;
     const expansions = expansionsIn(steps);
@@ -178,7 +174,7 @@ async function grow(growing: Growing, planner: Planner): Promise<Grown> {
   }
 }
 
-/** Returns the next expansion that is unchanged but not yet planned again; null if there is none. */
+/** Returns the next expansion that is unchanged but not yet planned again. */
 function nextExpansion(
   { state, before, after, expanded }: Growing,
   { stale, renamed }: PlanDiff,

@@ -33,7 +33,7 @@ import {
 import { editsOf } from "./edits.ts";
 import { noDiff, type Replanning, replanRun } from "./replanning.ts";
 
-/** Returns the failed expansions whose function now succeeds when called again with the same value. */
+/** Returns the failed expansions whose function now succeeds with the same value. */
 async function fixedExpansions(state: RunState, pipeline: Pipeline, planner: Planner): Promise<readonly string[]> {
   const failed = state.planned.plan.steps.flatMap((step) => {
     const { status, expanded } = state.steps[step.path]!;
@@ -65,22 +65,20 @@ export type Revision =
   | { readonly kind: "drifted"; readonly drift: Drift; readonly agreed: null }
   | {
       readonly kind: "rerun";
-      /** The quote that the caller accepted; null if there was none. */
       readonly agreed: AgreedQuote | null;
-      /** Id of the plan for which this revision was made. Once the plan changes, a new revision is needed. */
+      /** The id of the plan that this revision changes. Another plan needs a new revision. */
       readonly of: string;
-      /** Makes the same revision again after the plan has grown. */
       renew(state: RunState): Promise<Revision | null>;
       /** Steps whose jobs must finish before {@link Revision.events} may be committed. */
       busy(state: RunState): readonly string[];
-      /** Those busy steps whose requests should no longer be sent. */
+      /** The busy steps whose requests must no longer be sent, because the steps run again or were removed. */
       replaces(state: RunState): readonly string[];
       events(state: RunState): readonly RunEvent[];
     };
 
 type Replanned = Extract<Replanning, { readonly ok: true }>;
 
-/** Plans the run again with the given code and input; returns null if there is nothing to compare. */
+/** Plans the run again with the code and input in `how`. Returns null if there is nothing to compare. */
 export async function replanFor(state: RunState, how: ResumeOptions, planner: Planner): Promise<Replanning | null> {
   const { pipeline, compare = true, acceptChanges = false, input, edit } = how;
   for (const option of ["acceptChanges", "input", "edit"] as const) {
@@ -167,7 +165,6 @@ function sameWithWaits(state: RunState, again: Replanning | null): Replanned | n
   return again?.ok && isSamePlan(state.planned.plan, again.plan, again.diff) ? withWaits(state, again) : null;
 }
 
-/** Returns the run's own plan with the `within` times from the code; null if those are unchanged. */
 function withWaits({ planned: { plan, input } }: RunState, again: Replanned): Replanned | null {
   const now = new Map(again.plan.steps.map((step) => [step.path, "policy" in step ? step.policy.withinMs : undefined]));
   let isChanged = false;
@@ -204,7 +201,7 @@ function replannedOf(
 
 export type RerunQuoteOptions = RerunOptions & Pick<ResumeOptions, "pipeline" | "compare">;
 
-/** Which steps would run again, together with the plan and input from which this was computed. */
+/** The steps that would run again, with the plan and input from which they were computed. */
 export interface Quoted<S extends RerunQuote> {
   readonly scope: S;
   readonly plan: Plan;
@@ -239,7 +236,6 @@ export async function rerunQuote(
   return { scope, plan, input: state.planned.input };
 }
 
-/** Returns the rerun request to record, and as {@link Asked} what to rerun besides changed steps. */
 async function askedFor(state: RunState, how: ResumeOptions, planner: Planner) {
   const { request, inProgress } = resolveRerunRequest(state, how);
   const fixed = how.pipeline === undefined ? [] : await fixedExpansions(state, how.pipeline, planner);
@@ -292,7 +288,7 @@ function checkGoesOn(
   throw new InvalidOptionError("rerun", why, `showrunner resume ${state.runId} --rerun ${stop.path}`);
 }
 
-/** Throws if a choice or a condition left out all of these steps: they would be priced and then left out again. */
+/** Throws if a choice or a condition left out all of these steps. They would be priced and then left out again. */
 function checkIsNeeded(state: RunState, plan: Plan, { steps }: Asked): void {
   const areLeftOut = steps.every((path) => {
     const { pruned, skippedByCondition } = state.steps[path]!;
@@ -325,7 +321,7 @@ function checkBudget(state: RunState, { expectedMicros }: RerunScope, given: num
 
 type RerunOptions = Pick<ResumeOptions, "rerun" | "rerunFailed" | "requestId">;
 
-/** A rerun request for the steps that no unfinished request includes, and the unfinished requests for the others. */
+/** `request` is for the steps that no unfinished request includes, and `inProgress` for the others. */
 interface ResolvedRerun {
   readonly request: RequestedRerun | null;
   readonly inProgress: readonly RerunRequest[];
@@ -341,7 +337,7 @@ function resolveRerunRequest(state: RunState, how: RerunOptions): ResolvedRerun 
   const isOpenEnded = how.rerunFailed === true || requested.some(isPattern);
   if (requestId !== undefined) checkRequestId(requestId, isOpenEnded || requested.length > 0);
   const known = state.reruns.find((request) => request.requestId === requestId);
-  // A pattern always selects the steps that it matched when first requested.
+  // A repeated pattern selects the steps that it matched in the first request.
   if (known !== undefined && isOpenEnded) return { request: null, inProgress: [known] };
   const open = state.reruns.filter(({ isOpen }) => isOpen);
   const failed = how.rerunFailed === true ? failedSteps(state) : [];
@@ -368,7 +364,6 @@ function isPattern(name: string): boolean {
   return name.includes("*");
 }
 
-/** Returns the step with this name or, if the name is a pattern, all finished steps that match. */
 function namedBy(state: RunState, name: string): readonly string[] {
   if (!isPattern(name)) return [name];
   const fitting = state.planned.plan.steps.filter(({ path }) => matchesPattern(name, path));
@@ -379,8 +374,8 @@ function namedBy(state: RunState, name: string): readonly string[] {
 }
 
 /**
- * Returns the steps that failed themselves, fully or partly, and that no later option replaced. For an expansion that
- * has created steps, returns those of its steps that failed, not the expansion itself.
+ * Returns the steps that failed fully or partly and that no later option replaced. For an expansion that created steps,
+ * returns its failed steps instead of the expansion.
  */
 function failedSteps(state: RunState): readonly string[] {
   return state.planned.plan.steps.flatMap(({ path }) => {

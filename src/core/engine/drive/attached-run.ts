@@ -8,35 +8,32 @@ import type { RunHandle, RunResult } from "./run-result.ts";
 import { runHandle } from "./run-result.ts";
 import { Updates } from "./updates.ts";
 
-/** The time within which the process that created a run takes the run's lease, in milliseconds. */
+/** The process that created a run takes its lease within this time. */
 const BEGINS_WITHIN_MS = 5_000;
 
-/**
- * True if the journal records the run as in progress but no process drives it, for example because that process was
- * killed. `now` is in epoch milliseconds.
- */
 export function isInterrupted(row: RunRow, now: number): boolean {
   return (row.status === "running" || row.status === "planned") && !isDriven(row, now);
 }
 
-/** If a run is overdue by more than this many milliseconds, the engine is assumed to have no worker. */
+/** If a run is overdue by more than this, the engine is assumed to have no worker. */
 const UNWORKED_AFTER_MS = 60_000;
 
-/** True if a process drives the run or is about to, or if an engine is to continue the run and is not overdue. */
+/**
+ * True if a process drives the run or will start soon. Also true if an engine has to continue the run and is not
+ * overdue.
+ */
 export function isDriven({ status, lease, updatedAt, wakeAt, resumeAt }: RunRow, now: number): boolean {
   if (lease !== null) return now <= lease.expiresAt && !isHolderGone(lease.holder, lease.expiresAt - now);
-  // A finished or paused run is driven only for late work, and nobody waits for that. A message makes the run due.
+  // A finished or paused run is driven only for late work, so nobody waits for it. A message makes it due again.
   const isAtRest = isRunFinal(status as RunState["status"]) || (status === "paused" && resumeAt === null);
   if (wakeAt !== null) return (!isAtRest || wakeAt <= now) && now <= wakeAt + UNWORKED_AFTER_MS;
   return status === "planned" && now - updatedAt <= BEGINS_WITHIN_MS;
 }
 
-/** Returns the row with status `interrupted` if it is recorded as in progress but no process drives the run. */
 export function statusNow(row: RunRow, now: number): RunRow {
   return isInterrupted(row, now) ? { ...row, status: "interrupted" } : row;
 }
 
-/** Interval between checks of a run that another process drives, in milliseconds. */
 const POLL_EVERY_MS = 500;
 
 export interface AttachedParts {
@@ -44,7 +41,6 @@ export interface AttachedParts {
   readonly clock: Clock;
   load(): Promise<RunState>;
   resultOf(state: RunState): RunResult;
-  /** Drives the run in this process after the other process has ended. */
   takeOver(): Promise<RunHandle>;
   /** True if a paused run should be restarted, to apply new limits or to wait again for late work. */
   continues(state: RunState): boolean;
@@ -80,12 +76,12 @@ export async function follow(
   }
 }
 
-/** How long to wait for another follower to take over the run from a dead process, in milliseconds. */
+/** How long to wait for another follower to take over the run from a dead process. */
 const TAKEN_OVER_WITHIN_MS = 10_000;
 
 /**
- * Returns a read-only handle, which reports events whichever process drives the run. The handle ends when the run is at
- * rest or when no process drives the run.
+ * Returns a read-only handle that reports events, whichever process drives the run. The handle ends when the run is at
+ * rest or no process drives it.
  */
 export function watch(
   { runId, lastSeq }: RunRow,

@@ -19,18 +19,15 @@ import type { Updates } from "./updates.ts";
 
 export interface Start extends ResumeOptions {
   readonly quoted?: readonly RunEvent[] | undefined;
-  /** The pipeline functions from the code that planned a new run. */
   readonly code?: Code | undefined;
   readonly revision?: Revision | null | undefined;
-  /** Ids of stops that were sent before the run was resumed and no longer apply. */
   readonly outdatedStops?: readonly number[] | undefined;
   /** Id of the last stop sent before the resume. A later stop still applies, even if the resume changes the run. */
   readonly lastStop?: number | undefined;
   /** Moves the run to its account's new key or address, which has been verified. */
   readonly move?: AccountMove | undefined;
-  /** Whether a paused run stays paused while its inbox is processed. */
   readonly staysPaused?: boolean | undefined;
-  /** Whether a run that ended without waiting for a late job stays ended. Only an explicit resume waits again. */
+  /** Keeps a run ended if it ended without waiting for a late job. Only an explicit resume waits again. */
   readonly leavesGivenUp?: boolean | undefined;
   /** Follows the run if another process took its lease first, such as a worker that found the new run. */
   readonly followOther?: ((updates: Updates, stop: AbortSignal) => Promise<RunResult>) | undefined;
@@ -40,7 +37,6 @@ export type RerunRevision = Extract<Revision, { readonly kind: "rerun" }>;
 
 interface Beginning {
   readonly events: readonly RunEvent[];
-  /** The revision to apply after the jobs that block it have finished; null if there is none. */
   readonly pending: RerunRevision | null;
   readonly isIdle: boolean;
 }
@@ -95,7 +91,7 @@ export function firstPrices(plan: Plan, prices: Quote["prices"]): readonly RunEv
   return quoted.flatMap((price) => quotedEvents(price, 1));
 }
 
-/** Returns the budget changes that a resume requests. `more`: the price of the reruns that the caller accepted. */
+/** `more`: the price of the reruns that the caller accepted. */
 function budgetEvents(
   state: RunState,
   { budget, agree, maxUnquoted }: ResumeOptions,
@@ -108,7 +104,6 @@ function budgetEvents(
   const limitMicros = ownLimitMicros(state);
   const given = usdOption("budget", budget);
   const most = usdOption("agree", agree) ?? (isOwn ? given : null);
-  // The price of the reruns is added to what the run may already cost.
   const raised =
     most ?? (agreed === null || more === null || limitMicros === null ? null : limitMicros + more.maximumMicros);
   const budgetMicros = (isOwn ? (given ?? raised) : given) ?? state.budgetMicros;

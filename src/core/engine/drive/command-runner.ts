@@ -12,11 +12,11 @@ import type { Surroundings } from "./decide-until-stable.ts";
 import { DELEGATED_AGAIN_MS, DriveMemory } from "./drive-memory.ts";
 import type { DriveDependencies, DriveOptions, SliceOptions } from "./drive-tools.ts";
 
-/** Interval between polls for the late work of an ended run if no webhook can report that work, in milliseconds. */
+/** Interval between polls for the late work of an ended run if no webhook can report that work. */
 const RARELY_MS = 15 * MINUTE_MS;
 
 interface Listener {
-  /** Accepts events for the journal. An empty list shows that the command has ended. */
+  /** Accepts events for the journal. An empty list means that a command has ended. */
   answer(events: readonly RunEvent[]): void;
   /** Reports a failure that has a cause outside the run. */
   fail(error: unknown): void;
@@ -25,7 +25,6 @@ interface Listener {
   priority(step: string): number;
 }
 
-/** Performs the commands of one drive. Records which commands are in progress and when others may be retried. */
 export class CommandRunner {
   readonly #deps: DriveDependencies;
   readonly #state: RunState;
@@ -37,14 +36,12 @@ export class CommandRunner {
   readonly memory: DriveMemory;
   /** Ids of commands whose results arrived while they were still being handed to another job of the engine. */
   readonly #performed = new Set<string>();
-  /** Number of commands that are being handed to another job of the engine right now. */
   #handing = 0;
   readonly service: ServiceWatch;
   /** Resumes effects that wait until the journal contains the events that they emitted. */
   readonly #waiting: (() => void)[] = [];
   /** Aborts all commands except those that submit paid work, which must not be interrupted. */
   readonly #interrupt = new AbortController();
-  /** Aborts individual commands that poll for jobs, by command id. */
   readonly #asking = new Map<string, AbortController>();
 
   constructor(deps: DriveDependencies, state: RunState, options: DriveOptions, on: Listener) {
@@ -91,12 +88,11 @@ export class CommandRunner {
     this.#interrupt.abort(new Error(why));
   }
 
-  /** Interrupts these commands, if they only poll for work. */
+  /** Interrupts those of the commands that only poll for work. */
   breakOff(ids: readonly string[]): void {
     for (const id of ids) this.#asking.get(id)?.abort(new Error("The run no longer waits for this job."));
   }
 
-  /** When the oldest delegated command will be delegated again; null if no command is delegated. */
   get delegatedAgainAt(): number | null {
     const [first] = this.memory.delegated.values();
     return first === undefined ? null : first + DELEGATED_AGAIN_MS;
@@ -145,14 +141,12 @@ export class CommandRunner {
     this.#on.touch(message.step);
   }
 
-  /** Makes the job's next poll due now. Without slices, also notifies the code that waits for the job. */
   #hint(hint: Extract<InboxMessage, { readonly type: "hint" }>): void {
     this.memory.hint(hint);
     const jobId = this.#state.steps[hint.step]?.attempts[hint.attempt - 1]?.jobId ?? null;
     if (jobId !== null && this.#options.slice === undefined) this.#deps.client.notify(jobId);
   }
 
-  /** True if the message is an `adopt` decision that must wait for the outcome of the step's active request. */
   waitsForAnswer(message: InboxMessage): boolean {
     if (message.type !== "adopt") return false;
     const n = this.#attemptsOf(message.step);
@@ -209,7 +203,7 @@ export class CommandRunner {
     if (result.end === "notSent") unsent.add(id);
     else unsent.delete(id);
     if (isRunFinal(this.#state.status) && result.events.some(({ type }) => type === "run.paused")) {
-      // The run stays ended. Late work is polled at growing intervals.
+      // The run does not pause again. Late work is polled at growing intervals.
       return wait(service.refused(`paused:${id}`) ?? RARELY_MS);
     }
     this.#on.answer(result.events);

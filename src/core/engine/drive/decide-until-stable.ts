@@ -20,8 +20,8 @@ export interface Decided {
 }
 
 /**
- * The remaining headroom, as measured when this run had committed `ownMicros`. The headroom grows when later bills
- * release part of that amount.
+ * The remaining headroom, measured when this run had committed `ownMicros`. The headroom grows when later bills release
+ * part of that amount.
  */
 export interface KnownHeadroom {
   readonly headroom: Headroom;
@@ -97,7 +97,7 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
       const isPerformed = (command: Command) =>
         !stopping || (command.type === "place" && !around.interrupted.has(commandId(command)));
       const all = [...commands.values()];
-      // Keep these due; otherwise the next decision would consider the run complete.
+      // Keep these commands due. Otherwise, the next decision would consider the run complete.
       for (const command of all) if (!isPerformed(command) && "step" in command) scheduler.ended(command.step);
       const { wakeAt, lateAt = null } = decision;
       return { events, commands: all.filter(isPerformed), wakeAt, lateAt };
@@ -105,16 +105,13 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
   }
 }
 
-/**
- * True if the event starts or ends a step that has already ended, such as a price that was refused because an input
- * expired, or an upload that is no longer needed. Dropping such an event loses no payment.
- */
+/** True if the event starts or ends a step that has already ended. Dropping such an event loses no payment. */
 function isTooLate(state: RunState, answer: RunEvent): boolean {
   const isOfEnd = answer.type === "step.started" || answer.type === "step.finished" || answer.type === "step.reused";
   return isOfEnd && isStepFinal(state.steps[answer.step]!.status);
 }
 
-/** Inserts an event that reopens the run before the first event that ends a job that the run had given up. */
+/** Inserts an event that reopens the run before the result of a job that the run no longer waited for. */
 export function withReopening(state: RunState, answers: readonly RunEvent[]): readonly RunEvent[] {
   const at = answers.findIndex((answer) => hasCome(state, answer));
   return at === -1 ? answers : answers.toSpliced(at, 0, { type: "run.reopened", byItself: true });
@@ -132,7 +129,6 @@ export function restsAtOnce({ status, pause }: RunState): boolean {
   return status === "paused" && pause !== null && atOnce.has(pause.reason);
 }
 
-/** Returns the events with which a stop pauses the run. The service finishes the jobs that it has accepted. */
 function stopEvents(state: RunState): readonly RunEvent[] {
   if (isRunFinal(state.status) || state.pause?.reason === "stopped") return [];
   const start: readonly RunEvent[] = state.status === "planned" ? [{ type: "run.started" }] : [];

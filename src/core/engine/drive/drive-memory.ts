@@ -18,11 +18,10 @@ export class DriveMemory {
   readonly notBefore: Map<string, number>;
   /** Ids of submit commands whose request failed before it left this machine. */
   readonly unsent: Set<string>;
-  /** The next poll of each job, by command id. */
   readonly polls: Map<string, PlannedPoll>;
   /** When each command was handed to another worker, in epoch milliseconds, by command id. */
   readonly delegated: Map<string, number>;
-  /** If this process dies, the delegated commands are lost; null if an engine stores the commands. */
+  /** The process whose death loses the delegated commands; null if an engine stores them. */
   worker: LeaseHolder | null;
   service: WatchMemo | null;
   spending: SpendingMemo | null;
@@ -48,7 +47,6 @@ export class DriveMemory {
     return new DriveMemory({ ...stored, notBefore: [], unsent: [], service: null, spending: null });
   }
 
-  /** Removes commands that were delegated too long ago. Returns true if there were any. */
   forgetDelegated(now: number): boolean {
     const late = [...this.delegated].filter(([, since]) => since + DELEGATED_AGAIN_MS <= now);
     for (const [id] of late) this.delegated.delete(id);

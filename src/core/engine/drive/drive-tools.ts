@@ -13,7 +13,7 @@ import type { SpendingWatch } from "../money/spending.ts";
 import type { ExpectedDurations } from "../price/expected-durations.ts";
 import type { DriveMemory } from "./drive-memory.ts";
 
-/** Orders steps by urgency: the step with the longest chain of steps still to come is the most urgent. */
+/** Orders steps by urgency. The step with the longest remaining chain of steps is the most urgent. */
 export interface Schedule {
   readonly plan: Plan;
   readonly order: readonly PlanStep[];
@@ -32,7 +32,7 @@ export interface DriveTools {
   readonly results: ResultRecorder;
   /** Size of the run's state when it was last counted or stored as a snapshot; null if never counted. */
   weight: number | null;
-  /** Sequence number of the last event that was taken into account. */
+  /** Sequence number of the last event that these tools take into account. */
   seq: number;
 }
 
@@ -63,14 +63,13 @@ export interface DriveDependencies
   extends Omit<EffectContext, "state" | "signal" | "priority" | "emit" | "recorded" | "progress" | "reportOutage"> {
   readonly store: JournalStore;
   readonly clock: Clock;
-  /** Limits on what several runs may spend together, in addition to each run's own budget. */
   readonly spending: SpendingWatch;
   /** How long the run waits for an unavailable service before it pauses, in milliseconds. Infinity means forever. */
   readonly giveUpAfterMs: number;
   readonly inboxEveryMs: number;
 }
 
-/** How to drive a slice of a run: as soon as the run can only wait, the run is parked and the slice ends. */
+/** How to drive a slice of a run. The slice ends when the run can only wait; the run is then parked. */
 export interface SliceOptions {
   readonly memory: DriveMemory;
   /** True if webhooks report the ends of jobs, so that polling is only a fallback. */
@@ -79,7 +78,10 @@ export interface SliceOptions {
   readonly end: AbortSignal;
   /** True if another job of the engine performs the command and then sends the run a `performed` message. */
   readonly isDelegated: (command: Command) => boolean;
-  /** Hands a command to the engine, unless already done. `place`: number of the run's commands ahead of this one. */
+  /**
+   * Hands a command to the engine, unless the engine already has it. `place`: number of the run's commands ahead of
+   * this one.
+   */
   readonly delegate: (command: Command, place: number) => Promise<void>;
 }
 

@@ -22,10 +22,10 @@ import { InboxReader, keepRun } from "./keep-run.ts";
 import { RunTakenOverError, type RunWriter } from "./run-writer.ts";
 
 /**
- * Drives a leased run until it finishes, pauses or is stopped. Repeatedly decides what to do, commits the decision,
- * performs it, and passes the results on to the next decision. Nothing is performed before its events are committed;
- * results that arrive together share a commit. A slice also ends when the run can only wait. Resolves with the time
- * when the run is due again, in epoch milliseconds; null if the run is idle.
+ * Drives a leased run until it finishes, pauses or is stopped. A slice also ends when the run can only wait. Each turn
+ * decides, commits the decision, performs it, and passes the results to the next turn. Nothing is performed before its
+ * events are committed. Resolves with the time when the run is due again, in epoch milliseconds; null if the run is
+ * idle.
  */
 export function drive(
   deps: DriveDependencies,
@@ -36,9 +36,7 @@ export function drive(
   return new Driver(deps, state, writer, options).run();
 }
 
-/** Interval between checks while nothing is in progress or due, in milliseconds. */
 const IDLE_MS = 1000;
-/** Interval between checks while a run is parked, in milliseconds. */
 const PARKED_IDLE_MS = 10_000;
 
 interface Parked {
@@ -54,7 +52,6 @@ class Driver {
   readonly #inbox: InboxReader;
   readonly #rest: Rest;
   readonly #commands: CommandRunner;
-  /** Events from the results of effects, not yet in the journal. */
   #answers: RunEvent[] = [];
   #failure: unknown = null;
   /** True if the state contains events that could not be written to the journal. */
@@ -116,14 +113,14 @@ class Driver {
     }
   }
 
-  /** Prepares the first decision. This is a turn of its own because it may take long. */
+  /** Prepares the first decision, in a separate turn because it may take long. */
   async #prepare(): Promise<null> {
     this.#scheduler.prepare();
     await new LongWork().pause(this.#state.planned.plan.steps.length);
     return null;
   }
 
-  /** Decides, commits, starts commands, and waits for the next change. Returns null until the run is parked. */
+  /** Returns null until the run is parked. */
   async #step(): Promise<Parked | null> {
     const { slice } = this.#options;
     const { commands, wakeAt, lateAt, parked } = await this.#commands.awaiting(this.#advance());
@@ -140,7 +137,7 @@ class Driver {
     return null;
   }
 
-  /** Returns when this drive, which can only wait, is due again; null if something is in progress or already due. */
+  /** Returns when this drive is due again; null if something is in progress or already due. */
   #restUntil(wakeAt: number | null, lateAt: number | null): Parked | null {
     if (this.#isFinished()) return { wakeAt: restsAtOnce(this.#state) ? null : lateAt };
     if (this.#options.slice === undefined || this.#commands.working > 0 || this.#failure !== null) return null;
@@ -191,7 +188,7 @@ class Driver {
 
   /**
    * Decides and commits. A decision that exceeds the headroom is discarded and made again. If the run can only wait
-   * after that, that commit also releases the run.
+   * afterwards, the same commit releases the run.
    */
   async #advance(): Promise<Decided & { readonly parked: Parked | null }> {
     this.#rest.turn();
@@ -219,15 +216,14 @@ class Driver {
         headrooms = [...headrooms.filter((known) => !isSameLimit(known.headroom, headroom)), { headroom, ownMicros }];
       }
     } catch (error) {
-      // The answers were not committed, so queue them again.
       this.#answers.unshift(...answers);
       throw error;
     }
   }
 
   /**
-   * Commits a decision and releases the run. Returns null and writes nothing if there are commands to perform, results to
-   * process, or holds to check against the budget.
+   * Commits a decision and releases the run. Returns null and writes nothing if there are commands to perform, results
+   * to process, or holds to check against the budget.
    */
   async #parkWith({ commands, events, wakeAt, lateAt }: Decided, inbox: readonly InboxEntry[]): Promise<Parked | null> {
     if (commands.length > 0 || this.#answers.length > 0 || ledgerChanges(events).some(({ type }) => type === "hold"))
@@ -270,7 +266,7 @@ class Driver {
     this.#needsReload = false;
   }
 
-  /** Records whether the wallet's balance could be read. A commit reads it, so no command's end reports the outcome. */
+  /** Records whether a commit could read the wallet's balance, because no command reports it. */
   #recordWalletFailure(): void {
     const judged = this.#deps.spending.takeAnswer();
     if (judged === undefined) return;
@@ -322,7 +318,6 @@ class Driver {
 /** Lets the drive wait between turns, until it is woken or until a given time. */
 class Rest {
   readonly #clock: Clock;
-  /** True if something may have changed since the current turn began. */
   #isWoken = false;
   #end: () => void = () => {};
 
@@ -330,7 +325,7 @@ class Rest {
     this.#clock = clock;
   }
 
-  /** Begins a turn. Wake-ups from now on count for the next turn. */
+  /** Begins a turn. Later wake-ups apply to the next turn. */
   turn(): void {
     this.#isWoken = false;
   }

@@ -10,10 +10,9 @@ interface Keeping {
   readonly inboxEveryMs: number;
 }
 
-/** Interval between inbox reads while a run is busy, in milliseconds. */
 const BUSY_EVERY_MS = 50;
 
-/** Reads a run's inbox, at intervals while the run is busy, and whenever a waiting run continues. */
+/** Reads a run's inbox at intervals while the run is busy, and whenever a waiting run continues. */
 export class InboxReader {
   readonly #from: Pick<Keeping, "store" | "now">;
   readonly #runId: string;
@@ -32,7 +31,7 @@ export class InboxReader {
     this.#isKnownEmpty = false;
   }
 
-  /** Returns the entries to process now. `isPending`: tells whether an entry has to wait for something in progress. */
+  /** Returns the entries to process now. Leaves out entries for which `isPending` returns true. */
   async read(isBusy: boolean, isPending: (entry: InboxEntry) => boolean): Promise<readonly InboxEntry[]> {
     const now = this.#from.now();
     if (isBusy && this.#readAt !== null && Math.abs(now - this.#readAt) < BUSY_EVERY_MS) return [];

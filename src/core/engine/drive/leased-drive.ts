@@ -33,7 +33,7 @@ export interface HolderParts {
   dependencies(state: RunState, how: Start): DriveDependencies;
 }
 
-/** What one drive needs. The drive owns `state` and updates it from the journal. */
+/** The drive owns `state` and updates it from the journal. */
 interface LeasedDrive {
   readonly state: RunState;
   readonly updates: Pick<Updates, "push" | "progress">;
@@ -41,16 +41,13 @@ interface LeasedDrive {
   readonly how: Start;
   /** Builds the options of a slice from the memory of the previous slice. If absent, the run is driven until idle. */
   readonly slice?: (memo: Json, resumption: { readonly isResumed: boolean }) => SliceOptions;
-  /** Tools computed by the previous slice or during planning; null or absent if there are none. */
   readonly tools?: DriveTools | null;
 }
 
 interface DriveEnd {
-  /** The revision to apply after this drive; null if there is none. */
   readonly pending: RerunRevision | null;
   /** When the parked run is due again, in epoch milliseconds; null if the run is idle. */
   readonly wakeAt: number | null;
-  /** Tools that the next slice can reuse; null if nothing was driven. */
   readonly tools: DriveTools | null;
 }
 
@@ -64,7 +61,8 @@ export async function driveAsHolder(parts: HolderParts, leased: LeasedDrive): Pr
     try {
       return await driveLeased(parts, leased, outcome);
     } catch (error) {
-      // The cause may be that this version cannot read the events. Do not make others wait for the lease to expire.
+      // Another version may be able to read events that this version cannot. It must not have to wait for the lease to
+      // expire.
       await store.releaseLease(outcome.lease).catch(() => {});
       throw error;
     }
@@ -128,7 +126,7 @@ async function driveLeased(parts: HolderParts, leased: LeasedDrive, outcome: Tak
   await work.pause(length);
   const isResumed = events.some(({ type }) => type === "run.resumed" || type === "run.reopened");
   const slice = leased.slice?.(memo, { isResumed });
-  // No step is notified when another job of the engine seems to have lost its work, so the tools are computed again.
+  // If another job of the engine seems to have lost commands, their steps are not notified. So compute the tools again.
   const forgot = slice?.memory.forgetDelegated(clock.now()) === true;
   const tools = known !== null && !forgot ? known : await driveTools(state, parts.durations);
   writer.tools = tools;
@@ -157,7 +155,7 @@ function stopAfter({ pause }: RunState, { lastStop = Number.POSITIVE_INFINITY }:
   return isAfter ? [{ type: "run.paused", reason: "stopped", message: ownText("stopped on request") }] : [];
 }
 
-/** Applies people's decisions before a change. Whether the run continues is left to the change. */
+/** Records people's decisions before a change. The change determines whether the run continues. */
 async function takeInDecisions(store: JournalStore, writer: RunWriter, state: RunState): Promise<void> {
   const decisions = (await store.inbox(state.runId)).filter(({ message }) => DECISIONS.has(message.type));
   const counting = inOrder(decisions);

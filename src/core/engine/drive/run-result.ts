@@ -69,7 +69,7 @@ export interface RunPause {
   readonly flag: string | null;
 }
 
-/** The result of a run, with a form for each `status`. `O` is what the pipeline returns; in `P`, parts may be null. */
+/** The result of a run. `O` is what the pipeline returns; in `P`, parts may be null. */
 export type RunResult<O = unknown, P = unknown> = SucceededRun<O> | EndedRun<P> | PausedRun<P>;
 
 interface AnyRun {
@@ -80,8 +80,8 @@ interface AnyRun {
   /** How the code passed to `resume` differs from the run, if the changes were not accepted; otherwise null. */
   readonly drift: Drift | null;
   /**
-   * Jobs that continue on the service, and may cost money, although this run no longer waits for them. `isUnresolved`:
-   * true if it is unknown whether the job exists.
+   * Jobs that the run no longer waits for. They continue on the service and may cost money. `isUnresolved` is true if
+   * it is unknown whether the job exists.
    */
   readonly openJobs: readonly OpenJob[];
 }
@@ -114,14 +114,14 @@ interface PausedRun<P> extends AnyRun {
 export interface RunHandle<O = unknown, P = unknown> {
   /** The run's id, as used by `resume` and the command line. */
   readonly id: string;
-  /** Yields all events from the first one on, and progress as it arrives. Ends when the run ends or pauses. */
+  /** Yields all events from the beginning, and progress as it arrives. Ends when the run ends or pauses. */
   events(): AsyncIterable<RunUpdate>;
   /**
    * Resolves when the run finishes or pauses. Rejects for a failure that has a cause outside the run, such as a full
    * disk or a lost lease.
    */
   result(): Promise<RunResult<O, P>>;
-  /** Stops gracefully: nothing new is submitted; the run pauses once requests in progress are answered. */
+  /** Stops gracefully. Submits nothing new; the run pauses when requests in progress are answered. */
   stop(): Promise<void>;
 }
 

@@ -13,7 +13,7 @@ import { driveAsHolder, type HolderParts } from "./leased-drive.ts";
 import { type RunHandle, type RunResult, result, runHandle } from "./run-result.ts";
 import { Updates } from "./updates.ts";
 
-/** Interval between checks whether the jobs that block a change have finished, in milliseconds. */
+/** Interval between checks whether the jobs that block a change have finished. */
 const LOOK_AGAIN_MS = 5_000;
 const MOST_LOOKS = 60;
 
@@ -37,7 +37,7 @@ export class RunSupervisor {
 
   /**
    * Drives the run in the background and returns a handle. The drive owns `known` and `tools` from then on. If this
-   * process already drives the run, returns the handle of that drive unless `how` changes the run; such changes wait
+   * process already drives the run, returns the handle of that drive unless `how` changes the run. Such changes wait
    * until that drive is at rest.
    */
   open(known: RunState, how: Start, tools: DriveTools | null = null): RunHandle {
@@ -69,7 +69,7 @@ export class RunSupervisor {
         if (how.followOther === undefined || !(error instanceof RunBusyError)) throw error;
         return how.followOther(updates, stop.signal);
       });
-      // The handle outlives the drive.
+      // The handle outlives the drive and would keep the tools in memory.
       ready = null;
       const done = driven.finally(() => {
         turn.rest();
@@ -150,7 +150,6 @@ export class RunSupervisor {
     return !signal.aborted;
   }
 
-  /** Waits until the cause of the run's pause has gone. Returns false if the time ran out first. */
   async #awaitPauseEnd({ runId, pause }: RunState, signal: AbortSignal, forMs: number): Promise<boolean> {
     const { clock, store, client } = this.#parts;
     const resumeAt = pause?.resumeAt ?? Number.POSITIVE_INFINITY;
@@ -192,12 +191,10 @@ function onAbort(signal: AbortSignal | undefined, then: () => void): void {
   if (signal?.aborted === true) then();
 }
 
-/** One drive of a run in this process, with what was requested while it was active. */
 class DriveTurn {
   readonly stop = new AbortController();
-  /** True if someone resumed the run during this drive. The drive must then read the inbox again once it is at rest. */
+  /** True if someone resumed the run during this drive. The drive then reads the inbox again when it is at rest. */
   isAskedAgain = false;
-  /** Ids of stops that were sent before someone resumed the run during this drive. */
   readonly outdatedStops: number[] = [];
   #work: PromiseWithResolvers<void> | null = Promise.withResolvers();
 
@@ -216,17 +213,14 @@ class DriveTurn {
   }
 }
 
-/** Interval between reads of the balance while a run waits for funds, in milliseconds. */
 export const FUNDS_EVERY_MS = 10_000;
 
-/** Returns what can end the pause without a person; null if nothing can. */
 function awaitedBy({ status, pause }: Pick<RunState, "status" | "pause">): "funds" | "cap" | null {
   if (status !== "paused" || pause === null) return null;
   if (pause.reason === "funds") return "funds";
   return pause.resumeAt === null ? null : "cap";
 }
 
-/** True if the wallet now has the missing funds, or if the period of the spending cap has ended. */
 export async function isPauseOver(
   pause: PauseState | null,
   {

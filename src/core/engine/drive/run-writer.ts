@@ -34,14 +34,12 @@ export class RunTakenOverError extends ShowrunnerError {
 export interface RunWriterParts {
   readonly store: JournalStore;
   readonly clock: Clock;
-  /** Sends queued notifications; null if no target is configured. */
   readonly notifier: { poke(): void } | null;
   readonly onEvents: (events: readonly StoredEvent[]) => void;
 }
 
 export type Taken = LeaseOutcome & { readonly acquired: true };
 
-/** Wraps an event for the journal, with the sequence number that follows `afterSeq`. */
 export function storedEvent(runId: string, afterSeq: number, at: number, event: RunEvent): StoredEvent {
   return { runId, seq: afterSeq + 1, at, version: EVENT_VERSION, event };
 }
@@ -128,14 +126,13 @@ export class RunWriter {
     Object.assign(this.#state, await loadRun(this.#parts.store, this.#state.runId));
   }
 
-  /** Records which percentages of spending limits have been reached, if anyone is to be notified of them. */
+  /** Records which percentages of spending limits have been reached. Does nothing without a notifier. */
   async #report(reached: readonly SpendingReached[]): Promise<void> {
     const { spendingReached = {} } = this.#state;
     const isNew = ({ limit, percent }: SpendingReached) => (own(spendingReached, limit) ?? 0) < percent;
     if (this.#parts.notifier !== null) await this.record(reached.filter(isNew));
   }
 
-  /** Returns the percentages of the run's own budget that have been reached since the last commit. */
   #budgetReached(): readonly SpendingReached[] {
     const { budgetMicros, planned } = this.#state;
     const before = this.#committedMicros;

@@ -1,13 +1,13 @@
 import type { StoredEvent } from "../../journal/events.ts";
 import type { JournalStore, Progress } from "../../journal/store.ts";
 
-/** An update for those who watch a run: an event, or progress that is too minor to be an event. */
+/** An update for watchers of a run: an event, or progress that is too minor to be an event. */
 export type RunUpdate = StoredEvent | ({ readonly type: "progress" } & Progress);
 
 /** Number of events kept in memory. Readers that are further behind read older events from the journal. */
 const RECENT_EVENTS = 1_000;
 
-/** Passes a run's updates to any number of readers. A reader gets all events, and progress from when it joined. */
+/** Passes a run's updates to any number of readers. Each reader gets all events, and progress from when it joined. */
 export class Updates {
   readonly #journal: Pick<JournalStore, "read">;
   readonly #runId: string;

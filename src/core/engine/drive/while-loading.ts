@@ -12,8 +12,8 @@ export class RunWhileLoadingError extends ShowrunnerError {
 const loading = new AsyncLocalStorage<true>();
 
 /**
- * Calls `load`, which loads a file only to read what it exports, such as a pipeline. If code in that file calls `run`
- * or `resume` meanwhile, throws {@link RunWhileLoadingError} before anything is paid.
+ * Calls `load`, which imports a file only to read its exports. If the file's code calls `run` or `resume` meanwhile,
+ * throws {@link RunWhileLoadingError} before anything is paid.
  */
 export function whileLoading<T>(load: () => Promise<T>): Promise<T> {
   return loading.run(true, load);

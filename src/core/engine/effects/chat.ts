@@ -24,11 +24,11 @@ import { filesOf, localInput } from "./local-code.ts";
 
 type Chat = Extract<Command, { readonly type: "chat" }>;
 
-/** Time limit for an answer in milliseconds. It is long because an answer that is missed has to be paid for again. */
+/** Time limit for an answer. It is long because a missed answer has to be paid for again. */
 const ANSWER_MS = 10 * 60_000;
-/** Waits of at most this many milliseconds for a bill continue even if the run is stopped. */
+/** Waits for a bill of up to this length continue even if the run is stopped. */
 const PATIENT_MS = 4_000;
-/** Longest wait for the bill of a job that the service does not find, in milliseconds. */
+/** Longest wait for the bill of a job that the service does not find. */
 const SHORT_MS = 1_000;
 const BILL_WAITS_MS = [0, 500, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000];
 const MAX_ANSWER_CHARACTERS = 1_000_000;
@@ -47,7 +47,7 @@ export const chat: Effect<"chat"> = async (command, context) => {
     return { ...shown.without, events: [missing, ...shown.without.events] };
   }
   const body = { ...shown.body, ...formatOf(step, schema), model };
-  // A stop does not interrupt this, because paid work is awaited.
+  // A stop does not interrupt this request, because paid work is awaited.
   const ask = () => context.client.chat(body, { priority: placed(context, 100), timeoutMs: ANSWER_MS });
   const reply = await untilTaken(step, ask, context);
   if ("verdict" in reply) return unanswered(command, context, reply);
@@ -93,7 +93,6 @@ function formatOf(step: string, schema: Json | null): { readonly response_format
   return { response_format: { type: "json_schema", json_schema: { name, schema } } };
 }
 
-/** Returns an answer's value: its text or, with a schema, the JSON in it. */
 function readAnswer({ content, finishReason }: ChatCompletion, schema: Json | null): Read {
   const cut = finishReason === "length" ? " It was cut short; use fewer words." : "";
   if (content === null || content === "") return { ok: false, message: `The answer is empty.${cut}` };
@@ -118,7 +117,7 @@ function withoutFence(content: string): string {
 
 type Bill = Pick<Extract<RunEvent, { readonly type: "chat.answered" }>, "costMicros" | "isUnconfirmed" | "tokens">;
 
-/** Returns what an answer cost: as stated in the answer or its job, else from tokens and prices, else the maximum. */
+/** Returns the cost of an answer: as stated in the answer or its job, else from tokens and prices, else the maximum. */
 async function billOf(reply: ChatCompletion, { model, maxCostMicros }: Chat, context: EffectContext): Promise<Bill> {
   const known = reply.costMicros ?? (await billOfJob(reply.id, context));
   if (known !== null) return { costMicros: known };
@@ -131,11 +130,12 @@ async function billOf(reply: ChatCompletion, { model, maxCostMicros }: Chat, con
   return { costMicros: Math.ceil(micros), isUnconfirmed: true, tokens: promptTokens + completionTokens };
 }
 
-/** Returns the amount charged for the job; null if the service does not report it in time. */
+/** Returns null if the service does not report the amount in time. */
 async function billOfJob(jobId: string, { client, clock, signal }: EffectContext): Promise<number | null> {
   let isMissing = false;
   for (const waitMs of BILL_WAITS_MS) {
-    // A stop waits for the first reads, which usually find the bill; a job missing after them is given up.
+    // The first reads continue after a stop, because they usually find the bill. A job that is still missing then is
+    // given up.
     const isShort = waitMs <= PATIENT_MS;
     if ((signal.aborted && !isShort) || (isMissing && waitMs > SHORT_MS)) break;
     if (waitMs > 0) await sleep(clock, waitMs, isShort ? undefined : signal).catch(() => {});
@@ -170,7 +170,7 @@ function unanswered(command: Chat, context: EffectContext, judged: Judged): Effe
     case "chat not sent":
       return done(failed({ ...known, code: ownText("UNSENT"), retryable: true }));
     default: {
-      // Sent, but the outcome is unknown: it may have been charged.
+      // The request was sent and may have been charged, but the outcome is unknown.
       const abandoned = { type: "chat.abandoned", step, attempt, holdMicros: maxCostMicros } as const;
       return judged.verdict === "chat abandoned" ? done(abandoned) : retryOrPause(judged, context, [abandoned]);
     }
@@ -188,7 +188,6 @@ interface Message {
   readonly content: unknown;
 }
 
-/** A request to send, what is wrong with its pictures, or the result of the effect if nothing can be sent now. */
 type Shown =
   | { readonly body: { readonly messages: readonly Readonly<Record<string, unknown>>[] } }
   | { readonly message: string }
@@ -200,7 +199,6 @@ const MOST_BYTES = 3.5 * MEBIBYTE;
 const MOST_PICTURES = 20;
 const TYPES = ["image/jpeg", "image/png", "image/webp", "image/gif"];
 
-/** Builds a chat's request body, and adds the pictures to the first user message. */
 async function withPictures(input: Json, context: EffectContext): Promise<Shown> {
   const { images, ...rest } = input as { readonly [field: string]: Json };
   if (images === undefined) return { body: rest as unknown as { messages: [] } };

@@ -27,12 +27,11 @@ import {
 import { bytesProgress, type Effect, type EffectContext } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
 
-/** Number of files recorded per commit: one commit per file would take several milliseconds each. */
+/** Number of files recorded per commit. One commit per file would take several milliseconds each. */
 const RECORDED_AT_ONCE = 250;
 /** A priority above that of submissions (100 to 150): paid outputs are downloaded before new work is requested. */
 const FIRST = 300;
 
-/** Stands in for the facts of an output that the journal does not describe. */
 const UNSTATED = { contentType: null, width: null, height: null, durationMs: null };
 
 type Download = Extract<Command, { readonly type: "download" }>;
@@ -74,7 +73,7 @@ export const download: Effect<"download"> = async (command, context) => {
   }
 };
 
-/** Failures that an immediate retry would repeat. The next resume retries, since URLs or options may have changed. */
+/** Failures that an immediate retry would repeat. The next resume retries, because URLs or options may have changed. */
 const CERTAIN: ReadonlySet<DownloadError["reason"]> = new Set(["refused", "too-large", "forbidden-address"]);
 
 /**
@@ -100,7 +99,10 @@ function outputOf({ step, attempt, index }: Download, { state }: EffectContext):
   return (attempt === 0 ? outputs : attempts?.[attempt - 1]?.outputs)?.[index];
 }
 
-/** True if the output has expired by both clocks (one may be wrong), or if the service refused it as an input. */
+/**
+ * True if the output has expired by both clocks, because one may be wrong. Also true if the service refused it as an
+ * input.
+ */
 function mayBeGone(command: Download, context: EffectContext): boolean {
   const output = outputOf(command, context);
   const now = context.now();
@@ -108,7 +110,7 @@ function mayBeGone(command: Download, context: EffectContext): boolean {
 }
 
 /**
- * Handles an output that the service listed before but no longer lists. The output counts as available until it may
+ * Handles an output that the service listed before but no longer lists. Treats the output as available until it may
  * have expired.
  */
 function saysLess(command: Download, context: EffectContext, { reason, message }: DownloadError): EffectResult {
@@ -124,7 +126,6 @@ function saysLess(command: Download, context: EffectContext, { reason, message }
   return { end: "refused", events, otherwise: expired };
 }
 
-/** Returns the download's priority, which is higher the earlier the output expires. */
 function urgency(command: Download, context: EffectContext): number {
   const { expiresAt = Number.POSITIVE_INFINITY } = outputOf(command, context) ?? {};
   return FIRST + 24 / (1 + Math.max(0, expiresAt - context.now()) / HOUR_MS);
@@ -182,8 +183,8 @@ interface ExpectedFile {
 }
 
 /**
- * Returns the subfolder of `outDir` for the run's files, which is usually empty. Returns the run's own folder if one of
- * the names is taken by other bytes or, according to a manifest, by another run.
+ * Returns the subfolder of `outDir` for the run's files. This is an empty string unless one of the file names is
+ * already used for other bytes or by another run.
  */
 async function folderFor(state: RunState, copies: readonly ExpectedFile[]): Promise<string> {
   const { runId, planned, files } = state;
@@ -209,7 +210,6 @@ async function hashOf(outDir: string, name: string): Promise<string | null> {
   }
 }
 
-/** True if any attempt of the run produced these bytes. */
 function isOfRun({ steps }: RunState, sha256: string): boolean {
   return Object.values(steps).some(({ attempts, outputs }) =>
     [...(outputs ?? []), ...attempts.flatMap((attempt) => attempt.outputs)].some(({ copy }) => copy?.sha256 === sha256),
@@ -218,7 +218,7 @@ function isOfRun({ steps }: RunState, sha256: string): boolean {
 
 const MOST_BYTES = 1024 * 1024;
 
-/** Returns the id of the run that a file's manifest names; null if there is no manifest. */
+/** Returns the run id in a file's manifest; null if there is no manifest. */
 async function makerOf(outDir: string, name: string): Promise<string | null> {
   try {
     await using manifest = await openNamedFile(join(outDir, manifestName(name)), [outDir]);

@@ -31,14 +31,10 @@ export function bytesProgress(step: string, { progress, now }: Pick<EffectContex
 /** How a run driven in slices polls its jobs. `planned`: the next poll of each job, by command id. */
 export interface Polls {
   readonly planned: Map<string, PlannedPoll>;
-  /** True if webhooks report the ends of jobs, so that polling is only a fallback. */
   readonly webhooks: boolean;
 }
 
-/**
- * Returns a request's place in the queue. `above` puts the request ahead of the step's other requests, for example
- * because other work waits for it.
- */
+/** Returns a request's place in the queue. `above` puts the request ahead of the step's other requests. */
 export function placed({ priority, turn }: Pick<EffectContext, "priority" | "turn">, above = 0): Priority {
   return { level: above + priority, turn };
 }
@@ -48,26 +44,25 @@ export interface EffectContext {
   readonly media: MediaStore;
   readonly handles: UploadHandles;
   readonly estimates: EstimateCache;
-  /** Download URLs by `job id, output`. They are kept only in memory. */
+  /** Download URLs, by job id and output index. They are kept only in memory. */
   readonly freshUrls: Map<string, { readonly url: string; readonly readAt: number }>;
   readonly jobOwners: JobOwners;
-  /** Finds out which jobs already belong to a step of this or another run. */
   readonly repository: Pick<RunRepository, "knownJobs">;
   readonly cache: ResultCache;
-  /** Returns the keys of the results that this run already reuses. Computed on demand, because it scans all steps. */
+  /** Returns the keys of the results that this run already reuses. Scans all steps, so call it only on demand. */
   readonly reusedKeys: () => Set<string>;
   /** The run's state, which only the driver may change. */
   readonly state: RunState;
   readonly signal: AbortSignal;
   readonly follow: "auto" | "stream" | "poll";
-  /** How to poll jobs when they are due; undefined if the run is not driven in slices and follows its jobs instead. */
+  /** How to poll jobs when they are due. If undefined, the run is not driven in slices and follows its jobs instead. */
   readonly polls?: Polls;
   readonly now: () => number;
   readonly clock: Clock;
-  /** An idempotency key is not sent again when more than this many milliseconds have passed since it was first sent. */
+  /** How long after its first use an idempotency key may be sent again. */
   readonly idempotencyWindowMs: number;
   readonly functions: StepFunctions;
-  /** Returns the model to use for a provider's model: the model itself or, in a rehearsal, a stand-in. */
+  /** Returns the model to use: the provider's model itself or, in a rehearsal, a stand-in. */
   readonly substitute: Substitute;
   /** Origins on the internal network that a provider's URLs may point to. */
   readonly inside: readonly string[];
@@ -76,7 +71,6 @@ export interface EffectContext {
   readonly priority: number;
   /** The run's turn in the request queue, which alternates between runs. */
   readonly turn: Turn;
-  /** Commits events before the effect has finished. */
   emit(events: readonly RunEvent[]): void;
   /** Resolves when emitted events are in the journal or the drive ends. For effects that emit many events. */
   recorded(): Promise<void>;
@@ -98,12 +92,14 @@ interface Attempt {
   readonly attempt: number;
 }
 
-/** Which attempt each job belongs to, in the runs that this process drives. One job cannot pay for two requests. */
+/**
+ * Records which attempt each job was created for, in the runs that this process drives. One job cannot pay for two
+ * requests.
+ */
 export class JobOwners {
   readonly #owners = new Map<string, string>();
   readonly #known = new WeakSet<RunState>();
 
-  /** Assigns the job to this attempt. Returns false if the job already belongs to another attempt. */
   claim(state: RunState, { step, attempt }: Attempt, jobId: string): boolean {
     this.#note(state);
     const name = ownerName(state, { step, attempt });
@@ -139,7 +135,7 @@ type Without = { readonly without: EffectResult };
 
 /**
  * Prepares code and media for a request whose intent has already been recorded. If the preparation fails, the result
- * withdraws the intent; otherwise the request would seem to have been sent without a response.
+ * withdraws the intent, so that the request does not look sent but unanswered.
  */
 export async function beforeSending<T extends object>(
   prepare: () => Promise<T | Without>,
@@ -147,7 +143,7 @@ export async function beforeSending<T extends object>(
 ): Promise<T | Without> {
   try {
     const ready = await prepare();
-    // Preparing may take long: if the run was stopped or taken over meanwhile, send nothing.
+    // Preparing may take long. If the run was stopped or taken over meanwhile, send nothing.
     return signal.aborted ? { without: done() } : ready;
   } catch (error) {
     return { without: signal.aborted ? done() : endedBy(error, state) };

@@ -46,7 +46,6 @@ export async function withoutCopies(hashes: Iterable<string>, context: Context):
   }
 }
 
-/** Pauses the run until the lost media have been restored or produced again. */
 export function mediaLost(failure: MediaLostError, events: readonly RunEvent[] = []): EffectResult {
   const { step, message } = failure;
   const rerun = step !== null && { rerun: step };
@@ -104,7 +103,6 @@ function sourcesOf({ planned, steps }: RunState, sha256: string): readonly Sourc
   });
 }
 
-/** Returns the attempt's job on the service; null for a provider's job. */
 function jobOf(attempt: AttemptState | null): string | null {
   return attempt?.provider === undefined ? (attempt?.jobId ?? null) : null;
 }

@@ -35,7 +35,7 @@ export const expand: Effect<"expand"> = async ({ step, input: value }, context) 
     const quotes = prices.flatMap((price): readonly RunEvent[] => {
       const { step: path } = price;
       const isQuoted = steps.some((inner) => inner.path === path && traitsOf(inner).pricing.by === "quote");
-      // If a step that was planned before runs again, it is priced when it starts.
+      // A step that was planned before is priced when it starts.
       const isKnown = context.state.steps[path] !== undefined;
       return isQuoted && !isKnown ? quotedEvents(price, 1) : [];
     });

@@ -14,7 +14,7 @@ import {
 import { type Effect, type EffectContext, type Polls, placed } from "./effect.ts";
 import { billed, type Follow, jobEnd } from "./job-end.ts";
 
-/** Delay before a job is followed again if its status stream ended before the job did, in milliseconds. */
+/** Delay before a job is followed again if its status stream ended before the job did. */
 const AGAIN_MS = 5_000;
 
 /** Follows an accepted job to its end. The final result is always read from GET /jobs/{id}. */
@@ -81,7 +81,6 @@ export async function readAgain(command: Follow, context: EffectContext): Promis
   }
 }
 
-/** Reads the bill of a job that ended before its cost was known. */
 export const settle: Effect<"settle"> = async (command, context) => {
   const { step, attempt, jobId } = command;
   const { completedAt, impossibleBill } = context.state.steps[step]!.attempts[attempt - 1]!;
@@ -101,9 +100,9 @@ export const settle: Effect<"settle"> = async (command, context) => {
 /** Each delay grows by up to this fraction, depending on the job id, so that jobs are not all polled at once. */
 const SPREAD = 0.05;
 
-/** Delay before a job is read again if a webhook reported its end too early, in milliseconds. */
+/** Delay before a job is read again if a webhook reported its end too early. */
 const LAG_MS = 2_000;
-/** Due time of a poll that a webhook requests: at once. */
+/** The due time of a poll that a webhook requests: immediately. */
 export const HINTED = 0;
 
 /** Polls an accepted job once if due, and plans the next poll. The final result is always read from GET /jobs/{id}. */

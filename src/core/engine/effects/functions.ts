@@ -14,8 +14,8 @@ export interface StepFunctions {
 }
 
 /**
- * Returns the functions of the pipeline's code, recorded again with the journal's input if necessary. The plan stays
- * the same. Steps whose code is missing wait for a process that has the code.
+ * Returns the functions of the pipeline's code. Runs that code again with the journal's input if necessary; the plan
+ * stays the same. Steps whose code is missing wait for a process that has the code.
  */
 export function functionsFor(
   { planned }: RunState,
@@ -26,7 +26,6 @@ export function functionsFor(
   return pipeline === undefined ? noFunctions : new BoundFunctions(codeOf(redraft(pipeline, planned.input)));
 }
 
-/** The parts of a draft that are needed to drive a run. */
 export type Code = Pick<Draft, "functions" | "problems" | "parsedInput">;
 
 export function codeOf({ functions, problems, parsedInput }: Draft): Code {
@@ -67,7 +66,9 @@ class BoundFunctions implements StepFunctions {
     }
   }
 
-  /** Calls an expansion's builder with the value in the journal, because only the builder has its steps' functions. */
+  /**
+   * Calls an expansion's builder with the value in the journal. Only the builder returns the functions of its steps.
+   */
   #grow(state: RunState, step: PlanStep, on: Reference): Code | null {
     const builder = this.find(state, step.path);
     const ready = readiness(state, step, on);

@@ -20,12 +20,15 @@ import { filesOf, localCode } from "./local-code.ts";
 
 type Generate = Extract<Command, { readonly type: "generate" }>;
 
-/** Time limit in milliseconds for a model that responds only after the work is done and cannot be polled. */
+/** Time limit for a model that responds only when the work is done and cannot be polled. */
 const ANSWER_MS = { image: 10 * 60_000, audio: 10 * 60_000, video: 60 * 60_000 } as const;
 const MOST_OPERATION_BYTES = 64 * 1024;
 const KEY_AGAIN_MS = 15_000;
 
-/** Sends a provider one request, after its intent was recorded. No stop interrupts it, since it may be charged. */
+/**
+ * Sends a provider one request, after its intent was recorded. A stop does not interrupt the request, because it may be
+ * charged.
+ */
 export const generate: Effect<"generate"> = async (command, context) => {
   const ready = await beforeSending(() => prepared(command, context), context);
   if ("without" in ready) return unsent(command, ready.without);
@@ -67,7 +70,7 @@ async function sent(
   try {
     if (start !== undefined) {
       const headers = keyHeader(plan, command.key);
-      // Learned before sending, because the answer is recorded at once.
+      // Learn the secrets before sending, because the answer is recorded at once.
       const secrets = await learnSecretsOf(model);
       const { operation } = await withRoutes(() => start({ ...options, headers, abortSignal } as never));
       return accepted(command, plan, { operation, secrets }, context);
@@ -102,7 +105,6 @@ function accepted(
   return done({ ...submitted(command, plan), operation: sealed(JSON.parse(text), secrets) });
 }
 
-/** Returns an operation as JSON text; null if it cannot be converted to JSON. */
 function jsonOf(given: unknown): string | null {
   try {
     return JSON.stringify(given) ?? null;
@@ -137,7 +139,7 @@ async function answered(
       return done(submitted(command, plan), ...completedEvents(plan, attempt, { kept, metadata }));
     } catch (error) {
       if (!(error instanceof UnkeptError)) throw error;
-      // A full disk or an unreachable bucket: the bytes exist nowhere else, so keep retrying for longer.
+      // The bytes exist nowhere else, so keep retrying for longer after a full disk or an unreachable bucket.
       const isHeld = !error.isUnfetched && !context.signal.aborted;
       const waitMs = isHeld ? holdOnMs(tries) : (FIRST_WAITS_MS[tries] ?? null);
       if (waitMs === null) return unkept(command, plan, error, context);
@@ -151,7 +153,7 @@ function mediaOf(answer: Answer): readonly Made[] | null {
   if ("images" in answer && Array.isArray(answer.images)) return madeOf(answer.images);
   if ("videos" in answer && Array.isArray(answer.videos)) return madeOf(answer.videos);
   if ("audio" in answer) {
-    // Some models wrap the audio, as the AI SDK's own functions do.
+    // Wrapped audio, as the AI SDK's own functions return it, is not accepted.
     const { audio } = answer;
     return typeof audio === "string" || audio instanceof Uint8Array ? madeOf([audio]) : null;
   }
@@ -211,7 +213,7 @@ export function modelOf(
 const unset = (...fields: readonly string[]) => Object.fromEntries(fields.map((field) => [field, undefined]));
 const PICTURE = ["prompt", "aspectRatio", "seed"];
 
-/** All fields in the specification, because models expect each of them to be present, with undefined if not given. */
+/** All fields of the specification. Models expect each of them to be present, with undefined if it is not set. */
 const ALL_FIELDS = {
   image: { n: 1, ...unset(...PICTURE, "size", "files", "mask") },
   video: {

@@ -25,7 +25,6 @@ interface Ended {
 
 type JobContext = Pick<EffectContext, "state" | "now" | "freshUrls" | "client" | "signal">;
 
-/** Handles the end of a job: records a complete result, or decides when to read the job again. */
 export async function jobEnd(command: Follow, context: JobContext, { job, outcome }: Ended): Promise<EffectResult> {
   const { step, attempt: n } = command;
   const { state, freshUrls } = context;
@@ -55,8 +54,8 @@ export async function jobEnd(command: Follow, context: JobContext, { job, outcom
 const CLOCK_MS = 10 * 60_000;
 
 /**
- * Returns why the job cannot belong to the request that the service answered with it; null if it can. A job that a
- * person adopted is always accepted.
+ * Returns why this cannot be the job that the request created; null if it can. A job that a person adopted is always
+ * accepted.
  */
 async function contradiction(attempt: AttemptState, job: JobResult, context: JobContext): Promise<CleanText | null> {
   const { key, isAdopted, sentByService, intendedAt } = attempt;
@@ -157,7 +156,7 @@ function doubted(
   return deferToNextDrive(...events);
 }
 
-/** Returns when an output expires that has no stated expiry, counted from its job's creation. */
+/** Returns when an output without a stated expiry expires, counted from its job's creation. */
 function keptUntil({ submittedAt }: AttemptState, { createdAt }: JobResult, { client, now }: JobContext): number {
   const statedAt = Date.parse(createdAt ?? "");
   const madeAt = Number.isNaN(statedAt) ? (submittedAt ?? now()) + client.clockOffsetMs() : statedAt;

@@ -10,7 +10,6 @@ import type { HeldMedia } from "../media/held-media.ts";
 import { deferToNextDrive, type EffectResult } from "../service/service-answers.ts";
 import type { EffectContext } from "./effect.ts";
 
-/** Returns a stored file in the form that local functions receive. */
 export function localFile(
   held: HeldMedia,
   { sha256, contentType }: { readonly sha256: string; readonly contentType: string },
@@ -27,7 +26,6 @@ export function localInput(input: Json, held: HeldMedia): unknown {
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [plainName(name), localInput(value, held)]));
 }
 
-/** Returns the hashes of the stored files to which an input refers. */
 export function filesOf(input: Json): readonly string[] {
   const found: string[] = [];
   visit(input, found);
@@ -48,7 +46,6 @@ function isFile(
 
 const MAX_MESSAGE = 1000;
 
-/** Returns the step's function if it has the required kind, else the pause that waits for the code. */
 export function localCode<K extends LocalFunction["kind"]>(
   { state, functions }: EffectContext,
   step: string,
@@ -66,7 +63,6 @@ export function localCode<K extends LocalFunction["kind"]>(
 
 export const ABORTED = Symbol("aborted");
 
-/** Awaits the user's code, or stops waiting when the signal is aborted. */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | typeof ABORTED> {
   if (signal.aborted) return ABORTED;
   let stop: () => void = () => {};
@@ -81,12 +77,12 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
   }
 }
 
-/** Returns an error that the user's code threw, with its location in that code, in the form that the journal stores. */
+/** Converts an error that the user's code threw to the form in the journal, with its location in that code. */
 export function thrownError(error: unknown, code: string): JournalError {
   const text = thrownText(error);
   const errorCode = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : code;
   const site = error instanceof Error ? callSite(error.stack) : null;
-  // The part of a URL after its path may be secret.
+  // These texts may contain secrets, for example in the query of a URL.
   const words = { code: cleanText(errorCode, 100), message: cleanText(text, MAX_MESSAGE), retryable: true };
   const forCallers = isCallerError(error) ? ({ forCallers: true } as const) : {};
   return { ...words, ...(site !== null && { site: cleanText(site, MAX_MESSAGE) }), ...forCallers };

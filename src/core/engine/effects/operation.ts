@@ -18,14 +18,14 @@ import { modelOf } from "./generate.ts";
 type Operation = Extract<Command, { readonly type: "operation" }>;
 
 const ANSWER_MS = 2 * 60_000;
-/** Age in milliseconds at which an operation without a result is left to a person. */
+/** At this age, an operation without a result is left to a person. */
 const LONGEST_MS = DAY_MS;
 
 /** Polls a request that a provider accepted, once and free of charge. */
 export const operation: Effect<"operation"> = async (command, context) => {
   const attempt = context.state.steps[command.step]!.attempts[command.attempt - 1]!;
   const found = modelOf(command, context);
-  // An operation left to a person needs no code: it is polled only where the code is available.
+  // An operation left to a person needs no code. It is polled only where the code is available.
   if ("without" in found) return attempt.phase === "unresolved" ? deferToNextDrive() : found.without;
   const plan = planStep(context.state, command.step) as GenerateStep;
   const model = context.substitute(found.model, plan) as VideoModel;
@@ -109,7 +109,6 @@ async function ended(
   }
 }
 
-/** Describes a response that does not say how the work is going. */
 function unreadable(statusAnswer: StatusAnswer, reply: StatusReply | null): CleanText {
   const answer = reply === null ? "" : ` (${reply.httpStatus === null ? "no response" : `HTTP ${reply.httpStatus}`})`;
   const why =
@@ -137,14 +136,13 @@ function noMoreDoubt({ step, attempt }: Operation, { doubt }: AttemptState): rea
   ];
 }
 
-/** Returns the delay before the next poll in milliseconds: a tenth of the operation's age, from 1 to 10 seconds. */
 function nextAskMs(ageMs: number): number {
   return Math.round(Math.min(10_000, Math.max(1_000, ageMs / 10)));
 }
 
 /**
- * Handles a reported error. An error counts only if it persists, because some models report a failed poll as a failed
- * operation. Results that cannot be fetched are retried for the same time, then left to a person.
+ * Accepts a reported error only if it persists, because some models report a failed poll as a failed operation. Results
+ * that cannot be fetched are retried for the same time, then left to a person.
  */
 function doubted(
   command: Operation,
@@ -173,7 +171,7 @@ function doubted(
   if (inMs !== null)
     return { end: "retryLater", inMs, events: [{ type: "job.doubted", ...target, message, saidForMs }] };
   if (said === undefined) return unresolved(command, attempt, sentence`the result is ready, but ${message}`, kept);
-  // Providers forget operations: after this long, "not found" says nothing about the result.
+  // Providers forget operations. After this long, "not found" says nothing about the result.
   if (ageOf(attempt, context) > LONGEST_MS) return unresolved(command, attempt, message);
   const failed = { code: ownText("PROVIDER_FAILED"), message, retryable: false };
   const error = said.status === "error" ? asModerated(failed, withBody(said.error, reply), null) : failed;
@@ -183,8 +181,8 @@ function doubted(
 }
 
 /**
- * Returns how long an error has been reported. The time between two responses counts at most as one poll interval, so
- * that a changed clock, a sleeping laptop or a resume a day later does not turn two responses into hours.
+ * Returns how long an error has been reported. Adds at most one poll interval between two responses. Otherwise, a
+ * changed clock, a sleeping laptop or a late resume would turn two responses into hours.
  */
 function saidFor(doubt: AttemptState["doubt"], now: number): number {
   const { saidForMs, saidAt } = doubt ?? {};

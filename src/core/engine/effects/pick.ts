@@ -9,7 +9,7 @@ import type { Effect } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
 import { ABORTED, localCode, localFile, thrownError, unlessAborted } from "./local-code.ts";
 
-/** Scores each candidate with the pipeline's function and picks the highest score, on a tie the first. */
+/** Scores each candidate with the pipeline's function and picks the highest score. On a tie, picks the first. */
 export const pick: Effect<"pick"> = async ({ step }, context) => {
   const found = localCode(context, step, "score");
   if ("without" in found) return found.without;
@@ -21,7 +21,7 @@ export const pick: Effect<"pick"> = async ({ step }, context) => {
   if (without !== null) return without;
   await using held = await media.hold(files);
   const scores: (number | null)[] = [];
-  // Async, so that a synchronous throw also becomes a rejection.
+  // Async, so that a synchronous throw also rejects.
   const scoreOf = async (file: LocalFile, index: number) => code.score({ ...file, index, signal });
   try {
     for (const [index, candidate] of candidates.entries()) {

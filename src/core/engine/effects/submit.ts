@@ -63,7 +63,6 @@ export const submit: Effect<"submit"> = async (command, context) => {
       );
       return await acknowledged(command, ack, { ...context, mayExist });
     } catch (error) {
-      // The run was stopped while the request was queued.
       if (context.signal.aborted && error === context.signal.reason) {
         return mayExist ? done() : { end: "notSent", events: [], serviceFailure: null };
       }
@@ -75,7 +74,7 @@ export const submit: Effect<"submit"> = async (command, context) => {
   }
 };
 
-/** After this many milliseconds, an unanswered request has either created a job that can be listed, or no job. */
+/** After this time, an unanswered request has either created a job that can be listed, or no job. */
 const ANSWERED_WITHIN_MS = 60_000;
 
 /**
@@ -103,8 +102,8 @@ async function lookedFor(command: Submit, context: EffectContext): Promise<Effec
 }
 
 /**
- * Checks that an idempotency key which may have been sent before is not too old, by the service's clock, because local
- * clocks change and machines sleep. Returns null if the key can be sent again safely.
+ * Returns null if the idempotency key can be sent again safely. A key that may have been sent before must not be too
+ * old by the service's clock, because local clocks change and machines sleep.
  */
 async function forgottenOrAway(command: Submit, context: EffectContext): Promise<EffectResult | null> {
   const { client, signal, now, idempotencyWindowMs } = context;
@@ -121,8 +120,8 @@ async function forgottenOrAway(command: Submit, context: EffectContext): Promise
 }
 
 /**
- * Returns the latest time at which the request may be sent, since a machine may sleep between two tries. Later, the
- * service may have forgotten the key, and nobody would look for the job.
+ * Returns the latest time at which the request may be sent, because a machine may sleep between two tries. Later, the
+ * service may have forgotten the key, or nobody would look for the job.
  */
 function lastMoment({ step, attempt, mayExist }: Submit, { state, now, idempotencyWindowMs }: EffectContext): number {
   const { intendedAt = null, lastSentAt = null } = state.steps[step]?.attempts[attempt - 1] ?? {};
@@ -172,10 +171,10 @@ async function acknowledged(
   return done({ type: "job.submitted", step, attempt, jobId, model, replayed: ack.replayed, ...serviceClock(context) });
 }
 
-/** Returns why the job in the service's response cannot belong to the request; null if it can. */
+/** Returns why the job in the service's response cannot be the request's job; null if it can. */
 async function contradiction(command: Submit, { jobId, model }: SubmitAck, context: EffectContext) {
   const id = cleanText(jobId, 300);
-  // A job returned for one request belongs to that request, even if it proves to be wrong.
+  // A job stays assigned to the first request for which it was returned, even if it proves to be wrong.
   const isOwn = context.jobOwners.claim(context.state, command, jobId);
   const isAsked = model === "" || model === command.model || (await resolvedId(command, context)) === model;
   if (!isAsked) {
@@ -186,7 +185,7 @@ async function contradiction(command: Submit, { jobId, model }: SubmitAck, conte
   return sentence`the service returned ${id}, which belongs to another step; find the job that belongs to this request`;
 }
 
-/** Returns the id under which the service lists the model, since the step may use an alias. */
+/** Returns the id under which the service lists the model. The step may use an alias. */
 async function resolvedId({ model }: Submit, { client, signal }: EffectContext): Promise<string> {
   return client.model(model, { signal }).then(
     ({ id }) => id,
@@ -201,13 +200,13 @@ function unknown({ step, attempt }: Submit, context: EffectContext, error: unkno
   return [{ type: "job.submit.unknown", step, attempt, message, clockOffsetMs: context.client.clockOffsetMs() }];
 }
 
-/** Handles the refusal of a repeated request: the first request may still have created the job. */
+/** Handles the refusal of a repeated request. The first request may still have created the job. */
 function unresolved(command: Submit, context: EffectContext, error: unknown): EffectResult {
   const message = sentence`the first request got no answer, and the second one with the same key was refused: ${journalError(error).message}`;
   return leftOpen(command, context, { message, cause: "refused" });
 }
 
-/** Leaves the request to a person. Records that only once, however often the request was sent. */
+/** Leaves the request to a person. Records this only once, however often the request was sent. */
 function leftOpen({ step, attempt }: Submit, context: EffectContext, why: Why): EffectResult {
   const isRecorded = phaseOf(context, step, attempt) === "unresolved";
   return isRecorded
@@ -241,7 +240,7 @@ function withoutCopy(command: Submit, context: EffectContext, error: MediaLostEr
   return mediaLost(error, events);
 }
 
-/** Handles an input asset that the service no longer accepts: the asset's file is sent instead, if there is one. */
+/** Handles an input asset that the service no longer accepts. Its file is sent instead, if there is one. */
 function withoutMedia(command: Submit, context: EffectContext, { error }: Judged, mayExist: boolean): EffectResult {
   if (mayExist) return unresolved(command, context, error);
   const missing = lapsedOutputs(context.state, command.input, error);

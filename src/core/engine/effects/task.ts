@@ -21,7 +21,6 @@ const MAX_VALUE_BYTES = 1024 * 1024;
 /** Default content types of declared files. They determine the file extensions, on which many tools rely. */
 const ENDINGS = { image: "image/png", video: "video/mp4", audio: "audio/wav", text: "text/plain" } as const;
 
-/** Thrown if a function did not return what its step declares. */
 class TaskContractError extends Error {
   readonly code = "TASK_CONTRACT";
 }
@@ -70,7 +69,6 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 
 const nothingHeld = heldMedia(new Map());
 
-/** The folder for one attempt of a task, created the first time the function uses it. */
 class TaskFolder {
   readonly #media: MediaStore;
   readonly #files: TaskStep["files"];
@@ -127,7 +125,7 @@ function taskContext({ signal, progress }: EffectContext, step: string, folder: 
   };
 }
 
-/** Returns the path of a declared file. A name without an extension gets the extension of its kind. */
+/** A name without an extension gets the extension of its kind. */
 function pathOf(folder: string, name: string, kind: TaskStep["files"][number]["kind"]): string {
   return join(folder, /\.[A-Za-z0-9]{1,5}$/.test(name) ? name : `${name}${fileExtension(ENDINGS[kind])}`);
 }

@@ -52,7 +52,8 @@ function listeningTo(model: VideoModel, { operation }: StatusRequest, seen: Seen
   if (typeof config !== "object" || config === null) return null;
   const { fetch: ownFetch } = config;
   if (ownFetch !== undefined && typeof ownFetch !== "function") return null;
-  // Without a `fetch` option, packages use their own guarded `fetch` for redirected status URLs.
+  // Without a `fetch` option, packages guard redirected status URLs in their own `fetch`. The origin check replaces
+  // that guard.
   const origin = ownFetch === undefined ? originNamed(config, operation) : null;
   const fetch: Fetch = (input, init) => seen.fetch(ownFetch ?? globalThis.fetch, { input, init, origin });
   return withField(model, "config", withField(config, "fetch", fetch));
@@ -70,7 +71,6 @@ interface Sent {
 }
 
 class SeenRequests {
-  /** True once a request to another origin was attempted. */
   isElsewhere = false;
   #last: { readonly httpStatus: number | null; readonly text: Promise<string | null> } | null = null;
 

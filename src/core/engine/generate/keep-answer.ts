@@ -7,10 +7,8 @@ import { fetchFile } from "../media/fetch-file.ts";
 import { type MediaFacts, measureMedia } from "../media/measure-media.ts";
 import type { MediaStore, StoredMedia } from "../media/media-store.ts";
 
-/** The bytes of a medium from a model, or their URL. */
 export type Made = Uint8Array | { readonly url: string };
 
-/** Returns the media in a model's response. Some models return Base64, which is decoded. */
 export function madeOf(given: readonly (string | Uint8Array | VideoData)[]): readonly Made[] {
   return given.map((medium) => {
     if (typeof medium === "string") return Buffer.from(medium.replace(/^data:[^,]*,/, ""), "base64");
@@ -21,7 +19,10 @@ export function madeOf(given: readonly (string | Uint8Array | VideoData)[]): rea
   });
 }
 
-/** Thrown if a medium could not be fetched from its URL this time. `came`: hash of what was fetched instead. */
+/**
+ * Thrown if a medium could not be fetched from its URL this time. `came` is the hash of the file that was fetched
+ * instead.
+ */
 class UnfetchedError extends Error {
   readonly came: string | null;
 
@@ -31,10 +32,9 @@ class UnfetchedError extends Error {
   }
 }
 
-/** Thrown if some of a response's media could not be stored. */
 export class UnkeptError extends Error {
   readonly kept: readonly string[];
-  /** True if all failures were failures to fetch; false if one was a local problem, such as a full disk. */
+  /** True if every failure was a failure to fetch. False if one was a local problem, such as a full disk. */
   readonly isUnfetched: boolean;
 
   constructor(cause: unknown, kept: readonly string[]) {
@@ -51,7 +51,6 @@ export class UnkeptError extends Error {
 
 interface Keeping {
   readonly media: MediaStore;
-  /** Origins on the internal network that a provider's URLs may point to. */
   readonly inside: readonly string[];
 }
 
@@ -65,9 +64,9 @@ export interface Kept {
 type One = readonly [OutputFacts, StoredCopy | null] | readonly [OutputFacts, null, string];
 
 /**
- * Stores and checks a response's media. An invalid or missing medium becomes a failed output; surplus media are
- * dropped. If a medium cannot be stored, the others still are. `known`: what earlier attempts stored for this response,
- * by position; this call adds to it. @throws UnkeptError
+ * Stores and checks a response's media. An invalid or missing medium is recorded as a failed output. If a medium cannot
+ * be stored, the others still are. `known`: what earlier attempts stored for this response, by position; this call adds
+ * to it. @throws UnkeptError
  */
 export async function keepOutputs(
   { yields, outputs: asked }: Pick<GenerateStep, "yields" | "outputs">,
@@ -86,7 +85,7 @@ export async function keepOutputs(
     }
   }
   if (failures.length > 0) {
-    // Prefer a local problem: it is likely to pass sooner than a problem with a remote URL.
+    // A local problem is likely to pass sooner than a problem with a remote URL.
     const worst = failures.find((error) => !(error instanceof UnfetchedError)) ?? failures[0];
     const came = failures.flatMap((error) => (error instanceof UnfetchedError && error.came) || []);
     throw new UnkeptError(worst, [...new Set([...[...known.values()].map(({ sha256 }) => sha256), ...came])]);
@@ -114,7 +113,7 @@ async function keepOne(
   await using held = await media.hold([stored.sha256]);
   const facts = await measureMedia(held.path(stored.sha256), kind);
   if ("fault" in facts && !(output instanceof Uint8Array)) {
-    // An error page or a truncated file: the URL may deliver the whole file next time.
+    // The file may be an error page or truncated. The URL may deliver the whole file next time.
     known.delete(index);
     throw new UnfetchedError(`the file at the output's URL should be ${kind}, but ${facts.fault}`, stored.sha256);
   }
@@ -127,7 +126,6 @@ async function keepOne(
   return produced(index, facts, stored);
 }
 
-/** Says where a person can find stored bytes that are not valid as an output. */
 function whereKept(hashes: readonly string[]): CleanText {
   return ownText(`is in the media folder as ${hashes.join(", ")}`);
 }
@@ -166,7 +164,7 @@ function failedOutput(index: number, message: CleanText): OutputFacts {
   return { index, status: "FAILED", assetId: null, voiceId: null, error, ...unknown };
 }
 
-/** Returns the events for an answered request: its outputs, and its cost or, if the provider reports none, the hold. */
+/** If the provider reports no cost, the hold is recorded as the cost. */
 export function completedEvents(
   { path: step, provider }: GenerateStep,
   attempt: { readonly n: number; readonly holdMicros: number },

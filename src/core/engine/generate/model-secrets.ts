@@ -3,14 +3,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { credentialsIn, isSecretName, learnEnvironment, secretsOfProcess } from "../../kit/known-secrets.ts";
 import type { Json } from "../../plan/plan.ts";
 
-/** Maximum number of objects in a model's configuration that are searched for secrets. */
 const MOST_OBJECTS = 500;
 const MOST_DEPTH = 6;
-/** Maximum time to wait for headers that a model must fetch first, as for some clouds, in milliseconds. */
+/** Maximum time to wait for headers that a model must fetch first, as for some clouds. */
 const HEADERS_MS = 5_000;
 
 /**
- * Finds an AI SDK model's secrets, so that they can be removed from provider texts before these are recorded. Looks at
+ * Finds an AI SDK model's secrets, so that they can be removed from the provider's texts before recording. Reads
  * headers, fields whose names suggest a secret, credentials in URLs, and environment variables. Returns the secrets
  * that the model itself contains.
  */

@@ -1,13 +1,15 @@
 import type { Flagged, JournalError } from "../../journal/events.ts";
 import { cleanText, ownText } from "../../kit/clean-text.ts";
 
-/** Codes for a refusal by moderation: `error.code` in OpenAI's image errors, and `type` in fal's errors. */
+/**
+ * Codes for a refusal by moderation. OpenAI sends them as the `code` of image errors, and fal as the `type` of errors.
+ */
 const CODES: ReadonlySet<unknown> = new Set(["moderation_blocked", "content_policy_violation"]);
-/** Replicate's code for moderation, at the end of an error text. Elsewhere in a text, the code may be a quotation. */
+/**
+ * Replicate's code for moderation, at the end of an error text. In the middle of a text, the code may be a quotation.
+ */
 const IN_TEXT = /\(E005\)(?: \([\w-]+\))?\.?$/m;
-/** Maximum number of nested error causes to examine. */
 const MOST_CAUSES = 8;
-/** Maximum length of a response body that is parsed for a message, in characters. */
 const MOST_BODY = 64 * 1024;
 
 type Fields = { readonly [field: string]: unknown };

@@ -30,7 +30,6 @@ const BEFORE_SENDING = new Set([
 /** Status codes with which a provider refuses the request itself. */
 const REFUSING = new Set([400, 401, 402, 403, 404, 405, 410, 413, 415, 422]);
 const BUSY = 429;
-/** Maximum retry delay that is accepted from a provider, in milliseconds. */
 const LONGEST_ASKED_MS = HOUR_MS;
 
 /** Error codes that mean that no connection was made. */
@@ -51,9 +50,7 @@ const UNCONNECTED = new Set([
   "ERR_TLS_CERT_ALTNAME_INVALID",
 ]);
 
-/** Maximum number of nested error causes to examine. */
 const MOST_CAUSES = 8;
-/** Maximum length of a response body that is parsed for a message, in characters. */
 const MOST_BODY = 64 * 1024;
 
 interface Asked {
@@ -81,7 +78,7 @@ export function providerVerdict(error: unknown, { call, now }: Asked): ProviderV
   };
 }
 
-/** Returns an error's text without secrets, since providers may quote the key that they refuse. */
+/** Returns an error's text without secrets. Providers may quote the key that they refuse. */
 export function saidBy(error: unknown): CleanText {
   const text = thrownText(error);
   const chain = causesOf(error);
@@ -125,7 +122,6 @@ function causesOf(error: unknown): readonly Cause[] {
   return found;
 }
 
-/** True if the error certainly concerns the first request, which starts the work. */
 function isFirstRequest(chain: readonly Cause[], call: Call): boolean {
   const withRequest = chain.find((cause) => "requestBodyValues" in cause);
   return asksForWork(withRequest?.requestBodyValues, call);
@@ -145,7 +141,7 @@ type Fields = { readonly [field: string]: unknown };
 
 export interface Call {
   readonly options: Fields;
-  /** True if the call only starts work and does not wait for it, so that it neither polls nor downloads. */
+  /** True if the call only starts work. Such a call neither polls nor downloads. */
   readonly isStart: boolean;
 }
 
@@ -157,7 +153,7 @@ const LONG_WORDS = 20;
 const MEDIUM_CHARACTERS = 64;
 
 /**
- * True if a body contains the call's text or media and so belongs to the request that starts the work. Later polls and
+ * True if a body contains the call's text or media, as only the request that starts the work does. Later polls and
  * downloads have no body or, with Vertex AI, a body with the operation's name.
  */
 function asksForWork(body: unknown, { options, isStart }: Call): boolean {

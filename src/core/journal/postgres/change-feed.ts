@@ -5,7 +5,6 @@ import { Waiters } from "../waiters.ts";
 import { type Database, isPooled } from "./database.ts";
 import { notDurable } from "./leases.ts";
 
-/** Minimum interval between announcements of this process's changes. */
 const TELL_EVERY_MS = 50;
 
 /**
@@ -57,7 +56,10 @@ export class ChangeFeed {
     await waiting.finally(() => this.#rest());
   }
 
-  /** Announces this process's remaining changes, fails waiting calls with `error`, and closes the connections. */
+  /**
+   * Fails waiting calls with `error` and stops the listener. Drops pending announcements: other processes find these
+   * changes by polling.
+   */
   async close(error: unknown): Promise<void> {
     this.#waiters.failAll(error);
     this.#rest();
@@ -107,7 +109,7 @@ export class ChangeFeed {
     const runIds = [...this.#untold];
     this.#untold = new Set();
     const sql = `SELECT ${notDurable}, pg_notify($1, left(run, 2000)) FROM unnest($2::text[]) run`;
-    // A failure is ignored: processes without notifications poll.
+    // Ignore a failure, because processes without notifications poll.
     this.#db.query(sql, [this.channel, runIds]).catch(() => {});
   }
 }
@@ -168,7 +170,7 @@ class Listener {
       }
       await client.query(`LISTEN "${this.#channel}"`);
       this.#delayMs = firstDelayMs;
-      // Covers notifications missed while disconnected.
+      // Notifications may have been missed while disconnected.
       this.#heard(null);
     } catch {
       broke();

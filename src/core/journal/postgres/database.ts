@@ -66,7 +66,7 @@ export class Database {
       connectionString,
       application_name: "showrunner",
       connectionTimeoutMillis: connectTimeoutMs,
-      // For a server that does not answer at all; otherwise the server ends the statement itself.
+      // Applies only if the server does not respond at all. Otherwise, the server ends the statement itself.
       query_timeout: statementTimeoutMs + 5_000,
       keepAlive: true,
       types: {
@@ -93,7 +93,6 @@ export class Database {
     });
   }
 
-  /** Runs several statements in one transaction, which is rolled back if a statement fails. */
   transaction(statements: (query: (sql: string, values?: Values) => Promise<Row[]>) => Promise<void>): Promise<void> {
     return this.#retried(async () => {
       const client = await this.#pool.connect();
@@ -105,7 +104,7 @@ export class Database {
         await client.query("COMMIT");
         client.release();
       } catch (error) {
-        // Closes the connection, which rolls back what it began.
+        // Closing the connection rolls back the transaction.
         client.release(true);
         throw error;
       }
@@ -123,12 +122,13 @@ export class Database {
     });
   }
 
-  /** Makes later calls wait longer for an unavailable database. Before this call, the URL may simply be wrong. */
+  /**
+   * Makes later calls wait longer for an unavailable database. Before the journal is open, its URL may simply be wrong.
+   */
   noteOpened(): void {
     this.#waitMs = this.settings.unreachableTimeoutMs;
   }
 
-  /** Repeats the call until the database responds or the time runs out. */
   async #retried<T>(call: (repeated: boolean) => Promise<T>): Promise<T> {
     const startedAt = performance.now();
     for (let tries = 0, repeated = false; ; tries += 1) {
@@ -165,8 +165,8 @@ export class Database {
   }
 
   /**
-   * Sets time limits on a connection, unless it belongs to a pooler. A pooler's connection must not be changed, so only
-   * the limits of the server and the driver apply to it.
+   * Sets time limits on a connection. A pooler's connection must not be changed, so only the limits of the server and
+   * the driver apply to it.
    */
   async #limit(client: ClientBase): Promise<void> {
     if (await isPooled(client)) return;
@@ -182,7 +182,10 @@ const longestDelayMs = 1_000;
 /** How long opening a journal waits for a database that is starting. */
 const openingMs = 5_000;
 
-/** True if the server is a pooler such as pgbouncer: it reports a process id that differs from the actual server's. */
+/**
+ * True if the server is a pooler such as pgbouncer. A pooler reports a process id that differs from the actual
+ * server's.
+ */
 export async function isPooled(client: Pick<ClientBase, "query">): Promise<boolean> {
   const { rows } = await client.query("SELECT pg_backend_pid() AS pid");
   return rows[0].pid !== (client as { readonly processID?: unknown }).processID;
@@ -289,7 +292,6 @@ function journalFailure(error: unknown, place: string): unknown {
   }
 }
 
-/** The error for a database that stayed unreachable. The journal shows whether the failed calls took effect. */
 function unreachable(place: string, forMs: number, error: unknown): JournalUnreachableError {
   const { code, message } = partsOf(error);
   const tooMany =

@@ -4,7 +4,7 @@ import { readSettings } from "./settings.ts";
 export interface DatabaseFacts {
   readonly version: string;
   readonly isPooled: boolean;
-  /** Shortest round trip of five, in milliseconds. */
+  /** The shortest of five round trips, in milliseconds. */
   readonly roundTripMs: number;
 }
 

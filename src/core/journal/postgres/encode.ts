@@ -5,7 +5,7 @@ import type { LedgerChange } from "../events/spec.ts";
 import { type EntryChange, entryChange, mediaOf, mergeChanges, movedTo, slotOf } from "../record.ts";
 import type { Commit, Wake } from "../store.ts";
 
-/** A write in the form in which it is sent to the database; see `write-function.ts`. Empty fields are left out. */
+/** A write as it is sent to the database; see `write-function.ts`. Empty fields are left out. */
 export type Wire = WireCreate | WireTake | WireCommit;
 
 interface AnyWire {
@@ -27,7 +27,6 @@ export interface WireCreate extends AnyWire {
   readonly memo?: string;
 }
 
-/** A request for a lease; see `leases.ts`. */
 export interface WireTake extends AnyWire {
   readonly write: string;
   readonly ttl: number;
@@ -55,7 +54,7 @@ export interface WireCommit extends AnyWire {
   readonly ledger?: readonly WireChange[];
   /** 1 if the ledger changes include a charge. The account's charge counter is then incremented. */
   readonly charges?: 0 | 1;
-  /** The quarter of an hour to which new holds belong. */
+  /** The quarter of an hour in which new holds are counted. */
   readonly slot?: number;
   readonly caps?: readonly WireCap[];
   readonly wallet_mark?: number;
@@ -70,7 +69,10 @@ export interface WireCommit extends AnyWire {
   readonly state?: string;
 }
 
-/** A cap on one tag's runs (null: all runs). Counts holds since the quarter of an hour `slot` (null: all holds). */
+/**
+ * A cap on the runs with one tag, or on all runs if `tag` is null. Counts the holds since the quarter of an hour
+ * `slot`, or all holds if `slot` is null.
+ */
 interface WireCap {
   readonly tag: string | null;
   readonly slot: number | null;
@@ -129,7 +131,6 @@ export function encodeWake({ at, memo }: Wake): { readonly wake_at: number | nul
   return { wake_at: at, memo: JSON.stringify(memo) };
 }
 
-/** Returns the fields of a commit that the guard needs; no fields if the commit holds no money. */
 function guardOf({ guard, ledger = [] }: Commit): Pick<WireCommit, "caps" | "wallet_mark" | "most_unseen"> {
   const holds = ledger.some((change) => change.type === "hold" && change.amountMicros > 0);
   if (guard === undefined || !holds) return {};

@@ -1,17 +1,17 @@
 import { runStates } from "../../lifecycle/index.ts";
 
 /**
- * The journal's transactions are functions in the database. Each is one statement, so a commit takes one round trip, and a
- * process that freezes or loses its connection holds no lock.
+ * The journal's transactions are functions in the database. Each is one statement, so a commit takes one round trip,
+ * and a process that freezes or loses its connection holds no lock.
  *
- * They run at READ COMMITTED, where each statement sees what was committed before it began. That is enough, because every
- * decision reads rows under a lock that all writers of these rows take first:
+ * They run at READ COMMITTED, where each statement sees what was committed before it began. That is enough, because
+ * every decision reads rows under a lock that all writers of these rows take first:
  *
- * - The run's row (`FOR NO KEY UPDATE`) guards its events, lease, inbox, snapshot, results and ledger entries, so commits,
- *   leases, messages and the removal of one run happen one after another. A parking commit sees a message, or the message
- *   waits for it.
- * - The account's row guards its totals and its ledger entries. The guard's sum therefore includes every process's holds,
- *   and two writes that only together exceed a cap cannot both pass.
+ * - The run's row (`FOR NO KEY UPDATE`) guards its events, lease, inbox, snapshot, results and ledger entries, so
+ *   commits, leases, messages and the removal of one run happen one after another. A parking commit sees a message, or
+ *   the message waits for it.
+ * - The account's row guards its totals and its ledger entries. The guard's sum therefore includes every process's
+ *   holds, and two writes that only together exceed a cap cannot both pass.
  * - Locks are taken in one order: new runs by id, then runs by key, then accounts by name.
  *
  * The run's row stores the name of its last write. A writer that got no response repeats the call; if the first call
@@ -36,5 +36,4 @@ export const settings =
 const clock = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 export const databaseNow = `coalesce(p_now, ${clock})`;
 export const writeNow = `coalesce((c ->> 'now')::bigint, ${clock})`;
-/** Statuses of finished runs, for `IN (…)`. */
 export const endedRuns = [...runStates.ended].map((status) => `'${status}'`).join(", ");

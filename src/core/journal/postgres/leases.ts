@@ -73,7 +73,10 @@ function outcomeOf(
   };
 }
 
-/** Reads the memo; null also if no engine drives the run. The memo is not validated, because only commits write it. */
+/**
+ * Returns null if the memo is empty or no engine drives the run. The memo is not validated, because only commits write
+ * it.
+ */
 function memoOf(columns: Columns, row: Row): Wake["memo"] {
   return row.memo === null ? null : (columns.json(row, "memo") as Wake["memo"]);
 }
@@ -110,8 +113,8 @@ export async function releaseLease(db: Database, { runId, epoch }: Lease): Promi
 }
 
 /**
- * The clock for leases. All processes share the database's clock. A lease's remaining time is therefore sent as a
- * duration, and each process converts it to a time on its own clock.
+ * The clock for leases. All processes share the database's clock, so a lease's remaining time is sent as a duration.
+ * Each process converts the duration to a time on its own clock.
  */
 export interface LeaseClock {
   /** Returns the time to use; null if the database uses its own clock. */

@@ -125,9 +125,9 @@ BEGIN
 END $function$`;
 
 /**
- * Called by `write_runs` for a run whose row `r` is locked. `c` has the fields of `WireTake`. The event is put together
- * from `head`, the epoch, `parked` if it applies, and `tail`. The memo is returned only once. A lease that is held is
- * taken only if its epoch is `dead_epoch`, which means that its holder is dead.
+ * Called by `write_runs` for a run whose row `r` is locked. `c` has the fields of `WireTake`. The event consists of
+ * `head`, the epoch, `parked` if the run was parked, and `tail`. The memo is returned only once. A held lease is taken
+ * only if its epoch is `dead_epoch`, because its holder is then dead.
  */
 const takeLease = `
 CREATE OR REPLACE FUNCTION {s}.take_lease(r {s}.runs, c jsonb, p_event_version integer,
@@ -216,7 +216,10 @@ ${tablesOfRun.map((table) => `  DELETE FROM {s}.${table} WHERE run_key = r.run_k
   RETURN 'removed';
 END $function$`;
 
-/** The database functions of a journal version. A newer version's functions replace them and reject older programs. */
+/**
+ * Returns the database functions of a journal version. A newer version's functions replace them and reject older
+ * programs.
+ */
 function functionsOf(version: number): readonly string[] {
   const all = [createRun, takeLease, sendMessage, deliverFunction, removeRun, moveAccountFunction, writeFunction];
   return all.map((sql) => sql.replaceAll("{version}", String(version)));

@@ -128,7 +128,7 @@ async function signatureBefore(db: Database, key: number, seq: number): Promise<
   return row === undefined ? null : db.columns.text(row, "body");
 }
 
-/** Reads a run's snapshot; null if there is none or if it is unreadable. The state is then built from the events. */
+/** Returns null if there is no snapshot or if it is unreadable. The state is then built from the events. */
 export async function readSnapshot(db: Database, runId: string): Promise<FoldSnapshot | null> {
   const row = await ofRun(
     db,
@@ -152,7 +152,7 @@ export async function runLedger(db: Database, runId: string): Promise<LedgerTota
   return ledgerTotalsOf(db.columns, row);
 }
 
-/** Returns the first row of a statement that returns at least one row if the run exists; throws if it does not. */
+/** Returns the first row, or throws if there is none. The statement must return a row if the run exists. */
 async function ofRun(db: Database, runId: string, sql: string): Promise<Row> {
   const [row] = await db.query(sql, [runId]);
   if (row === undefined) throw new RunUnknownError(runId, db.place);

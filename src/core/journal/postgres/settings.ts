@@ -18,7 +18,7 @@ export interface PostgresJournalOptions {
   readonly unreachableTimeoutMs?: number;
   /** Interval between polls for other processes' changes if notifications fail, in milliseconds. Default 1 000. */
   readonly pollIntervalMs?: number;
-  /** The clock for the expiry of upload handles and for returned times. Epoch milliseconds; default `Date.now`. */
+  /** The clock for the expiry of upload handles and for returned times, in epoch milliseconds. Default `Date.now`. */
   readonly now?: () => number;
 }
 
@@ -44,7 +44,7 @@ const defaults = {
 
 export function readSettings(location: string, options: PostgresJournalOptions): Settings {
   const url = URL.parse(location);
-  // The text may contain a password, so it is not repeated.
+  // The location may contain a password, so the message does not repeat it.
   if (url === null || !isPostgresUrl(location))
     throw invalid("The journal's location", "is not a valid postgres:// URL");
   const place = shownJournal(location);
@@ -64,7 +64,7 @@ export function readSettings(location: string, options: PostgresJournalOptions):
 }
 
 function check({ place, schema, poolSize, ...rest }: Settings): void {
-  // The server truncates longer names, and two could become one.
+  // The server truncates longer names, so two of them could be the same schema.
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
     throw invalid(
       place,

@@ -54,7 +54,10 @@ export async function readProgress(db: Database, runId: string): Promise<readonl
   return (await listOf(db, runId, sql, "step")).map((row) => progressOf(db.columns, row));
 }
 
-/** Lists a run's rows. If the run has no such rows, the statement returns one row in which `column` is null. */
+/**
+ * Lists a run's rows. Throws if the run does not exist. For a run without rows, the statement must return one row in
+ * which `column` is null.
+ */
 async function listOf(db: Database, runId: string, sql: string, column: string): Promise<readonly Row[]> {
   const rows = await db.query(sql, [runId]);
   if (rows.length === 0) throw new RunUnknownError(runId, db.place);
@@ -62,7 +65,7 @@ async function listOf(db: Database, runId: string, sql: string, column: string):
 }
 
 export async function writeProgress(db: Database, runId: string, progress: Progress): Promise<void> {
-  // Locks the run's row so that it cannot be removed meanwhile.
+  // Lock the run's row, so that it cannot be removed meanwhile.
   const [row] = await db.query(
     `WITH run AS (SELECT run_key FROM {s}.runs WHERE run_id = $1 FOR KEY SHARE), written AS (
       INSERT INTO {s}.progress (run_key, step, fraction, estimated_completion_at) SELECT run_key, $2, $3, $4 FROM run
@@ -109,7 +112,7 @@ function selectResults(db: Database, query: ResultsQuery, limit: number): Promis
     return db.query(sql, [query.runId, limit]);
   }
   const [column, value] = "fingerprint" in query ? ["fingerprint", query.fingerprint] : ["model", query.model];
-  // Not a join: read results by index, newest first, each followed by its run, until there are enough.
+  // Instead of a join, read results by index, newest first, each followed by its run, until there are enough.
   const sql = `SELECT ${resultColumns} FROM {s}.results CROSS JOIN LATERAL (
       SELECT run_id, account FROM {s}.runs WHERE run_key = results.run_key AND account = $2 OFFSET 0) run
     WHERE ${column} = $1 ${newest}`;
@@ -125,7 +128,7 @@ export async function readNotices(db: Database): Promise<readonly NoticeRow[]> {
   return rows.map((row) => noticeOf(db.columns, row));
 }
 
-/** Claims due notices. Skips rows that another process is claiming. */
+/** Skips rows that another process is claiming. */
 export async function claimNotices(db: Database, { at, untilAt, limit }: NoticeClaim): Promise<readonly NoticeRow[]> {
   const rows = await db.query(
     `WITH due AS (
@@ -155,7 +158,6 @@ export async function readHandle(db: Database, sha256: string, account: string):
   return row === undefined ? null : handleOf(db.columns, row);
 }
 
-/** Stores the handle and removes expired ones. */
 export async function writeHandle(db: Database, row: UploadHandleRow, now: number): Promise<void> {
   await dropHandles(db, now, false);
   await db.query(
@@ -183,7 +185,7 @@ export async function mediaInUse(db: Database, exceptRuns: readonly string[]): P
   return new Set(rows.map((row) => db.columns.text(row, "sha256")));
 }
 
-/** Stores a link. Repeatable: a repeated call finds the link stored. */
+/** A repeated call has no effect. */
 export async function addReviewLink(db: Database, link: ReviewLinkRow): Promise<void> {
   await db.query("DELETE FROM {s}.review_links WHERE expires_at < $1", [link.createdAt - LISTED_MS]);
   const { id, secretHash, scope, createdAt, expiresAt, revokedAt, uses, maxUses } = link;
@@ -207,14 +209,14 @@ export async function revokeReviewLink(db: Database, id: string, at: number): Pr
   await db.query("UPDATE {s}.review_links SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL", [id, at]);
 }
 
-/** Counts a use of a review link. Repeatable: the row stores the id of the last use, so a repetition is not counted. */
+/** Counts a use of a review link. The row stores the id of the last use, so that a repeated call is not counted. */
 export async function useReviewLink(db: Database, id: string, at: number): Promise<boolean> {
   const sql = `UPDATE {s}.review_links SET uses = uses + CASE WHEN last_use = $3 THEN 0 ELSE 1 END, last_use = $3
     WHERE id = $1 AND revoked_at IS NULL AND expires_at > $2 AND (uses < max_uses OR last_use = $3) RETURNING id`;
   return (await db.query(sql, [id, at, randomUUID()])).length > 0;
 }
 
-/** Stores a quote. Repeatable: a repeated call finds the quote stored. */
+/** A repeated call has no effect. */
 export async function issueQuote(db: Database, quote: Omit<IssuedQuote, "usedBy">, at: number): Promise<void> {
   await db.query("DELETE FROM {s}.quotes WHERE expires_at < $1", [at - REMEMBERED_MS]);
   const { id, account, basis, expiresAt } = quote;

@@ -41,7 +41,7 @@ BEGIN${preamble}
   UPDATE {s}.deliveries SET waiting = false WHERE id = d.id;
 END $function$`;
 
-/** Adds jobs. Deliveries that arrived before their job was recorded move into the inbox of the run \`r\`. */
+/** Adds jobs. Deliveries that arrived before their job was recorded move into the inbox of the run `r`. */
 const writeJobs = `
     IF c ? 'jobs' THEN
       INSERT INTO {s}.jobs (run_key, step, attempt, job_id)
@@ -257,7 +257,9 @@ ${writeJobs.slice(1)}
   END LOOP;
 END $function$`;
 
-/** Moves a run's money and results to another account, whose balance is taken to include all charges so far. */
+/**
+ * Moves a run's money and results to another account. That account's balance is assumed to include all charges so far.
+ */
 export const moveAccountFunction = `
 CREATE OR REPLACE FUNCTION {s}.move_account(p_key bigint, p_from text, p_to text) RETURNS void ${settings} AS $function$
 DECLARE

@@ -15,7 +15,7 @@ interface Pending {
 /** Maximum number of writes and of characters in a group. Larger groups would hold their locks for too long. */
 const largestGroup = 256;
 const longestGroup = 1_000_000;
-/** Number of groups in progress: while one group is written to disk, the next may be built. */
+/** Number of groups in progress. While the server writes one group to disk, the next one may be built. */
 const groupsAtOnce = 2;
 
 /**
@@ -56,7 +56,6 @@ export class WriteQueue {
     this.#lastWrites.delete(runId);
   }
 
-  /** Resolves once all earlier writes have their results. */
   async drained(): Promise<void> {
     while (this.#queue.length > 0 || this.#groups > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
   }
@@ -81,7 +80,7 @@ export class WriteQueue {
     let length = 0;
     for (const pending of this.#queue) {
       const isFull = group.length >= largestGroup || (group.length > 0 && length + pending.length > longestGroup);
-      // Keeps the order of each run's writes.
+      // Skip busy runs, to keep the order of each run's writes.
       if (isFull || this.#busyRuns.has(pending.wire.run)) rest.push(pending);
       else {
         group.push(pending);

@@ -23,7 +23,7 @@ export class ChangePoll {
   start(): void {
     if (this.#timer !== null) return;
     this.#seen = this.#version();
-    // Covers writes between the caller's read and this start.
+    // Something may have been written between the caller's read and this start.
     this.#waiters.notifyAll();
     this.#timer = setInterval(() => this.#look(), this.#intervalMs);
   }

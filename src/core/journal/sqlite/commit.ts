@@ -73,7 +73,6 @@ export function releaseLease(db: Database, lease: Lease): void {
   );
 }
 
-/** A commit whose events and snapshot were encoded for storage before the transaction began. */
 export interface EncodedCommit {
   readonly commit: Commit & { readonly status: string };
   readonly body: EncodedText;

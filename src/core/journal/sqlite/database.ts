@@ -83,7 +83,6 @@ export function packText(text: string): EncodedText {
   return text.length < PACKED_FROM_LENGTH ? text : deflateRawSync(text, { level: LEVEL });
 }
 
-/** Encodes text for storage. Large text is deflated on another thread. */
 export function packAside(text: string): EncodedText | Promise<EncodedText> {
   if (text.length < PACKED_ASIDE_FROM_LENGTH) return packText(text);
   return deflateAside(text, { level: LEVEL, chunkSize: PACKED_ASIDE_FROM_LENGTH });

@@ -18,7 +18,6 @@ function resultOf(error: unknown): number | null {
   return error.errcode & 0xff;
 }
 
-/** True if another connection holds the lock, so that the call can be retried later. */
 export function isBusy(error: unknown): boolean {
   const code = resultOf(error);
   return code === result.busy || code === result.locked;
@@ -87,7 +86,7 @@ function ioFailed(path: string, cause: unknown): JournalIoError {
   );
 }
 
-/** False if the disk is full. SQLite reports this as an I/O error if it cannot grow its shared-memory file. */
+/** False if the disk is full. SQLite reports a full disk as an I/O error if it cannot grow its shared-memory file. */
 function hasRoom(path: string): boolean {
   try {
     const { bavail, bsize } = statfsSync(dirname(path));

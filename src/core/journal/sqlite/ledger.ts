@@ -7,7 +7,6 @@ import { tagTexts } from "../tags.ts";
 import type { Database } from "./database.ts";
 import type { RunRecord } from "./runs.ts";
 
-/** A commit's effect on the ledger, computed before anything is written. */
 export interface LedgerUpdate {
   readonly before: readonly LedgerEntry[];
   readonly after: readonly (LedgerEntry & { readonly step: string; readonly attempt: number })[];
@@ -94,7 +93,10 @@ function bySlot({ before, after }: LedgerUpdate): ReadonlyMap<number, LedgerTota
   return sums;
 }
 
-/** Moves the run's money and results to another account, whose balance is taken to include all charges so far. */
+/**
+ * Moves the run's money and results to another account. That account's balance is assumed to include all charges so
+ * far.
+ */
 export function moveAccount(db: Database, run: RunRecord, account: string): void {
   const { heldMicros: held, settledMicros: settled } = run.ledger;
   db.run(

@@ -18,9 +18,9 @@ export function prepareSchema(db: DatabaseSync, path: string, steps: readonly Mi
   const newest = newestVersion(steps);
   const found = checkOpen(db, path, steps);
   if (found === newest) return;
-  // Affects only a file without tables; lets it shrink when runs are removed.
+  // Lets the file shrink when runs are removed. Has no effect on a file with tables.
   db.exec("PRAGMA auto_vacuum = INCREMENTAL");
-  // The weaker lock lets the copy read the journal, but prevents writes.
+  // The weaker lock prevents writes, but lets the copy read the journal.
   db.exec(found === 0 ? "BEGIN EXCLUSIVE" : "BEGIN IMMEDIATE");
   try {
     // Another process may have migrated meanwhile.
@@ -38,17 +38,17 @@ export function prepareSchema(db: DatabaseSync, path: string, steps: readonly Mi
   }
 }
 
-/** Path of the copy that is made before a journal of this version is migrated. */
+/** Returns the path of the copy that is made before a journal of this version is migrated. */
 export function copyOf(path: string, version: number): string {
   return `${path}.version-${version}`;
 }
 
-/** Copies the journal. Only the holder of the write lock does so, which is why the unfinished copy has a fixed name. */
+/** Copies the journal. Only the holder of the write lock does so, so the unfinished copy can have a fixed name. */
 function copyJournal(path: string, version: number): void {
   const copy = copyOf(path, version);
   const part = `${copy}.part`;
   rmSync(part, { force: true });
-  // Created here to be private from the start.
+  // Create the file first, so that it is private from the start.
   closeSync(openSync(part, "wx", 0o600));
   try {
     const { DatabaseSync } = loadSqlite();

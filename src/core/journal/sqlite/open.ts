@@ -21,14 +21,14 @@ import { prepareSchema } from "./migrate.ts";
 import { applicationId, checkOpen, checkVersion, newestVersion, programOf } from "./version.ts";
 import { type BusyRetryOptions, retryWhileBusy } from "./writer.ts";
 
-/** Size at which the write-ahead log is restarted: 2,000 pages with headers. */
+/** The write-ahead log is restarted at 2,000 pages, which fit into 8 MiB with their headers. */
 const LOG_PAGES = 2000;
 const LOG_BYTES = 8 * 1024 * 1024;
 
 export interface OpenFile {
   readonly db: Database;
   readonly isReadOnly: boolean;
-  /** Called when a write transaction starts: throws if the file was moved, deleted or migrated by another process. */
+  /** Called when a write transaction starts. Throws if another process moved, deleted or migrated the file. */
   readonly guard: () => void;
 }
 
@@ -48,7 +48,7 @@ export async function openFile(
   const newest = newestVersion();
   const [version, id] = [raw.prepare("PRAGMA user_version"), raw.prepare("PRAGMA application_id")];
   const db = new Database(raw, path);
-  // Changes when another connection commits (sqlite.org/pragma.html, "data_version").
+  // This value changes when another connection commits (sqlite.org/pragma.html, "data_version").
   const changes = raw.prepare("PRAGMA data_version");
   let seen: unknown;
   const guard = () => {
@@ -146,7 +146,7 @@ function prepareFile(path: string): boolean {
   return true;
 }
 
-/** A file's status; undefined if there is nothing at the path, or only a broken link. */
+/** Returns undefined if there is nothing at the path, or only a broken link. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
@@ -200,7 +200,7 @@ function inspectJournal(path: string): void {
   try {
     inspectOnce(path);
   } catch (error) {
-    // Someone opened it meanwhile, so the read may have been inconsistent: inspect again.
+    // Another process opened the file meanwhile, so the read may have been inconsistent.
     if (error instanceof JournalCorruptError && hasContent(`${path}-wal`)) return inspectOnce(path);
     throw error;
   }
@@ -265,7 +265,7 @@ function checkPages(path: string, { logged, every }: { readonly logged: boolean;
   }
 }
 
-/** Opens the file without writing. If it has no log, no process has it open, so SQLite needs no lock files either. */
+/** Opens the file without writing. Without a log, no process has the file open, so SQLite needs no lock files. */
 function openUnwritten(path: string, logged: boolean): DatabaseSync {
   const { DatabaseSync } = loadSqlite();
   const url = pathToFileURL(path);

@@ -4,7 +4,7 @@ import type { Database, Row } from "./database.ts";
 
 type Free = readonly [step: string, fingerprint: string];
 
-/** Number of results that are indexed per transaction: so few that the event loop is blocked only for milliseconds. */
+/** Number of results indexed per transaction: few enough to block the event loop only for milliseconds. */
 const SORTED_AT_ONCE = 1_000;
 
 /**
@@ -13,7 +13,8 @@ const SORTED_AT_ONCE = 1_000;
  */
 export function writeResults(db: Database, key: number, results: readonly CacheEntry[], at: number): void {
   const paid = results.filter(({ model }) => model !== null);
-  // A step that was a local function before now has a newer result.
+  // A paid step may have been a local function before. Index its older results first, so that the new one replaces
+  // them.
   if (paid.length > 0) for (const row of unsortedOf(db, key)) sortIn(db, row);
   for (const result of paid) writeResult(db, key, result, at);
   const free = results.flatMap(({ step, fingerprint, model }): Free[] => (model === null ? [[step, fingerprint]] : []));
@@ -55,7 +56,7 @@ function sortIn(db: Database, { id, key, at, results }: Unsorted): void {
   db.run("DELETE FROM unsorted_results WHERE id = ?", id);
 }
 
-/** Id of the newest result that is not indexed yet; null if all are. */
+/** Returns the id of the newest result that is not indexed yet; null if all are indexed. */
 export function lastUnsorted(db: Database): number | null {
   const row = db.get("SELECT id FROM unsorted_results ORDER BY id DESC LIMIT 1");
   return row === undefined ? null : db.columns.integer(row, "id");

@@ -19,20 +19,20 @@ export function clearWake(db: Database, runKey: number): void {
   db.run("UPDATE wakes SET at = NULL, memo = 'null' WHERE run_key = ?", runKey);
 }
 
-/** Makes a run due at this time if an engine drives it, because a message arrived. */
+/** Makes a run due at this time, because a message arrived. Has no effect if no engine drives the run. */
 export function hastenWake(db: Database, runKey: number, at: number): void {
   db.run("UPDATE wakes SET at = ? WHERE run_key = ? AND (at IS NULL OR at > ?)", at, runKey, at);
 }
 
 /**
- * Returns and clears the memo of the run's last driver; null if no engine drives the run. `parked`: the run was parked
- * and is checked on time.
+ * Returns and clears the memo of the run's last driver; null if no engine drives the run. `parked` is true if the run
+ * was parked and is not overdue.
  */
 export function takeMemo(db: Database, runKey: number, now: number): { readonly memo: Json; readonly parked: boolean } {
   const row = db.get("SELECT memo, at FROM wakes WHERE run_key = ?", runKey);
   if (row === undefined) return { memo: null, parked: false };
   db.run("UPDATE wakes SET memo = 'null' WHERE run_key = ?", runKey);
-  // Only `writeWake` writes it.
+  // Only `writeWake` writes the memo, so the cast is safe.
   const memo = db.columns.json(row, "memo") as Json;
   const dueAt = db.columns.integerOrNull(row, "at");
   return { memo, parked: memo !== null && dueAt !== null && now <= dueAt + ON_TIME_MS };
@@ -167,7 +167,7 @@ export function requireRun(db: Database, runId: string): RunRecord {
 }
 
 /**
- * Returns a run's row within a write transaction, without a query if the row is unchanged since the last transaction.
+ * Returns a run's row within a write transaction. Skips the query if the row is unchanged since the last transaction.
  */
 export function leasedRun(db: Database, runId: string): RunRecord {
   const known = db.knownRuns.get(runId) as RunRecord | undefined;
@@ -177,7 +177,6 @@ export function leasedRun(db: Database, runId: string): RunRecord {
   return run;
 }
 
-/** Updates the known row after a commit that wrote only events. */
 export function noteEvents(db: Database, runId: string, run: RunRecord, lastSeq: number): void {
   db.knownRuns.set(runId, { ...run, lastSeq });
 }
@@ -230,7 +229,7 @@ function recordOf({ columns }: Database, row: Row): EventRecord {
   };
 }
 
-/** Reads a run's snapshot; null if there is none or if it is unreadable. The state is then built from the events. */
+/** Returns null if there is no snapshot or if it is unreadable. The state is then built from the events. */
 export function readSnapshot(db: Database, runId: string): FoldSnapshot | null {
   const row = db.get("SELECT fold_version, seq, state FROM snapshots WHERE run_key = ?", requireKey(db, runId));
   const state = unpackText(row?.state);
@@ -270,7 +269,7 @@ export function removeRun(db: Database, runId: string, at: number): RemoveOutcom
   );
   for (const tag of tagTexts(run.tags)) db.run("DELETE FROM run_tags WHERE tag = ? AND run_key = ?", tag, run.key);
   for (const table of tablesOfRun) db.run(`DELETE FROM ${table} WHERE run_key = ?`, run.key);
-  // Frees one page per row, so all rows must be read.
+  // The statement frees one page per row, so all rows must be read.
   db.all("PRAGMA incremental_vacuum");
   return { removed: true };
 }

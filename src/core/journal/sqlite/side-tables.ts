@@ -14,7 +14,6 @@ export function readHandle(db: Database, sha256: string, account: string): Uploa
   return row === undefined ? null : handleOf(db.columns, row);
 }
 
-/** Stores the handle and removes expired ones. */
 export function writeHandle(db: Database, row: UploadHandleRow, now: number): void {
   db.run("DELETE FROM handles WHERE expires_at <= ?", now);
   db.run(
@@ -142,7 +141,7 @@ export function readNotices(db: Database): readonly NoticeRow[] {
   return db.all(`SELECT ${columns} ORDER BY due_at, run_key, seq`).map((row) => noticeOf(db.columns, row));
 }
 
-/** True if a claim would find any notification. Checking first avoids the write that a claim needs. */
+/** Lets callers skip a claim, which writes, if nothing is due. */
 export function hasDueNotices(db: Database, at: number): boolean {
   return db.get("SELECT 1 FROM notices WHERE due_at <= ? LIMIT 1", at) !== undefined;
 }

@@ -11,7 +11,6 @@ export const applicationId = 0x53687732;
 export interface FileVersion {
   readonly id: number;
   readonly version: number;
-  /** The version of Showrunner that migrated the file; null if unknown. */
   readonly program: () => string | null;
 }
 
@@ -27,7 +26,7 @@ export function newestVersion(steps: readonly Migration[] = migrations): number 
 export function checkOpen(db: DatabaseSync, path: string, steps: readonly Migration[] = migrations): number {
   db.exec("PRAGMA trusted_schema = OFF");
   if (db.isTransaction) return checkLayout(db, path, steps);
-  // One snapshot: another process may create or migrate the journal between two reads.
+  // Read in one transaction, because another process may create or migrate the journal between two reads.
   db.exec("BEGIN");
   try {
     return checkLayout(db, path, steps);
@@ -68,7 +67,7 @@ function layoutAt(version: number, steps: readonly Migration[]): readonly string
   return layout;
 }
 
-/** Type and name of the first table, index, view or trigger that differs; null if none does. */
+/** Returns the type and name of the first table, index, view or trigger that differs; null if none does. */
 function differenceOf(found: readonly string[], expected: readonly string[]): string | null {
   const strange = found.find((part) => !expected.includes(part)) ?? expected.find((part) => !found.includes(part));
   return strange?.split("\n", 1)[0]?.slice(0, 100) ?? null;
@@ -80,7 +79,7 @@ export function checkVersion(path: string, { id, version, program }: FileVersion
   if (version > newest) throw newerVersion(path, version, newest, program());
 }
 
-/** The version of Showrunner that migrated an open database to this journal version; null if not recorded. */
+/** Returns the version of Showrunner that migrated an open database to this journal version; null if not recorded. */
 export function programOf(db: DatabaseSync, version: number): string | null {
   try {
     const row = db.prepare("SELECT program FROM migrations WHERE version = ?").get(version);

@@ -9,7 +9,7 @@ export type Work<T> = () => T;
 
 interface Pending {
   readonly durable: boolean;
-  /** Does the work. Call the returned function once the work is committed: it passes the result to the caller. */
+  /** Does the work and returns a function. Call that function after the commit, to pass the result to the caller. */
   readonly perform: () => () => void;
   readonly fail: (error: unknown) => void;
 }
@@ -47,7 +47,7 @@ export class Writer {
     return this.#closed ? Promise.reject(closedError(this.#busyRetry.path)) : this.#enqueue(work, options);
   }
 
-  /** Like a durable `write`, but the contents may still be in preparation. `close` waits for such writes too. */
+  /** Like a durable `write`, for contents that may still be in preparation. `close` waits for such writes too. */
   writeReady<P, T>(needed: P | Promise<P>, work: (ready: P) => T): Promise<T> {
     if (!(needed instanceof Promise)) return this.write(() => work(needed));
     if (this.#closed) return Promise.reject(closedError(this.#busyRetry.path));
@@ -139,13 +139,13 @@ export function closedError(path: string): JournalClosedError {
   return new JournalClosedError(path, `The journal ${path} was closed. Open it again.`);
 }
 
-/** The file, and how long a call is retried, in milliseconds, while others hold the file's lock. */
+/** `busyTimeoutMs`: how long a call is retried while others hold the file's lock. */
 export interface BusyRetryOptions {
   readonly busyTimeoutMs: number;
   readonly path: string;
 }
 
-/** How many milliseconds a call is retried in every turn of the event loop, before delays begin. */
+/** A call is retried in every turn of the event loop for this long. Then delays begin. */
 const eagerMs = 2;
 const firstDelayMs = 1;
 const longestDelayMs = 8;
