@@ -80,7 +80,7 @@ export function filmTask<I, V, F extends TaskFiles>(
   return task(name, input, run, options) as unknown as TaskHandle<V, F>;
 }
 
-/** Forecasts a step: reports files that it will refuse, warns about inputs that are too long, and asks `own`. */
+/** Reports files that the step will refuse, and warns about inputs that are too long. `own` forecasts the duration. */
 function foreseeing(own: FilmTask<unknown, unknown, TaskFiles>["foresee"], most: number): Foresee {
   return async (input, known) => {
     const given = [...mediaIn(input)];
@@ -128,7 +128,7 @@ export function listOf<K extends MediaKind>(media: MediaList<K>): readonly (Medi
   return "step" in media ? [media] : media;
 }
 
-/** The files from a media list, with their names for error messages. One handle may stand for several files. */
+/** One handle may stand for several files. */
 export function namedFiles(files: readonly unknown[], named: ReturnType<typeof clipNames>) {
   const flat = files.flat() as readonly LocalFile[];
   return flat.map(({ path }, index) => ({ path, name: named(index, flat.length) }));

@@ -41,7 +41,7 @@ export class OverBudgetError extends ShowrunnerError {
   }
 }
 
-/** What a person agrees to by accepting a quote. */
+/** The terms that a person accepts with a quote. */
 export interface Offer {
   /** Pass this id once, as `quote`, to start this plan at these prices. Null if the plan cannot be started. */
   readonly id: string | null;
@@ -50,7 +50,7 @@ export interface Offer {
    * if nothing was priced.
    */
   readonly maximumUsd: string | null;
-  /** When the id expires, in epoch milliseconds; null if there is no id. */
+  /** When the id expires, in epoch milliseconds. Null if there is no id. */
   readonly expiresAt: number | null;
 }
 
@@ -96,7 +96,7 @@ export class WalletShortError extends ShowrunnerError {
   readonly code = "WALLET_SHORT";
   readonly leastMicros: number;
   readonly balanceMicros: number;
-  /** Where to add funds; null if the service has not said. */
+  /** Where to add funds. Null if unknown. */
   readonly fundingUrl: string | null;
   constructor(found: Pick<WalletShortError, "leastMicros" | "balanceMicros" | "fundingUrl">) {
     const { leastMicros, balanceMicros, fundingUrl } = found;
@@ -144,7 +144,7 @@ export class RunBusyError extends ShowrunnerError {
 export class InvalidOptionError extends ShowrunnerError {
   readonly code = "INVALID_OPTION";
   readonly option: string;
-  /** The command to run next; null if there is none. */
+  /** The command to run next. Null if there is none. */
   readonly next: string | null;
   constructor(option: string, message: string, next: string | null = null) {
     super(`${option}: ${message}`);

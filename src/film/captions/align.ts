@@ -23,8 +23,8 @@ export function weightOf(text: string): number {
 const PAUSE_WORTH = 1.2;
 
 /**
- * Times each line. A line's length suggests when it ends; if a pause is near, the line ends there instead. Pauses are
- * assigned to lines in order, so that the ends move as little as possible.
+ * Times each line. The length of a line suggests when it ends. If a pause is near, the line ends there instead. Pauses
+ * are assigned to lines in order, so that the ends move as little as possible.
  */
 export function alignLines(lines: readonly string[], speech: readonly Span[]): readonly Span[] {
   if (speech.length === 0 || lines.length === 0) return [];

@@ -25,7 +25,6 @@ export interface LetterStyle {
 
 export const DEFAULT_FONT = "DejaVu Sans";
 
-/** Returns a script for ffmpeg's `ass` filter, made of these event lines. */
 export function ass(
   events: readonly string[],
   { pixels, style }: { readonly pixels: Pixels; readonly style: LetterStyle },
@@ -85,7 +84,6 @@ export function assScript({ width, height }: Pixels, styles: readonly string[], 
   ].join("\n");
 }
 
-/** Event lines for captions: one for each cue or, with a highlight colour, one for each word. */
 export function cueEvents(cues: readonly Cue[], { highlight }: LetterStyle): readonly string[] {
   return cues.flatMap((cue) => {
     if (highlight === undefined) return [assEvent(cue, assText(cue.text))];
@@ -97,7 +95,7 @@ export function cueEvents(cues: readonly Cue[], { highlight }: LetterStyle): rea
   });
 }
 
-/** The text of a cue with one word in another colour. Line breaks are kept. */
+/** Returns the text of a cue with one word in another colour. Keeps line breaks. */
 function marked({ text, words }: Cue, index: number, highlight: string): string {
   const firstLine = text.split("\n")[0]!;
   let length = 0;

@@ -1,4 +1,4 @@
-/** A part of a text, before which a line may break. */
+/** A part of a text. A line may break before it. */
 export interface Piece {
   readonly text: string;
   /** True if no space separates the piece from the previous piece. */
@@ -12,7 +12,7 @@ const UNSPACED =
 const CLOSES = /^[\p{Pe}\p{Pf}\p{Po}\p{M}\p{Lm}ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮ]/u;
 const OPENS = /[\p{Ps}\p{Pi}]$/u;
 
-// A fixed locale, so that text breaks the same way on every machine; the dictionaries of all scripts are included.
+// Use a fixed locale, so that text breaks the same way on every machine. The dictionaries of all scripts are included.
 const words = new Intl.Segmenter("en", { granularity: "word" });
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 const sentences = new Intl.Segmenter("en", { granularity: "sentence" });
@@ -31,7 +31,6 @@ export function piecesOf(text: string): readonly Piece[] {
   });
 }
 
-/** Splits text into parts that fit a line. */
 export function partsWithin(text: string, letters: number): readonly string[] {
   if (widthOf(text) <= letters) return [text];
   const parts: string[] = [];
@@ -45,7 +44,7 @@ export function partsWithin(text: string, letters: number): readonly string[] {
   return parts;
 }
 
-/** Splits a script into sentences. A line break also ends a sentence. */
+/** A line break also ends a sentence. */
 export function sentencesOf(script: string): readonly string[] {
   return script
     .split("\n")
@@ -67,7 +66,7 @@ const WIDTHS: readonly (readonly [RegExp, number])[] = [
   ],
 ];
 
-/** Width of a text, where an average letter counts as 1. */
+/** Width of a text in average letters. */
 export function widthOf(text: string): number {
   let width = 0;
   for (const sign of text) width += WIDTHS.find(([kind]) => kind.test(sign))?.[1] ?? 1;

@@ -3,7 +3,7 @@ import { extname, join } from "node:path";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import type { LetterStyle } from "./ass.ts";
 
-/** Writes a script to a file and returns the filter that draws it. Its paths are relative and need no escaping. */
+/** Returns the filter that draws the script. Its paths are relative and need no escaping. */
 export async function assFilter(script: string, { fontFile }: LetterStyle, folder: string): Promise<string> {
   await writeFile(join(folder, "letters.ass"), script);
   if (fontFile === undefined) return "ass=letters.ass";
@@ -15,7 +15,6 @@ export async function assFilter(script: string, { fontFile }: LetterStyle, folde
   return "ass=letters.ass:fontsdir=fonts";
 }
 
-/** Names of the fonts that libass reports as used. */
 export function fontsDrawn(log: string): readonly string[] {
   const found = [...log.matchAll(/fontselect: \([^)]*\) -> ([^,\n]+)/g)].map(([, name]) => name!.trim());
   return [...new Set(found.map((name) => name.slice(name.lastIndexOf("/") + 1)))].toSorted();

@@ -19,7 +19,7 @@ const BESIDE = 22;
 const MOST_READ = 42;
 
 /**
- * Limits a line to the letters that fit and can be read at once. `size`: text height as a fraction of the shorter side;
+ * Limits a line to the letters that fit and can be read at once. `size`: text height as a fraction of the shorter side.
  * `most`: requested maximum per line.
  */
 export function limitsFor(
@@ -33,7 +33,7 @@ export function limitsFor(
 /** Minimum number of letters per line. Even text half as high as the picture leaves room for this many. */
 const LEAST = 2;
 
-/** A pause that lasts longer than this, in seconds, starts a new cue. */
+/** In seconds. A longer pause starts a new cue. */
 const LONG_PAUSE = 0.7;
 
 /** Splits a line into cues of similar length, between words and preferably at the end of a sentence. */
@@ -55,7 +55,6 @@ export function cuesOf(given: readonly TimedWord[], { letters }: CueLimits): rea
   }));
 }
 
-/** Splits a word that is wider than a line into parts, and its time in proportion. */
 function brokenWord(word: TimedWord, letters: number): readonly TimedWord[] {
   if (widthOf(word.text) <= letters) return [word];
   const parts = piecesOf(word.text).flatMap((piece) =>
@@ -84,17 +83,15 @@ function isFull(
   return isEnd || next - aim > Math.abs(aim - width);
 }
 
-/** Usable width of two lines: words rarely fill both completely. */
+/** Words rarely fill two lines completely. */
 function capacity(letters: number): number {
   return Math.max(letters, 2 * letters - 4);
 }
 
-/** Joins words, with spaces where the script has them. */
 export function textOf(words: readonly TimedWord[]): string {
   return words.map(({ text, isJoined }, index) => (index === 0 || isJoined === true ? text : ` ${text}`)).join("");
 }
 
-/** Splits words into one line, or into two lines of similar width. */
 function linesOf(words: readonly TimedWord[], letters: number): readonly string[] {
   const whole = textOf(words);
   if (widthOf(whole) <= letters || words.length < 2) return [whole];

@@ -2,7 +2,7 @@ import { HOUR_MS } from "../../core/kit/duration.ts";
 import type { Cue } from "./cues.ts";
 
 export function srt(cues: readonly Cue[]): string {
-  // An arrow inside text would start a cue.
+  // An arrow in the text would start a cue.
   const escaped = (text: string) => text.replaceAll("-->", "--\u2060>");
   return cues
     .map(({ start, end, text }, i) => `${i + 1}\n${stamp(start, ",")} --> ${stamp(end, ",")}\n${escaped(text)}\n`)

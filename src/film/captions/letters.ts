@@ -15,7 +15,7 @@ export interface Letters {
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cc}]/u;
 const MOST_NAMED = 8;
 
-/** Throws if a character is in none of the fonts, so that it would be drawn as a box. @throws FilmError */
+/** @throws FilmError if a character is in none of the fonts, so that it would be drawn as a box */
 export async function checkLetters(letters: Letters, signal: AbortSignal): Promise<void> {
   const lack = await lackIn(charactersOf(letters), letters.style, signal);
   if (lack !== null) throw new FilmError("FILM_INPUT", lack);
@@ -53,7 +53,7 @@ function charactersOf({ texts }: Letters): readonly string[] {
   return [...new Set(texts.join("").normalize("NFC"))].filter((character) => !UNSEEN.test(character));
 }
 
-/** Makes libass draw the characters, and says which of them it reports as missing; null if none. */
+/** Makes libass draw the characters. Returns a message about the missing ones, or null. */
 async function lackIn(characters: readonly string[], style: LetterStyle, signal?: AbortSignal): Promise<string | null> {
   if (characters.length === 0) return null;
   const folder = await mkdtemp(join(tmpdir(), "showrunner-letters-"));

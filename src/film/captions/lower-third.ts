@@ -14,7 +14,6 @@ import type { Pixels } from "../graph/size.ts";
 import { assColor, assEvent, assScript, assText, type LetterStyle, styleLine } from "./ass.ts";
 import { piecesOf, widthOf } from "./breaks.ts";
 
-/** A name and a description, to be shown in the lower left of the picture. */
 export interface LowerThirdText {
   readonly title: string;
   readonly subtitle?: string | undefined;
@@ -24,7 +23,6 @@ export interface LowerThirdText {
   readonly captionSize?: number | undefined;
 }
 
-/** Minimum factor by which the text is shrunk to fit its lines. */
 const SMALLEST = 0.6;
 
 /** Computes the box and lines of a lower third; shrinks long text. @throws FilmError if the text would be too small */
@@ -45,7 +43,7 @@ export function placeLowerThird(pixels: Pixels, { title, subtitle, style, captio
   );
 }
 
-/** Breaks text into lines of at most this many letters. A longer word gets its own line, which is then too long. */
+/** If a word is wider than a line, returns too many lines, so that the caller tries a smaller size. */
 function broken(text: string, letters: number): readonly string[] {
   const lines: string[] = [];
   for (const { text: word, isJoined } of piecesOf(text)) {
@@ -56,12 +54,12 @@ function broken(text: string, letters: number): readonly string[] {
   return lines.some((line) => widthOf(line) > letters) ? [...lines, "", ""] : lines;
 }
 
-/** How much of the plate's width is fully opaque before the plate fades out, as a fraction. */
+/** Fraction of the plate's width that is fully opaque. */
 const FULL = 0.45;
 const STRIPS = 48;
 const OPACITY = 0.72;
 
-/** Script for the `ass` filter: a plate that fades out to the right, a bar at its left, title and subtitle. */
+/** Draws a plate that fades out to the right, a bar at its left, the title and the subtitle. */
 export function lowerThirdScript(pixels: Pixels, text: LowerThirdText): string {
   const { subtitle, at, seconds, style } = text;
   const { box, line, lines } = placeLowerThird(pixels, text);

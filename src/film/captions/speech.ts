@@ -9,12 +9,11 @@ export interface Span {
 }
 
 const RATE = 16_000;
-/** Maximum size of the samples read into memory, four hours of audio: even a tiny file can claim a long duration. */
+/** Four hours of audio. The limit is needed because even a tiny file can claim a long duration. */
 const MOST_BYTES = 4 * 3600 * RATE * 2;
-/** Interval of level measurements, in seconds. */
 const STEP = 0.01;
 const WINDOW = RATE * STEP;
-/** Audio below this level counts as silence. An amplitude relative to the loud parts: -32 dB. */
+/** Audio below this level is silence. The amplitude is relative to the loud parts: -32 dB. */
 const SILENCE = 10 ** (-32 / 20);
 /** Noise level of a quiet room, on a scale up to 32768. */
 const FLOOR = 24;
@@ -39,7 +38,7 @@ export async function readSpeech(
   return findSpeech(new Int16Array(bytes.buffer, bytes.byteOffset, bytes.length >> 1));
 }
 
-/** Finds the parts that are not silent. `samples`: audio at 16 000 samples per second. */
+/** `samples`: audio at 16 000 samples per second. */
 export function findSpeech(samples: Int16Array): readonly Span[] {
   const levels = levelsOf(samples);
   const loud = levels.toSorted((a, b) => a - b)[Math.floor(levels.length * 0.95)] ?? 0;

@@ -55,7 +55,7 @@ export type Known<C> = { readonly [N in Exclude<keyof C, keyof Checks>]: never }
 /** Judges three frames of a film, at 10, 50 and 90 percent, as JPEGs at most 768 pixels wide. */
 export type Judge = (frames: readonly Uint8Array[], signal: AbortSignal) => Inspected | Promise<Inspected>;
 
-/** Maximum seconds that each flaw may last; null if it is not checked. */
+/** Seconds. Null if the flaw is not checked. */
 export interface Limits {
   readonly black: number | null;
   readonly frozen: number | null;
@@ -79,7 +79,7 @@ function limit(name: keyof Checks, given: unknown, preset: number): number | nul
 
 const KNOWN = ["notBlack", "notFrozen", "notSilent", "seconds", "size", "speech", "judge", "version"];
 
-/** Checks these options during planning, before anything is paid for. @throws FilmError for an invalid check */
+/** Called during planning, before anything is paid for. @throws FilmError for an invalid check */
 export function checkChecks(checks: Checks | JudgedChecks): void {
   for (const name of Object.keys(checks))
     if (!KNOWN.includes(name)) throw new FilmError("FILM_INPUT", `unknown check ${name}; use ${KNOWN.join(", ")}`);

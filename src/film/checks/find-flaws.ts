@@ -12,14 +12,14 @@ const PAUSE_SECONDS = 0.3;
 /** Tolerance in seconds, because durations are rounded to whole frames. */
 const SLACK_SECONDS = 0.05;
 
-/** Describes all flaws found in a file. @throws FilmError if the file cannot be read */
+/** @throws FilmError if the file cannot be read */
 export async function findFlaws(
   { path, signal }: Pick<Candidate, "path" | "signal">,
   checks: Checks,
 ): Promise<readonly string[]> {
   const found = await probe(path, { name: "the output", signal });
   const flaws = [...sizeFlaws(found, checks), ...(await lookedFlaws(found, checks, signal))];
-  // A judge may cost money, so it is not asked about a file that is already rejected.
+  // A judge may cost money, so do not ask it about a file that is already rejected.
   if (checks.judge === undefined || flaws.length > 0) return flaws;
   if (found.video === null) return ["it has no pictures to judge"];
   const frames = await framesOf(found, found.video, signal);
@@ -61,14 +61,14 @@ async function lookedFlaws(found: Probed, checks: Checks, signal: AbortSignal): 
 }
 
 async function speechFlaws(found: Probed, signal: AbortSignal): Promise<readonly string[]> {
-  // A separate pass, because some ffmpeg versions do not distinguish the output of two filters of the same kind.
+  // Use a separate pass, because some ffmpeg versions do not distinguish the output of two filters of the same kind.
   const log = await filtered(found, [], [SPEECH_DB, PAUSE_SECONDS], signal);
   const all = found.audio?.seconds ?? 0;
   const audible = Math.max(0, all - lengthOf(spansOf(log, "silent", all)));
   return audible >= all / 3 ? [] : [`it has no speech: only ${say(audible)} of its audio is as loud as speech`];
 }
 
-/** Runs filters on the pictures and a silence detector on the audio. Returns ffmpeg's messages. */
+/** Runs filters over a file and returns ffmpeg's messages. */
 async function filtered(
   { path }: Probed,
   pictures: readonly string[],
@@ -91,7 +91,7 @@ function filmFilters({ black, frozen }: Limits): readonly string[] {
   ];
 }
 
-/** Filters for a still picture. It has no duration, so a single black frame is a flaw. */
+/** A still picture has no duration, so a single black frame is a flaw. */
 function stillFilters({ black }: Limits): readonly string[] {
   return black === null ? [] : ["blackframe=amount=98:threshold=32"];
 }
@@ -104,14 +104,12 @@ interface Span {
   readonly to: number;
 }
 
-/** Patterns for the start and end of a black, frozen or silent part in ffmpeg's messages. */
 const WORDS = {
   black: [/black_start:\s*(-?[\d.]+)/, /black_end:\s*(-?[\d.]+)/],
   frozen: [/freeze_start:\s*(-?[\d.]+)/, /freeze_end:\s*(-?[\d.]+)/],
   silent: [/silence_start:\s*(-?[\d.]+)/, /silence_end:\s*(-?[\d.]+)/],
 } as const;
 
-/** The parts that a filter reported, limited to the first `seconds`. */
 function spansOf(log: string, what: keyof typeof WORDS, seconds: number): readonly Span[] {
   const [start, end] = WORDS[what];
   const spans: Span[] = [];

@@ -69,7 +69,7 @@ export async function askLanguageModel(
   return reasonsOf(read.data);
 }
 
-/** Removes a code fence around JSON, which many models add. */
+/** Many models put a code fence around JSON. */
 function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1));

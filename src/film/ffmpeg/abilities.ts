@@ -8,18 +8,17 @@ import { runProgram } from "./run-program.ts";
 export interface Ffmpeg {
   readonly path: string;
   readonly probePath: string;
-  /** The version that ffmpeg reports, such as `5.1.9-0+deb12u1`. */
   readonly version: string;
   readonly filters: ReadonlySet<string>;
   readonly encoders: ReadonlySet<string>;
-  /** Names of the decoders that ffprobe lists. */
+  /** Names of the codecs that ffmpeg can decode. */
   readonly decoders: ReadonlySet<string>;
 }
 
 /** Capabilities by program path; read again once the program's file changes. */
 const known = new Map<string, Promise<Ffmpeg>>();
 
-/** Finds ffmpeg and reads its capabilities. Null if ffmpeg or ffprobe is missing. */
+/** Null if ffmpeg or ffprobe is missing, or cannot be started. */
 export async function findFfmpeg(): Promise<Ffmpeg | null> {
   const [path, probePath] = await Promise.all([findProgram("ffmpeg"), findProgram("ffprobe")]);
   if (path === null || probePath === null) return null;
@@ -32,7 +31,7 @@ export async function findFfmpeg(): Promise<Ffmpeg | null> {
   });
 }
 
-/** Like {@link findFfmpeg}, but throws if ffmpeg is missing. @throws FilmError */
+/** @throws FilmError if ffmpeg or ffprobe is missing, or cannot be started */
 export async function requireFfmpeg(): Promise<Ffmpeg> {
   const found = await findFfmpeg();
   if (found === null) throw new FilmError("FFMPEG_MISSING", `${await whyMissing()}. ${toInstall()}`);

@@ -5,6 +5,7 @@ import { ShowrunnerError } from "../../core/kit/errors.ts";
  * incomplete or has no usable content. `CLIP_FORMAT`: the format of an input file is not supported. `CLIP_TOO_LONG`: an
  * input file is longer than `mostSeconds`, or has too many frames or too long a frame. `FFMPEG_FAILED`: ffmpeg exited
  * with an error. `FFMPEG_TIMEOUT`, `FFMPEG_TOO_LARGE`: a limit was exceeded. `FFMPEG_STOPPED`: the run was stopped.
+ * `FILM_INPUT`: an option or input cannot be used.
  */
 export class FilmError extends ShowrunnerError {
   readonly code:

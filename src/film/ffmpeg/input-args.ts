@@ -6,8 +6,9 @@ import { FilmError } from "./film-error.ts";
 export const MOST_PIXELS = 100_000_000;
 
 /**
- * Arguments with which ffmpeg opens an untrusted file: the demuxer that its first bytes indicate, a size limit, and no
- * network access. `known`: the demuxer of a file that was made here. @throws FilmError for an unknown format
+ * Returns the arguments with which ffmpeg opens an untrusted file: the demuxer that its first bytes indicate, a size
+ * limit, and no network access. `known`: the demuxer of a file that this program wrote. @throws FilmError for an
+ * unknown format
  */
 export async function inputArgs(path: string, known?: string): Promise<readonly string[]> {
   const demuxer = known ?? (await sniffed(path));
@@ -27,7 +28,7 @@ async function sniffed(path: string): Promise<string> {
   throw new FilmError("CLIP_FORMAT", `${basename(path)} is not a supported video, audio or image file`);
 }
 
-/** Reads the start of a file. @throws FilmError */
+/** @throws FilmError if the file cannot be read */
 export async function headOf(path: string, most = PICTURE_BYTES): Promise<Buffer> {
   try {
     await using file = await open(path, "r");
@@ -69,7 +70,7 @@ const UNREAD: readonly { readonly begin: Begin; readonly is: string; readonly in
   { begin: [["MThd", 0]], is: "MIDI", instead: "WAV or MP3" },
 ];
 
-/** First bytes of files by demuxer. Files that match none are not passed to ffmpeg. */
+/** Files that match none of these are not passed to ffmpeg. */
 const FORMATS: readonly (readonly [demuxer: string, bytes: string, at: number])[] = [
   ["mov", "ftyp", 4],
   ["mov", "moov", 4],
@@ -99,10 +100,10 @@ const FORMATS: readonly (readonly [demuxer: string, bytes: string, at: number])[
 ];
 
 const HEAD_BYTES = 512;
-/** How much of a picture's file is read, in bytes. Its orientation is within this part. */
+/** Bytes read of a picture's file. Its orientation is within this part. */
 const PICTURE_BYTES = 4 * 1024 * 1024;
 
-/** Detects formats without a container, which start with a frame. */
+/** Detects formats that have no container and start with a frame. */
 function byFrames(head: Buffer): string | null {
   const [first = 0, second = 0] = head;
   if (first === 0x47 && head[188] === 0x47 && head[376] === 0x47) return "mpegts";

@@ -7,16 +7,15 @@ const TIMEOUT_MS = 20_000;
 /** The times of a stream's packets, in seconds on the file's own clock. They are read without decoding. */
 export interface Packets {
   readonly first: number;
-  /** End of the last packet. */
   readonly end: number;
   readonly count: number;
-  /** Longest duration of a single packet. */
+  /** Longest duration of a single packet, including the gap to the next one. */
   readonly longest: number;
-  /** Error message from ffprobe; null if it could read the whole file. */
+  /** Null if ffprobe could read the whole file. */
   readonly fault: string | null;
 }
 
-/** Reads all packets of a file's pictures (`V:0`) or audio (`a:0`). `begins`: the time at which playback starts. */
+/** `begins`: the time at which playback starts. */
 export async function walkPackets(
   path: string,
   stream: "V:0" | "a:0",
@@ -56,7 +55,7 @@ export async function walkPackets(
   const args = ["-v", "error", ...entries, ...(await inputArgs(path))];
   const { exitCode, stderr } = await runProgram(probePath, args, { timeoutMs: TIMEOUT_MS, signal, onOutput });
   const isCut = /partial file|prematurely|truncat|corrupt|invalid/i.test(stderr);
-  // Recorders do not state the last packet's duration.
+  // Recorders do not state the last packet's duration, so use the average.
   const end = ends > last || count < 2 ? ends : last + (last - first) / (count - 1);
   return { first, end, count, longest, fault: exitCode !== 0 || isCut ? stderr : null };
 }

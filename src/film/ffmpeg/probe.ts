@@ -11,12 +11,11 @@ import { colorsOf, type DeclaredColors, type ShownAs } from "./shown.ts";
 /** Time limit in milliseconds. Probing takes about a tenth of a second, but longer while other processes encode. */
 const TIMEOUT_MS = 30_000;
 
-/** Maximum duration of input media in seconds, unless the step sets another. */
+/** Default of `mostSeconds`. */
 export const MOST_SECONDS = 7200;
 
 const bounds = new AsyncLocalStorage<number>();
 
-/** Runs `work` with a limit on the duration of input media. */
 export function readingAtMost<T>(seconds: number | undefined, work: () => T): T {
   return seconds === undefined ? work() : bounds.run(seconds, work);
 }
@@ -26,8 +25,8 @@ export function mostSeconds(): number {
 }
 
 /**
- * The error for a file that is too long. How long processing takes depends on the duration that a file claims, and even
- * a file of one kilobyte can claim to last a day.
+ * How long processing takes depends on the duration that a file claims. Even a file of one kilobyte can claim to last a
+ * day.
  */
 export function tooLong(name: string, why: string): FilmError {
   const cure = `if this is intended, set the step's mostSeconds above ${mostSeconds()}`;
@@ -36,7 +35,7 @@ export function tooLong(name: string, why: string): FilmError {
 
 export interface Probed {
   readonly path: string;
-  /** Duration of the pictures, or of the audio if there are no pictures; 0 for a still picture. */
+  /** Duration of the pictures, or of the audio if there are no pictures. 0 for a still picture. */
   readonly seconds: number;
   /** Time at which playback starts, in seconds on the file's own clock. */
   readonly begins: number;
@@ -51,7 +50,7 @@ export interface ProbedVideo extends ShownAs {
   /** Width as displayed, in pixels: after rotation, and with square pixels. */
   readonly width: number;
   readonly height: number;
-  /** Frames per second; 0 for a picture, or if unknown. */
+  /** Frames per second. 0 for a picture, or if unknown. */
   readonly fps: number;
   readonly seconds: number;
   /** True if the file states how long its pictures last, and not only its total duration. */
@@ -87,10 +86,9 @@ const SHOWN =
   "pix_fmt,color_range,color_space,color_transfer,color_primaries:stream_tags=DURATION:stream_side_data=rotation:stream_disposition=attached_pic";
 
 interface ProbeOptions {
-  /** Name of the file for error messages. Default: its path. */
   readonly name?: string;
   readonly signal?: AbortSignal | undefined;
-  /** False for files that were made here: these may be longer than the limit for inputs. Default true. */
+  /** False for files that this program wrote, which may be longer than the limit for inputs. Default true. */
   readonly isForeign?: boolean;
 }
 
@@ -139,7 +137,7 @@ export async function probe(
   return { path, seconds, begins, isOpenEnded: /matroska/.test(format), video, audio };
 }
 
-/** Throws if ffmpeg has no decoder for the stream. Otherwise the file would be reported as damaged. */
+/** Otherwise the file would be reported as damaged. @throws FilmError if ffmpeg has no decoder for the stream */
 function checkDecoder({ codec_name: codec }: Stream, { decoders, path, version }: Ffmpeg, name: string): void {
   if (codec === undefined || decoders.has(codec)) return;
   const built = `${path} (${version}) was built without a decoder for it`;
@@ -151,7 +149,7 @@ interface Shown {
   readonly format?: { readonly duration?: string; readonly start_time?: string; readonly format_name?: string };
 }
 
-/** Parses ffprobe's output. Null if the output was so long that its start was dropped. */
+/** Null if the output was so long that its start was dropped. */
 function shownIn(stdout: string): Shown | null {
   try {
     return JSON.parse(stdout) as Shown;
@@ -221,7 +219,7 @@ async function packetSeconds(stream: "V:0" | "a:0", { path, begins, signal }: Wa
   return count === 0 ? 0 : end - Math.max(0, begins);
 }
 
-/** Duration of a stream in seconds. Matroska states it as a tag such as `00:00:02.500000000`. */
+/** Matroska states the duration as a tag such as `00:00:02.500000000`. */
 function lengthOf({ duration, tags }: Stream): number {
   if (duration !== undefined) return Number(duration) || 0;
   const [hours = 0, minutes = 0, seconds = 0] = (tags?.DURATION ?? "").split(":").map(Number);

@@ -18,7 +18,6 @@ const SPECIAL = {
   checks: ["blackdetect", "blackframe", "freezedetect", "silencedetect"],
 } as const;
 
-/** A feature that a step needs, in addition to the common filters. */
 export type Need = keyof typeof SPECIAL;
 
 const asked = new Map<string, Requirement>();
@@ -34,7 +33,6 @@ export function ffmpegWith(...needs: readonly Need[]): Requirement {
   return requirement;
 }
 
-/** What this machine's ffmpeg lacks, and what to do about it; null if nothing is missing. */
 async function lackOf(needs: readonly Need[]): Promise<string | null> {
   const ffmpeg = await findFfmpeg();
   if (ffmpeg === null) return `${await whyMissing()}. ${toInstall()}`;
@@ -51,5 +49,5 @@ async function lackOf(needs: readonly Need[]): Promise<string | null> {
   return `${ffmpeg.path} (${ffmpeg.version}) was built without ${lacking.join(", ")}. ${toInstall()}`;
 }
 
-/** Checks for all features; used by `doctor`. */
+/** Checks all features, for `doctor`. */
 export const ffmpegForAll: Requirement = ffmpegWith(...(Object.keys(SPECIAL) as readonly Need[]));

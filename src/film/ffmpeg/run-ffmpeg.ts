@@ -20,21 +20,17 @@ export interface FfmpegCall {
     readonly path: string;
     readonly name: string;
     readonly args?: readonly string[] | undefined;
-    /** The demuxer of a file that was made here. By default, it is detected from the file's first bytes. */
+    /** The demuxer of a file that this program wrote. By default, it is detected from the file's first bytes. */
     readonly demuxer?: string | undefined;
   }[];
-  /** Arguments between the inputs and the target: filters, maps and encoders. */
   readonly args: readonly string[];
-  /** Path of the result; null if only ffmpeg's messages are wanted. */
+  /** Path of the result. Null if only ffmpeg's messages are wanted. */
   readonly target: string | null;
-  /** Expected duration of the result in seconds, to report progress. */
   readonly seconds?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((fraction: number) => void) | undefined;
   readonly cwd?: string | undefined;
-  /** Time limit in milliseconds. Default half an hour. */
   readonly timeoutMs?: number | undefined;
-  /** Maximum size of the result in bytes. Default 8 GiB. */
   readonly maxBytes?: number | undefined;
   /** True to also return the messages of filters. Default: errors only. */
   readonly isVerbose?: boolean | undefined;
@@ -42,21 +38,21 @@ export interface FfmpegCall {
   readonly isStrict?: boolean | undefined;
 }
 
-/** Arguments that make the output deterministic: it contains no version, no time and no metadata from the inputs. */
+/** Makes the output deterministic: without a version, a time or metadata from the inputs. */
 const EXACT = ["-map_metadata", "-1", "-map_chapters", "-1", "-fflags", "+bitexact", "-flags", "+bitexact"];
 
-/** Arguments that make a damaged frame an error; otherwise ffmpeg would draw it grey. */
+/** Makes a damaged frame an error. Otherwise ffmpeg would draw it grey. */
 const STRICT = ["-err_detect", "explode"];
-/** Returns {@link STRICT}, except for TIFF: that reader would fail on unknown tags such as the orientation. */
+/** Leaves out TIFF, because its reader would fail on unknown tags such as the orientation. */
 const strictFor = (input: readonly string[]) => (input.includes("tiff_pipe") ? [] : STRICT);
 
 /**
- * Arguments for still pictures. A filter rotates them later, because ffmpeg versions differ in this. Each lasts a
- * second, because at a low frame rate a shorter picture would have no frame.
+ * A filter rotates still pictures later, because ffmpeg versions differ in this. Each picture lasts a second, because
+ * at a low frame rate a shorter one would have no frame.
  */
 const STILL = ["-noautorotate", "-framerate", "1"];
 
-/** Runs ffmpeg and returns its messages. @throws FilmError that names the input that cannot be read */
+/** Returns ffmpeg's messages. @throws FilmError that names the input that cannot be read */
 export async function runFfmpeg(given: FfmpegCall): Promise<string> {
   await using closed = await closedInputs(given.inputs, given.target === null ? tmpdir() : dirname(given.target));
   return await callFfmpeg({ ...given, inputs: closed.inputs });
@@ -99,14 +95,14 @@ function progressReader({ seconds, onProgress }: FfmpegCall): ((text: string) =>
   };
 }
 
-/** Patterns for disk errors by error code, in the wording of the C libraries of Linux, macOS and Windows. */
+/** In the wording of the C libraries of Linux, macOS and Windows. */
 const DISK_ERRORS = [
   ["ENOSPC", /no space left on device/i],
   ["EDQUOT", /dis[ck] quota exceeded/i],
 ] as const;
 
 /**
- * Converts a disk failure to a Node error, so that the run waits for space and does not fail; null for other failures.
+ * Converts a disk failure to a Node error, so that the run waits for space and does not fail. Null for other failures.
  */
 function diskError(stderr: string, { target }: FfmpegCall): Error | null {
   const [code] = DISK_ERRORS.find(([, words]) => words.test(stderr)) ?? [];
@@ -114,7 +110,9 @@ function diskError(stderr: string, { target }: FfmpegCall): Error | null {
   return Object.assign(new Error(`ffmpeg failed: ${plainError(stderr)}`), { code, path: target });
 }
 
-/** Finds the faulty input by decoding each one alone: the wording of ffmpeg's messages differs between versions. */
+/**
+ * Decodes each input alone to find the faulty one, because the wording of ffmpeg's messages differs between versions.
+ */
 async function failure(stderr: string, { inputs, signal }: FfmpegCall, ffmpeg: string): Promise<FilmError> {
   for (const { path, name, demuxer } of inputs) {
     const input = await inputArgs(path, demuxer);
@@ -129,9 +127,9 @@ async function failure(stderr: string, { inputs, signal }: FfmpegCall, ffmpeg: s
 const BEGIN_BYTES = 65_536;
 
 /**
- * Returns the inputs of a call. Replaces some files by corrected copies in `folder`: a WAV from a speech service may
- * have no size in its header, so that ffmpeg would treat it as truncated, and a joined MP3 may have ID3 tags between
- * frames, at which decoders fail. Disposing the result removes the copies.
+ * Replaces some inputs by corrected copies in `folder`, which are removed on disposal. A WAV from a speech service may
+ * have no size in its header, so ffmpeg would treat it as truncated. A joined MP3 may have ID3 tags between frames, at
+ * which decoders fail.
  */
 async function closedInputs<I extends { readonly path: string }>(
   inputs: readonly I[],

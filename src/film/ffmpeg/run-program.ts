@@ -2,13 +2,12 @@ import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
 import { FilmError } from "./film-error.ts";
 
-/** How much of a program's output is kept, in bytes; the oldest output is dropped. */
+/** Bytes kept of a program's output. The oldest output is dropped. */
 const KEPT_BYTES = 256 * 1024;
 export const DEFAULT_TIMEOUT_MS = 30 * 60_000;
 
 export interface ProgramOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Time limit in milliseconds. Default half an hour. */
   readonly timeoutMs?: number | undefined;
   /** Called with each part of the standard output. The output is also returned. */
   readonly onOutput?: ((text: string) => void) | undefined;
@@ -68,7 +67,6 @@ function stopped(): FilmError {
   return new FilmError("FFMPEG_STOPPED", "the run was stopped");
 }
 
-/** Collects a program's output, and keeps only the end if it is long. */
 class KeptText {
   text = "";
 
@@ -109,7 +107,7 @@ function write(line: string): void {
 }
 
 function start(): ChildProcess {
-  // Detached: Ctrl-C reaches the whole group, and the keeper must outlive its parent.
+  // Detach the keeper: Ctrl-C reaches the whole group, and the keeper must outlive its parent.
   const child = spawn(process.execPath, ["-e", KEEPER], {
     stdio: ["pipe", "ignore", "ignore"],
     detached: true,

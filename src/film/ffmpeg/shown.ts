@@ -12,7 +12,6 @@ export interface Colors {
   readonly isDeclared: boolean;
 }
 
-/** How to display a decoded picture. */
 export interface ShownAs {
   /** The rotation that a filter has to apply; 1 (none) for film, which ffmpeg rotates itself. */
   readonly turn: Orientation;
@@ -39,7 +38,7 @@ const ALPHA = /^(?:yuva|gbrap|ya\d|pal8|[ar]?rgba|[ar]?bgra|argb|abgr)/;
 /** A film with fewer lines than this and no declared colours has the colours of standard-definition television. */
 const HD_LINES = 720;
 
-/** Returns the colours of a stream. Primaries that are not declared are taken to be BT.709, those of screens. */
+/** Where the stream declares no colours, returns those that players assume. */
 export function colorsOf(stream: DeclaredColors, isStill: boolean): Colors {
   const { height = 0, pix_fmt = "", color_range, color_space, color_transfer, color_primaries } = stream;
   const isRgb = RGB.test(pix_fmt);
@@ -55,13 +54,12 @@ export function colorsOf(stream: DeclaredColors, isStill: boolean): Colors {
   };
 }
 
-/** Name of an HDR transfer function; null for standard dynamic range. */
 export function hdrName({ transfer }: Colors): string | null {
   if (transfer === "smpte2084") return "PQ";
   return transfer === "arib-std-b67" ? "HLG" : null;
 }
 
-/** Filters needed for HDR, which not every ffmpeg has. */
+/** Not every ffmpeg has these filters. */
 export const TONE_MAPPING: readonly string[] = ["zscale", "tonemap"];
 
 const TURNS: { readonly [orientation in Orientation]: readonly string[] } = {
@@ -91,8 +89,8 @@ const [WHITE, PEAK] = [203, 4.93];
 
 /**
  * Filters that convert a decoded picture for display: upright, progressive, transparent parts black, BT.709, limited
- * range. All standard transfer functions are treated as equal, as players do. HDR's reference white becomes white;
- * brighter parts look almost the same. `shrink`: a filter that first scales HDR down, for speed.
+ * range. Like players, they treat all standard transfer functions as equal. HDR's reference white is shown as white,
+ * and brighter parts look almost the same. `shrink`: a filter that first scales HDR down, for speed.
  */
 export function shownFilter({ turn, isInterlaced, colors }: ShownAs, shrink?: string): string {
   const { matrix, primaries, range, isRgb, hasAlpha } = colors;
@@ -118,7 +116,7 @@ export function shownFilter({ turn, isInterlaced, colors }: ShownAs, shrink?: st
   ].join();
 }
 
-/** Rounds sizes down to even numbers, which the colorspace filter needs. */
+/** The colorspace filter needs even sizes. */
 const EVEN = "scale=2*trunc(iw/2):2*trunc(ih/2)";
 const TAGGED = "setparams=range=tv:colorspace=bt709:color_primaries=bt709:color_trc=bt709";
 

@@ -17,7 +17,10 @@ import { hdrName, TONE_MAPPING } from "../ffmpeg/shown.ts";
 import { type Ends, fitLength, type LengthOption } from "./length.ts";
 import { sizeFault } from "./size.ts";
 
-/** A clip with pictures. `seconds`: when its last frame ends according to the frames, whatever the header says. */
+/**
+ * A file with pictures. `seconds` is when the last frame ends, or the stated duration if the last frame may last
+ * longer.
+ */
 export interface Clip extends Probed {
   readonly name: string;
   readonly video: ProbedVideo;
@@ -54,13 +57,12 @@ export async function openClip(path: string, name: string, signal?: AbortSignal)
   return { ...probed, name, video: shown, seconds };
 }
 
-/** A clip with the time it is shown, `lasts`, in seconds. Its pictures and sound may end at different times. */
+/** `lasts`: seconds for which the clip is shown. Its pictures and sound may end at different times. */
 export interface Lasting extends Clip {
   readonly lasts: number;
   readonly lengthNote: string | null;
 }
 
-/** Like {@link openClip}, but also applies the `length` option. */
 export async function openLasting(
   path: string,
   name: string,
@@ -75,13 +77,11 @@ export async function openLasting(
 
 /** Limits the number of processes: a plan may have thousands of files, and each needs a process. */
 const looking = new PQueue({ concurrency: 4 });
-/** Results by path, modification time and size of the file, and path of ffmpeg. */
 const looked = new Map<string, Promise<Looked | null>>();
 const MOST_LOOKED = 1000;
-/** Time limit for reading a file, in milliseconds. Files may be untrusted, and other files wait meanwhile. */
+/** Time limit for reading a file, in milliseconds. Files may be untrusted, and other files have to wait. */
 const LOOK_MS = 10_000;
 
-/** How long a file lasts, or why every step will refuse it. */
 type Looked = Ends | { readonly fault: string };
 
 /** Reads how long a file lasts, without reading all of its packets. Null if ffmpeg is missing or takes too long. */

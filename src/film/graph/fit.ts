@@ -7,7 +7,7 @@ import { even, type Pixels, pixelsOf, scaleFilter } from "./size.ts";
  */
 export type Fit = "crop" | "pad" | "blur";
 
-/** Aspect ratios that differ by less than this are treated as equal, because the difference is invisible. */
+/** Smaller differences of aspect ratios are invisible. */
 const ALIKE = 0.01;
 
 /**

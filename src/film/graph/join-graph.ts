@@ -29,8 +29,8 @@ export interface JoinGraph {
 const HELD_FRAMES = 12;
 
 /**
- * Joins clips after converting them to the same format. Lengths are counted in frames of the whole film, and the
- * lengths of audio are derived from them, so that pictures and audio do not drift apart.
+ * Joins clips after converting them to the same format. Lengths are counted in frames of the whole film. The lengths of
+ * audio are derived from them, so that pictures and audio do not drift apart.
  */
 export function joinGraph(clips: readonly Clip[], joining: Joining): JoinGraph {
   const { rate, fade } = joining;
@@ -87,7 +87,7 @@ function pictures(
   return `[${index}:V:0]fps=${rate.text}:start_time=0,${into}${held}${moving},format=yuv420p,trim=end_frame=${frames},setpts=PTS-STARTPTS,settb=AVTB[v${index}]`;
 }
 
-/** Zooms at twice the size, because slow movement in steps of whole pixels would look shaky. */
+/** Zooms at twice the size. Slow movement in steps of whole pixels would look shaky. */
 function zoomFilter(
   { width, height }: Pixels,
   { zoom, frames, rate }: Pick<Joining, "zoom" | "rate"> & { readonly frames: number },

@@ -14,12 +14,12 @@ export const CAPTION_SIZE = 0.05;
 export const TITLE_SIZE = 0.042;
 /** Text height of the subtitle, relative to that of the title. */
 export const SUBTITLE_PART = 0.7;
-/** Maximum number of lines in a title. A subtitle has one line. */
+/** A subtitle has one line. */
 export const MOST_TITLE_LINES = 2;
 /** Maximum size of a logo, as fractions of the shorter side. */
 const LOGO = { width: 0.25, height: 0.18 };
 
-/** Height of a line in pixels. Larger than the height of the text, because fonts need more space. */
+/** Larger than the height of the text, because fonts need more space. */
 export function linePx(pixels: Pixels, size: number): number {
   return Math.round(Math.min(pixels.width, pixels.height) * size * 1.35);
 }
@@ -31,7 +31,7 @@ export function lettersBeside(widthPx: number, lineHeightPx: number): number {
   return Math.floor(widthPx / (lineHeightPx * LETTER));
 }
 
-/** The area in which text and logos belong: in portrait films, apps cover the top and bottom with buttons and text. */
+/** The area for text and logos. In portrait films, apps cover the top and bottom with buttons and text. */
 export function safeArea({ width, height }: Pixels): Box {
   const isTall = height > width;
   const [x, top, bottom] = [width * 0.06, height * (isTall ? 0.08 : 0.05), height * (isTall ? 0.16 : 0.07)].map(
@@ -80,7 +80,6 @@ export interface LowerThirdPlace {
   readonly captionSize?: number | undefined;
 }
 
-/** The plate of a lower third; its margin is a third of a line. */
 export function lowerThirdBox(pixels: Pixels, place: LowerThirdPlace): Box {
   const { size = TITLE_SIZE, titleLines = MOST_TITLE_LINES, hasSubtitle = true, captionSize } = place;
   const line = linePx(pixels, size);
@@ -98,7 +97,6 @@ export interface LogoPlace {
   readonly corner?: Corner | undefined;
   /** Width as a fraction of the film's width. */
   readonly width?: number | undefined;
-  /** The picture's original size. */
   readonly picture: Pixels;
   /** A lower third in the same film. A logo in a lower corner is placed above it. */
   readonly lowerThird?: Box | undefined;
@@ -127,7 +125,6 @@ export function logoBox(pixels: Pixels, { corner = "top-right", width, picture, 
   };
 }
 
-/** Describes which parts of a layout overlap or are partly outside the picture; empty if none. */
 export function overlapsIn(pixels: Pixels, parts: { readonly [name: string]: Box | undefined }): readonly string[] {
   const boxes = Object.entries(parts).flatMap(([name, box]) => (box === undefined ? [] : [{ name, ...box }]));
   const outside = boxes.filter(

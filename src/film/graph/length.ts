@@ -8,7 +8,7 @@ export type Length = "pictures" | "sound" | "longest";
 
 export const LENGTH = oneOf("pictures", "sound", "longest");
 
-/** Durations that differ by less than this, in seconds, are treated as equal: they differ only by rounding. */
+/** In seconds. Smaller differences come from rounding. */
 export const ALIKE_SECONDS = 0.05;
 
 /** The option of steps whose input is a film with audio. */
@@ -17,16 +17,18 @@ export interface LengthOption {
   readonly length?: Length | undefined;
 }
 
-/** Durations in seconds. `sound`: when a film's audio ends; null if no audio counts for the film's length. */
+/** Durations in seconds. `sound`: when a film's audio ends. Null if no audio affects the film's length. */
 export interface Ends {
   readonly seconds: number;
   readonly sound: number | null;
 }
 
-/** Returns how long an input file is expected to last; null if unknown. */
 export type EndsOf = (media: unknown) => Ends | null;
 
-/** Returns how long a film lasts, with a note on what is cut or held; null if pictures and audio end together. */
+/**
+ * Returns how long a film lasts, with a note on what is cut or held. The note is null if pictures and audio end
+ * together.
+ */
 export function fitLength(
   what: string,
   { seconds: pictures, sound }: Ends,
@@ -40,7 +42,6 @@ export function fitLength(
   return { seconds, note: pictures > seconds ? `${both}: the last ${say(pictures - seconds)} of video are cut` : null };
 }
 
-/** Like {@link fitLength}, for expected durations. */
 export function foreseenLength(what: string, film: Ends | null, length?: Length) {
   if (film === null) return { seconds: null, warning: null };
   const { seconds, note } = fitLength(what, film, length);
@@ -50,7 +51,6 @@ export function foreseenLength(what: string, film: Ends | null, length?: Length)
   };
 }
 
-/** Forecasts the duration of a step that has a `film` as input. */
 export function foreseenFilm({
   length,
 }: LengthOption): (input: unknown, endsOf: EndsOf) => ReturnType<typeof foreseenLength> {

@@ -3,13 +3,12 @@ import { SAMPLE_RATE } from "./output.ts";
 
 /** Loudness of a whole sound according to EBU R 128. */
 export interface Loudness {
-  /** Integrated loudness in LUFS; null for silence. */
+  /** Integrated loudness in LUFS. Null for silence. */
   readonly integrated: number | null;
   /** True peak in dBTP. */
   readonly truePeak: number;
 }
 
-/** Measures the loudness of a file with ffmpeg's `loudnorm` filter. */
 export async function measureLoudness(path: string, name: string, signal?: AbortSignal): Promise<Loudness> {
   const args = ["-map", "0:a:0", "-af", "loudnorm=print_format=json"];
   const log = await runFfmpeg({ inputs: [{ path, name }], args, target: null, signal, isVerbose: true });
@@ -23,8 +22,8 @@ export async function measureLoudness(path: string, name: string, signal?: Abort
 const CEILING = -1.5;
 
 /**
- * Filters that apply the gain to the whole sound, and a limiter if peaks would be too high. `loudnorm` itself would
- * vary the gain of short audio.
+ * Applies the gain to the whole sound, and a limiter if peaks would be too high. `loudnorm` itself would vary the gain
+ * of short audio.
  */
 export function loudnessFilter({ truePeak }: Loudness, gain: number): string {
   const raised = `volume=${gain.toFixed(3)}dB`;

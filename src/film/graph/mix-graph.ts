@@ -1,6 +1,6 @@
 import { PLAIN_SOUND, SAMPLE_RATE } from "./output.ts";
 
-/** A sound in a mix. `input` is the number of its input file. */
+/** `input` is the number of the input file. */
 export interface Layer {
   readonly input: number;
   readonly role: "film" | "voice" | "music" | "effect";
@@ -12,9 +12,8 @@ export interface Layer {
 
 export interface Mixing {
   readonly seconds: number;
-  /** By how many decibels music and the film's own audio are lowered under the voice, approximately; 0: not at all. */
+  /** Approximate number of decibels by which the voice lowers music and the film's own audio. */
   readonly duck: number;
-  /** Length of the music's fade-out at the end of the film, in seconds. */
   readonly musicFade: number;
 }
 

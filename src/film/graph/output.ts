@@ -27,8 +27,8 @@ const COLORS = [
 ];
 
 /**
- * Arguments that copy a film's audio if it lasts `shall` seconds and MP4 players support its codec. Otherwise they
- * convert the audio, and cut or pad it.
+ * Copies a film's audio if it lasts `shall` seconds and MP4 players support its codec. Otherwise converts the audio,
+ * and cuts or pads it.
  */
 export function soundOf({ audio }: { readonly audio: ProbedAudio | null }, shall: number): readonly string[] {
   if (audio === null) return [];
@@ -36,7 +36,6 @@ export function soundOf({ audio }: { readonly audio: ProbedAudio | null }, shall
   return ["-map", "0:a:0", ...(isFit ? ["-c:a", "copy"] : ["-af", soundFor(shall), ...SOUND_ARGS])];
 }
 
-/** Filters that convert audio to one format and cut or pad it to a duration in seconds. */
 export function soundFor(seconds: number): string {
   return `${PLAIN_SOUND},apad,atrim=end_sample=${Math.round(seconds * SAMPLE_RATE)}`;
 }
@@ -45,18 +44,20 @@ export function soundFor(seconds: number): string {
 export function picturesFor({ video }: Clip, seconds: number): string {
   const { text, fps } = rateOf(video.fps);
   const held = Math.max(0, seconds - video.seconds) + 1;
-  // The filter trim sets the end, because the filters fps and xfade add a frame at the end of a file.
+  // Use trim to set the end, because the filters fps and xfade add a frame at the end of a file.
   return `fps=${text}:start_time=0,tpad=stop_mode=clone:stop_duration=${held},trim=end_frame=${Math.round(seconds * fps)}`;
 }
 
-/** {@link picturesFor} as a prefix of other filters. Empty if nothing is held or cut, to keep the frames' timing. */
+/**
+ * Like {@link picturesFor}, as a prefix of other filters. Empty if nothing is held or cut, to keep the frames' timing.
+ */
 export function heldFor(clip: Lasting): string {
   return Math.abs(clip.lasts - clip.video.seconds) < ALIKE_SECONDS ? "" : `${picturesFor(clip, clip.lasts)},`;
 }
 
 /**
- * Arguments that copy the pictures of a film. They re-encode the pictures if these do not last `shall` seconds, are not
- * BT.709, or have a codec that MP4 players do not support.
+ * Copies the pictures of a film. Re-encodes them if they do not last `shall` seconds, are not BT.709, or have a codec
+ * that MP4 players do not support.
  */
 export async function picturesOf(clip: Clip, shall: number): Promise<readonly string[]> {
   const { seconds, video } = clip;

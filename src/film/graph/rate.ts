@@ -29,7 +29,6 @@ export function frameEnds(seconds: readonly number[], { fps }: Rate): readonly n
   });
 }
 
-/** Differences between successive values. */
 export function steps(ends: readonly number[]): readonly number[] {
   return ends.map((end, index) => end - (ends[index - 1] ?? 0));
 }

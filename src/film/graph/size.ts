@@ -12,26 +12,24 @@ export interface Pixels {
   readonly height: number;
 }
 
-/** Rounds a length to an even number of pixels, which encoders need. */
+/** Encoders need even sizes. */
 export function even(length: number): number {
   return Math.max(LEAST, 2 * Math.round(length / 2));
 }
 
 const LEAST = 2;
 
-/** Maximum pixels per side. */
 export const MOST_PIXELS = 8192;
-/** Maximum number of pixels in a picture that is written, slightly more than 8K: encoders keep dozens in memory. */
+/** Slightly more than 8K. Encoders keep dozens of pictures in memory. */
 const MOST_FILM_PIXELS = 36_000_000;
 
-/** Describes what is wrong with a size, as the end of a sentence; null if it is valid. */
+/** Describes what is wrong with a size, as the end of a sentence. Null if it is valid. */
 export function sizeFault({ width, height }: Pixels): string | null {
   const isFine = Math.max(width, height) <= MOST_PIXELS && width * height <= MOST_FILM_PIXELS;
   if (isFine) return null;
   return `${width}x${height} pixels, more than ${MOST_PIXELS} per side or ${MOST_FILM_PIXELS / 1e6} million in all`;
 }
 
-/** Returns the size of a film's pictures: the requested one, or else that of the first clip. */
 export function pixelsOf(first: Pixels, size?: Size, format?: Format): Pixels {
   const exact = /^(\d{1,5})x(\d{1,5})$/.exec(size ?? "");
   if (exact !== null) return checked({ width: even(Number(exact[1])), height: even(Number(exact[2])) });
@@ -62,7 +60,6 @@ export function scaleFilter({ width, height }: Pixels): string {
   throw new FilmError("FILM_INPUT", `${why} and would be scaled to ${width}x${height}; crop it first`);
 }
 
-/** Writes an aspect ratio as in file names, such as `16x9`. */
 export function formatName(format: Format): string {
   return format.replace(":", "x");
 }

@@ -52,7 +52,7 @@ export interface Captioned {
   readonly cues: readonly Cue[];
   /** Names of the fonts that were used. */
   readonly fonts: readonly string[];
-  /** What was held or cut because pictures and sound end at different times; null if they end together. */
+  /** What was held or cut because pictures and sound end at different times. Null if they end together. */
   readonly lengthNote: string | null;
 }
 
@@ -128,7 +128,7 @@ async function captionFile(given: Given, context: TaskContext): Promise<Captione
   return { cues, fonts, lengthNote: film.lengthNote };
 }
 
-/** Computes when each word is spoken, line by line, in seconds of the film. */
+/** Seconds of the film. */
 async function timeLines(lines: readonly GivenLine[], film: Lasting, context: TaskContext) {
   const sentences = lines.flatMap((line) =>
     line.isScript === true ? sentencesOf(line.text).map((text) => ({ text })) : [line],

@@ -86,7 +86,6 @@ export function inspect<H extends Media<MediaKind>>(
   throw new FilmError("FILM_INPUT", `a judge that is a chat model needs further steps; ${next}`);
 }
 
-/** The judge returned no verdict. */
 class NoVerdictError extends Error {
   readonly code = "JUDGE_FAILED";
 }
@@ -94,8 +93,8 @@ class NoVerdictError extends Error {
 type Judged = Media<"image" | "video">;
 
 /**
- * Adds the steps for a judge that is a chat model. `<name>-frames` looks for flaws and extracts frames,
- * `<name>-verdict` asks the model unless there are flaws, `<name>-check` fails with the reasons, and `<name>` returns
+ * Adds the steps for a judge that is a chat model. `<name>-frames` looks for flaws and extracts frames.
+ * `<name>-verdict` asks the model if there are no flaws. `<name>-check` fails with the reasons. `<name>` returns
  * accepted media.
  */
 function addJudged(
@@ -150,7 +149,7 @@ async function takeFrames(
   if (found.video === null) throw new FilmError("FILM_INPUT", "it has no pictures to judge");
   const flaws = await findFlaws({ path, signal }, checks);
   const frames = await framesOf(found, found.video, signal);
-  // If only the service knows the model's kind, the result may be a still picture: one frame instead of three.
+  // If only the service knows the model's kind, the result may be a still picture, which has only one frame.
   for (const [index, file] of names.entries()) await writeFile(context.file(file), frames[index] ?? frames[0]!);
   return { flaws };
 }

@@ -56,7 +56,7 @@ export interface Joined {
 
 /** The value of `join`. */
 export interface JoinedClips extends Joined {
-  /** What was held or cut in clips whose audio and pictures end at different times; null if nothing was. */
+  /** What was held or cut in clips whose audio and pictures end at different times. Null if nothing was. */
   readonly lengthNote: string | null;
 }
 
@@ -114,7 +114,6 @@ async function joinFiles(
   };
 }
 
-/** Writes a film from clips, or from pictures that are each shown for a few seconds. */
 export async function writeJoined(
   clips: readonly Clip[],
   options: JoinOptions & { readonly zoom?: number },
@@ -138,10 +137,7 @@ export async function writeJoined(
   return { seconds: graph.seconds, ...pixels, fps: rate.fps, starts: graph.starts, encoder };
 }
 
-/**
- * Maximum seconds by which a result may be too short. Sometimes ffmpeg writes less without reporting an error, which
- * only viewers would notice.
- */
+/** Seconds. Sometimes ffmpeg writes less without reporting an error, which only viewers would notice. */
 const MOST_OFF = 0.1;
 
 async function checkLength(path: string, shall: number, signal: AbortSignal): Promise<void> {

@@ -31,12 +31,12 @@ export interface MixOptions extends StepFields, LengthOption {
   readonly music?: Sound;
   /** Sound effects, each with the second at which it starts. */
   readonly effects?: readonly Sound[];
-  /** Level of the film's own audio in decibels; null to remove that audio. Default 0. */
+  /** Level of the film's own audio in decibels. Null to remove that audio. Default 0. */
   readonly own?: number | null;
   /** How far music and the film's own audio are lowered under the voice, in decibels. Default 12; 0: not at all. */
   readonly duck?: number;
   /**
-   * Loudness of the result in LUFS; null to leave it unchanged. Video sites play at -14, podcasts at -16. The true peak
+   * Loudness of the result in LUFS. Null to leave it unchanged. Video sites play at -14, podcasts at -16. The true peak
    * stays below -1 dB. Default -14.
    */
   readonly loudness?: number | null;
@@ -49,11 +49,11 @@ export interface Mixed {
   readonly starts: readonly [0];
   /** Second of the film at which each voice starts. */
   readonly voices: readonly number[];
-  /** Measured loudness of the result in LUFS; null for silence, or if `loudness` was null. */
+  /** Measured loudness of the result in LUFS. Null for silence, or if `loudness` was null. */
   readonly loudness: number | null;
-  /** True peak in dBTP; null in the same cases as `loudness`. */
+  /** True peak in dBTP. Null in the same cases as `loudness`. */
   readonly truePeak: number | null;
-  /** What was held or cut because pictures and audio end at different times; null if nothing was. */
+  /** What was held or cut because pictures and audio end at different times. Null if nothing was. */
   readonly lengthNote: string | null;
 }
 
@@ -80,7 +80,9 @@ const RULES: Rules = {
   length: LENGTH,
 };
 
-/** Mixes voice, music and effects into a film and sets the film's loudness. Copies the pictures without re-encoding. */
+/**
+ * Mixes voice, music and effects into a film and sets the film's loudness. Re-encodes the pictures only if necessary.
+ */
 export function mix(task: Task, name: string, film: Media<"video">, options: MixOptions) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, RULES);
@@ -99,7 +101,7 @@ export function mix(task: Task, name: string, film: Media<"video">, options: Mix
   });
 }
 
-/** Forecasts the duration. The input has references where files will be. */
+/** The input has references in place of files. */
 function foreseenMix(input: unknown, endsOf: EndsOf): Foreseen {
   const { film, voice, effects, own = 0, length } = input as Given;
   const pictures = endsOf(film);
@@ -112,7 +114,7 @@ function foreseenMix(input: unknown, endsOf: EndsOf): Foreseen {
     const before = voices.length === 0 ? 0 : voices.at(-1)!;
     voices.push(before === null ? null : endOf(sound, before));
   }
-  // An effect of unknown duration is assumed to be short.
+  // Assume that an effect of unknown duration is short.
   const ends = [...voices, ...effects.map((sound) => endOf(sound, 0) ?? 0)];
   const known = ends.filter((end) => end !== null);
   if (pictures === null || known.length < ends.length) return { seconds: null };
@@ -121,8 +123,8 @@ function foreseenMix(input: unknown, endsOf: EndsOf): Foreseen {
 }
 
 /**
- * Second at which the last sound ends that counts for the length of the film; null if none counts. With the length
- * `sound`, the film's own audio counts only if there are no voices or effects.
+ * Returns the second at which the sound ends. Null if there is none. With the length `sound`, ignores the film's own
+ * audio if there are voices or effects.
  */
 function soundEnd(ends: readonly number[], own: number | null, length: Length | undefined): number | null {
   const counted = own === null || (length === "sound" && ends.length > 0) ? ends : [...ends, own];

@@ -158,7 +158,7 @@ async function overlayFile(given: Given, context: TaskContext) {
   return { seconds: graph.seconds, starts: [0], fonts: fontsDrawn(log), lengthNote: clip.lengthNote };
 }
 
-/** A film to which overlays are added one after another. `last` is the name of the latest output. */
+/** `last` is the name of the latest output. */
 interface Graph {
   readonly inputs: readonly { readonly path: string; readonly name: string }[];
   readonly chains: readonly string[];

@@ -9,7 +9,7 @@ import { JOINING, type JoinOptions, writeJoined } from "./join.ts";
 export interface SlideshowOptions extends JoinOptions {
   /** Seconds for which each picture is shown, including cross-fades. Default 3. */
   readonly seconds?: number;
-  /** How much a picture is enlarged while it is shown, as a fraction of its size; 0 means no zoom. Default 0.08. */
+  /** How much a picture is enlarged while it is shown, as a fraction of its size. 0 means no zoom. Default 0.08. */
   readonly zoom?: number;
 }
 
@@ -21,7 +21,7 @@ export function slideshow(task: Task, name: string, pictures: MediaList<"image">
   checkOptions(name, own, { ...JOINING, seconds: someSeconds, zoom: number(0, 4) });
   const list = listOf(pictures);
   const { seconds = SECONDS, fade = FADE } = own;
-  // A handle may stand for several pictures, so the list may be longer than this.
+  // A handle may stand for several pictures, so the real list may be longer.
   if (list.length > 2) checkBlend(name, fade, { length: seconds / 2, what: "half of a picture's time is" });
   else if (list.length > 1) checkBlend(name, fade, { length: seconds, what: "a picture is shown for" });
   const named = clipNames(list);

@@ -7,14 +7,13 @@ import type { Spooled } from "./media-files.ts";
 import { FILES_AT_ONCE, type MediaSource, type StoredMedia } from "./media-store.ts";
 import { isPlaced, type NamedCopy, placeFiles } from "./place-file.ts";
 
-/** Writes bytes to temporary files to compute their hash, which becomes their name in the store. */
 interface Spool {
   tmpPath(): string;
   spool(source: MediaSource): Promise<Spooled>;
   measure(tmpPath: string): Promise<Spooled>;
 }
 
-/** Base class of media stores. Stores equal contents only once, and limits how many are stored at the same time. */
+/** Stores equal contents only once, and limits how many are stored at the same time. */
 export abstract class ContentStore<Found extends { readonly sizeBytes: number }> {
   readonly #spool: Spool;
   readonly #storing = new Map<string, Promise<StoredMedia>>();
@@ -24,13 +23,13 @@ export abstract class ContentStore<Found extends { readonly sizeBytes: number }>
     this.#spool = spool;
   }
 
-  /** Finds stored bytes, including discarded ones that no run has referred to since. */
+  /** Finds stored bytes. Restores them first if they were discarded. */
   protected abstract find(sha256: string): Promise<Found | null>;
   /** Resets the age of bytes that `gc` might otherwise remove. False if `gc` has just removed them. */
   protected abstract touchOld(sha256: string, found: Found): Promise<boolean>;
-  /** Returns the stored copy if it is recent, or null if the bytes must be stored (again). */
+  /** Returns an intact stored copy and protects it from `gc`. Null if the bytes must be stored. */
   protected abstract stored(sha256: string): Promise<StoredMedia | null>;
-  /** Stores bytes whose hash is known. May move the temporary file instead of copying it. */
+  /** May move the temporary file instead of copying it. */
   protected abstract store(spooled: Spooled): Promise<void>;
   abstract hold(hashes: Iterable<string>): Promise<HeldMedia>;
 

@@ -9,9 +9,9 @@ export function readsUploads(input: Json): boolean {
 }
 
 /**
- * Finds the outputs that the service no longer accepts as inputs, and returns events that record this; from then on
- * their files are uploaded instead. An output that the service does not recognize counts only if it was reused from an
- * earlier run. An unrecognized output of this run is an error.
+ * Finds the outputs that the service no longer accepts as inputs. Returns events that record this, so that their files
+ * are uploaded instead. If the service does not know an output, this is an error, unless the output was reused from an
+ * earlier run.
  */
 export function lapsedOutputs(state: RunState, input: Json, refusal: unknown): readonly RunEvent[] {
   const error = refusal as ApiError;
@@ -23,7 +23,7 @@ export function lapsedOutputs(state: RunState, input: Json, refusal: unknown): r
   return Object.values(state.steps).flatMap((step) => {
     const isReused = step.outputs !== null;
     return outputsOf(step).flatMap(({ phase, assetId, index }): readonly RunEvent[] => {
-      // Includes outputs that another step has already found to be gone: the refused input was built earlier.
+      // Another step may already have found the output gone, because the refused input was built earlier.
       const wasCreated = phase !== "pending" && phase !== "failed";
       const isGone = assetId !== null && (missing.has(assetId) || (isReused && unknown.has(assetId)));
       return wasCreated && isGone ? [lapse(step, { index })] : [];

@@ -53,7 +53,7 @@ function atMost(bytes: number): Transform {
   });
 }
 
-/** Why a fetch failed. Prefers the error's cause, which says more than "fetch failed". Omits the URL. */
+/** Prefers the error's cause, which is more precise than "fetch failed". Omits the URL. */
 function reasonOf(error: unknown): string {
   const { cause, message } = error as Error;
   const inner = cause as (Error & { readonly code?: string }) | undefined;

@@ -19,20 +19,18 @@ import {
 } from "./media-store.ts";
 
 /**
- * A file younger than this by this machine's clock is recent by the disk's clock too, unless the clocks differ by
- * almost half an hour.
+ * A file that is younger than this by the local clock is recent by the disk's clock too, if the clocks differ by less
+ * than 25 minutes.
  */
 const YOUNG_MS = GRACE_MS / 12;
 
-/** A media store in a folder, either local or shared between machines. */
 export interface FolderStore extends MediaStore {
   path(sha256: string): string;
-  /** Removes a file. False if there was none. */
   remove(sha256: string): Promise<boolean>;
   hashes(): AsyncIterable<string>;
 }
 
-/** Opens the store at `dir`. Creates the folder, with access for this user only, unless it is opened read-only. */
+/** Creates the folder, with access for this user only, unless it is opened read-only. */
 export async function openMediaStore(
   dir: string,
   options: { readonly isReadOnly?: boolean } = {},
@@ -85,7 +83,7 @@ class DiskMediaStore extends ContentStore<StoredFile> implements FolderStore {
     return bytesOf(this.path(sha256), range);
   }
 
-  /** Does nothing: opening the store already tested that it can be written to. */
+  /** Opening the store has already tested this. */
   async checkWritable(): Promise<void> {}
 
   async linkOrigin(): Promise<null> {
@@ -135,8 +133,8 @@ class DiskMediaStore extends ContentStore<StoredFile> implements FolderStore {
 }
 
 /**
- * Discarding moves a file to the `discarded` folder, under its hash and a unique name. The rename takes effect for all
- * processes at once. If it turns out that another process had just touched the file, the file is moved back.
+ * Moves discarded files to the `discarded` folder. A rename takes effect for all processes at once. If another process
+ * has just touched the file, the file is moved back.
  */
 class FolderGarbage implements MediaGarbage {
   readonly purgeAfterMs = 0;

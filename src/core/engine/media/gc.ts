@@ -25,7 +25,7 @@ export interface GcReport {
   readonly media: {
     readonly count: number;
     readonly sizeBytes: number;
-    /** Milliseconds after which a later `gc` can delete the discarded media; 0 if they were deleted at once. */
+    /** Milliseconds after which a later `gc` can delete the discarded media. 0 if they were deleted at once. */
     readonly deletedAfterMs: number;
   };
   /** Number of expired upload handles removed. */
@@ -43,8 +43,8 @@ interface GcParts {
 const MONTH_MS = 30 * DAY_MS;
 
 /**
- * Removes old finished runs, then media that no run refers to. A result that a more recent run has reused belongs to
- * that run too and remains; other results of removed runs can no longer be reused.
+ * Removes old finished runs, then media that no run refers to. Results of removed runs can no longer be reused, except
+ * those that a remaining run has reused.
  */
 export async function collectGarbage(parts: GcParts, options: GcOptions = {}): Promise<GcReport> {
   const { store, media, now } = parts;
@@ -71,7 +71,6 @@ export async function collectGarbage(parts: GcParts, options: GcOptions = {}): P
 }
 
 async function removeLeftovers(store: JournalStore, dryRun: boolean): Promise<number> {
-  // Many runs may share a folder.
   const tagsIn = new Map<string, Set<string>>();
   for (const { runId } of await store.runs()) {
     const [first] = await store.read(runId, { limit: 1 });
@@ -86,7 +85,6 @@ async function removeLeftovers(store: JournalStore, dryRun: boolean): Promise<nu
   return count;
 }
 
-/** Number of requests whose results all belong to these runs. */
 async function lostResults(
   store: JournalStore,
   produced: readonly StoredResult[],
@@ -116,16 +114,16 @@ async function remove(store: JournalStore, runId: string, at: number): Promise<"
 }
 
 /**
- * Removes media that no run refers to. A process that is about to refer to bytes puts or touches them first, so bytes
- * older than the grace period and without a reference are unused. A process may still have found the bytes just before
- * they were discarded. In that case they are restored, either when discarded media are checked again or by a read.
+ * Removes media that are older than the grace period and that no run refers to. A process puts or touches bytes before
+ * it refers to them, so such media are unused. If a process found them just before they were discarded, `purge` or the
+ * next read restores them.
  */
 async function removeUnnamed(
   garbage: MediaGarbage,
   store: JournalStore,
   { dryRun, except }: { readonly dryRun: boolean; readonly except: readonly string[] },
 ): Promise<{ readonly count: number; readonly sizeBytes: number }> {
-  // Listed before the references are read, so that bytes referred to meanwhile are not discarded.
+  // List the media before reading the references. Otherwise a reference added in between would be missed.
   const old = await collect(garbage.list(), ({ ageMs }) => ageMs >= GRACE_MS);
   const named = old.length === 0 ? new Set<string>() : await mediaInUse(store, except);
   const unnamed = old.filter(({ sha256 }) => !named.has(sha256));
@@ -135,7 +133,6 @@ async function removeUnnamed(
   return { count: discarded.length, sizeBytes: discarded.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) };
 }
 
-/** Discards those of the given media to which no run refers, such as an output of work that was never recorded. */
 export async function discardUnnamed(
   store: JournalStore,
   { garbage }: { readonly garbage: MediaGarbage },
@@ -146,7 +143,6 @@ export async function discardUnnamed(
   await purge(garbage, store);
 }
 
-/** Hashes of all media that a run refers to, or that were delivered to a run which has not processed them yet. */
 async function mediaInUse(store: JournalStore, except: readonly string[] = []): Promise<ReadonlySet<string>> {
   const given = new Set<string>();
   // Read the inboxes before the journal, because a run moves entries from its inbox to the journal.
@@ -161,7 +157,7 @@ async function mediaInUse(store: JournalStore, except: readonly string[] = []): 
 }
 
 async function purge(garbage: MediaGarbage, store: JournalStore): Promise<void> {
-  // Again listed first, so that the references are read after each discard.
+  // List first, so that the references are read after each discard.
   const discarded = await collect(garbage.discarded());
   if (discarded.length === 0) return;
   const named = await mediaInUse(store);

@@ -5,24 +5,22 @@ import type { Json } from "../../plan/plan.ts";
 import { plainSource } from "../../run/foreign-names.ts";
 import type { MediaStore } from "./media-store.ts";
 
-/** Maximum number of parallel uploads: each needs an open file and a connection. */
+/** Each upload needs an open file and a connection. */
 const UPLOADS_AT_ONCE = 16;
 /** A handle that expires within this time, in milliseconds, is replaced before use. */
 const MARGIN_MS = 5 * 60_000;
 
 export interface HandleOptions {
-  /** True to upload again even if a cached handle is valid. */
   readonly renew?: boolean | undefined;
   /** Stops only this caller from waiting. The upload continues, because other callers may be waiting for it. */
   readonly signal?: AbortSignal | undefined;
-  /** Called before an upload to verify the bytes. */
   readonly ensure?: ((sha256: string) => Promise<void>) | undefined;
   readonly onProgress?: ((sentBytes: number, totalBytes: number) => void) | undefined;
 }
 
 /**
- * Provides upload handles, which are URLs of uploaded files, by content hash. Handles are stored in a table with their
- * expiry, never in events. The media store keeps the bytes, so that an expired handle can be replaced.
+ * Provides URLs of uploaded files by content hash. The URLs are stored in a table with their expiry, never in events.
+ * The media store keeps the bytes, so an expired URL can be replaced.
  */
 export class UploadHandles {
   readonly #client: Client;
@@ -44,12 +42,11 @@ export class UploadHandles {
     this.#now = deps.now;
   }
 
-  /** The account to which upload handles belong. Includes the URL, because a local service may change its port. */
+  /** Includes the URL, because a local service may change its port. */
   get #account(): string {
     return `${this.#client.keyId}@${this.#client.baseUrl}`;
   }
 
-  /** Replaces each `{source: "upload", sha256}` in a resolved input with a valid handle. */
   async resolveUploads(input: Json, options: HandleOptions = {}): Promise<Json> {
     if (Array.isArray(input)) return Promise.all(input.map((item) => this.resolveUploads(item, options)));
     if (typeof input !== "object" || input === null) return input;
@@ -64,7 +61,6 @@ export class UploadHandles {
     return Object.fromEntries(await Promise.all(entries));
   }
 
-  /** Returns the handle's URL. Uploads the bytes first unless a handle is valid for long enough. */
   async url(sha256: string, options: HandleOptions = {}): Promise<string> {
     if (options.renew !== true) {
       const stored = await this.#store.handle(sha256, this.#account);
@@ -82,7 +78,7 @@ export class UploadHandles {
 
   async #upload(sha256: string, { onProgress, ensure }: HandleOptions): Promise<string> {
     await ensure?.(sha256);
-    // Only media are uploaded, whatever a service made us download.
+    // A service may have made us download something else. Upload only media.
     await using held = await this.#media.hold([sha256]);
     const handle = await this.#client.upload({ path: held.path(sha256) }, { onProgress, kind: "media" });
     await this.#store.putHandle({

@@ -9,12 +9,11 @@ import { measureBytes } from "./media-files.ts";
 import type { MediaStore } from "./media-store.ts";
 import { ForbiddenFileError, openNamedFile } from "./open-file.ts";
 
-/** Maximum number of files measured at once. A plan may have thousands, and each needs an open file or connection. */
+/** Each measurement needs an open file or a connection, and a plan may have thousands of files. */
 const MEASURED_AT_ONCE = 8;
 
 type Measured = FileFacts | { readonly error: string };
 
-/** A file to measure: a path, an `http(s)` URL, or bytes with a name. */
 interface Source {
   readonly path: string;
   readonly bytes?: Uint8Array;
@@ -23,9 +22,9 @@ interface Source {
 }
 
 /**
- * Measures the files that a plan uploads. An unreadable file is returned as a value, so that all problems are reported
- * at once. Downloaded files and bytes go into the media store. If a file can no longer be read, its earlier measurement
- * in `stored` is used.
+ * Measures the files that a plan uploads. Returns errors as values, so that all problems are reported at once.
+ * Downloaded files and bytes go into the media store. If a file can no longer be read, its measurement in `stored` is
+ * used.
  */
 export async function measureFiles(
   files: readonly Source[],
@@ -43,7 +42,7 @@ export async function measureFiles(
   return new Map(await queue.addAll(measured));
 }
 
-/** True if these facts describe the given file. A relative path may have been resolved against another folder. */
+/** True if the facts describe this file. A relative path may have been resolved against another folder. */
 function isOf(given: string, { path, from }: FileFacts): boolean {
   return path === resolve(given) || path.endsWith(`${sep}${normalize(given)}`) || from === originOf(given);
 }

@@ -14,8 +14,8 @@ export async function measureMedia(path: string, kind: FileKind | null): Promise
 }
 
 /**
- * Says why a downloaded output is incomplete or not what the service states. Null if nothing is wrong, or if the file
- * could not be read, because that proves nothing.
+ * Returns why a downloaded output is incomplete or not what the service states. Null if the file is right, or if it
+ * could not be read, which proves nothing.
  */
 export async function damageOf(path: string, stated: StatedFacts): Promise<string | null> {
   const answered = await mediaReader.ask({ name: "damage", path, stated });

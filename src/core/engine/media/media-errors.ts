@@ -25,13 +25,12 @@ export class MediaDiskError extends ShowrunnerError {
   }
 }
 
-/** True for disk failures. No step is responsible for these. */
+/** No step is responsible for a disk failure. */
 export function isDiskError(error: unknown): error is NodeJS.ErrnoException {
   const code = (error as NodeJS.ErrnoException | null)?.code;
   return typeof code === "string" && Object.hasOwn(MEANINGS, code);
 }
 
-/** True if media could not be stored or read, for a reason that no step is responsible for. */
 export function isStoreError(error: unknown): boolean {
   return isDiskError(error) || error instanceof MediaBucketError;
 }
@@ -53,7 +52,6 @@ export class MediaMissingError extends ShowrunnerError {
   readonly code = "MEDIA_MISSING";
   readonly sha256: string;
 
-  /** @param location the media folder or bucket */
   constructor(sha256: string, location: string) {
     super(`${location} has no media with hash ${sha256}. If the file was moved or deleted, put it back, then resume.`);
     this.sha256 = sha256;
@@ -65,7 +63,7 @@ export class MediaMissingError extends ShowrunnerError {
  */
 export class MediaLostError extends ShowrunnerError {
   readonly code = "MEDIA_LOST";
-  /** The step that must run again; null if the only remedy is to put the file back. */
+  /** The step that must run again. Null if the only remedy is to put the file back. */
   readonly step: string | null;
 
   constructor(message: string, step: string | null) {

@@ -12,7 +12,6 @@ import { type ByteRange, checkHash, isHash, type MediaSource, type StoredMedia }
 /** Age, in milliseconds, at which temporary files from other machines are removed. Younger ones may still be in use. */
 const LEFTOVER_MS = 48 * HOUR_MS;
 
-/** A temporary file that has been flushed to disk, with the hash and size of its bytes. */
 export interface Spooled extends StoredMedia {
   readonly path: string;
 }
@@ -24,7 +23,6 @@ export interface Spooled extends StoredMedia {
 export class MediaFiles {
   readonly root: string;
   readonly #tmp: string;
-  /** Stamps (see `#stampOf`) of files that this process has written or verified, by hash. */
   readonly #verified = new Map<string, string>();
 
   /** Opens the folder. Creates it, with access for this user only, unless `isReadOnly`. @throws MediaFolderError */
@@ -60,7 +58,6 @@ export class MediaFiles {
     return join(this.#tmp, `${processMark()}.${randomUUID()}`);
   }
 
-  /** Removes temporary files of processes that no longer run; returns how many there were. */
   async removeLeftovers({ dryRun = false } = {}): Promise<number> {
     let count = 0;
     for (const name of (await unlessMissing(readdir(this.#tmp))) ?? []) {
@@ -73,7 +70,7 @@ export class MediaFiles {
   }
 
   async stat(sha256: string): Promise<Stats | null> {
-    // In a store copied from elsewhere, a symbolic link may lead anywhere.
+    // A symbolic link in a copied store may lead anywhere.
     const found = await unlessMissing(lstat(this.path(sha256)));
     return found?.isFile() ? found : null;
   }
@@ -88,7 +85,6 @@ export class MediaFiles {
     }
   }
 
-  /** Computes the hash and size of a finished temporary file, and flushes it to disk. */
   async measure(path: string): Promise<Spooled> {
     const file = await open(path, "r+");
     try {
@@ -115,7 +111,7 @@ export class MediaFiles {
     await syncFolder(this.root);
   }
 
-  /** Compares the file's bytes with their hash. A file found intact is not read again until it changes. */
+  /** An intact file is not read again until it changes. */
   async verify(sha256: string): Promise<"intact" | "damaged" | "missing"> {
     const path = this.path(sha256);
     const stamp = await unlessMissing(this.#stampOf(path));
@@ -128,7 +124,7 @@ export class MediaFiles {
     return "intact";
   }
 
-  /** Runs a change that affects only the file's times. A file already verified counts as verified afterwards too. */
+  /** Runs a change that affects only the file's times. A verified file remains verified. */
   async keepingVerified(sha256: string, change: (path: string) => Promise<void>): Promise<void> {
     const path = this.path(sha256);
     const wasVerified = this.#verified.get(sha256) === (await unlessMissing(this.#stampOf(path)));
@@ -136,7 +132,6 @@ export class MediaFiles {
     if (wasVerified) this.#verified.set(sha256, await this.#stampOf(path));
   }
 
-  /** A string that changes whenever the file is changed. */
   async #stampOf(path: string): Promise<string> {
     const { ino, size, ctimeNs, mtimeNs } = await stat(path, { bigint: true });
     return `${ino} ${size} ${this.#isCache ? mtimeNs : ctimeNs}`;
@@ -152,7 +147,6 @@ export class MediaFiles {
   }
 }
 
-/** Returns the result of `work`, or null if the file does not exist (any more). */
 export async function unlessMissing<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work;
@@ -202,13 +196,12 @@ export async function measureBytes(pieces: AsyncIterable<Uint8Array>): Promise<S
   return { sha256: digest.digest("hex"), sizeBytes };
 }
 
-/** True if the name belongs to a temporary file or partial download of a process that no longer runs. */
 function isMarkedGone(name: string): boolean {
   const [, mark] = /^\.?((?:[0-9a-f]{6}-){3}\d+-[0-9a-f]{6})\./.exec(name) ?? [];
   return mark !== undefined && isMarkGone(mark);
 }
 
-/** Time of the last write to this path or to a file in it. A function may still be writing to its folder. */
+/** Includes files in the folder at this path, because a function may still be writing to its folder. */
 async function lastWritten(path: string): Promise<number> {
   const below = await readdir(path).catch(() => []);
   const all = [path, ...below.map((name) => join(path, name))];

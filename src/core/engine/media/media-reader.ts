@@ -5,7 +5,6 @@ import { Worker } from "node:worker_threads";
 import { BoundedMap } from "../../api/bounded-map.ts";
 import type { FileKind } from "../../plan/plan.ts";
 
-/** Facts read from a media file's bytes. Sizes are in pixels, `fps` is in frames per second. */
 export interface MediaFacts {
   readonly contentType: string;
   readonly width: number | null;
@@ -14,16 +13,14 @@ export interface MediaFacts {
   readonly fps: number | null;
 }
 
-/** What a service states about an output; null where it states nothing. */
 export type StatedFacts = { readonly [fact in keyof Omit<MediaFacts, "fps">]: MediaFacts[fact] | null };
 
 export interface MediaQuestions {
-  /** Asks for a file's facts. If `kind` is null, any kind is accepted, and an unreadable file yields only its type. */
+  /** If `kind` is null, any kind is accepted, and an unreadable file yields only its type. */
   readonly facts: {
     readonly asks: { readonly path: string; readonly kind: FileKind | null };
     readonly answer: MediaFacts;
   };
-  /** Asks how a file differs from what the service states. The answer is null if it does not differ. */
   readonly damage: {
     readonly asks: { readonly path: string; readonly stated: StatedFacts };
     readonly answer: string | null;
@@ -43,7 +40,7 @@ export type Answered<N extends Name = Name> = { readonly is: MediaQuestions[N]["
 export type Reply = { readonly type: "reading" } | { readonly type: "read"; readonly answer: Answered };
 
 export interface ReaderLimits {
-  /** Time limit for reading one file once the libraries are loaded, in milliseconds; large files get more. */
+  /** Time limit for one file once the libraries are loaded. Large files get more time. */
   readonly deadlineMs: number;
   readonly memoryMb: number;
   /** Maximum time, in milliseconds, that may be spent on one owner's unreadable files per {@link WASTE_WINDOW_MS}. */
@@ -60,7 +57,6 @@ interface Waiting {
 /** Number of files read at once. One owner never uses all threads, so that a file of another owner need not wait. */
 const THREADS = 2;
 const WASTE_WINDOW_MS = 10 * 60_000;
-/** Maximum number of owners and of results kept in memory. */
 const MOST_REMEMBERED = 1_000;
 /** Files up to this size, in bytes, are identified by their hash, and their results are cached. */
 const HASHED_BYTES = 64 * 1024;
@@ -70,25 +66,24 @@ const NOT_READ: Fault = {
   isUnread: true,
 };
 
-/** On whose behalf a file is read: a caller of the server or a run. Owners take turns on one shared thread pool. */
+/** The caller of the server, or the run, for which a file is read. Owners take turns on the threads. */
 type Owner = `${"caller" | "run"} ${string}`;
 
 const owners = new AsyncLocalStorage<Owner>();
 
-/** Runs `work`, and reads its files on behalf of this owner. An owner set by an enclosing call takes precedence. */
+/** An owner set by an enclosing call takes precedence. */
 export function readingFor<T>(owner: Owner, work: () => T): T {
   return owners.getStore() === undefined ? owners.run(owner, work) : work();
 }
 
 /**
- * Reads untrusted media on worker threads. Owners take turns, the time spent on an owner's unreadable files is limited,
- * and identical small files are read once. The first thread starts with the first file, the others with the first file
- * of a caller. None of them keeps the process alive.
+ * Reads untrusted media on worker threads. Owners take turns, and the time spent on an owner's unreadable files is
+ * limited. Idle threads do not keep the process alive.
  */
 export class MediaReader {
   readonly #limits: ReaderLimits;
   readonly #threads: readonly ReadingThread[];
-  /** Waiting files by owner; the order of the keys is the order of the turns. */
+  /** The order of the keys is the order of the turns. */
   readonly #waiting = new Map<string, Waiting[]>();
   readonly #waste = new BoundedMap<string, { readonly ms: number; readonly since: number }>(MOST_REMEMBERED);
   readonly #answers = new BoundedMap<string, Promise<Answered>>(MOST_REMEMBERED);
@@ -107,7 +102,7 @@ export class MediaReader {
     const known = this.#answers.get(key) ?? this.#read(question, size);
     this.#answers.set(key, known);
     const answered = await known;
-    // The limit concerns only this owner; another owner may have the same bytes.
+    // The limit concerns only this owner. Another owner may have the same bytes.
     if (answered === NOT_READ) this.#answers.delete(key);
     // A later try may succeed, when the machine is less busy.
     else if ("isUnread" in answered) setTimeout(() => this.#answers.delete(key), WASTE_WINDOW_MS).unref();
@@ -136,7 +131,6 @@ export class MediaReader {
     if (isForCaller) for (const thread of this.#threads) thread.warm();
   }
 
-  /** Returns the first waiting file of the next owner, whose other files then wait behind those of all other owners. */
   #takeTurn(): Waiting | null {
     const busy = this.#threads.flatMap(({ owner }) => owner ?? []);
     for (const [owner, [first, ...rest]] of this.#waiting) {
@@ -183,17 +177,15 @@ async function sizeOf(path: string): Promise<{ readonly size: number; readonly i
 }
 
 const BYTES_PER_MS = 10_000;
-/** Time allowed for starting the thread and loading its libraries on a busy machine, in milliseconds. */
 const START_MS = 60_000;
 
-/** Reads one file at a time. If a file exceeds its time or memory limit, the thread is ended and a new one started. */
+/** Reads one file at a time. Replaces its thread if a file exceeds its time or memory limit. */
 class ReadingThread {
   readonly #limits: ReaderLimits;
   #thread: Worker | null = null;
   #answer: ((answered: Answered) => void) | null = null;
   #sizeBytes = 0;
   #timer: NodeJS.Timeout | undefined;
-  /** The owner whose file is being read; null while idle. */
   owner: string | null = null;
 
   constructor(limits: ReaderLimits) {
@@ -219,7 +211,7 @@ class ReadingThread {
     return { answered, tookMs: performance.now() - startedAt };
   }
 
-  /** Starts the thread and loads its libraries, so that the first file need not wait. */
+  /** Loads the libraries, so that the first file need not wait. */
   warm(): void {
     if (this.#thread !== null) return;
     this.#thread = this.#start();

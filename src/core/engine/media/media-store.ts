@@ -42,17 +42,17 @@ export interface MediaStore {
   has(sha256: string): Promise<boolean>;
   /** Like {@link MediaStore.has}, but also resets the age of the bytes, because an event will soon refer to them. */
   touch(sha256: string): Promise<boolean>;
-  /** Size in bytes; null if the store does not have the hash. */
+  /** Size in bytes. Null if the store does not have the hash. */
   sizeOf(sha256: string): Promise<number | null>;
-  /** Path of the stored file, even if it does not exist; null if the store is not on a local disk. */
+  /** Path of the stored file, even if it does not exist. Null if the store is not on a local disk. */
   path(sha256: string): string | null;
   /** Provides these bytes as local files. Bytes that have to be fetched are checked against their hash. */
   hold(hashes: Iterable<string>): Promise<HeldMedia>;
   /** Streams the bytes, or a range of them, without checking the hash. @throws MediaMissingError */
   read(sha256: string, range?: ByteRange): Promise<AsyncIterable<Uint8Array>>;
-  /** Origin of the URLs from `link`, for a page's content security policy; null if the store provides no links. */
+  /** Origin of the URLs from `link`, for a page's content security policy. Null if the store provides no links. */
   linkOrigin(): Promise<string | null>;
-  /** URL that works in a browser for a few minutes; null if the store provides no links. Treat the URL as a secret. */
+  /** URL that works in a browser for a few minutes. Null if the store provides no links. Treat the URL as a secret. */
   link(sha256: string, options: LinkOptions): Promise<string | null>;
   /** A new local path for a download, to be passed to {@link MediaStore.adopt}. */
   tmpPath(): string;
@@ -65,7 +65,7 @@ export interface MediaStore {
    * `MediaMissingError` and `MediaPathError`.
    */
   place(files: readonly NamedCopy[], outDir: string, tag: string): Promise<readonly string[]>;
-  /** True if a placed file still exists, whatever it contains. */
+  /** True if a placed file still exists. Its content is not checked. */
   isPlaced(file: string, outDir: string): Promise<boolean>;
   /** Compares the stored bytes with their hash. An unchanged file is read only once per process. */
   verify(sha256: string): Promise<"intact" | "damaged" | "missing">;
@@ -94,20 +94,20 @@ export interface DiscardedMedia extends ListedMedia {
 }
 
 /**
- * Removes bytes without a reference while other processes write and remove. Bytes are first discarded, which means set
- * aside but restored for any process that asks for them. If nothing refers to them later either, they are purged.
+ * Removes bytes without a reference while other processes write and remove. Bytes are first set aside, and restored for
+ * any process that asks for them. Bytes that still have no reference later are purged.
  */
 export interface MediaGarbage {
   /** Minimum age at which discarded bytes are purged, in milliseconds. */
   readonly purgeAfterMs: number;
   list(): AsyncIterable<ListedMedia>;
-  /** Sets bytes aside. Returns false and does nothing if they are missing or were used within {@link GRACE_MS}. */
+  /** Sets bytes aside. Returns false and does nothing if the bytes are missing or were used within {@link GRACE_MS}. */
   discard(sha256: string): Promise<boolean>;
   discarded(): AsyncIterable<DiscardedMedia>;
-  /** Restores discarded bytes; the discarded copy may remain too. False if the bytes no longer exist. */
+  /** Restores discarded bytes. The discarded copy may remain. False if the bytes no longer exist. */
   restore(sha256: string): Promise<boolean>;
   purge(discarded: DiscardedMedia): Promise<void>;
-  /** Removes what interrupted writes left behind; returns the number of items. */
+  /** Removes leftovers of interrupted writes. Returns their number. */
   removeLeftovers(options: { readonly dryRun: boolean }): Promise<number>;
 }
 
@@ -117,7 +117,7 @@ export function isHash(text: string): boolean {
   return HASH.test(text);
 }
 
-/** Returns the hash if it is valid. The hash becomes part of a path. @throws TypeError if it is not valid */
+/** Protects paths that contain the hash. @throws TypeError if the hash is invalid */
 export function checkHash(sha256: string): string {
   if (!isHash(sha256)) throw new TypeError(`"${sha256}" is not a SHA-256 hash in lower-case hexadecimal.`);
   return sha256;

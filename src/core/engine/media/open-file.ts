@@ -9,16 +9,16 @@ export class ForbiddenFileError extends Error {}
 export interface NamedFile extends AsyncDisposable {
   readonly file: FileHandle;
   /**
-   * Path for libraries that open files themselves. On Linux the path leads to the open file, on other systems to
-   * whatever file now has that name.
+   * Path for libraries that open files themselves. On Linux the path leads to the open file, on other systems to the
+   * file that now has this name.
    */
   readonly path: string;
 }
 
 /**
- * Opens a file that an input specifies by absolute path. Read it through the handle: the checks apply to the open file,
- * not to its path, whose target may change. `from`: the allowed files and folders, with links resolved; null allows any
- * file. @throws ForbiddenFileError if the file is not allowed, or is not a regular file
+ * Opens a file that an input specifies by absolute path. Read the file through the handle, because the path may later
+ * lead to another file. `from`: the allowed files and folders, with links resolved. Null allows any file. @throws
+ * ForbiddenFileError if the file is not allowed or not a regular file
  */
 export async function openNamedFile(path: string, from: readonly string[] | null): Promise<NamedFile> {
   // Opening a pipe that has no writer would block.
@@ -43,7 +43,7 @@ const outside = (from: readonly string[]) =>
 
 const linkTo = ({ fd }: FileHandle) => `/proc/self/fd/${fd}`;
 
-/** The open file's real path. Throws if its path no longer leads to the same file. */
+/** Returns the open file's real path. Throws if the path no longer leads to the open file. */
 async function placeOf(file: FileHandle, path: string): Promise<string> {
   const place = await realpath(path);
   const [open, found] = await Promise.all([file.stat({ bigint: true }), lstat(place, { bigint: true })]);

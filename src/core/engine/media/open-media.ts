@@ -31,7 +31,7 @@ export async function openMedia(options: MediaOptions): Promise<MediaStore> {
 
 export interface MediaCheck {
   readonly location: string;
-  /** How far the bucket's clock is ahead of this machine's, in milliseconds; null for a folder. */
+  /** How far the bucket's clock is ahead of this machine's, in milliseconds. Null for a folder. */
   readonly clockOffsetMs: number | null;
 }
 

@@ -31,23 +31,25 @@ export interface NamedCopy {
 }
 
 export interface Placing {
-  /** Provides local files with these bytes. Throws `MediaMissingError`. */
   readonly hold: (sha256: string) => Promise<HeldMedia>;
   readonly outDir: string;
   /** Part of the names of temporary files. */
   readonly tag: string;
 }
 
-/** Maximum number of copies made at once: each needs two open files. */
+/** Each copy needs two open files. */
 const COPIES_AT_ONCE = 8;
 
-/** The last call for each folder. Calls run one after another, because each compares its names with existing ones. */
+/**
+ * The last call for each folder. Calls for one folder run one after another, because each compares its names with
+ * existing ones.
+ */
 const turns = new Map<string, Promise<unknown>>();
 
 /**
- * Copies files into `outDir` under their names; returns the paths in the order of `files`. They are copies, not hard
- * links: editing a named file must not change the only copy of a paid result. Settles once everything is on disk, or
- * once nothing more will be written.
+ * Copies files into `outDir` under their names; returns the paths in the order of `files`. Does not make hard links,
+ * because editing a file must not change the only copy of a paid result. Settles once everything is on disk, or once
+ * nothing more will be written.
  */
 export async function placeFiles(files: readonly NamedCopy[], placing: Placing): Promise<readonly string[]> {
   try {
@@ -86,7 +88,6 @@ async function inTurn<T>(folder: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Converts a system error about a path into an error that says what to do; returns other errors unchanged. */
 function pathError(outDir: string, cause: unknown): unknown {
   const { code, path = outDir, syscall } = cause as NodeJS.ErrnoException;
   if (syscall === undefined || isDiskError(cause)) return cause;
@@ -132,7 +133,7 @@ async function placeCopy(copy: NamedCopy, target: string, placing: Placing): Pro
   }
 }
 
-/** Throws if something other than a file or link is at this path; those may be replaced. @throws MediaPathError */
+/** Allows files and links, which may be replaced. @throws MediaPathError */
 export async function checkReplaceable(target: string, what: string): Promise<void> {
   const found = await lstat(target).catch(() => null);
   if (found === null || found.isFile() || found.isSymbolicLink()) return;
@@ -142,13 +143,13 @@ export async function checkReplaceable(target: string, what: string): Promise<vo
 
 async function copyDurably({ sha256, mark }: NamedCopy, target: string, { hold }: Placing): Promise<void> {
   await using held = await hold(sha256);
-  // Created empty first to get the user's default mode; copying would keep the store's private mode.
+  // Create the file empty first to get the user's default mode. Copying would keep the store's private mode.
   let isWritten = false;
   const mode = await withFile(target, "wx", async (file) => {
     if (mark !== undefined) isWritten = (await writeMarked(held.path(sha256), file, mark)).status === "marked";
     return (await file.stat()).mode;
   });
-  // Shares disk blocks if the file system supports this, which takes no time or space.
+  // Share disk blocks if the file system supports this, which takes no time or space.
   if (!isWritten) await copyFile(held.path(sha256), target, constants.COPYFILE_FICLONE);
   await chmod(target, mode);
   await withFile(target, "r+", (file) => file.sync());
@@ -167,8 +168,8 @@ async function withFile<T>(path: string, flags: string, use: (file: FileHandle) 
 const roots = new Map<string, string>();
 
 /**
- * An output folder's real path. Throws if the folder has become a link, because files elsewhere could be replaced.
- * @throws MediaPathError
+ * Returns the output folder's real path. @throws MediaPathError if it has changed, because other files could be
+ * replaced
  */
 async function rootOf(outDir: string): Promise<string> {
   await mkdir(outDir, { recursive: true });
@@ -181,7 +182,7 @@ async function rootOf(outDir: string): Promise<string> {
   );
 }
 
-/** Creates the folder and returns its real path. Symbolic links must not lead out of `outDir`. */
+/** Symbolic links must not lead out of `outDir`. */
 async function makeFolder(outDir: string, folder: string): Promise<string> {
   const root = await rootOf(outDir);
   let reached = root;
@@ -207,13 +208,13 @@ function safeSegments(name: string): readonly string[] {
   return segments.length === 0 ? ["file"] : segments.map(safeSegment);
 }
 
-/** Makes a name safe. If that changes the name, appends a hash of the original, so that two names never collide. */
+/** If this changes the name, appends a hash of the original, so that two names never collide. */
 function safeSegment(segment: string): string {
   const safe = safeFileName(segment);
   return safe === segment.normalize("NFC") ? safe : withHash(safe, segment);
 }
 
-/** The names in a folder. They are compared without regard to case, as many file systems do. */
+/** Compares names without regard to case, as many file systems do. */
 class NamesInFolder {
   readonly #byFolded: Map<string, Set<string>>;
 
@@ -222,7 +223,6 @@ class NamesInFolder {
     for (const name of names) this.#byFolded.get(foldCase(name))!.add(name);
   }
 
-  /** Adds a name and returns it, changed if it collides with another. */
   add(requested: string): string {
     const alike = this.#byFolded.get(foldCase(requested));
     const name = alike === undefined || alike.has(requested) ? requested : withHash(requested, requested);
@@ -261,7 +261,7 @@ const preferred: { readonly [contentType: string]: string } = {
 const ACTIVE = new Set(["image/svg+xml"]);
 
 /**
- * The usual file extension for a content type, including the dot. Anything but pictures, film and audio becomes `.bin`:
+ * The usual file extension for a content type, including the dot. Types other than pictures, film and audio get `.bin`:
  * the service decides the type, and a double click must not execute the file.
  */
 export function fileExtension(contentType: string): string {

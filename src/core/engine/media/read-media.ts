@@ -7,7 +7,7 @@ import { Bytes } from "./whole/bytes.ts";
 import { missingEnd } from "./whole/missing-end.ts";
 import { soundFramesIn } from "./whole/whole-frames.ts";
 
-/** How much of a picture's file is read, in bytes. Colour profiles and previews may come before the picture's size. */
+/** Bytes read of a picture's file. Colour profiles and previews may come before the picture's size. */
 const HEAD_BYTES = 4 * 1024 * 1024;
 
 const NONE = { width: null, height: null, durationMs: null, fps: null } as const;
@@ -18,7 +18,7 @@ export async function load(): Promise<void> {
   await Promise.all([import("file-type"), import("image-size"), import("./read-timed.ts")]);
 }
 
-/** Answers a question about a file. Runs on a worker thread, because crafted files can make the libraries hang. */
+/** Runs on a worker thread, because crafted files can make the libraries hang. */
 export async function answerTo(question: Question): Promise<Answered> {
   const { path } = question;
   switch (question.name) {
@@ -31,7 +31,6 @@ export async function answerTo(question: Question): Promise<Answered> {
   }
 }
 
-/** Content type according to a file's first bytes; undefined if they match no known format. */
 async function typeOf(path: string): Promise<string | undefined> {
   const { fileTypeFromFile } = await import("file-type");
   return (await fileTypeFromFile(path).catch(() => undefined))?.mime;
@@ -99,7 +98,6 @@ async function timedFacts(path: string, kind: "audio" | "video", contentType: st
   return { is: { contentType, durationMs, ...picture } };
 }
 
-/** Says how a file differs from what the service states; null if it does not. */
 async function damageOf(path: string, stated: StatedFacts): Promise<string | null> {
   using file = new Bytes(path);
   if (file.size === 0) return "it is empty";
@@ -113,7 +111,6 @@ async function damageOf(path: string, stated: StatedFacts): Promise<string | nul
   return contradiction(stated, { ...measured, contentType });
 }
 
-/** What kind of text a file begins with; null for other bytes. */
 function textIn(file: Bytes): TextForm | null {
   // The bytes read may end inside a character.
   const text = new TextDecoder().decode(file.head(4096), { stream: true }).trimStart();
@@ -138,7 +135,6 @@ function describedBy(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Picture types that may be animated. */
 const MOVING = /^image\/(?:gif|apng|webp|avif)$/;
 /** Stated durations may be rounded to whole seconds, and audio encoders add or remove some frames. */
 const TOLERANCE = { ofWholeSecondsMs: 1_000, ms: 250, share: 0.1 } as const;
@@ -146,9 +142,9 @@ const TOLERANCE = { ofWholeSecondsMs: 1_000, ms: 250, share: 0.1 } as const;
 type Measured = Omit<MediaFacts, "fps">;
 
 /**
- * Says how a file's bytes contradict what the service states; null if they do not. Services often state what was
- * requested, not what was made. So these are accepted: another format of the same kind, a picture at least half as
- * large, and a duration shorter by at most a tenth (at least 250 ms, or a second if whole seconds are stated).
+ * Returns how a file contradicts what the service states. Null if it does not. Services often state what was requested,
+ * not what was made. Accepted are another format of the same kind, a picture at least half as large, and a duration
+ * shorter by at most a tenth (at least 250 ms, or a second if whole seconds are stated).
  */
 function contradiction(stated: StatedFacts, measured: Measured): string | null {
   const type = plainType(stated.contentType);
@@ -163,7 +159,7 @@ function contradiction(stated: StatedFacts, measured: Measured): string | null {
   return durationMs < shortest(stated.durationMs) ? `it lasts ${durationMs} ms, not ${stated.durationMs} ms` : null;
 }
 
-/** Reports text where media are stated, and unrecognized bytes where the stated format can be recognized. */
+/** Reports text in place of media. Reports unrecognized bytes only if the stated format can always be recognized. */
 function unknownInPlaceOf(statedType: string | null, text: TextForm | null): string | null {
   const stated = plainType(statedType);
   if (stated === null || !MEDIA.test(stated) || stated === "image/svg+xml") {
@@ -182,14 +178,13 @@ const KNOWN = new RegExp(
   "^(?:image/(?:png|apng|jpe?g|gif|webp|avif|hei[cf]|bmp|tiff)|video/(?:mp4|quicktime|x-m4v|webm|(?:x-)?matroska|ogg)|" +
     "audio/(?:mp4|(?:x-)?m4a|mpeg|mp3|(?:x-|vnd\\.)?wave?|webm|ogg|opus|aac|(?:x-)?flac))$",
 );
-/** Container types that may contain audio or film. */
 const EITHER = /\/(?:mp4|quicktime|x-m4[av]|m4a|webm|(?:x-)?matroska|ogg)$/;
 
 function plainType(type: string | null): string | null {
   return type?.replace(/;.*/, "").trim().toLowerCase() ?? null;
 }
 
-/** True if the file is a document, a picture instead of film or audio, or audio instead of film. */
+/** True for a document, a picture instead of film or audio, or audio instead of film. */
 function isOtherKind(stated: string, found: string): boolean {
   const [kind, foundKind] = [stated, found].map((type) => MEDIA.exec(type)?.[1] ?? null);
   if (kind == null || stated === "image/svg+xml" || MOVING.test(found)) return false;
@@ -199,7 +194,6 @@ function isOtherKind(stated: string, found: string): boolean {
   return kind === "video" && foundKind === "audio" && !EITHER.test(found);
 }
 
-/** True if the picture is less than half the stated size, compared in either orientation. */
 function isFarSmaller({ width, height }: StatedFacts, measured: Measured): boolean {
   if (width === null || height === null || measured.width === null || measured.height === null) return false;
   const [long, short] = [Math.max(width, height), Math.min(width, height)];

@@ -8,11 +8,11 @@ const formats = [MP4, QTFF, WEBM, MATROSKA, WAVE, MP3, ADTS, OGG, FLAC];
 /** Container formats in which packets do not state how long the last frame lasts. */
 const STATED = /webm|flac/;
 
-/** Reads an audio or film container without decoding it. `picture` is null for audio only. */
+/** `picture` is null for audio only. */
 export async function readTimed(path: string, contentType: string) {
   const streamedMs = streamedWavMs(path);
   if (streamedMs !== null) return { picture: null, durationMs: streamedMs };
-  // A read error between two reads appears at the next read; unhandled, it would end the thread.
+  // A read error between two reads appears at the next read. Without a handler, it would also end the thread.
   const source = new FilePathSource(path, { handleUnhandledError: () => undefined });
   using input = new Input({ source, formats });
   const track = await input.getPrimaryVideoTrack();
@@ -25,7 +25,7 @@ export async function readTimed(path: string, contentType: string) {
   return { picture: { width, height, fps: Math.round(averagePacketRate) }, durationMs };
 }
 
-/** Duration in seconds, from the packets. Asked about an empty FLAC, the library would search for packets endlessly. */
+/** Duration in seconds, from the packets. The library would search for packets endlessly in an empty FLAC. */
 async function lengthOf(input: Input): Promise<number> {
   const sound = await input.getPrimaryAudioTrack();
   const isEmpty = (await sound?.computePacketStats(1))?.packetCount === 0;
@@ -34,7 +34,7 @@ async function lengthOf(input: Input): Promise<number> {
 
 const WAV_HEADER_BYTES = 65_536;
 
-/** Duration of a WAV whose header does not state its size, computed from its data; null for any other file. */
+/** Duration of a WAV whose header does not state its size, computed from its data. Null for any other file. */
 function streamedWavMs(path: string): number | null {
   using file = new Bytes(path);
   const header = readWavHeader(file.head(WAV_HEADER_BYTES), file.size);

@@ -21,18 +21,17 @@ const ASK_AGAIN_MS = 1_000;
 type Later = Extract<Headroom, { readonly limit: "later" }>;
 type Refusal = Extract<CommitOutcome, { readonly reason: "cap" | "floor" }>;
 
-/** Limits on what all runs may spend together. Null means no limit. */
 export interface SpendingLimits {
   readonly caps: CapRules;
   readonly floorMicros: number | null;
 }
 
-/** What an account's runs in one journal have spent, and the limits that this process sets for them. */
+/** The amounts that an account's runs in one journal have spent, and the limits that this process sets for them. */
 export interface SpendingTotals {
-  /** The cap on all runs, without a period; null if there is none. */
+  /** The cap on all runs, without a period. Null if there is none. */
   readonly capMicros: number | null;
   readonly floorMicros: number | null;
-  /** The other caps, with what counts toward them and when they reset. Caps with `tag=*` are left out. */
+  /** The other caps with their current amounts. Caps with `tag=*` are left out. */
   readonly caps: readonly {
     readonly tag: string | null;
     readonly capMicros: number;
@@ -45,7 +44,7 @@ export interface SpendingTotals {
   readonly heldMicros: number;
 }
 
-/** Reads limits from the options or, where not given, from the environment. Throws `InvalidOptionError`. */
+/** Options take precedence over the environment. @throws InvalidOptionError */
 export function spendingLimits(options: {
   readonly spendingCap?: string | undefined;
   readonly caps?: readonly (CapOption | string)[] | undefined;
@@ -77,12 +76,10 @@ export function spendingLimits(options: {
 export interface SpendingParts extends SpendingLimits {
   readonly client: Client;
   readonly store: JournalStore;
-  /** The account whose runs count; see `accountOf`. */
   readonly account: string;
   readonly now: () => number;
 }
 
-/** Enforces a process's limits across runs: caps on the account's runs, and a floor for its wallet. */
 export class Spending {
   readonly #parts: SpendingParts;
   readonly #wallet: Wallet;
@@ -92,7 +89,6 @@ export class Spending {
     this.#wallet = new Wallet(parts);
   }
 
-  /** Returns an account's totals; with `tag`, only those of its runs with this tag. */
   async totals(of: {
     readonly tag?: string | undefined;
     readonly account?: string | undefined;
@@ -131,14 +127,14 @@ export interface SpendingMemo {
 export class SpendingWatch {
   readonly #parts: SpendingParts;
   readonly #wallet: Wallet;
-  /** When the run began to wait for charges that the balance does not show yet; null if the run is not waiting. */
+  /** When the run began to wait for charges that the balance does not show yet. Null while it does not wait. */
   #waitingSince: number | null = null;
   readonly #state: RunState;
-  /** True after a cap has refused a commit in this drive: from then on, its remaining amount is read in advance. */
+  /** True once a cap has refused a commit in this drive. From then on, its remaining amount is read in advance. */
   #isCapShort = false;
   #later: Later | null = null;
   #failures = 0;
-  /** The failure of the last balance read, or null if it succeeded; undefined after {@link takeAnswer}. */
+  /** The failure of the last balance read, or null if it succeeded. Undefined after {@link takeAnswer}. */
   #answer: Judged | null | undefined;
 
   constructor(parts: SpendingParts, wallet: Wallet, state: RunState) {
@@ -157,8 +153,8 @@ export class SpendingWatch {
   }
 
   /**
-   * Returns the headrooms known before a commit is tried, which the guard then checks again. `moves`: true if the
-   * wallet's balance may have grown.
+   * Returns the headrooms known before a commit is tried. The guard checks them again. `moves`: true if the wallet's
+   * balance may have grown.
    */
   async headrooms(moves: boolean): Promise<readonly Headroom[]> {
     const { store, account, now } = this.#parts;
@@ -185,7 +181,7 @@ export class SpendingWatch {
   }
 
   /**
-   * Returns the limits for a commit with holds; undefined if there are none. If the balance cannot be read, returns a
+   * Returns the limits for a commit with holds. Undefined if there are none. If the balance cannot be read, returns a
    * headroom; see {@link takeAnswer}. `fresh`: true to read the balance again. `usesWallet`: true if the wallet pays.
    */
   async guard(fresh: boolean, usesWallet = true): Promise<SpendingGuard | Headroom | undefined> {
@@ -203,16 +199,14 @@ export class SpendingWatch {
     }
   }
 
-  /**
-   * Returns why the last balance read failed; null if it succeeded, undefined if there was none since this was called.
-   */
+  /** Returns and forgets why the last balance read failed. Null if it succeeded, undefined if there was none. */
   takeAnswer(): Judged | null | undefined {
     const answer = this.#answer;
     this.#answer = undefined;
     return answer;
   }
 
-  /** Returns the headroom after a refused commit. `submitting`: true if the run itself has unconfirmed charges. */
+  /** `submitting`: true if the run itself has unconfirmed charges. */
   headroom(refusal: Refusal, guard: SpendingGuard, submitting: boolean): Headroom {
     if (refusal.reason === "cap") {
       this.#isCapShort = true;
@@ -221,7 +215,7 @@ export class SpendingWatch {
     const { headroomMicros, unseenMicros } = refusal;
     const now = this.#parts.now();
     this.#waitingSince ??= now;
-    // A charge in progress may or may not be in the balance yet: read the balance again later instead of guessing.
+    // Charges in progress may or may not be in the balance. Read it again later instead of guessing.
     if (unseenMicros > 0 && (submitting || now - this.#waitingSince < BALANCE_TIMEOUT_MS)) {
       return this.#notBefore(now + ASK_AGAIN_MS);
     }
@@ -229,7 +223,7 @@ export class SpendingWatch {
     return { limit: "floor", headroomMicros, floorMicros, balanceMicros, unseenMicros };
   }
 
-  /** Notes a successful commit of holds. Returns the percentages of caps that were reached by it. */
+  /** Records a successful commit of holds. Returns an event for each cap that reached a reported percentage. */
   reserved(caps: readonly SpendingCap[], committedMicros: readonly number[], heldMicros: number): SpendingReached[] {
     this.#waitingSince = null;
     return committedMicros.flatMap((micros, index) => {
@@ -251,7 +245,7 @@ export class SpendingWatch {
 interface CapRule {
   readonly capMicros: number;
   readonly per: "day" | null;
-  /** The tag whose runs count; null for all runs. With the value `*`, each value of the tag is counted separately. */
+  /** The tag whose runs count. Null for all runs. With the value `*`, each value of the tag is counted separately. */
   readonly tag: { readonly key: string; readonly value: string } | null;
 }
 
@@ -260,7 +254,6 @@ interface CapRules {
   readonly timeZone: string;
 }
 
-/** Checks a cap option and converts it to a rule. Throws `InvalidOptionError`. */
 function capRule({ usd, per, tag }: CapOption, option = "caps"): CapRule {
   if (per !== undefined && per !== "day") {
     throw new InvalidOptionError(option, `${JSON.stringify(per)} is not a cap period; use "day" or leave it out.`);
@@ -285,7 +278,7 @@ export function parseCap(text: string, option: string): CapRule {
   return capRule({ usd: usd!, tag, per: day === undefined ? undefined : "day" }, option);
 }
 
-/** Returns the given caps, and those of the environment's caps that have another tag or period. */
+/** The `given` caps replace the `named` ones with the same tag and period. */
 function replaceCaps(named: readonly CapRule[], given: readonly CapRule[]): readonly CapRule[] {
   const scopeOf = ({ per, tag }: CapRule) => JSON.stringify([per, tag]);
   const replaced = new Set(given.map(scopeOf));
@@ -328,7 +321,7 @@ const STEP_MS = 900_000;
 const LONGEST_DAY_MS = 48 * HOUR_MS;
 
 interface Day {
-  /** The start of this day and that of the next day, in epoch milliseconds. */
+  /** Both in epoch milliseconds. `endAt` is the start of the next day. */
   readonly startAt: number;
   readonly endAt: number;
 }
@@ -349,7 +342,7 @@ function checkTimeZone(timeZone: string, option: string): string {
   }
 }
 
-/** Returns the day in the time zone that contains this time. It has 23 or 25 hours when the clocks change. */
+/** A day has 23 or 25 hours when the clocks change. */
 export function dayAt(at: number, timeZone: string): Day {
   const known = days.get(timeZone);
   if (known !== undefined && known.startAt <= at && at < known.endAt) return known;
@@ -364,7 +357,7 @@ export function dayAt(at: number, timeZone: string): Day {
   return day;
 }
 
-/** Returns the first step at which a monotonic condition holds; null if it never holds. */
+/** The condition must be monotonic. Null if it never holds. */
 function firstStep(from: number, to: number, holds: (step: number) => boolean): number | null {
   if (!holds(to)) return null;
   let [no, yes] = [from, to];
@@ -376,7 +369,6 @@ function firstStep(from: number, to: number, holds: (step: number) => boolean): 
   return yes;
 }
 
-/** Formats a time for people, such as `2026-11-23 00:00 Europe/Berlin`. */
 export function instantText(at: number, timeZone: string): string {
   const parts = Object.fromEntries(
     formatOf(timeZone)

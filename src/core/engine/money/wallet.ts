@@ -5,9 +5,9 @@ import type { AttemptState, RunState } from "../../journal/state.ts";
 import type { JournalStore } from "../../journal/store.ts";
 import { InvalidOptionError, WalletShortError } from "../errors.ts";
 
-/** Maximum age of a balance in milliseconds. It is short because others may spend from the same wallet. */
+/** Milliseconds. The time is short because others may spend from the same wallet. */
 const BELIEVED_MS = 10_000;
-/** Priority of a balance read. It is above that of other requests, because submissions wait for the balance. */
+/** Higher than for other requests, because submissions wait for the balance. */
 const PRIORITY = 200;
 
 /** A balance, with the account's charge counter (`mark`) as it was just before the balance was read. */
@@ -17,8 +17,8 @@ export interface WalletReading {
 }
 
 /**
- * The wallet's balance, which is read rarely: the journal adds up what runs have reserved and been charged since, so an
- * old balance remains correct until someone else spends or adds funds.
+ * The wallet's balance. It is read rarely, because the journal adds up what runs reserve and are charged. So an old
+ * balance remains correct until someone else spends or adds funds.
  */
 export class Wallet {
   readonly #parts: {
@@ -38,7 +38,6 @@ export class Wallet {
     this.#parts = parts;
   }
 
-  /** Returns the balance, read again if the last reading is older than ten seconds or if `fresh` is true. */
   balance(fresh: boolean): Promise<WalletReading> {
     const now = this.#parts.now();
     if (!fresh && this.#last !== null && now - this.#last.askedAt < BELIEVED_MS) return this.#last.reading;
@@ -58,7 +57,6 @@ export class Wallet {
   }
 }
 
-/** Returns the balance in micro-dollars; null if the service refuses to report it. */
 async function balanceOf(client: Client): Promise<number | null> {
   try {
     return (await client.balance()).balanceMicros;
@@ -68,7 +66,7 @@ async function balanceOf(client: Client): Promise<number | null> {
   }
 }
 
-/** A balance that is read at most every ten seconds, for display and for starting many runs. */
+/** A balance for display and for starting many runs. It may be ten seconds old. */
 export class GlancedBalance {
   readonly #client: Client;
   readonly #now: () => number;
@@ -79,7 +77,10 @@ export class GlancedBalance {
     this.#now = now;
   }
 
-  /** Returns the balance; null if not reported. Reads it again if below `neededMicros`, in case funds were added. */
+  /**
+   * Null if the service does not report the balance. Reads it again if it is below `neededMicros`, in case funds were
+   * added.
+   */
   async micros(neededMicros: number): Promise<number | null> {
     const last = this.#last;
     const known = last !== null && this.#now() - last.askedAt < BELIEVED_MS ? last : this.#ask();
@@ -99,7 +100,7 @@ export class GlancedBalance {
   }
 }
 
-/** Throws if the wallet certainly cannot pay for the whole run, which would stop after its first part was paid for. */
+/** Throws if the wallet cannot pay for the whole run. Such a run would stop after its first part was paid for. */
 export async function checkWallet(
   balance: GlancedBalance,
   repository: RunRepository,
@@ -112,14 +113,14 @@ export async function checkWallet(
   throw new WalletShortError({ leastMicros, balanceMicros, fundingUrl });
 }
 
-/** Maximum number of jobs to look up before the account is taken for a different one. */
+/** If the service knows none of this many jobs, the account is a different one. */
 const MOST_ASKED = 20;
 
 export type AccountMove = RunEvent & { readonly type: "run.account.moved" };
 
 /**
- * Moves a run to its account's new key or address, after the service there has returned one of the run's jobs. A run
- * without jobs may move if none of its requests can have created a job. Otherwise throws and changes nothing.
+ * Moves a run to its account's new key or address, if the service there returns one of the run's jobs. A run without
+ * jobs may move if none of its requests can have created a job. @throws InvalidOptionError
  */
 export async function accountMove(
   { client, account }: { readonly client: Client; readonly account: Account },
@@ -140,7 +141,7 @@ export async function accountMove(
   throw new InvalidOptionError("accountMoved", message, `showrunner show ${state.runId}`);
 }
 
-/** Returns the run's jobs on the service, newest first, because old jobs may have been deleted. */
+/** Newest first, because old jobs may have been deleted. */
 function jobsOf({ steps }: RunState): readonly { readonly jobId: string; readonly model: string | null }[] {
   const jobs = Object.values(steps).flatMap(({ attempts, chats }) => [
     ...attempts.filter(isOfService).map(({ jobId, model, submittedAt }) => ({ jobId, model, at: submittedAt ?? 0 })),
@@ -151,7 +152,7 @@ function jobsOf({ steps }: RunState): readonly { readonly jobId: string; readonl
     .toSorted((a, b) => b.at - a.at);
 }
 
-/** False for a request to a provider, which does not involve the account. */
+/** A request to a provider does not involve the account. */
 function isOfService({ provider }: AttemptState): boolean {
   return provider === undefined;
 }
@@ -167,7 +168,7 @@ async function isKnown(client: Client, jobId: string, model: string | null): Pro
   }
 }
 
-/** Throws if a job may exist at the old address, since nobody could find that job after the move. */
+/** Throws if a job may exist at the old address. Nobody could find that job after the move. */
 function checkNothingSent({ runId, steps }: RunState): void {
   const sent = Object.values(steps).find(({ attempts, chats }) => {
     const isOpen = attempts

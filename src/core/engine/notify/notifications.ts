@@ -36,7 +36,7 @@ export interface Notifications {
   tell(news: Pick<RunNotification, "id" | "event" | "message" | "next">): Promise<string | null>;
 }
 
-/** Reads the target and prepares to send. Throws `InvalidOptionError` if the target is neither a URL nor a command. */
+/** @throws InvalidOptionError if the target is neither a URL nor a command */
 export function openNotifications(options: NotifyOptions = {}): Notifications & { readonly send: Send | null } {
   const env = options.env ?? process.env;
   const target = notifyTarget(options.notify, env);
@@ -70,7 +70,9 @@ function folderOf({ journal, mediaDir }: NotifyOptions, env: NonNullable<NotifyO
 /** The first bytes of an Ed25519 private key in PKCS #8, before the 32 bytes of the key itself. */
 const PKCS8_HEAD = Buffer.from("302e020100300506032b657004220420", "hex");
 
-/** Reads the key from SHOWRUNNER_NOTIFY_KEY (32 bytes in Base64) or from the file, creating the file if necessary. */
+/**
+ * Prefers the key in SHOWRUNNER_NOTIFY_KEY (32 bytes in Base64). Otherwise reads the file, and creates it if necessary.
+ */
 export async function signingKey(file: string, env: Readonly<Record<string, string | undefined>>): Promise<KeyObject> {
   const { SHOWRUNNER_NOTIFY_KEY: given } = env;
   if (given) return ofSeed(Buffer.from(given, "base64"));
@@ -83,13 +85,13 @@ export async function signingKey(file: string, env: Readonly<Record<string, stri
   return createPrivateKey(await readFile(file));
 }
 
-/** Returns the raw 32 bytes of the public key in Base64, the form that `verifyWebhook` accepts. */
+/** Returns 32 bytes in Base64, the form that `verifyWebhook` accepts. */
 export function publicKeyOf(key: KeyObject): string {
   const { x = "" } = createPublicKey(key).export({ format: "jwk" });
   return Buffer.from(x, "base64url").toString("base64");
 }
 
-/** Creates the key file so that processes which do this at the same time all use the same key. */
+/** If several processes do this at the same time, all of them use the same key. */
 async function makeKey(file: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const part = `${file}.${randomUUID()}`;

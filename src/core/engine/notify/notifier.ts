@@ -8,10 +8,10 @@ import { HOUR_MS } from "../../kit/duration.ts";
 import { formatUsd } from "../../kit/money.ts";
 import type { Send } from "./send.ts";
 
-/** Maximum length of a message, in characters. Longer messages are cut, because the receiver may be a phone. */
+/** Longer messages are cut, because the receiver may be a phone. */
 const MOST_CHARACTERS = 2_000;
 
-/** Returns the notifications for these events. `state` already includes the events. */
+/** `state` already includes the events. */
 export function noticesOf(state: RunState, events: readonly StoredEvent[]): readonly NewNotice[] {
   return events.flatMap(({ seq, at, event }): readonly NewNotice[] => {
     const news = specOf(event).notice?.(event, state) ?? null;
@@ -40,22 +40,18 @@ export interface NotifierParts {
   readonly send: Send;
 }
 
-/** Time limit for one delivery attempt, in milliseconds. */
 export const ATTEMPT_MS = 10_000;
-/** Lifetime of a claim, in milliseconds. Longer than an attempt, so that a claim cannot expire during one. */
+/** Longer than an attempt, so that a claim cannot expire during one. */
 const CLAIM_MS = 15_000;
-/** Interval between checks of the outbox, in milliseconds. */
 const POLL_EVERY_MS = 5_000;
 const AT_ONCE = 10;
 const RETRY_AFTER_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000] as const;
 const THEN_EVERY_MS = HOUR_MS;
 
-/** Returns how long to wait after this many failed attempts, in milliseconds. */
 export function retryAfterMs(attempts: number): number {
   return RETRY_AFTER_MS[attempts - 1] ?? THEN_EVERY_MS;
 }
 
-/** Delivers the notifications in the journal's outbox, for all runs, until each one is accepted. */
 export class Notifier {
   readonly #parts: NotifierParts;
   readonly #closing = new AbortController();
@@ -66,14 +62,13 @@ export class Notifier {
     this.#parts = parts;
   }
 
-  /** Starts to deliver in the background: first what is due now, then each notification when it becomes due. */
+  /** Starts to deliver notifications in the background, each when it is due. */
   poke(): void {
     if (this.#closing.signal.aborted) return;
     this.#loop ??= this.#run();
     this.#wake?.abort();
   }
 
-  /** Tries once to send each notification that is due now. Those that fail become due again later. */
   async deliverDue(): Promise<void> {
     const { store, clock } = this.#parts;
     for (;;) {
@@ -84,7 +79,6 @@ export class Notifier {
     }
   }
 
-  /** Sends the notifications that are due now, then stops. */
   async close(): Promise<void> {
     if (this.#loop === null) return;
     this.#closing.abort();
@@ -96,7 +90,7 @@ export class Notifier {
   async #run(): Promise<void> {
     while (!this.#closing.signal.aborted) {
       this.#wake = new AbortController();
-      // Errors of the journal are ignored here: the process that drives a run reports them.
+      // Ignore errors of the journal. The process that drives a run reports them.
       await this.deliverDue().catch(() => {});
       if (this.#closing.signal.aborted) return;
       await this.#rest(this.#wake.signal);

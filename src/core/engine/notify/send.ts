@@ -15,10 +15,10 @@ export interface Delivery {
   readonly at: number;
 }
 
-/** Sends a notification. Resolves with null once it is accepted, otherwise with the reason for the failure. */
+/** Resolves with null once the notification is accepted, otherwise with the reason for the failure. */
 export type Send = (delivery: Delivery, signal: AbortSignal) => Promise<string | null>;
 
-/** Environment variables that are passed to the command: those that programs need to run, without credentials. */
+/** The environment variables that the command gets. Others may contain credentials. */
 const PASSED_ON = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "DISPLAY", "DBUS_SESSION_BUS_ADDRESS"];
 const WINDOWS = ["SystemRoot", "windir", "ComSpec", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA"];
 
@@ -98,7 +98,6 @@ export type NotifyTarget =
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Returns the target from the option or, if not given, from SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND. */
 export function notifyTarget(given: NotifyOption | undefined, env: Env): NotifyTarget | null {
   if (given !== undefined) return ofOption(given);
   const { SHOWRUNNER_NOTIFY_URL: url, SHOWRUNNER_NOTIFY_COMMAND: command } = env;
@@ -109,7 +108,7 @@ export function notifyTarget(given: NotifyOption | undefined, env: Env): NotifyT
   return command ? ofCommand(split(command), "SHOWRUNNER_NOTIFY_COMMAND") : null;
 }
 
-/** Returns the target to show in messages. The path of a URL is left out, because it may be secret. */
+/** Omits the path of a URL, because it may be secret. */
 export function shownTarget(target: NotifyTarget): string {
   return target.kind === "webhook" ? new URL(target.url).origin : `command ${target.argv[0]}`;
 }

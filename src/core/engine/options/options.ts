@@ -17,9 +17,7 @@ import type { ServiceOptions } from "../service/embedded-service.ts";
 import type { Substitute } from "../service/rehearsal.ts";
 import type { TurnsOption } from "./tags.ts";
 
-/** How long a suspended process keeps control of its run, in milliseconds. */
 export const DEFAULT_LEASE_MS = 30_000;
-/** How long a request without an answer is sent again with the same idempotency key, in milliseconds. */
 export const DEFAULT_IDEMPOTENCY_WINDOW_MS = DAY_MS;
 
 /** A limit on what the account's runs in one journal may spend together. */
@@ -290,10 +288,7 @@ export interface ResumeOptions extends DriveOptions {
 
 const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
-/**
- * Returns whether a run can have this id. Files and folders are named after it, and some systems reserve names such as
- * `con` or drop trailing dots.
- */
+/** Files and folders are named after runs. Some systems reserve names such as `con` or drop trailing dots. */
 export function isRunId(id: string): boolean {
   return RUN_ID.test(id) && safeFileName(id) === id;
 }
@@ -309,7 +304,7 @@ export function checkRunId(id: string): void {
   throw new InvalidOptionError("id", message, suggestion === "" ? null : `use another id, such as ${suggestion}`);
 }
 
-/** Converts a dollar amount in decimal to micro-dollars; null if not given. Throws `InvalidOptionError`. */
+/** @throws InvalidOptionError */
 export function usdOption(option: string, text: string | undefined): number | null {
   if (text === undefined) return null;
   const micros = parseUsd(text);
@@ -373,7 +368,7 @@ export interface WaitingDecision extends OpenDecision, Pick<RunRow, "runId" | "t
 const DEFAULT_LIMIT = 8;
 /** Names for limits other than `total` and model ids. `task` means local functions. */
 const MODALITIES = new Set(["image", "video", "audio", "chat", "task"]);
-/** Throws if a limit's name matches no job in the plan, because that name must be misspelt. */
+/** Throws if a limit's name matches no job in the plan, because the name must be misspelt. */
 export function checkLimits(limits: JobLimits, { steps }: Plan): void {
   const named = Object.keys(limits.perModel);
   if (named.length === 0) return;
@@ -386,7 +381,7 @@ export function checkLimits(limits: JobLimits, { steps }: Plan): void {
   for (const name of named) {
     if (models.has(name)) continue;
     const suggestion = didYouMean(name, ["total", ...MODALITIES, ...models]);
-    // It is not known yet what an expansion will request.
+    // An expansion's requests are not known yet.
     if (mayGrow && suggestion === null) continue;
     const known = `use total, ${[...MODALITIES].join(", ")}, or a model or provider in the plan`;
     throw new InvalidOptionError(
@@ -414,15 +409,13 @@ export function limitsOf(concurrency: RunOptions["concurrency"]): JobLimits {
   return { total: given.total ?? DEFAULT_LIMIT, perModel, perModality };
 }
 
-/** Which files and internal addresses this machine may read when a run's input names them. */
 export interface InputDoor {
-  /** Files and folders that may be read, after symbolic links are resolved; null means any file. */
+  /** Symbolic links are resolved before the check. Null means any file. */
   readonly filesFrom: readonly string[] | null;
-  /** Origins on the internal network that URLs may point to. */
   readonly inside: readonly string[];
 }
 
-/** Returns which files and addresses may be read under these options. @throws InvalidOptionError */
+/** @throws InvalidOptionError */
 export function inputDoor({ inside = [], filesDir }: OpenOptions): InputDoor {
   const origins = inside.map((text) => {
     const origin = webOrigin(text);

@@ -2,7 +2,6 @@ import type { Turn } from "../../api/index.ts";
 import type { Tags } from "../../journal/tags.ts";
 import { InvalidOptionError } from "../errors.ts";
 
-/** Maximum number of tags on a run. Each tag is counted and listed separately. */
 const MOST_TAGS = 8;
 const KEY = /^[A-Za-z][A-Za-z0-9._-]{0,39}$/;
 /** Printable characters, with no space at either end. */
@@ -10,7 +9,7 @@ const VALUE = /^[^\p{C}\p{Z}](?:[^\p{C}]{0,78}[^\p{C}\p{Z}])?$/u;
 /** As the value of a tag in a cap, applies the cap to each value separately. */
 export const ANY_VALUE = "*";
 
-/** Throws `InvalidOptionError` if there are too many tags or one is not valid. */
+/** Returns the tags sorted by key. @throws InvalidOptionError */
 export function checkTags(tags: Tags | undefined, option = "tags"): Tags {
   const entries = Object.entries(tags ?? {});
   if (entries.length > MOST_TAGS) {
@@ -20,7 +19,7 @@ export function checkTags(tags: Tags | undefined, option = "tags"): Tags {
   return Object.fromEntries(entries.toSorted(([first], [second]) => (first < second ? -1 : 1)));
 }
 
-/** Parses `key=value`. `anyValue`: whether the value `*` is allowed. */
+/** `anyValue`: whether the value `*` is allowed. */
 export function parseTag(
   text: string,
   option: string,
@@ -58,7 +57,7 @@ export interface TurnsOption {
   readonly weights?: Readonly<Record<string, number>> | undefined;
 }
 
-/** Throws {@link InvalidOptionError} if the tag or a weight is invalid. */
+/** @throws InvalidOptionError if the tag or a weight is invalid */
 export function checkTurns(turns: TurnsOption | undefined): void {
   if (turns === undefined) return;
   const { tag, weights = {} } = turns;

@@ -6,7 +6,7 @@ import { stopWaiting } from "../media/handles.ts";
 import { VoiceBook } from "./voices.ts";
 
 export interface Estimated {
-  /** Price in micro-dollars; null if the service can quote one only after measuring the inputs. */
+  /** Price in micro-dollars. Null if the service can quote one only after measuring the inputs. */
   readonly costMicros: number | null;
   readonly reason: string | null;
 }
@@ -18,7 +18,7 @@ interface Known {
   isAbandoned(): boolean;
 }
 
-/** Caches estimates by request. Uploads are identified by content: a new upload handle needs no new estimate. */
+/** Caches estimates by request. Identifies uploads by content, so that a new upload handle needs no new estimate. */
 export class EstimateCache {
   readonly voices: VoiceBook;
   readonly #client: Client;
@@ -34,8 +34,8 @@ export class EstimateCache {
   }
 
   /**
-   * Estimates a request. `resolveUploads` returns the input to send, and is called only if the service has to be asked.
-   * Aborting the signal ends only this caller's wait: other callers may be waiting for the same estimate.
+   * Estimates a request. Calls `resolveUploads`, which returns the input to send, only if the service has to be asked.
+   * Aborting the signal ends only this caller's wait, because others may wait for the same estimate.
    */
   async ask(
     model: string,
@@ -54,7 +54,6 @@ export class EstimateCache {
     }
   }
 
-  /** Removes older estimates from the cache, because prices change. */
   forgetOlderThan(ms: number): void {
     const before = this.#now() - ms;
     for (const [key, { at }] of this.#known) if (at < before) this.#known.delete(key);

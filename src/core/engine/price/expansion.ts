@@ -24,7 +24,6 @@ import { MODERATED } from "./refusal.ts";
 import type { PlanWarning, StepPrice } from "./totals.ts";
 import type { VoiceBook } from "./voices.ts";
 
-/** The steps that an expansion returned for a value, with their prices; or all problems found in these steps. */
 export type Expansion =
   | {
       readonly ok: true;
@@ -62,7 +61,6 @@ interface Tools {
   price(plan: Plan, only: readonly PlanStep[]): Promise<Quote>;
 }
 
-/** Plans and prices the steps of an expansion whose value is known. Their cost must not exceed the step's `maxCost`. */
 export async function expandPlan(
   step: ExpandingStep,
   drafted: Draft,
@@ -103,8 +101,8 @@ function tooDear({ path, maxCostMicros }: ExpandingStep, { prices }: Quote): rea
 }
 
 /**
- * Returns what this machine lacks to run a plan's functions, so that nothing is paid for in vain. Each requirement is
- * checked once. If several steps lack the same thing, it is reported as a problem with the first of these steps.
+ * Returns what this machine lacks to run a plan's functions. Called before anything is paid for. Checks each
+ * requirement once, and reports it for the first step that has it.
  */
 export async function missingRequirements(functions: ReadonlyMap<string, LocalFunction>): Promise<readonly Problem[]> {
   const asking = new Map<unknown, Promise<string | null>>();
@@ -126,7 +124,6 @@ export async function missingRequirements(functions: ReadonlyMap<string, LocalFu
   });
 }
 
-/** Warns about models whose table of field combinations could be parsed only in part. */
 export function unreadTables(models: readonly string[], catalog: Catalog): readonly PlanWarning[] {
   return models.flatMap((id): readonly PlanWarning[] => {
     const model = catalog.model(id);
@@ -138,7 +135,7 @@ export function unreadTables(models: readonly string[], catalog: Catalog): reado
   });
 }
 
-/** A plan or its problems. `doubted` is the plan if all problems come only from defaults in the model's schema. */
+/** `doubted` is the plan if all problems come only from defaults in the model's schema. */
 type Doubtful<Made> =
   | ({ readonly ok: true } & Made)
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly doubted?: Made };
@@ -170,7 +167,7 @@ export async function settleDoubts<Made extends object>(
   return refused.length === 0 ? { ok: true, ...doubted, warnings } : { ok: false, problems: refused, warnings };
 }
 
-/** Paths of the steps whose input the service accepts, even if it cannot quote a price. */
+/** Includes steps whose input the service accepts but cannot price. */
 function acceptedIn({ prices, problems }: Pick<Quote, "prices" | "problems">): ReadonlySet<string> {
   const refused = new Set(problems.filter(({ code }) => code !== "unquotable").map(({ step }) => step));
   const taken = prices.filter(({ step, costMicros, basis }) => {
@@ -179,7 +176,6 @@ function acceptedIn({ prices, problems }: Pick<Quote, "prices" | "problems">): R
   return new Set(taken.map(({ step }) => step));
 }
 
-/** Options excluded in advance, each with the reason. */
 type Out = ReadonlyMap<string, string>;
 
 interface Asked {
@@ -188,8 +184,8 @@ interface Asked {
 }
 
 /**
- * Plans again without options whose prompt moderation rejects in the estimate, if the next option may be used after a
- * moderation refusal. `asked` returns the plan and the steps to price, or null if planning failed.
+ * Plans again without the options whose prompts moderation rejects in the estimate. Applies only if the next option may
+ * be used after such a refusal. `asked` returns the plan and the steps to price, or null if planning failed.
  */
 export async function withoutModerated<Made>(
   make: (out: Out) => Promise<Made>,
@@ -219,7 +215,7 @@ export function isLeftToNext(plan: Plan, { code, step }: Problem): boolean {
   return CANNOT_BE_MADE.has(code) && optionsAround(plan, step).some(hasNext);
 }
 
-/** The innermost option around a step for which the next option is used after a moderation refusal. */
+/** The innermost option around a step whose choice goes on to the next option after a moderation refusal. */
 function optionOf(plan: Plan, path: string) {
   return optionsAround(plan, path).find((option) => hasNext(option) && option.choice.second.afterModeration);
 }

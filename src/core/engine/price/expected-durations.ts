@@ -4,7 +4,6 @@ import { traitsOf } from "../../plan/index.ts";
 import type { PlanStep } from "../../plan/plan.ts";
 
 const REMEMBERED = 60;
-/** How long a model's durations stay valid before they are read from the journal again, in milliseconds. */
 const LOADED_FOR_MS = 60_000;
 
 export interface DurationParts {
@@ -30,7 +29,7 @@ export class ExpectedDurations {
       const known = this.#known.get(model);
       if (known !== undefined && loadedAt < known.loadedAt + LOADED_FOR_MS) continue;
       const took = (await store.results({ account, model }, REMEMBERED)).flatMap(({ tookMs }) => tookMs ?? []);
-      // A model without jobs is read again, since its first job may end at any time.
+      // Read a model without jobs again, because its first job may end at any time.
       if (took.length === 0) continue;
       this.#known.set(model, { meanMs: took.reduce((sum, ms) => sum + ms, 0) / took.length, loadedAt });
     }
@@ -42,7 +41,7 @@ export class ExpectedDurations {
     return ("model" in step ? this.#parts.families.of(step.model)?.typicalMs : null) ?? traitsOf(step).typicalMs;
   }
 
-  /** Mean duration of the model's past jobs; null for other steps, and until the model has finished a job. */
+  /** Mean duration of the model's past jobs. Null for other steps, and until the model has finished a job. */
   knownMs(step: PlanStep): number | null {
     return "model" in step ? (this.#known.get(step.model)?.meanMs ?? null) : null;
   }

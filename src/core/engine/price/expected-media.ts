@@ -12,28 +12,29 @@ export interface Expected {
   readonly value: number;
   /** The actual value may be up to this factor larger or smaller. */
   readonly factor: number;
-  /** What the expectation is based on, for messages; null for a guess. */
+  /** What the expectation is based on, for messages. Null for a guess. */
   readonly why: string | null;
 }
 
-/** Returns the duration of a step's earlier result, and whether the step will run again. Null if there is no result. */
+/** The duration of a step's earlier result, and whether the step will run again. Null if there is no result. */
 export type EarlierMs = (path: string) => { readonly ms: number; readonly isMadeAgain: boolean } | null;
 
 const MEASURED = "its file";
 const GUESS = { value: 5000, factor: 4, why: null };
-/** Factor for requested or declared durations: rounded to whole frames and samples, a file can be slightly longer. */
+/**
+ * Factor for requested or declared durations. A file can be slightly longer, because it has whole frames and samples.
+ */
 const SAID = 1.1;
-/** Factor for speech, because voices differ in speed and pauses. */
 const SPOKEN = 1.5;
 
-/** Returns the step itself, or for a pick or approval its first candidate, which is expected to be chosen. */
+/** Returns the step itself. For a pick or approval, returns the first candidate, which is expected to be chosen. */
 export function firstOf(source: PlanStep, stepAt: StepAt): PlanStep {
   const [first] = traitsOf(source).standsFor;
   const found = first === undefined ? undefined : stepAt(first.$ref.step);
   return found === undefined ? source : firstOf(found, stepAt);
 }
 
-/** Returns the expectation for a step. For a pick or approval, it is certain only if all candidates agree. */
+/** For a pick or approval, the expectation is certain only if all candidates agree. */
 function agreed<E extends Expected | null>(source: PlanStep, stepAt: StepAt, of: (step: PlanStep) => E): E | Expected {
   const targets = traitsOf(source).standsFor.flatMap(({ $ref }) => stepAt($ref.step) ?? []);
   const [first, ...others] = targets.map((target) => agreed(target, stepAt, of));
@@ -42,7 +43,6 @@ function agreed<E extends Expected | null>(source: PlanStep, stepAt: StepAt, of:
   return isSame || first === null ? first : { ...first, factor: GUESS.factor, why: null };
 }
 
-/** Expected duration of a step's audio or film, in milliseconds, and how reliable it is. */
 export function expectedMs(source: PlanStep, stepAt: StepAt, earlier: EarlierMs = () => null): Expected {
   return agreed(source, stepAt, (step) => {
     if (step.kind === "upload" && step.file.durationMs !== undefined)
@@ -65,7 +65,7 @@ export function expectedMs(source: PlanStep, stepAt: StepAt, earlier: EarlierMs 
   });
 }
 
-/** Asks a plan's functions what they expect of their results, given the expected durations of their inputs. */
+/** Calls each function's `foresee` with the expected durations of its inputs. */
 export async function foreseeMedia(plan: Plan, functions: ReadonlyMap<string, LocalFunction>) {
   const stepAt = (path: string) => stepNamed(plan, path);
   const warnings: PlanWarning[] = [];
@@ -104,12 +104,12 @@ export async function foreseeMedia(plan: Plan, functions: ReadonlyMap<string, Lo
   return { warnings, problems };
 }
 
-/** Maximum duration in milliseconds if the value was measured or declared; Infinity if calculated or guessed. */
+/** Maximum duration in milliseconds. Infinity if the expectation was calculated or guessed. */
 export function longestMsOf({ value, factor }: Expected): number {
   return factor <= SAID ? value * factor : Infinity;
 }
 
-/** Expected aspect ratio (width divided by height) of a step's picture; null if nothing is known. */
+/** Width divided by height. Null if nothing is known. */
 export function expectedRatio(source: PlanStep, stepAt: StepAt): Expected | null {
   return agreed(source, stepAt, (step) => {
     if (step.kind === "upload" && step.file.ratio !== undefined)
@@ -129,7 +129,7 @@ function inputOf(step: PlanStep): { readonly [field: string]: Json } {
 }
 
 const CHARACTER_MS = 70;
-/** Characters that take longer to speak than a letter (syllables, and digits spoken as words), with the extra time. */
+/** Characters that take longer to speak than a letter, with the extra time. */
 const MORE_MS = [
   [/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu, 150],
   [/\d/g, 230],

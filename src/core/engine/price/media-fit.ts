@@ -4,11 +4,10 @@ import type { Expected } from "./expected-media.ts";
 
 type Media = Extract<AcceptedMedia, { readonly what: "media" }>;
 
-/** The result of comparing expected media with the limits of the field that will receive them. */
 export interface MediaFit {
-  /** Why the media will certainly be refused; null if they may be accepted. */
+  /** Why the media will certainly be refused. Null if they may be accepted. */
   readonly problem: string | null;
-  /** The requirement that the media may fail to meet; null if there is none. */
+  /** The requirement that the media may fail to meet. Null if there is none. */
   readonly condition: string | null;
   /** The expected value, or the nearest value within the limits. */
   readonly value: number;
@@ -23,7 +22,6 @@ interface Measure {
   readonly otherwise: string;
 }
 
-/** Checks the expected duration, in milliseconds, of the audio or film that `step` makes. */
 export function fitDuration(step: string, expected: Expected, { bounds }: Pick<Media, "bounds">): MediaFit {
   const { min_duration_ms: min = 0, max_duration_ms: max = Infinity } = bounds;
   const otherwise = `change ${step}, or state its duration with expect: { durationMs } in its options`;

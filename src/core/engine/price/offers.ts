@@ -11,27 +11,24 @@ import { type Offer, type QuoteRefusal, QuoteRefusedError } from "../errors.ts";
 import type { StepPrice } from "./totals.ts";
 import { openSteps, total } from "./totals.ts";
 
-/** How long a quote can be accepted, in milliseconds. Prices are checked again at the start in any case. */
+/** Prices are checked again at the start in any case. */
 const VALID_MS = DAY_MS;
 /** Maximum number of steps stored with a quote, so that changes to them can be listed. */
 const MOST_STEPS = 1_000;
-/** Maximum number of differences listed in a refusal. */
 const MOST_CHANGES = 8;
 
-/** What a person can accept: a plan or a rerun, with prices. */
 export interface Offered {
-  /** The run to be rerun; null for a new run. */
+  /** Null for a new run. */
   readonly runId: string | null;
   readonly plan: Plan;
   readonly steps: readonly PlanStep[];
-  /** Identifies other state that must not have changed when the offer is accepted; null if there is none. */
+  /** Identifies other state that must not have changed when the offer is accepted. Null if there is none. */
   readonly state: string | null;
   readonly input: Json;
   readonly prices: readonly StepPrice[];
   readonly maxUnquotedMicros: number | null;
 }
 
-/** The offer to start a new run of this plan. */
 export function newRun(
   { plan, parsedInput: input }: { readonly plan: Plan; readonly parsedInput: Json },
   { prices }: Pick<Offered, "prices">,
@@ -40,12 +37,12 @@ export function newRun(
   return { runId: null, plan, steps: plan.steps, state: null, input, prices, maxUnquotedMicros };
 }
 
-/** What a quote was issued for, as stored in the journal. */
+/** The plan, input and prices of a quote, as stored in the journal. */
 type Basis = {
   readonly runId: string | null;
   readonly plan: string;
   readonly input: { readonly [field: string]: string };
-  /** Path, hash and maximum price of each step. A null price means that there is no maximum. */
+  /** Path, hash and maximum price of each step. Null means no maximum. */
   readonly steps: readonly (readonly [path: string, hash: string, mostMicros: number | null])[];
   readonly maximumMicros: number;
   readonly open: readonly string[];
@@ -59,7 +56,6 @@ interface OffersParts {
 
 export const NO_OFFER: Offer = { id: null, maximumUsd: null, expiresAt: null };
 
-/** Issues quotes, and checks quotes that a person has accepted. */
 export class Offers {
   readonly #parts: OffersParts;
 
@@ -67,7 +63,6 @@ export class Offers {
     this.#parts = parts;
   }
 
-  /** Stores an offer in the journal so that it can be accepted. If the journal is read-only, the offer gets no id. */
   async issue(offered: Offered): Promise<Offer> {
     const { store, account, now } = this.#parts;
     const basis = basisOf(offered);
@@ -80,8 +75,8 @@ export class Offers {
   }
 
   /**
-   * Returns the terms that a person accepted with this quote, if the offer is still the same. @throws QuoteRefusedError
-   * with the changes and a new quote
+   * Returns the accepted terms if the offer is still the same. @throws QuoteRefusedError with the changes and a new
+   * quote
    */
   async agreed(id: string, offered: Offered): Promise<AgreedQuote> {
     const issued = await this.#issued(id);
@@ -112,7 +107,7 @@ export class Offers {
     const was = issued.basis as Basis;
     const is = basisOf(offered);
     const isPlan = was.runId === is.runId && was.plan === is.plan && isSame(was.input, is.input);
-    // Steps rerun with the quote are no longer open in that run.
+    // The run that used the quote may use it again for the same steps.
     if (usedBy !== null && (usedBy !== offered.runId || !isPlan)) {
       return { why: "used", changes: [`run ${usedBy} was started with the quote`] };
     }
@@ -135,7 +130,7 @@ function basisOf({ runId, plan, steps, state, input, prices, maxUnquotedMicros }
   const most = new Map(prices.map(({ step, mostMicros }) => [step, mostMicros]));
   const bounded = prices.map((price) => withinUnquoted(price, plan, maxUnquotedMicros));
   const open = openSteps(bounded);
-  // An open-ended part was not agreed to.
+  // Nobody agreed to open-ended parts, so leave them out of the maximum.
   const known = bounded.map((price) =>
     price.mostMicros === null ? { ...price, costMicros: 0, mostMicros: 0 } : price,
   );
@@ -155,7 +150,7 @@ function basisOf({ runId, plan, steps, state, input, prices, maxUnquotedMicros }
   };
 }
 
-/** Returns a step's price. For a job without a price limit, the operator's limit for unquoted jobs is the maximum. */
+/** For a job without a price limit, the operator's limit for unquoted jobs is the maximum. */
 function withinUnquoted(price: StepPrice, plan: Plan, maxUnquotedMicros: number | null): StepPrice {
   if (price.mostMicros !== null || maxUnquotedMicros === null) return price;
   const step = stepNamed(plan, price.step);
@@ -201,7 +196,6 @@ function isSame(input: Basis["input"], otherInput: Basis["input"]): boolean {
   return canonicalJson(input) === canonicalJson(otherInput);
 }
 
-/** Shortens a fingerprint. What remains is enough to detect which part of a plan changed. */
 function short(print: string): string {
   return print.slice(3, 15);
 }

@@ -16,21 +16,18 @@ type Ref = Reference["$ref"];
 export interface PendingPlace {
   readonly field: string;
   readonly step: string;
-  /** `placeholder` if placeholder media are sent. Null if a made-up id is sent: errors about it mean nothing. */
+  /** `placeholder` if placeholder media are sent. Null if a made-up id is sent; ignore errors about it. */
   readonly by: "placeholder" | null;
   /** True if the result is one of several fixed values, on which the limits of other fields may depend. */
   readonly isChoice: boolean;
 }
 
-/** An input that can be priced although some of the results it refers to do not exist yet. */
 export interface PlaceholderInput {
   readonly input: Json;
-  /** The input with all pending values as large as possible; equal to `input` if none is pending, null if unbounded. */
+  /** The input with all pending values as large as possible. Null if one of them has no limit. */
   readonly largest: Json | null;
   readonly pending: readonly PendingPlace[];
-  /** Problems with expected media that will certainly be refused. */
   readonly problems: readonly Problem[];
-  /** Requirements that expected media may fail to meet, each with the step that makes the media. */
   readonly conditions: readonly { readonly step: string; readonly message: string }[];
 }
 
@@ -39,7 +36,7 @@ export interface PlaceholderSources {
   readonly catalog: Pick<Catalog, "model">;
   readonly estimates: EstimateCache;
   readonly media: MediaStore;
-  /** Resolves a reference. Null: its step has not ended. An undefined `value`: the field is to be omitted. */
+  /** Null if the step has not ended. If `value` is undefined, omit the field. */
   readonly resolved: (ref: Ref) => { readonly value: Json | undefined } | null;
   readonly earlierMs?: EarlierMs | undefined;
 }
@@ -50,11 +47,10 @@ interface Place {
   readonly ref: Ref;
   readonly field: string;
   readonly schema: SchemaLocation | null;
-  /** `maxItems` of the list that contains this place. */
   readonly maxItems?: number | null;
 }
 
-/** `most`: the longest or largest value possible; null if there is no limit. */
+/** `most`: the longest or largest value possible. Null if there is no limit. */
 type Made = Pick<PendingPlace, "by"> & {
   readonly value: Json;
   readonly most: Json | null;
@@ -101,7 +97,7 @@ function fitted(input: Json, schema: SchemaLocation | null): Json {
   return Object.fromEntries(entries);
 }
 
-/** All references in an input, each with its field. For a reference inside a text, that is the field of the text. */
+/** Returns all references in an input. A reference inside a text has the field of that text. */
 function placesOf(input: Json, at: Omit<Place, "ref">): readonly Place[] {
   if (typeof input !== "object" || input === null) return [];
   if (isReference(input)) return [{ ...at, ref: input.$ref }];
@@ -155,7 +151,7 @@ async function made(step: { readonly model: string }, place: Place, sources: Pla
   return { value: all(countOf(source, takes), value), most: isBounded ? all(mostCount, most) : null, by, fits };
 }
 
-/** The longest text or largest number that both the field and the step allow; null if there is no limit. */
+/** The longest text or largest number that both the field and the step allow. Null if there is no limit. */
 function mostOf(source: PlanStep, { ref, schema }: Place, { step }: PlaceholderSources): Json | null {
   const first = firstOf(source, step);
   const yields = ("schema" in first ? first.schema : null) ?? true;
@@ -182,7 +178,10 @@ const LARGEST_PX = 4096;
 /** Maximum length of a placeholder, in milliseconds: uploading a longer one would take too long. */
 const LONGEST_MS = 15 * 60_000;
 
-/** A placeholder of the expected size or length, and the largest one. Null for a film, priced only once it exists. */
+/**
+ * Returns a placeholder of the expected size or duration, and the largest one. Null for a film, which can be priced
+ * only once it exists.
+ */
 function medium(source: PlanStep, { kind, step: path }: Ref, takes: Media, { step, earlierMs }: PlaceholderSources) {
   const bounds = takes.maxBytes === null ? takes.bounds : { ...takes.bounds, max_file_size_bytes: takes.maxBytes };
   if (kind === "image") {
@@ -204,14 +203,12 @@ async function uploaded(bytes: Uint8Array, { media }: PlaceholderSources): Promi
   return { source: "upload", sha256 };
 }
 
-/** How many results are assumed where an input refers to all results of a step. */
 function countOf(source: PlanStep | undefined, { bounds }: Media): number {
   if (source !== undefined && "outputs" in source) return source.outputs;
   const { minItems = 1, maxItems = Infinity } = bounds;
   return Math.min(Math.max(1, minItems), maxItems);
 }
 
-/** Returns a value that fits the schema of the step's result, if that schema is known; otherwise text. */
 function sampleOf(source: PlanStep, ref: Ref, { step }: PlaceholderSources): Json {
   const first = firstOf(source, step);
   const schema = "schema" in first ? first.schema : null;
@@ -240,7 +237,6 @@ function textOf(length: number): string {
   return TEXT.repeat(Math.ceil(length / TEXT.length)).slice(0, length);
 }
 
-/** The limit that the schema sets for the text or number at this position; null if it sets none. */
 function boundAt(schema: Json, at: readonly (string | number)[], keyword: "maxLength" | "maximum") {
   const root = schema;
   const found = resolved(
@@ -297,7 +293,7 @@ function sampleNumber({ minimum, exclusiveMinimum, maximum, exclusiveMaximum, mu
   if (low === -Infinity) return Math.min(step, most, below - step);
   const next = Math.ceil(low / step) * step;
   const found = next > above ? next : next + step;
-  // The range is narrower than a step: take a value inside it.
+  // The range is narrower than a step, so take a value inside it.
   return found <= most && found < below ? found : Math.max(least, (low + high) / 2);
 }
 

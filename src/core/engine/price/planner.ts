@@ -57,15 +57,12 @@ import { pricePlan, type Quote, unplanned } from "./quote.ts";
 import { type PlanWarning, type StepPrice, textsTwice, unlistedChats } from "./totals.ts";
 import { KeptAnswers } from "./voices.ts";
 
-/** Maximum number of steps for which a quote explains why they are not reused. */
 const EXPLAINED = 100;
-/** How long catalog entries and estimates are cached, in milliseconds. */
 const CACHE_MS = 5 * 60_000;
 
 export type Planned = Extract<PlanOutcome, { readonly ok: true }> & {
   readonly draft: Draft;
   readonly basis: string;
-  /** The profile that was applied to the pipeline; null if there was none. */
   readonly profile: AppliedProfile | null;
   readonly warnings: readonly PlanWarning[];
 };
@@ -75,7 +72,7 @@ type Outcome = PlanOutcome & { readonly warnings: readonly PlanWarning[] };
 export interface PlannerParts {
   readonly client: Client;
   readonly service: "hosted" | "local";
-  /** Why steps cannot be priced, if the service was opened without a key; otherwise null. */
+  /** The error if the service was opened without a key, so that steps cannot be priced; otherwise null. */
   readonly missingKey: Error | null;
   readonly media: MediaStore;
   readonly handles: UploadHandles;
@@ -85,17 +82,13 @@ export interface PlannerParts {
   readonly cache: ResultCache;
   readonly families: Families;
   readonly durations: ExpectedDurations;
-  /** The files and addresses that inputs may use, in addition to the service's own URLs. */
   readonly door: InputDoor;
 }
 
 export interface PricingOptions {
   readonly maxUnquotedMicros: number | null;
-  /** True to price reusable results from earlier runs at zero. Default false. */
   readonly reuse?: boolean | undefined;
-  /** Steps that run again even if an earlier run has their result. */
   readonly again?: ReadonlySet<string> | undefined;
-  /** Returns the duration of a step's earlier result. Set for a run with reruns. */
   readonly earlierMs?: EarlierMs | undefined;
   /** Limits on parallel jobs. Default: those of a run that sets none. */
   readonly limits?: JobLimits | undefined;
@@ -106,7 +99,7 @@ export interface PricingOptions {
 type PlanFromOptions = Pick<PlanOptions, "filesFrom"> &
   Pick<Overlay, "edits" | "texts"> & { readonly stored?: readonly FileFacts[] };
 
-/** Turns pipelines into plans, and plans into quotes. Reads the catalog and requests estimates; spends nothing. */
+/** Reads the catalog and requests estimates; spends nothing. */
 export class Planner {
   readonly estimates: EstimateCache;
   readonly offers: Offers;
@@ -143,8 +136,8 @@ export class Planner {
   }
 
   /**
-   * Prepares planning a draft. `stored`: earlier measurements of files, used if these no longer exist. `edits`,
-   * `texts`: changes on top of the profile. `filesFrom`: the files that uploads may read.
+   * Prepares to plan a draft. `stored`: earlier measurements of files, used if these no longer exist. `edits`, `texts`:
+   * changes on top of the profile. `filesFrom`: the files that uploads may read.
    */
   async planFrom(
     drafted: Draft,
@@ -157,7 +150,7 @@ export class Planner {
     const named = profile === null ? [] : profileModels(profile);
     const chats = chatModelsOf(requested);
     const known = await this.#catalog([...new Set([...modelsOf(requested), ...named])], chats);
-    // A hosted service is not documented to list chat models in advance, so a missing model proves nothing there.
+    // A hosted service may not list all chat models, so a missing model proves nothing there.
     const isProof = this.#parts.service === "local";
     const catalog = isProof ? known : { ...known, lacksChat: () => false };
     const doubtful = isProof ? [] : unlistedChats(chats, known);
@@ -253,14 +246,14 @@ export class Planner {
     return expandPlan(step, drafted, { plan, overlay, media: this.#parts.media, door, voices, catalog, price });
   }
 
-  /** The files and addresses that inputs may use. Always includes the service's own URLs, even on a private network. */
+  /** Always includes the service's own URLs, even on a private network. */
   #door(filesFrom: readonly string[] | undefined): InputDoor {
     const { client, door } = this.#parts;
     const files = filesFrom === undefined ? {} : { filesFrom: filesFrom.map((path) => resolve(path)) };
     return { ...door, ...files, inside: [...door.inside, new URL(client.baseUrl).origin] };
   }
 
-  /** Explains for the first steps that are not reused why they are not. Nobody reads a longer list. */
+  /** Explains only for the first steps why they are not reused, because nobody reads a longer list. */
   #explained(prices: readonly StepPrice[], plan: Plan, reusePreview: ReusePreview): readonly StepPrice[] {
     let remaining = EXPLAINED;
     return prices.map((price) => {
@@ -296,7 +289,7 @@ export class Planner {
 /** Hashes everything that a plan depends on. Equal hashes mean equal plans; equal plans may have different hashes. */
 function planBasis(drafted: Draft, overlay: Overlay, { catalog, files, voices }: PlanContext): string {
   const { pipeline, steps, returns, groups, onFailure } = drafted;
-  // `files` includes the bytes, as content hashes.
+  // `files` contains the content hashes of the bytes.
   const said = steps.map((step) => ("bytes" in step && step.bytes !== null ? { ...step, bytes: [] } : step));
   const models = catalog.models();
   const families = models.map(({ id }) => catalog.family(id));

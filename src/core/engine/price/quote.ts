@@ -22,7 +22,7 @@ import { groupProblems, optionsOut, type PlanWarning, total, unusedSteps } from 
 
 /** A plan with prices. Requesting a quote costs nothing: uploads and estimates are free. */
 export interface Quote extends Offer {
-  /** False if there are problems; in that case nothing was priced. */
+  /** False if there are problems. In that case nothing was priced. */
   readonly ok: boolean;
   readonly problems: readonly Problem[];
   /** Findings that do not prevent the run, such as paid steps whose result nothing uses. */
@@ -33,13 +33,13 @@ export interface Quote extends Offer {
   readonly totalMicros: { readonly min: number; readonly max: number | null };
   /** Expected cost in micro-dollars. Placeholders replace missing media; unquoted steps count at their maximum. */
   readonly expectedMicros: number;
-  /** The wallet's balance in micro-dollars; null if the service did not report it. */
+  /** The wallet's balance in micro-dollars. Null if the service did not report it. */
   readonly balanceMicros: number | null;
-  /** The budget for which the quote was requested, in micro-dollars; null if there is none. */
+  /** The budget for which the quote was requested, in micro-dollars. Null if there is none. */
   readonly budgetMicros: number | null;
   /** Paths of the steps in the longest chain of dependent steps, in order. */
   readonly criticalPath: readonly string[];
-  /** Estimated duration in milliseconds, from earlier jobs; null if a model in the longest chain has finished none. */
+  /** Estimated duration in milliseconds, from earlier jobs. Null if a model in the longest chain has finished none. */
   readonly forecastMs: number | null;
   /** Steps that may start only after one of their inputs has expired on the service. */
   readonly risks: readonly ExpiryRisk[];
@@ -84,7 +84,7 @@ type ModelStep = Extract<PlanStep, { readonly model: string }>;
 /** Maximum number of steps priced at once: each may first write and upload a placeholder file. */
 const PRICES_AT_ONCE = 32;
 
-/** Prices every step of the plan, or only those in `only`. Steps with equal inputs are quoted only once. */
+/** Prices all steps of the plan, or those in `only`. Equal inputs are quoted only once. */
 export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly PlanStep[] = plan.steps): Promise<Quote> {
   const problems: Problem[] = [];
   const work = new LongWork();
@@ -112,7 +112,7 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
         return once(true);
       });
     };
-    /** The price for the longest input, limited to the step's own maximum: above that, the step fails. */
+    /** The price for the longest input. Limited to the step's own maximum, above which the step fails. */
     const most = async (expectedMicros: number | null): Promise<number | null> => {
       if (placed.largest === null) return capMicros;
       const { costMicros } = await ask(placed.largest).catch((error: unknown) => {
@@ -202,7 +202,6 @@ function resolvedBy({ reusePreview }: Pricing): PlaceholderSources["resolved"] {
   };
 }
 
-/** Examines the plan as a whole: warnings, critical path, duration and risks. */
 async function foresee(
   plan: Plan,
   { durations, limits, reusePreview, outputsLiveMs }: Pricing,
@@ -228,7 +227,7 @@ async function foresee(
   };
 }
 
-/** The price of a step that is certainly free, because its result is reused or not needed; null for other steps. */
+/** Returns a price of zero if the step's result will be reused or is not needed; otherwise null. */
 function foreseen(step: PlanStep, reusePreview: ReusePreview | undefined): StepPrice | null {
   const base = {
     step: step.path,
@@ -244,7 +243,6 @@ function foreseen(step: PlanStep, reusePreview: ReusePreview | undefined): StepP
   return state?.status === "skipped" ? { ...base, basis: "free", reason: state.reason } : null;
 }
 
-/** The price of a step that the service does not quote: free, or limited only by a maximum. */
 function unpriced(plan: Plan, step: PlanStep, maxUnquotedMicros: number | null): StepPrice {
   const { pricing } = traitsOf(step);
   if (pricing.by === "quote") throw new TypeError(`${step.path} is quoted but has no model`);
@@ -284,7 +282,7 @@ function priceProblems(steps: readonly PlanStep[], prices: readonly StepPrice[])
   });
 }
 
-/** A step and one of the assets it uses, which may have expired before the step starts. */
+/** An asset that may expire before a step that uses it starts. */
 interface ExpiryRisk {
   readonly step: string;
   /** Path of the step that makes the asset. */
@@ -298,7 +296,6 @@ interface RiskContext extends Pick<Pricing, "outputsLiveMs"> {
   readonly isDone: (path: string) => boolean;
 }
 
-/** Lists assets that may expire before they are used, because of a long wait or a person's decision in between. */
 function expiryRisks(
   plan: Plan,
   durationMs: DurationMs,
@@ -327,7 +324,6 @@ function expiryRisks(
 
 interface Gate {
   readonly path: string;
-  /** All steps that depend on the decision. */
   readonly after: ReadonlySet<string>;
 }
 

@@ -16,7 +16,7 @@ export function isRefusal(error: unknown): error is ApiError {
 }
 
 /**
- * Converts a refused estimate to plan problems, one per rejected field. A problem with a placeholder becomes a
+ * Converts a refused estimate to plan problems, one per rejected field. A problem with a placeholder is converted to a
  * condition for the result that will replace the placeholder.
  */
 export function readRefusal(
@@ -31,7 +31,7 @@ export function readRefusal(
   };
 }
 
-/** True if expired upload handles may be the cause. Errors about made-up ids prove nothing and do not count. */
+/** True if expired upload handles may be the cause. Errors about made-up ids prove nothing. */
 export function isLapse(error: unknown, { input, pending }: Pick<PlaceholderInput, "input" | "pending">): boolean {
   if (!isRefusal(error) || answerOf(error) !== "400 media" || !readsUploads(input)) return false;
   const { problems, conditions } = readRefusal({ path: "", model: "" }, error, pending);
@@ -43,7 +43,7 @@ function conditionsOf({ field, message }: Problem, places: readonly PendingPlace
   return places.flatMap(({ step, by }) => (by === null ? [] : [{ step, message: `${step} may be ${text}` }]));
 }
 
-/** The pending results that may have caused the problem; null if none of them can have. */
+/** The pending results that may have caused the problem. Null if none of them can have. */
 function placesOf({ field }: Problem, error: ApiError, pending: readonly PendingPlace[]) {
   if (pending.length === 0 || error.replacedBy !== null) return null;
   if (error.status === 404 && pending.some(({ by }) => by === null)) return pending;
@@ -82,7 +82,7 @@ function problemsOf({ path: step, model }: Pick<Requested, "path" | "model">, er
     return [{ code: "refused", step, field, message: cleanText(error.message) }];
   }
   return details.map(({ field, reason, message }) => ({
-    // A service's message is never meant for callers, even if its reason has that name.
+    // Only local functions may address callers, so ignore this reason in a service's response.
     code: reason === null || reason === FOR_CALLERS ? "refused" : cleanText(reason, 100),
     step,
     field: cleanText(field, 300),

@@ -36,13 +36,12 @@ export interface PlanWarning {
   readonly message: string;
 }
 
-/** Warnings about paid steps whose results are neither used nor returned. They still run and cost money. */
 export function unusedSteps({ steps, returns }: Plan): readonly PlanWarning[] {
   const used = new Set([
     ...steps.flatMap(({ needs }) => needs),
     ...returnedReferences(returns).map(({ ref }) => ref.step),
   ]);
-  // Steps inside an expansion belong to it and are not reported separately.
+  // Steps inside an expansion are not reported separately.
   const inner = [...expansionsIn(steps)].map((path) => `${path}/`);
   return steps.flatMap((step): readonly PlanWarning[] => {
     if (!isPaid(step) || used.has(step.path)) return [];
@@ -57,7 +56,7 @@ export function optionsOut({ steps }: Pick<Plan, "steps">): readonly PlanWarning
   return out.map(({ option, reason }) => ({ code: "option-out", step: option, message: `is ruled out: ${reason}` }));
 }
 
-/** Warns about texts that several steps repeat: editing one of these texts leaves the others unchanged. */
+/** Editing one of these texts leaves the others unchanged. */
 export function textsTwice(steps: readonly DraftStep[]): readonly PlanWarning[] {
   return repeatedTexts(steps).map(({ step, field, text, of }) => {
     const shown = JSON.stringify(text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
@@ -68,7 +67,6 @@ export function textsTwice(steps: readonly DraftStep[]): readonly PlanWarning[] 
 
 const MOST_SHOWN = 60;
 
-/** Warns about chat models that may not exist, before anything is paid for. */
 export function unlistedChats(chats: readonly string[], catalog: Catalog): readonly PlanWarning[] {
   const message = "is not in the service's model list and may be refused after other steps are paid for; check its id";
   return chats.flatMap((id) => (catalog.lacksChat(id) ? [{ code: "unlisted-chat", step: id, message }] : []));
@@ -94,7 +92,6 @@ export function priceText(
   return `from ${text(min)}, open-ended: ${open.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-/** Lists the steps that may exceed their quotes by the largest amounts, for example because their media may be long. */
 function upperEnd(prices: readonly StepPrice[], text: (micros: number) => string): string {
   const above = ({ mostMicros, costMicros }: StepPrice) => (mostMicros ?? 0) - (costMicros ?? 0);
   const dear = prices.filter((price) => above(price) > 0).sort((a, b) => above(b) - above(a));
@@ -103,8 +100,8 @@ function upperEnd(prices: readonly StepPrice[], text: (micros: number) => string
 }
 
 /**
- * Total price of the plan. The minimum counts only steps that certainly run. The maximum counts all steps; of second
- * choices, it counts the most expensive case. No part of the plan counts for more than its budget.
+ * Total price of the plan. The minimum counts only steps that certainly run. The maximum counts all steps, and of
+ * second choices the most expensive case. A part of the plan counts for no more than its budget.
  */
 export function total(
   plan: Priced,
@@ -114,7 +111,6 @@ export function total(
   return { totalMicros: { min, max }, expectedMicros: expected ?? min };
 }
 
-/** Reports the parts of the plan that certainly cost more than their budget. */
 export function groupProblems(plan: Priced, prices: readonly StepPrice[]): readonly Problem[] {
   const sums = sumsOf(plan, prices);
   return Object.entries(plan.groups ?? {}).flatMap(([prefix, { maxCostMicros }]): readonly Problem[] => {
@@ -126,7 +122,7 @@ export function groupProblems(plan: Priced, prices: readonly StepPrice[]): reado
 }
 
 interface Sums extends Total {
-  /** Expected cost in micro-dollars; null if a step has neither a price nor a maximum. */
+  /** Expected cost in micro-dollars. Null if a step has neither a price nor a maximum. */
   readonly expected: number | null;
 }
 
@@ -135,8 +131,8 @@ type Priced = Pick<Plan, "steps" | "groups">;
 const NOTHING: Sums = { min: 0, expected: 0, max: 0 };
 
 /**
- * Sums for each part of the plan, including nested parts; `""` is the whole plan. A part's sum counts towards that of
- * its parent, but at most up to the part's budget.
+ * Sums for each part of the plan, including nested parts; `""` is the whole plan. A part's sum is limited to its budget
+ * and added to its parent's sum.
  */
 function sumsOf(plan: Priced, prices: readonly StepPrice[]): ReadonlyMap<string, Sums> {
   const certain = certainSteps(plan);
@@ -176,7 +172,7 @@ function both(sums: Sums, otherSums: Sums): Sums {
   return { min: sums.min + min, expected: plus(sums.expected, expected), max: plus(sums.max, max) };
 }
 
-/** The cost of the most expensive case: all options but one fail first, and then that one succeeds. */
+/** In the most expensive case, an option succeeds after all options before it have failed. */
 function oneAfterTheOther(options: readonly (Sums & { readonly failed: number })[]): Sums {
   let before = 0;
   let max: number | null = 0;
@@ -196,7 +192,7 @@ function plus(sum: number | null, more: number | null): number | null {
   return sum === null || more === null ? null : sum + more;
 }
 
-/** Paths of the steps that always run: neither they nor the steps they need have a condition. */
+/** Neither these steps nor the steps they need have a condition. */
 function certainSteps({ steps }: Pick<Plan, "steps">): ReadonlySet<string> {
   const certain = new Set<string>();
   const known = new Set(steps.map(({ path }) => path));
@@ -220,7 +216,7 @@ function partOf({ path }: Option["choice"]): string {
 }
 
 /**
- * Returns a function that computes the maximum cost of an option that fails, in micro-dollars: the step that fails
+ * Returns a function that computes the maximum cost of an option that fails, in micro-dollars. The step that fails
  * costs nothing, and steps that need its result do not run.
  */
 function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (option: string) => number {
@@ -239,7 +235,7 @@ function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (
       const spared = [...usersOf(name, parts)].reduce((sum, user) => sum + parts.get(user)!.most, 0);
       failed = Math.max(failed, most - spared - (part.most - part.failed));
     }
-    // If the next option need not wait for this option, this option may also be paid in full.
+    // If the next option may start before this option has ended, this option may also be paid in full.
     const costs = { most, failed: isWaitedFor(options.get(path)!) ? most : failed };
     known.set(path, costs);
     return costs;
@@ -287,12 +283,10 @@ function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (
   return (option) => costsOf(option).failed;
 }
 
-/** True if the next option may start before this option has ended. */
 function isWaitedFor(option: Option): boolean {
   return givesWay(option) && option.steps.some((step) => "policy" in step && step.policy.withinMs !== undefined);
 }
 
-/** Names of the parts that need this part, directly or indirectly. */
 function usersOf(name: string, parts: ReadonlyMap<string, Part>): ReadonlySet<string> {
   const found = new Set([name]);
   for (const part of found) for (const [user, { needs }] of parts) if (needs.has(part)) found.add(user);
@@ -303,7 +297,7 @@ function usersOf(name: string, parts: ReadonlyMap<string, Part>): ReadonlySet<st
 export interface StepPrice {
   readonly step: string;
   readonly model: string | null;
-  /** Price in micro-dollars; null if the service cannot quote one. */
+  /** Price in micro-dollars. Null if the service cannot quote one. */
   readonly costMicros: number | null;
   /**
    * `quoted`: the service quoted exactly this input. `provisional`: quoted with placeholders for media that do not
@@ -311,7 +305,7 @@ export interface StepPrice {
    * costs nothing, like an upload. `reused`: an earlier run already has the result.
    */
   readonly basis: PriceBasis | "free" | "reused";
-  /** The maximum cost, in micro-dollars, that the step or the run allows; null if there is none. */
+  /** The maximum cost, in micro-dollars, that the step or the run allows. Null if there is none. */
   readonly maxCostMicros: number | null;
   /** The highest possible cost in micro-dollars: for the longest input, or `maxCostMicros`. Null: open-ended. */
   readonly mostMicros: number | null;
@@ -321,11 +315,11 @@ export interface StepPrice {
   readonly conditionalOn?: readonly string[];
   /** The option that comes before this step's option. The step runs, and is paid for, only if that option fails. */
   readonly insteadOf?: string;
-  /** Why the result of an earlier run is not reused. Absent if it is reused, or if there is nothing to explain. */
+  /** Why the result of an earlier run is not reused. Absent if it is reused or there is nothing to explain. */
   readonly anew?: string;
 }
 
-/** A total in micro-dollars. `max` is null if something is open-ended; see `openSteps`. */
+/** `max` is null if something is open-ended; see `openSteps`. */
 interface Total {
   readonly min: number;
   readonly max: number | null;

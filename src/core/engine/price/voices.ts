@@ -5,7 +5,6 @@ import { suggest } from "../../plan/suggest.ts";
 import type { StepPrice } from "./totals.ts";
 
 const MOST_VOICES = 1000;
-/** Maximum number of voices listed in a message. */
 const LISTED = 8;
 const FIELD = "input.voice_id";
 
@@ -18,7 +17,10 @@ export class VoiceBook {
     this.#asked = new KeptAnswers(now, keepMs);
   }
 
-  /** Id of any voice of the model, to price speech whose own voice does not exist yet; null if none is listed. */
+  /**
+   * Returns any voice of the model, to price speech whose own voice does not exist yet. Null if the service lists no
+   * voice.
+   */
   async any(model: string): Promise<string | null> {
     const [first] = await this.#listed(model);
     return first?.id ?? null;
@@ -32,8 +34,8 @@ export class VoiceBook {
   }
 
   /**
-   * Reports unknown voices in inputs, with suggestions. Skips inputs that the service has quoted: the service may
-   * accept voices that it does not list.
+   * Reports unknown voices in inputs, with suggestions. Skips quoted inputs, because the service may accept voices that
+   * it does not list.
    */
   async problems(
     steps: readonly PlanStep[],
@@ -58,7 +60,7 @@ export class VoiceBook {
     return (await Promise.all(problems)).flat();
   }
 
-  /** The voices with exactly this name; empty if `name` is already the id of a voice. */
+  /** Returns the voices with exactly this name. Empty if `name` is the id of a voice. */
   async #named(model: string, name: string): Promise<readonly NamedVoice[]> {
     const found = await this.#found(model, name);
     const voices = found.length > 0 ? found : await this.#listed(model);
@@ -66,7 +68,6 @@ export class VoiceBook {
     return voices.filter((voice) => voice.name?.trim().toLowerCase() === name.trim().toLowerCase());
   }
 
-  /** The voices of a model that this account can use, at most {@link MOST_VOICES}; empty if the service lists none. */
   #listed(model: string): Promise<readonly NamedVoice[]> {
     return this.#once(model, async () => {
       const found: NamedVoice[] = [];
@@ -78,7 +79,7 @@ export class VoiceBook {
     });
   }
 
-  /** The voices that the service's search finds, including unlisted ones; empty if the service has no search. */
+  /** Searches the service for voices, including unlisted ones. Empty if the service has no search. */
   #found(model: string, text: string): Promise<readonly NamedVoice[]> {
     const q = text.trim().slice(0, 200);
     return this.#once(voiceKey(model, q), async () =>
@@ -86,7 +87,7 @@ export class VoiceBook {
     );
   }
 
-  /** Requests a list of voices unless it is cached. A refusal counts as an empty list. */
+  /** Caches an empty list if the service refuses. */
   #once(key: string, ask: () => Promise<readonly NamedVoice[]>): Promise<readonly NamedVoice[]> {
     return this.#asked.once(key, () =>
       ask().catch((error: unknown) => {
@@ -122,7 +123,6 @@ function textOf({ id, name }: NamedVoice): string {
   return name === null || name === id ? id : `${id} (${name})`;
 }
 
-/** Caches the service's answers for a limited time. */
 export class KeptAnswers<T> {
   readonly #kept = new Map<string, { readonly at: number; readonly answer: Promise<T> }>();
   readonly #now: () => number;
@@ -133,7 +133,7 @@ export class KeptAnswers<T> {
     this.#keepMs = keepMs;
   }
 
-  /** Returns the cached answer, or requests it. A failure is not cached. */
+  /** Does not cache failures. */
   once(key: string, ask: () => Promise<T>): Promise<T> {
     const kept = this.#kept.get(key);
     if (kept !== undefined && this.#now() - kept.at < this.#keepMs) return kept.answer;

@@ -5,13 +5,12 @@ import type { Json } from "../../plan/plan.ts";
 
 const json: z.ZodType<Json> = z.json();
 const instant = z.iso.datetime();
-/** US dollars as a decimal, such as `0.25`. */
 const usd = z.string().regex(/^\d+(\.\d+)?$/);
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
 const output = z.object({
   index: z.int().nonnegative(),
-  /** SHA-256 of the source; null for a voice, and for media of which there is no copy. */
+  /** SHA-256 of the source. Null for a voice, and for media of which there is no copy. */
   sha256: sha256.nullable(),
   content_type: z.string().nullable(),
   asset_id: z.string().nullable(),
@@ -22,7 +21,7 @@ const attempt = z.object({
   n: z.int().positive(),
   job_id: z.string().nullable(),
   status: z.string(),
-  /** The actual cost; null as long as the service has not billed it. */
+  /** The actual cost. Null as long as the service has not billed it. */
   cost: usd.nullable(),
 });
 
@@ -50,7 +49,7 @@ const step = z.object({
   version: z.string().nullable(),
   attempts: z.array(attempt),
   outputs: z.array(output),
-  /** The value that a chat or local function returned; null if there is none. */
+  /** The value that a chat or local function returned. Null if there is none. */
   value: json,
   /** The output that an approval or pick chose. */
   chosen: z.object({ step: z.string(), index: z.int().nonnegative() }).nullable(),
@@ -125,7 +124,7 @@ export const manifestSchema = z.object({
         z.object({
           step: z.string(),
           voice_id: z.string().nullable(),
-          /** The pipeline's statement of the speaker's consent; null if there is none. */
+          /** The pipeline's statement of the speaker's consent. Null if there is none. */
           statement: z.string().nullable(),
         }),
       ),

@@ -35,9 +35,9 @@ export function manifestName(file: string): string {
 }
 
 /**
- * Writes a manifest beside each file, atomically, replacing an older one. Resolves once all are on disk. Manifests are
- * built one at a time to save memory. The files must already be in place, so that their folders have been checked.
- * `tag` is part of the names of temporary files.
+ * Writes a manifest beside each file, and replaces an older one atomically. Resolves once all are on disk. Builds each
+ * manifest only when it is written, to save memory. The files must already be in place, so that their folders have been
+ * checked. `tag` is part of the names of temporary files.
  */
 export async function placeManifests<F extends { readonly file: string }>(
   outDir: string,
@@ -69,7 +69,6 @@ async function writeBeside(outDir: string, manifest: Manifest, tag: string): Pro
   }
 }
 
-/** A named file and the output from which it was copied. */
 export interface NamedOutput {
   /** Path relative to the run's folder. */
   readonly file: string;
@@ -79,10 +78,7 @@ export interface NamedOutput {
   readonly marked: PlannedMark | null;
 }
 
-/**
- * Builds a file's manifest from the journal alone, so that a run always yields the same manifest. `version` is the
- * version of Showrunner.
- */
+/** Builds a file's manifest from the journal alone, so that a run always yields the same manifest. */
 export function manifestOf(state: RunState, named: NamedOutput, version: string): Manifest {
   const { planned } = state;
   const { copy, width, height, durationMs, fps, index } = named.output;
@@ -127,7 +123,9 @@ function markOf({ preview, mark }: PlannedMark, sha256: string): NonNullable<Man
   return { status, digital_source_type: mark.digitalSourceType, output_sha256: sha256 };
 }
 
-/** The step and all steps it depends on, each after those it uses. Of a choice, only the chosen branch. */
+/**
+ * Returns the step and all steps it depends on, each after those it uses. Of a choice, includes only the chosen branch.
+ */
 function ancestors(state: RunState, produced: Chosen): readonly PlanStep[] {
   const { plan } = state.planned;
   const choosers = stepsOfKinds(plan).choosers.filter((step) => standsFor(state, step.path, produced));
@@ -207,7 +205,7 @@ function manifestStep(state: RunState, plan: PlanStep): ManifestStep {
   };
 }
 
-/** The planned input. Each reference is replaced by the result it refers to, identified by its content. */
+/** Replaces each reference by the result it refers to, identified by its content. */
 function askedOf(state: RunState, plan: PlanStep): ManifestStep["input"] {
   const { file } = traitsOf(plan);
   if (file !== null) return { file: redactText(fileName(file.path)) };
@@ -246,7 +244,7 @@ function costOf({ attempts, chats }: StepState): number {
   return [...attempts, ...chats].reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
 }
 
-/** The consent statements for cloned voices. A voice counts as cloned if it was made from recorded speech. */
+/** Returns the consent statements for cloned voices, which are made from recorded speech. */
 function consentOf(state: RunState, steps: readonly PlanStep[]): Manifest["voice_consent"] {
   const clones = steps.flatMap((step) => {
     const { submits } = traitsOf(step);
@@ -288,14 +286,13 @@ function instant(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
 }
 
-/** Maximum length of an input's JSON in a manifest. Longer JSON would take too much space beside every file. */
+/** Longer JSON would take too much space beside every file. */
 const MOST_INPUT_LENGTH = 16_384;
 
 type ToldInput = Pick<Manifest, "input" | "input_sha256">;
 
 const inputs = new WeakMap<RunState["planned"], ToldInput>();
 
-/** The run's input as its manifests contain it. Computed once for all of them. */
 function manifestInput(planned: RunState["planned"]): ToldInput {
   const before = inputs.get(planned);
   if (before !== undefined) return before;
@@ -306,7 +303,7 @@ function manifestInput(planned: RunState["planned"]): ToldInput {
   return found;
 }
 
-/** JSON without secrets, and with file names in place of paths, so that it is safe to show. */
+/** Makes JSON safe to show: removes secrets, and replaces paths by file names. */
 export function cleanJson(value: Json): Json {
   return withoutSecrets(withFileNames(value)) as Json;
 }
@@ -319,7 +316,7 @@ function withFileNames(value: Json): Json {
   return Object.fromEntries(Object.entries(record).map(([key, item]) => [key, withFileNames(item)]));
 }
 
-/** True for a reference to a local file, whose location on the user's disk is private. */
+/** The location of a local file on the user's disk is private. */
 function isLocalFile({ path, kind, ...rest }: { readonly [key: string]: Json }): boolean {
   const isKind = kind === "image" || kind === "video" || kind === "audio";
   return typeof path === "string" && isKind && Object.keys(rest).length === 0;
@@ -328,7 +325,7 @@ function isLocalFile({ path, kind, ...rest }: { readonly [key: string]: Json }):
 /** Maximum size of a manifest that is read, in bytes. Showrunner never writes a larger one. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/** The manifest beside a file; null if there is none that can be read. */
+/** Null if there is no readable manifest. */
 export async function readManifest(path: string): Promise<Manifest | null> {
   try {
     await using there = await openNamedFile(manifestName(path), null);
@@ -340,19 +337,18 @@ export async function readManifest(path: string): Promise<Manifest | null> {
   }
 }
 
-/** A file's SHA-256 in hex. Throws Node's errors, and `ForbiddenFileError` if the path is not a regular file. */
+/** Throws Node's errors. @throws ForbiddenFileError if the path is not a regular file */
 export async function fileHash(path: string): Promise<string> {
   await using there = await openNamedFile(path, null);
   return (await measureBytes(there.file.createReadStream({ autoClose: false }))).sha256;
 }
 
-/** The mark for a named file, with the facts about the marked file. */
 interface PlannedMark {
   readonly mark: Mark;
   readonly preview: MarkPreview;
 }
 
-/** The mark for a copy. Null if marks are off, for text, or if no model was involved. Throws `MediaMissingError`. */
+/** Null if marks are off, for text, or if no model was involved. @throws MediaMissingError */
 export async function plannedMark(
   { planned }: RunState,
   { step, copy: { sha256, contentType } }: { readonly step: string; readonly copy: StoredCopy },
@@ -381,7 +377,9 @@ function isByModel(step: PlanStep): boolean {
   return traitsOf(step).pricing.by !== "nothing" && step.yields !== "value";
 }
 
-/** The step and all steps whose pictures or sound are part of its output. Sources of voices and texts do not count. */
+/**
+ * Returns the step and all steps whose pictures or sound are part of its output. Ignores sources of voices and texts.
+ */
 function mediaSources(plan: Plan, path: string): readonly PlanStep[] {
   const found = new Map<string, PlanStep>();
   const open = [path];
@@ -401,8 +399,8 @@ function usedMedia(step: PlanStep): readonly Reference["$ref"][] {
 }
 
 /**
- * What a file's content credentials state: models, run, step and source media. Prompts are left out, because a
- * published signature cannot be withdrawn. The source type is null if no model was involved.
+ * Returns the facts for a file's content credentials. Leaves out prompts, because a published signature cannot be
+ * withdrawn. The source type is null if no model was involved.
  */
 export function claimOf(manifest: Manifest): Omit<Claim, "digitalSourceType"> & {
   readonly digitalSourceType: DigitalSourceType | null;

@@ -15,7 +15,6 @@ const WHY_MISSED: Readonly<Record<CacheMiss, string>> = {
   "already-reused": "an earlier run has an identical result, but another step of this run already reuses it",
 };
 
-/** A sentence that says why a step's result is not reused. */
 export function whyAnew(step: CacheableStep, { state, unusable }: ReusePreview): string {
   const { path, needs } = step;
   const { status, reason } = state.steps[path]!;
@@ -28,14 +27,12 @@ export function whyAnew(step: CacheableStep, { state, unusable }: ReusePreview):
   return `${path} uses ${uses} has not been produced yet`;
 }
 
-/** The results that a run of the plan would certainly reuse. */
 export interface ReusePreview {
-  /** The state of a simulated run after all steps that cost nothing: files are stored, and reused steps have ended. */
+  /** The state of a simulated run after all steps that cost nothing. */
   readonly state: RunState;
   readonly reused: ReadonlyMap<string, CachedResult>;
   /** Why a step is not reused although an identical request was made earlier. */
   readonly unusable: ReadonlyMap<string, CacheMiss>;
-  /** Value that a reference refers to; undefined if it does not exist yet. */
   resolved(ref: Reference["$ref"]): Json | undefined;
 }
 

@@ -19,7 +19,6 @@ import { isOver, REUSE_MARGIN_MS } from "../../run/retention.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import { downloadOutput } from "../media/output-damage.ts";
 
-/** A result of an earlier run, in the form in which a step reuses it. */
 export type CachedResult = Omit<RunEvent & { readonly type: "step.reused" }, "type" | "step">;
 
 type CachedOutput = OutputFacts & { readonly copy: StoredCopy | null };
@@ -29,9 +28,9 @@ export type CacheMiss = "expired" | "already-reused";
 export interface CacheQuery {
   readonly fingerprint: string;
   readonly plan: CacheableStep;
-  /** The run that looks for a result. Its own results are ignored. */
+  /** Results of this run are ignored. */
   readonly runId: string | null;
-  /** Keys of results that other steps of this run already reuse: two steps with the same request need two results. */
+  /** Keys of results that other steps of this run already reuse. Two steps with the same request need two results. */
   readonly reusedKeys: Set<string>;
   /** True to check that the asset still exists, and to download outputs that must be kept. False for pricing. */
   readonly verify: boolean;
@@ -46,7 +45,6 @@ export interface ResultCacheParts {
   readonly account: string;
 }
 
-/** The results of an account's earlier runs, by request. */
 export class ResultCache {
   readonly #parts: ResultCacheParts;
   readonly #states = new Map<string, { readonly lastSeq: number; readonly state: Promise<RunState> }>();
@@ -55,7 +53,7 @@ export class ResultCache {
     this.#parts = parts;
   }
 
-  /** Finds a result of an identical request. Prefers results of a step with the same path, then newer ones. */
+  /** Prefers results of a step with the same path, then newer ones. */
   async find(query: CacheQuery): Promise<CacheLookup> {
     let why: CacheMiss | null = null;
     for await (const candidate of this.#candidates(query)) {
@@ -77,7 +75,7 @@ export class ResultCache {
     return { found: null, why };
   }
 
-  /** Yields all results of this request. Reads them in growing pages, because the first page is usually enough. */
+  /** Reads results in growing pages, because the first page is usually enough. */
   async *#candidates({ fingerprint, plan, runId }: CacheQuery): AsyncGenerator<CacheCandidate, void, undefined> {
     const { store, account } = this.#parts;
     const states = new Map<string, RunState | null>();
@@ -96,7 +94,7 @@ export class ResultCache {
     }
   }
 
-  /** A run's state. Cached until the run changes. */
+  /** Cached until the run changes. */
   async state(runId: string): Promise<RunState | null> {
     const { store, repository } = this.#parts;
     const row = await store.run(runId);
@@ -110,7 +108,6 @@ export class ResultCache {
     return state;
   }
 
-  /** The outputs, if all of them are still available; otherwise null. */
   async #availableOutputs(
     { from, outputs }: CacheCandidate,
     query: CacheQuery,
@@ -123,7 +120,7 @@ export class ResultCache {
     const { client, media, now } = this.#parts;
     const { phase, copy: recorded, ...facts } = output;
     if (facts.voiceId !== null) return { ...facts, copy: null };
-    // Touched, so that `gc` does not remove the file before the event that refers to it is written.
+    // Touch the file, so that `gc` does not remove it before the event that refers to it is written.
     const isStored = recorded && (await (query.verify ? media.touch(recorded.sha256) : media.has(recorded.sha256)));
     const copy = isStored ? recorded : null;
     const isTaken = facts.assetId !== null && (phase === "available" || phase === "downloaded");
@@ -164,7 +161,7 @@ interface CacheCandidate {
   readonly from: ReusedFrom;
   readonly outputs: readonly OutputState[];
   readonly value: Json;
-  /** False if, after the list of results was read, the step was rerun with other inputs. */
+  /** False if the step was rerun with other inputs after the results were read. */
   readonly isCurrent: () => boolean;
 }
 
@@ -179,8 +176,8 @@ function candidateIn(state: RunState, row: StoredResult): CacheCandidate | null 
 }
 
 /**
- * Returns null if the service's refusal proves that the asset is gone. Throws all other errors: a temporary error must
- * not lead to paying for a new job.
+ * Returns null if the service's refusal proves that the asset is gone. Throws all other errors, because a temporary
+ * error must not lead to paying for a new job.
  */
 function missingOrThrow(error: unknown): null {
   const answer = answerOf(error);
@@ -190,12 +187,11 @@ function missingOrThrow(error: unknown): null {
   throw error;
 }
 
-/** Returns a key that identifies a result, even if other runs have reused it. */
+/** Identifies a result even if other runs have reused it. */
 export function sourceKey({ jobId, runId, step }: ReusedFrom): string {
   return jobId ?? `${runId} ${step}`;
 }
 
-/** The run and step that originally produced a result. */
 function originOf({ runId }: RunState, step: StepState, plan: CacheableStep): ReusedFrom {
   if (step.reusedFrom !== null) return step.reusedFrom;
   const attempt = lastAttempt(step);

@@ -8,7 +8,6 @@ import { chooseService, type HostedService, keyCommand, missingKey, type Service
 import { LocalServiceMissingError, loadLocalService } from "../../kit/load-local-service.ts";
 import { InvalidOptionError } from "../errors.ts";
 
-/** The service that a Showrunner uses, and a function that closes it. */
 export interface Service {
   readonly kind: "hosted" | "local";
   readonly client: Client;
@@ -52,7 +51,7 @@ export interface ServiceOptions {
   readonly clientOptions?: Partial<ClientOptions> | undefined;
 }
 
-/** Opens the service that the options name, or else the one that the environment names, or else a local service. */
+/** Prefers the service in the options, then the one in the environment, then a local service. */
 export async function openService(options: ServiceOptions): Promise<Service> {
   const env = options.env ?? process.env;
   if (options.client !== undefined) {
@@ -97,7 +96,7 @@ async function openLocal(options: ServiceOptions): Promise<Service> {
   };
 }
 
-/** Returns the error instead of throwing it, because calls that only read the journal work without the service. */
+/** Returns the error, because calls that only read the journal work without the service. */
 function orMissing(error: unknown): LocalServiceMissingError {
   if (error instanceof LocalServiceMissingError) return error;
   throw error;
@@ -114,7 +113,6 @@ function unusableClient(error: Error): Client {
   });
 }
 
-/** The local service of a folder, whichever process runs it. */
 export interface SharedService {
   readonly baseUrl: string;
   readonly apiKey: string;
@@ -122,16 +120,15 @@ export interface SharedService {
   close(): Promise<void>;
 }
 
-/** Interval between checks that the process running the service is alive, in milliseconds. */
 const HOST_CHECK_EVERY_MS = 500;
-/** Maximum number of checks whether another process has finished starting the service. */
+/** Maximum number of times to check whether another process has finished starting the service. */
 const MOST_LOOKS = 20;
-/** Error codes after which starting is tried again: another process is opening the folder, or still holds the port. */
+/** After these errors, starting is tried again: another process is opening the folder, or still holds the port. */
 const TRANSIENT = new Set(["DATA_DIR_IN_USE", "PORT_IN_USE"]);
 
 /**
  * Finds the service of a folder, or starts it in this process. If the process that runs the service ends, this process
- * takes over on the same port, so that the URL remains valid for all users of the service.
+ * takes over on the same port. So the URL remains valid for all users of the service.
  */
 export async function shareLocalService(dataDir: string, families?: FamiliesOption): Promise<SharedService> {
   const options = { dataDir, ...(families !== undefined && { families }) };

@@ -10,9 +10,9 @@ export const noSubstitute: Substitute = (model) => model;
 const RENDER_MS = 10 * 60_000;
 
 /**
- * Returns a {@link Substitute} with which the local service renders all media, in place of the providers' models. The
- * media have the requested kind, size and length, and the same methods are called, so that a rehearsal takes the same
- * code path. `serviceUrl` may be any URL of that service.
+ * Returns a {@link Substitute} with which the local service renders all media in place of the providers' models. The
+ * media have the requested kind, size and length. The same methods are called, so that a rehearsal takes the same code
+ * path. `serviceUrl` may be any URL of that service.
  */
 export function rehearsal(serviceUrl: string): Substitute {
   return (model, step) => {
@@ -52,7 +52,7 @@ interface CallOptions {
   readonly [option: string]: unknown;
 }
 
-/** The call options that determine how rehearsed media look or sound. They are small enough for a journal. */
+/** Selects the options that determine how media look or sound. They are small enough for a journal. */
 function plainCall({ prompt, text, n, size, aspectRatio, resolution, duration, seed }: CallOptions) {
   return { prompt, text, n, size, aspectRatio, resolution, duration, seed };
 }
@@ -82,7 +82,6 @@ async function renderOne(
   return { data: new Uint8Array(Buffer.from(data, "base64")), mediaType };
 }
 
-/** Converts call options to the renderer's input: aspect ratio, length of the shorter side, and milliseconds. */
 function renderInput({ prompt, text, size, aspectRatio, resolution, duration }: CallOptions): Json {
   const [, width = "", height = ""] = /^(\d+)x(\d+)$/.exec(String(size ?? resolution ?? "")) ?? [];
   const [w, h] = [Number(width), Number(height)];
@@ -102,7 +101,7 @@ function kilopixels(width: number, height: number): string {
   return `${Math.min(4, Math.max(0.1, Math.sqrt(width * height) / 1024)).toFixed(1)}k`;
 }
 
-/** Derives a seed from the text, so that equal requests yield equal media. */
+/** Equal requests must yield equal media. */
 function seedOf(text: string): number {
   let sum = 0;
   for (const character of text) sum = (sum * 31 + character.codePointAt(0)!) % 2_147_483_647;

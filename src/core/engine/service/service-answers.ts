@@ -20,13 +20,12 @@ import type { AttemptState, RunState, ServiceOutage } from "../../journal/state.
 import { type CleanText, cleanAddress, cleanContentType, cleanText, ownText, sentence } from "../../kit/clean-text.ts";
 import { ShowrunnerError } from "../../kit/errors.ts";
 
-/** The meaning of an error that the service or the connection reported, with that error. */
+/** An error that the service or the connection reported, with its meaning. */
 export interface Judged {
   readonly answer: Answer;
   readonly verdict: VerdictName;
   /** The error of the last attempt to send. */
   readonly error: unknown;
-  /** The step that sent the request; null if no step did. */
   readonly step: string | null;
 }
 
@@ -36,7 +35,7 @@ interface ErrorContext {
   readonly step?: string;
 }
 
-/** Looks up what an error means in the table of answers. Rethrows an error that is not in the table. */
+/** Rethrows an error that is not in the table of answers. */
 export function judge(kind: RequestKind, error: unknown, about: ErrorContext = {}): Judged {
   const { mayExist = false, step = null } = about;
   const answer = answerOf(error);
@@ -46,12 +45,10 @@ export function judge(kind: RequestKind, error: unknown, about: ErrorContext = {
   return { answer, verdict: verdictOf(kind, answer, before), error: isUnknown ? error.cause : error, step };
 }
 
-/** True if the error comes from the service or from the connection to it. */
 export function isOfService(error: unknown): boolean {
   return answerOf(error) !== null;
 }
 
-/** Describes an outage: what was requested from which server, and what happened instead. */
 export function serviceFailureOf(
   { error }: Judged,
   pause: ServiceFailure["pause"],
@@ -77,7 +74,6 @@ export function serviceFailureOf(
   return { pause, message: sentence`${at} answered ${request} with ${error.status} (${type}${to}): ${who}` };
 }
 
-/** An outage of the service or the media bucket: what was observed, and why the run pauses if the outage lasts. */
 export interface ServiceFailure {
   readonly pause: "unreachable" | "misdirected";
   readonly message: CleanText;
@@ -85,12 +81,12 @@ export interface ServiceFailure {
   readonly isMedia?: true;
 }
 
-/** How a command ended: its events, and when the command will be issued again if it is still due. */
+/** The result of a command: its events, and whether the command will be issued again. */
 export type EffectResult = { readonly events: readonly RunEvent[] } & (
   | { readonly end: "done" }
-  /** The command will be issued again, no sooner than after this many milliseconds. */
+  /** The command will be issued again after at least this many milliseconds. */
   | { readonly end: "retryLater"; readonly inMs: number }
-  /** The command will not be issued again by this process while it drives the run. */
+  /** The command will not be issued again in this drive. */
   | { readonly end: "deferred" }
   /** The service was unreachable. The command is retried after growing delays. */
   | { readonly end: "unreachable"; readonly serviceFailure: ServiceFailure }
@@ -113,7 +109,10 @@ export function deferToNextDrive(...events: readonly RunEvent[]): EffectResult {
   return { end: "deferred", events };
 }
 
-/** Retries or pauses after any verdict except one that fails the step. `events` are recorded first. */
+/**
+ * Retries, or pauses the run, according to the verdict. `events` are recorded first. Throws for a verdict that an
+ * effect must handle itself.
+ */
 export function retryOrPause(
   judged: Judged,
   context: { readonly client: Client },
@@ -189,12 +188,11 @@ export function journalError(error: unknown): JournalError {
   return { code, message, retryable: false };
 }
 
-/** How long a run waits for an unavailable service before it pauses, in milliseconds. */
 export const GIVE_UP_AFTER_MS = 5 * 60_000;
 /** How long a refused read is retried, in milliseconds: the service's reads may lag behind its writes. */
 const DOUBT_MS = 120_000;
 
-/** The growing delay before an incomplete answer is read again, in milliseconds; null after `DOUBT_MS`. */
+/** The growing delay before an incomplete answer is read again. Null after `DOUBT_MS`. */
 export function lookAgainMs(waitedMs: number): number | null {
   return waitedMs < DOUBT_MS ? Math.max(2_000, Math.min(waitedMs, DOUBT_MS - waitedMs)) : null;
 }
@@ -216,7 +214,6 @@ export interface WatchMemo {
   readonly heardAt: number | null;
 }
 
-/** Tracks whether the service is available, from the results of commands in one drive. */
 export class ServiceWatch {
   readonly #now: () => number;
   readonly #giveUpAfterMs: number;
@@ -245,7 +242,6 @@ export class ServiceWatch {
     return { failing: [...this.#failing], refused: [...this.#refused], awaySince: this.#awaySince, heardAt };
   }
 
-  /** Records that an outage made a command fail. Returns when to retry, and the events that report the outage. */
   failed(
     id: string,
     serviceFailure: ServiceFailure,
@@ -269,7 +265,6 @@ export class ServiceWatch {
     return this.#recovered();
   }
 
-  /** Records that the command succeeded without the service, so that the outage no longer concerns it. */
   markRecovered(id: string): readonly RunEvent[] {
     return this.#failing.delete(id) ? this.#recovered() : [];
   }
@@ -287,7 +282,7 @@ export class ServiceWatch {
     this.#heardAt = this.#now();
   }
 
-  /** Records that the service refused a read. Returns the delay before the next read; null after `DOUBT_MS`. */
+  /** Records that the service refused a read. Returns the delay before the next read. Null after `DOUBT_MS`. */
   refused(id: string): number | null {
     const now = this.#now();
     const { since, failures } = count(this.#refused, id, now);
@@ -308,7 +303,7 @@ function count(all: Map<string, Failing>, id: string, now: number): Failing {
 
 /** Id under which a {@link ServiceWatch} tracks reads of the balance. */
 export const WALLET = "balance";
-/** Id under which a command is watched. All requests of a chat step share one, although they are numbered. */
+/** All requests of a chat step share one id, although they are numbered. */
 export function watchId(id: string): string {
   return id.startsWith("chat:") ? id.replace(/#\d+$/, "") : id;
 }
@@ -322,7 +317,7 @@ interface ForeignError extends Partial<Pick<ServiceError, "param" | "details">> 
   readonly retryable: boolean;
 }
 
-/** Converts an error that a service reported for the journal. `of`: what moderation refused; null if uncertain. */
+/** Converts a service's error for the journal. `of`: what moderation refused. Null if uncertain. */
 export function foreignError(error: ForeignError, of: Flagged["of"] = null): JournalError {
   const { code, retryable } = error;
   const flagged = code === MODERATED ? flaggedBy(error, of) : null;
@@ -330,7 +325,7 @@ export function foreignError(error: ForeignError, of: Flagged["of"] = null): Jou
   return { code: cleanText(code, MOST_CODE), message, retryable, ...(flagged !== null && { flagged }) };
 }
 
-/** What moderation objected to. Of several fields, only the first, which the service calls primary. */
+/** Of several fields, returns only the first, which the service calls primary. */
 function flaggedBy({ param, details }: ForeignError, of: Flagged["of"]): Flagged {
   const [detail] = details ?? [];
   const field = param ?? (detail?.field || null);
@@ -347,13 +342,12 @@ function saidOf({ of, field, category }: Flagged): CleanText {
   return second === undefined ? sentence` (flagged: ${first})` : sentence` (flagged: ${first}, ${second})`;
 }
 
-/** Delays before the first retries after a failure that may soon be over, in milliseconds. */
 export const FIRST_WAITS_MS: readonly number[] = [1_000, 4_000, 15_000];
 const MOST_TRIES = 40;
 
 /**
- * How long to wait after a local failure, such as a full disk, while a provider's result exists only in memory, in
- * milliseconds; null after about ten minutes. `tries`: number of failed attempts so far.
+ * Returns the delay after a local failure, such as a full disk, while a provider's result exists only in memory. Null
+ * after about ten minutes. `tries`: number of failed attempts so far.
  */
 export function holdOnMs(tries: number): number | null {
   return FIRST_WAITS_MS[tries] ?? (tries < MOST_TRIES ? FIRST_WAITS_MS.at(-1)! : null);

@@ -37,7 +37,7 @@ export interface CreateParts {
 
 export interface CreatedRun {
   readonly state: RunState;
-  /** Tools to drive the run at once; null if they are to be made when needed. */
+  /** Null if the tools are to be built when needed. */
   readonly tools: DriveTools | null;
   /** Events with the prices that need no new quote. */
   readonly quoted: readonly RunEvent[];
@@ -49,7 +49,7 @@ const PRICES_AGREED_MS = 30_000;
 /** Milliseconds after which an engine checks the run, in case this process dies before it has recorded the prices. */
 const PRICED_WITHIN_MS = 30_000;
 
-/** Plans, prices and records a run. Returns null if a run with this id exists and should be continued. */
+/** Returns null if a run with this id exists and should be continued. */
 export async function createRun(
   { planner, durations, balance, store, repository, media, now }: CreateParts,
   { pipeline, input, options }: { readonly pipeline: Pipeline; readonly input: unknown; readonly options: RunOptions },
@@ -90,18 +90,18 @@ export async function createRun(
   const planned = runPlanned({ id, pipeline, produced, options }, { ...amounts, ...where });
   await prepareOutDir(planned.outDir);
   await media.checkWritable();
-  // Done last before the run is recorded: if the process dies in between, only the quote is lost.
+  // Use the quote last. If the process dies before the run is recorded, only the quote is lost.
   if (agreed !== null) await planner.offers.use(agreed.quote, id, offered);
   const at = now();
   const state = newRun(id, planned, at);
   try {
     const written = store.createRun(id, planned, at, forEngine ? { at: at + PRICED_WITHIN_MS, memo: null } : undefined);
     const quoted = firstPrices(produced.plan, quote.prices);
-    // Meanwhile another thread packs a large plan. Priced steps are ranked once the state has their prices.
+    // Prepare while another thread packs a large plan. Priced steps can be ranked only once the state has their prices.
     const isReady = !forEngine && quoted.length === 0;
     const ready = isReady ? readyTools(state, durations).catch(() => null) : null;
     const [tools] = await Promise.all([ready, written]);
-    // Keep only these parts of the draft and quote, since they stay in memory for the whole run.
+    // Return only these parts of the draft and quote, because they stay in memory for the whole run.
     return { state, tools, quoted, code: codeOf(produced.draft) };
   } catch (error) {
     const isMeanwhile = error instanceof RunExistsError && options.id !== undefined && onExisting === "resume";
@@ -110,7 +110,7 @@ export async function createRun(
   }
 }
 
-/** Prepares the tools to drive a run at once. If that fails, driving the run tries it again and reports the reason. */
+/** If this fails, driving the run tries it again and reports the reason. */
 async function readyTools(state: RunState, durations: ExpectedDurations): Promise<DriveTools> {
   const tools = await driveTools(state, durations);
   await new LongWork().pause(state.planned.plan.steps.length);
@@ -127,7 +127,7 @@ interface NewRun {
 
 const MOST_TITLE = 120;
 
-/** The title on one line, without characters that are unsafe to display; omitted if empty. */
+/** Returns the title on one line, without characters that are unsafe to display. Omits an empty title. */
 function titleOf(said = ""): { readonly title?: string } {
   const title = cleanText(said.replace(/\s+/gu, " ").trim(), MOST_TITLE).toWellFormed();
   return title === "" ? {} : { title };
@@ -166,7 +166,7 @@ function runPlanned({ id, pipeline, produced, options }: NewRun, agreed: Agreed)
   };
 }
 
-/** Creates the output folder before anything is paid for. @throws InvalidOptionError if that fails */
+/** Creates the output folder before anything is paid for. @throws InvalidOptionError */
 async function prepareOutDir(outDir: string): Promise<void> {
   const fault = await faultOf(outDir);
   if (fault === null) return;

@@ -46,7 +46,6 @@ import { createRun } from "./create-run.ts";
 import { type Parts, PlannedRuns } from "./planned-runs.ts";
 import type { EnginePort, Showrunner } from "./showrunner.ts";
 
-/** A Showrunner that drives runs in this process. Other processes may use its journal too. */
 export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, EnginePort {
   readonly notifications: Showrunner["notifications"];
   readonly #notifier: Notifier | null;
@@ -54,7 +53,6 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
   readonly #slices: RunSlices;
   readonly #jobOwners = new JobOwners();
   readonly #spending: Spending;
-  /** Handles of runs that other processes drive and that this process only follows. */
   readonly #followed = new Map<string, RunHandle>();
   readonly #closed = new AbortController();
 
@@ -126,7 +124,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     const { resume } = options;
     const how = resume === undefined ? null : await this.#resuming(await this.repository.load(runId), resume);
     const slice = await this.#slices.slice(runId, options, how);
-    // Engines use this machine's clock.
+    // Convert the time, because engines use this machine's clock.
     const { wakeAt } = slice;
     return wakeAt === null ? slice : { ...slice, wakeAt: wakeAt - (this.store.clockOffsetMs?.() ?? 0) };
   }
@@ -142,7 +140,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     return { planner, durations, media: this.parts.media, balance, store, repository, now };
   }
 
-  /** What is needed to follow a run that another process drives. `known`: the run's state when `resume` was called. */
+  /** `known`: the run's state when `resume` was called. */
   #attached(id: string, how: ResumeOptions, known: RunState | null = null): AttachedParts {
     return {
       store: this.store,
@@ -153,7 +151,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
       takeOver: () => this.resume(id, { ...how, unattended: true }),
       continues: (state) => {
         if (state.pause?.reason === "budget") return changesLimits(state, how);
-        // Only the same pause as before is over. Later pauses, above all stops, still apply.
+        // Only the pause from before is over. Later pauses, above all stops, still apply.
         return state.pause?.reason === "late" && isDeepStrictEqual(state.pause, known?.pause);
       },
     };
@@ -198,7 +196,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     return handle;
   }
 
-  /** Throws if the service was opened without a key, because the first request would be refused. */
+  /** Without a key, the service would refuse the first request. */
   #refuseWithoutKey(): void {
     if (this.service.missingKey !== null) throw this.service.missingKey;
   }
@@ -243,7 +241,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     if (this.parts.ownsStore) await this.store.close();
   }
 
-  /** The move of a run to this account. Undefined if it already belongs here, so that a command can be repeated. */
+  /** Undefined if the run already belongs to this account, so that a command can be repeated. */
   async #move(run: RunState, { accountMoved = false }: ResumeOptions): Promise<AccountMove | undefined> {
     if (this.repository.isOurs(run)) return undefined;
     if (!accountMoved) this.repository.checkAccount(run);
@@ -258,7 +256,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
 
   #dependencies(state: RunState, { code, pipeline, giveUpAfterMs = GIVE_UP_AFTER_MS }: Start): DriveDependencies {
     const { options, media } = this.parts;
-    // Also sends what an earlier process left in the outbox.
+    // Also send notifications that an earlier process left in the outbox.
     this.#notifier?.poke();
     let reusedKeys: Set<string> | null = null;
     return {
@@ -288,7 +286,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
   }
 }
 
-/** True if a repeated start requests another budget. A budget lowered by a quote counts as unchanged. */
+/** True if a repeated start requests another budget. If a quote lowered the budget, compares with the original one. */
 function isOtherBudget({ budgetMicros, planned }: RunState, given: number | null): boolean {
   const { agreed, budgetTag } = planned;
   if (given === null || given === budgetMicros) return false;
@@ -329,7 +327,7 @@ export async function openShowrunner(options: OpenOptions = {}): Promise<Showrun
   }
 }
 
-/** The clock to use: the journal's if several machines share the journal, otherwise the given one. */
+/** If several machines share the journal, they use its clock. */
 function clockOf(store: JournalStore, clock: Clock): Clock {
   if (store.clockOffsetMs === undefined) return clock;
   return {

@@ -155,7 +155,6 @@ export abstract class PlannedRuns extends StoredRuns {
     return { ...quoted.scope, ...(await this.#offer(state, quoted)) };
   }
 
-  /** Issues a quote, unless there is nothing that can be accepted. */
   async #offer(state: RunState, made: Quoted<RerunQuote>): Promise<Offer> {
     const { stale, problems } = made.scope;
     const isOffered = stale.length > 0 && problems.length === 0 && this.repository.isOurs(state);

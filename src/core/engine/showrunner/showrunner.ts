@@ -168,7 +168,7 @@ export interface Showrunner {
     options?: Pick<ResumeOptions, "requestId" | "rerunFailed" | "pipeline" | "compare">,
   ): Promise<RerunQuote & Offer>;
   /**
-   * Returns how long a step is expected to take, in milliseconds, based on earlier jobs of its model; null until the
+   * Returns how long a step is expected to take, in milliseconds, based on earlier jobs of its model. Null until the
    * model has finished a job. Uses only durations that `quote`, `run` or `resume` has already read.
    */
   expectedMs(step: PlanStep): number | null;
@@ -203,7 +203,7 @@ export interface Showrunner {
    * run in this journal.
    */
   unresolved(runId: string): Promise<readonly UnresolvedStep[]>;
-  /** Lists the jobs that such a step may have created, likeliest first. A person decides with `adopt`. */
+  /** Lists the jobs that an unresolved step may have created, likeliest first. A person decides with `adopt`. */
   candidates(runId: string, step: string): Promise<readonly AdoptionCandidate[]>;
   /**
    * Approves a step that waits for a decision. Takes effect at once if a process drives the run, otherwise when the run

@@ -47,7 +47,6 @@ interface StoredRunsParts {
   readonly now: () => number;
 }
 
-/** Reads the runs in a journal and records decisions, no matter which process drives the runs. */
 export abstract class StoredRuns {
   readonly client: Client;
   protected readonly store: JournalStore;
@@ -142,7 +141,7 @@ export abstract class StoredRuns {
   }
 
   async adopt(runId: string, step: string, jobId: string | null): Promise<void> {
-    // Replaces an earlier decision about the step that has not been processed yet.
+    // Ignore an earlier decision about the step that has not been processed yet. The new decision replaces it.
     const { state } = await this.foreseen(runId, ({ message }) => message.type !== "adopt" || message.step !== step);
     this.repository.checkAccount(state);
     const { provider } = unresolvedAttempt(state, step);
@@ -212,8 +211,8 @@ export abstract class StoredRuns {
   }
 
   /**
-   * A run's state as if the messages in its inbox had been applied (all, or those that `counts` accepts). State and
-   * inbox are consistent, although they are read separately. `seq` is the number of the run's latest event.
+   * Returns a run's state as if the messages in its inbox had been applied. `counts` selects the messages. State and
+   * inbox are consistent, although they are read separately.
    */
   protected async foreseen(
     runId: string,
@@ -246,14 +245,12 @@ export abstract class StoredRuns {
   }
 }
 
-/** Returns the decision that a step waits for. Throws if it waits for none. */
 function decidable(state: RunState, path: string): Decision {
   const refusal = whyUndecidable(state, path);
   if (refusal !== null) throw new InvalidOptionError("step", `${refusal.why}.`, refusal.next);
   return traitsOf(planStep(state, path)).decision!;
 }
 
-/** What the journal stores about the person who decided; nothing without a person. */
 function deciderOf(by: Decider | undefined): { readonly by?: DecidedBy } {
   if (by === undefined) return {};
   const { name, verified = false, link } = by;
@@ -262,7 +259,7 @@ function deciderOf(by: Decider | undefined): { readonly by?: DecidedBy } {
 
 const MOST_NAME = 100;
 
-/** Measures and stores a file that a person supplies as a provider's result. @throws InvalidOptionError */
+/** @throws InvalidOptionError if the file cannot be the step's result */
 async function givenFile(path: string, { yields }: GenerateStep, media: MediaStore): Promise<GivenFile> {
   const isFile = await stat(path).then(
     (found) => found.isFile(),

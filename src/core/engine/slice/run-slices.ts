@@ -39,7 +39,7 @@ interface SlicesParts extends HolderParts {
   readonly client: Client;
 }
 
-/** Drives runs in slices. Between slices, a run exists only in the journal. */
+/** Between slices, a run exists only in the journal. */
 export class RunSlices {
   readonly #parts: SlicesParts;
   readonly #cache = new StateCache();
@@ -76,14 +76,12 @@ export class RunSlices {
     }
   }
 
-  /** True if the wallet now has the funds that the paused run was missing. */
   async #isFunded(row: RunRow, { signal }: SliceOptions): Promise<boolean> {
     const { clock, client, repository } = this.#parts;
     const { pause } = this.#cache.peek(row)?.state ?? (await repository.load(row.runId));
     return pause?.reason === "funds" && isPauseOver(pause, { client, clock, signal });
   }
 
-  /** Records a new run's first prices and leaves the run to the engine. */
   hand(state: RunState, quoted: readonly RunEvent[]): Promise<void> {
     return handOver(this.#parts, state, quoted);
   }
@@ -150,7 +148,7 @@ export class RunSlices {
             isDelegated: ({ type }) => options.delegate !== undefined && LOCAL.has(type),
             delegate: async (command, place) => {
               const work = localWork(state, command);
-              // Throws if the code is missing here, since the engine's other processes may lack it as well.
+              // Throw if the code is missing here, because the engine's other processes may lack it as well.
               this.#parts.dependencies(state, how).functions.find(state, work.command.step);
               await options.delegate!({ ...work, place });
               if (options.worksHere === true) memory.worker ??= thisHolder(randomUUID());
@@ -170,7 +168,7 @@ export class RunSlices {
     }
   }
 
-  /** Decides whether an idle run continues by itself: because of a decision, or because what it waited for is there. */
+  /** Decides whether an idle run continues by itself, because of a decision or because its pause is over. */
   async #woken(
     state: RunState,
     inbox: readonly InboxEntry[],
@@ -184,7 +182,6 @@ export class RunSlices {
     return isIdle ? { staysPaused: true } : { outdatedStops: outdatedStops(inbox, true) };
   }
 
-  /** Loads the code of the run's local functions, if it has any and this process has their code. */
   async #start(remembered: Remembered, { findPipeline }: Pick<SliceOptions, "findPipeline">): Promise<Start> {
     const { planned } = remembered.state;
     if (
@@ -207,7 +204,9 @@ function isDue({ status, wakeAt, resumeAt, lease }: RunRow, now: number): boolea
   return status === "planned" || status === "running" || (resumeAt !== null && resumeAt <= now);
 }
 
-/** When to read the balance again for a paused run; null if the run does not wait for funds, or no longer. */
+/**
+ * When to read the balance again for a paused run. Null if the run does not wait for funds, or has waited long enough.
+ */
 function fundsLookedAt(
   { status, updatedAt }: RunRow,
   { waitForFundsMs = 0 }: SliceOptions,
@@ -217,8 +216,8 @@ function fundsLookedAt(
 }
 
 /**
- * Leaves a run to other workers if this process does not have a step's code, instead of pausing the run. Steps that
- * wait for a person need no code.
+ * If this process does not have a step's code, leaves the run to other workers instead of pausing it. Steps that wait
+ * for a person need no code.
  */
 function leavingCode(deps: DriveDependencies, { runId }: RunState): DriveDependencies {
   const functions: StepFunctions = {
@@ -250,16 +249,14 @@ function localWork(state: RunState, command: Command): LocalWork {
 /** A run's state after a slice. The next slice only reads what other processes have written since. */
 interface Remembered {
   readonly state: RunState;
-  /** The code of the run's local functions; null until a slice needs it. */
   code: Code | null;
   tools: DriveTools | null;
 }
 
 /** Maximum total weight (see `weightOf`) of all cached states except the newest; corresponds to tens of megabytes. */
 const MOST_WEIGHT = 60_000;
-/** Base weight of a run, to which the weights of its parts are added. */
 const RUN_WEIGHT = 5;
-/** Minimum weight of a run whose tools are cached. For smaller runs, making them again is just as fast. */
+/** Minimum weight of a run whose tools are cached. For smaller runs, building the tools again is just as fast. */
 const WORTH_TOOLS = 250;
 /** Smaller runs are cached only if they are due within this time, in milliseconds. */
 const SOON_MS = 60_000;
@@ -284,9 +281,9 @@ class StateCache {
     return kept?.state.createdAt === createdAt && kept.state.seq === lastSeq ? kept : null;
   }
 
-  /** Caches a run's state for the next slice. `dueInMs`: null if the run is idle. */
+  /** `dueInMs`: null if the run is idle. */
   put({ state, code, tools }: Remembered, dueInMs: number | null): void {
-    // While a run continues, each event adds at most one part.
+    // Reuse an earlier weight, because each event adds at most one part.
     if (tools !== null) tools.weight ??= weightOf(state);
     const weight = RUN_WEIGHT + (tools?.weight ?? weightOf(state));
     if (weight < WORTH_TOOLS && (dueInMs === null || dueInMs > SOON_MS)) return;
@@ -300,14 +297,14 @@ class StateCache {
   }
 }
 
-/** Finds the pipeline of a run that has local functions; null if this process does not have its code. */
+/** Finds the pipeline of a run that has local functions. Null if this process does not have its code. */
 type FindPipeline = (planned: RunPlanned) => Promise<Pipeline | null>;
 
 /** A local function to run in a separate job of the engine, as plain JSON. */
 export interface LocalWork {
   readonly runId: string;
   readonly command: Command & { readonly step: string };
-  /** Id of the attempt that this work belongs to. */
+  /** Id of the attempt that performs this work. */
   readonly of: string;
   /** How many functions of the run were already in progress; work with lower numbers is done first. Default 0. */
   readonly place?: number;
@@ -346,6 +343,6 @@ export interface Slice {
   /** When to drive the next slice, in epoch milliseconds. Null: not before the run's inbox receives a message. */
   readonly wakeAt: number | null;
   readonly message: string | null;
-  /** The run's state after the slice; null if nothing was driven. */
+  /** The run's state after the slice. Null if nothing was driven. */
   readonly driven: { readonly spentMicros: number; readonly pause: PauseReason | null } | null;
 }

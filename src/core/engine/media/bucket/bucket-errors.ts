@@ -1,6 +1,6 @@
 import { ShowrunnerError } from "../../../kit/errors.ts";
 
-/** What went wrong with a bucket. Only `busy` and `unreachable` may go away by themselves. */
+/** Why a bucket could not be used. Only `busy` and `unreachable` may go away by themselves. */
 export type BucketFailure =
   | "busy"
   | "unreachable"
@@ -16,7 +16,6 @@ export type BucketFailure =
 export class MediaBucketError extends ShowrunnerError {
   readonly code = "MEDIA_BUCKET";
   readonly reason: BucketFailure;
-  /** The command to run next. */
   readonly next: string;
 
   constructor(
@@ -31,7 +30,6 @@ export class MediaBucketError extends ShowrunnerError {
 
 const DOCTOR = "showrunner doctor";
 
-/** The error for a bucket that returns other bytes than those stored in it. */
 export function damagedBucket(message: string): MediaBucketError {
   return new MediaBucketError(message, { reason: "damaged", next: DOCTOR });
 }
@@ -55,7 +53,7 @@ const CREDENTIALS = new Set([
   "RequestExpired",
 ]);
 
-/** Converts an SDK error into one that says what was tried, what failed and what to do, without showing keys. */
+/** Converts an SDK error into one that says what to do. Its message never contains credentials. */
 export function bucketError(cause: unknown, doing: string, location: string): MediaBucketError {
   if (cause instanceof MediaBucketError) return cause;
   const { name, code, $metadata } = cause as Error & {

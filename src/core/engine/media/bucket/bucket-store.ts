@@ -23,14 +23,13 @@ import { damagedBucket, MediaBucketError } from "./bucket-errors.ts";
 import type { MediaCache } from "./media-cache.ts";
 
 /**
- * A media store in a bucket, with local copies of files in use. Bytes are first written to a temporary file, because
- * their hash is needed as the object's key. A file is cached only once the bucket has the object.
+ * A media store in a bucket, with local copies of files in use. Bytes go through a temporary file, because their hash
+ * is the object's key. A file is cached only once the bucket has the object.
  */
 export class BucketStore extends ContentStore<BucketObject> implements MediaStore {
   readonly garbage: BucketGarbage;
   readonly #bucket: Bucket;
   readonly #cache: MediaCache;
-  /** Hashes of objects whose bytes did not match their key; these objects will be replaced. */
   readonly #damaged = new Set<string>();
   readonly #fetching = new Map<string, Promise<void>>();
   #writable: Promise<void> | null = null;
@@ -144,7 +143,6 @@ export class BucketStore extends ContentStore<BucketObject> implements MediaStor
     this.#damaged.delete(spooled.sha256);
   }
 
-  /** Creates a hard link at `target` to the cached copy, which is fetched if needed. Returns the file's size. */
   async #linked(sha256: string, target: string): Promise<number> {
     for (;;) {
       const sizeBytes = await this.#cache.link(sha256, target);
@@ -153,7 +151,6 @@ export class BucketStore extends ContentStore<BucketObject> implements MediaStor
     }
   }
 
-  /** Ensures that the bytes are in the cache. @throws MediaMissingError, MediaBucketError */
   #fetched(sha256: string): Promise<void> {
     const fetching =
       this.#fetching.get(sha256) ??
@@ -166,7 +163,7 @@ export class BucketStore extends ContentStore<BucketObject> implements MediaStor
     if (await this.#cache.has(sha256)) return;
     const found = await this.find(sha256);
     if (found === null) throw new MediaMissingError(sha256, this.location);
-    // Twice, because bytes may also be corrupted in transit.
+    // Try twice, because bytes may be corrupted in transit.
     const isFetched = (await this.#fetchOnce(found, sha256)) || (await this.#fetchOnce(found, sha256));
     if (isFetched) return;
     this.#damaged.add(sha256);
@@ -193,9 +190,9 @@ function keyOf(sha256: string): string {
 }
 
 /**
- * A bucket can neither move an object nor check its age while deleting it. So `discard` first copies the object to a
- * new key and keeps that copy for a day. If another process found the object just before and then refers to it, reads
- * use the copy, and the next `gc` restores the object.
+ * A bucket can neither move an object nor check its age while deleting it. So `discard` first copies the object and
+ * keeps the copy for a day. If another process refers to the object meanwhile, reads use the copy, and the next `gc`
+ * restores the object.
  */
 class BucketGarbage implements MediaGarbage {
   readonly purgeAfterMs = DAY_MS;

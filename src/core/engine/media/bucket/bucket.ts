@@ -21,9 +21,8 @@ export interface BucketBody {
   readonly sizeBytes: number;
 }
 
-/** The objects under one prefix of a bucket. A written object becomes visible at once, complete. */
+/** The objects under one prefix of a bucket. An object becomes visible only when it is complete. */
 export interface Bucket {
-  /** URL of the bucket and prefix, without options. */
   readonly location: string;
   head(key: string): Promise<BucketObject | null>;
   put(key: string, file: Spooled): Promise<void>;
@@ -32,20 +31,19 @@ export interface Bucket {
   copy(from: BucketObject, to: string): Promise<boolean>;
   delete(key: string): Promise<void>;
   list(prefix: string): AsyncIterable<BucketObject>;
-  /** Writes, reads and deletes a small object. Throws if any of that fails. */
+  /** Writes, reads and deletes a small object. Throws if any of these fails. */
   probe(): Promise<BucketProbe>;
-  /** Origin of the URLs that `link` returns; null if links are disabled. */
   linkOrigin(): Promise<string | null>;
   link(key: string, options: LinkOptions): Promise<string | null>;
-  /** Aborts unfinished uploads older than `olderThanMs`; returns how many there were. */
+  /** Returns the number of unfinished uploads that were aborted, or would be without `dryRun`. */
   abortUploads(options: { readonly olderThanMs: number; readonly dryRun: boolean }): Promise<number>;
 }
 
-/** Maximum number of consecutive attempts that receive no bytes before a transfer fails. */
+/** A transfer fails after this many consecutive attempts that receive no bytes. */
 const TRIES = 5;
 const FIRST_DELAY_MS = 200;
 
-/** Downloads an object, and resumes the transfer if it is interrupted. @throws MediaBucketError */
+/** Resumes an interrupted transfer. @throws MediaBucketError */
 export async function* fetchObject(bucket: Bucket, { key, sizeBytes }: BucketObject): AsyncGenerator<Uint8Array> {
   let received = 0;
   for (let failures = 0; received < sizeBytes; ) {
@@ -68,7 +66,6 @@ export async function* fetchObject(bucket: Bucket, { key, sizeBytes }: BucketObj
   }
 }
 
-/** A bucket as given in `SHOWRUNNER_MEDIA`: `s3://bucket/prefix?endpoint=…`. */
 export interface BucketLocation {
   readonly bucket: string;
   /** Empty, or ends with a slash. */

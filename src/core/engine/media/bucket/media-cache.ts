@@ -12,7 +12,7 @@ const IN_USE_MS = 10 * 60_000;
 export class MediaCache {
   readonly #files: MediaFiles;
   readonly #maxBytes: number;
-  /** Total size when last counted, plus what this process has added since; null if never counted. */
+  /** The last counted size plus the bytes that this process has added since. Null before the first count. */
   #usedBytes: number | null = null;
 
   static async open(dir: string, maxBytes: number): Promise<MediaCache> {
@@ -36,14 +36,13 @@ export class MediaCache {
     return this.#files.measure(tmpPath);
   }
 
-  /** Creates a folder for hard links. The caller has to remove it. */
+  /** The caller must remove the folder. */
   async makeFolder(): Promise<string> {
     const folder = this.#files.tmpPath();
     await mkdir(folder, { mode: 0o700 });
     return folder;
   }
 
-  /** Creates a hard link at `target` to an intact copy and returns its size. Null if there is no intact copy. */
   async link(sha256: string, target: string): Promise<number | null> {
     const found = await this.#files.verify(sha256);
     if (found === "damaged") await rm(this.#files.path(sha256), { force: true });
@@ -56,7 +55,6 @@ export class MediaCache {
     return (await this.#files.verify(sha256)) === "intact";
   }
 
-  /** Moves a temporary file into the cache, and evicts the least recently used copies if the cache is now too large. */
   async take(spooled: Spooled): Promise<void> {
     await this.#files.keep(spooled);
     this.#usedBytes = (this.#usedBytes ?? (await this.#count())) + spooled.sizeBytes;

@@ -15,9 +15,9 @@ import {
 import { bucketError, damagedBucket } from "./bucket-errors.ts";
 import type { S3 } from "./s3-client.ts";
 
-/** Lifetime of a link in seconds. A player requests further parts of a film while it plays. */
+/** Long enough for a player that requests parts of a film while it plays. */
 const LINK_SECONDS = 900;
-/** Maximum size, in bytes, that one `CopyObject` request can copy. */
+/** The limit of S3 for one `CopyObject` request. */
 const COPY_BYTES = 5 * 2 ** 30;
 const COPY_PART_BYTES = 2 ** 30;
 
@@ -167,7 +167,7 @@ export class S3Bucket implements Bucket {
     }
   }
 
-  /** Verifies an object by reading it, for servers whose ETag is not a hash of the bytes. */
+  /** For servers whose ETag is not a hash of the bytes. */
   async #holds(stored: BucketObject, sha256: string): Promise<boolean> {
     return (await measureBytes(fetchObject(this, stored))).sha256 === sha256;
   }
@@ -180,7 +180,7 @@ export class S3Bucket implements Bucket {
     return { key, sizeBytes: sizeBytes ?? 0, ageMs: this.#ageMs(at) };
   }
 
-  /** An object's age in milliseconds, by the server's clock; 0 if its date is unknown. */
+  /** Uses the server's clock. 0 if the date is unknown. */
   #ageMs(at: Date | undefined): number {
     return at === undefined ? 0 : Date.now() + this.#s3.clockOffsetMs() - at.getTime();
   }
@@ -194,7 +194,7 @@ export class S3Bucket implements Bucket {
   }
 }
 
-/** Returns the result of `work`, or null if the object does not exist. A missing bucket is still an error. */
+/** Returns null if the object does not exist. A missing bucket is still an error. */
 async function unlessMissing<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work;
@@ -236,7 +236,7 @@ class S3Upload {
     this.#partBytes = partBytes;
   }
 
-  /** Uploads a file. Returns false if the server's responses do not prove that the server has the right bytes. */
+  /** Returns false if the server's responses do not prove that it has the right bytes. */
   async send(target: Target, file: Spooled): Promise<boolean> {
     if (file.sizeBytes > this.#partBytes) return this.#inParts(target, file);
     return this.#queue.add(async () => {
@@ -311,7 +311,7 @@ class S3Upload {
   }
 }
 
-/** True if the ETag is the MD5 of the bytes. Servers that encrypt, or are not AWS, may use other ETags. */
+/** Servers that encrypt, or are not AWS, may use other ETags. */
 function isMd5(tag: string | undefined, md5: string): boolean {
   return tag?.replaceAll('"', "") === md5;
 }

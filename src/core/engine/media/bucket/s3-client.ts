@@ -9,7 +9,6 @@ const PACKAGES = ["@aws-sdk/client-s3", "@aws-sdk/s3-request-presigner"] as cons
 /** Media are stored in a bucket, but the packages needed for that are not installed. */
 export class MediaPackageMissingError extends ShowrunnerError {
   readonly code = "MEDIA_PACKAGE_MISSING";
-  /** The command to run next. */
   readonly next = `npm i ${PACKAGES.join(" ")}`;
 
   constructor(cause: unknown) {
@@ -19,13 +18,14 @@ export class MediaPackageMissingError extends ShowrunnerError {
 
 export interface Timeouts {
   readonly connectMs: number;
-  /** Maximum time until the server starts to respond to a read or delete. */
+  /** For reads and deletes: maximum time until the server starts to respond. */
   readonly readMs: number;
-  /** Maximum time from the start of any other request, such as an upload, until the server starts to respond. */
+  /**
+   * For other requests, such as uploads: maximum time until the server starts to respond, including the time to send.
+   */
   readonly answerMs: number;
-  /** Maximum time between two pieces of a response. */
   readonly idleMs: number;
-  /** Maximum number of attempts for a request that may succeed later; at most two after timeouts. */
+  /** A request that times out is repeated only once. */
   readonly attempts: number;
 }
 
@@ -100,7 +100,6 @@ async function load() {
   }
 }
 
-/** True if the package itself is missing, rather than one of its dependencies. */
 function isMissing(error: unknown): boolean {
   const { code, message } = error as NodeJS.ErrnoException;
   return code === "ERR_MODULE_NOT_FOUND" && PACKAGES.some((name) => message.includes(`'${name}'`));

@@ -36,8 +36,8 @@ export class Bytes implements Disposable {
 }
 
 /**
- * Walks through the parts of a file. `next` returns where the part after `at` begins, or the result of the check. The
- * walk also ends if the position does not increase, so that no file can make it endless.
+ * Walks through the parts of a file. `next` returns where the next part begins, or the result of the check. The walk
+ * also ends if the position does not increase, so that no file can make it endless.
  */
 export function walk(from: number, next: (at: number) => number | Whole): Whole {
   for (let at = from; ; ) {
@@ -48,13 +48,13 @@ export function walk(from: number, next: (at: number) => number | Whole): Whole 
   }
 }
 
-/** `lacks`: what is missing at the end of the file; null if nothing is missing. */
+/** `lacks` is null if nothing is missing. */
 export interface Whole {
   readonly lacks: string | null;
 }
 
 export const WHOLE: Whole = { lacks: null };
-/** The result for unusual structures, from which one cannot tell whether the end is missing. */
+/** The result for unusual structures, whose end cannot be checked. */
 export const UNJUDGED: Whole = { lacks: null };
 
 export function lacking(what: string): Whole {

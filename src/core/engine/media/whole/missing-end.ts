@@ -57,7 +57,6 @@ function wholeGif(file: Bytes): Whole {
   });
 }
 
-/** Position after the last sub-block, or the end of the file if that comes first. */
 function afterSubBlocks(file: Bytes, from: number): number {
   for (let at = from; ; ) {
     const size = file.read(at, 1)[0] ?? 0;
@@ -88,13 +87,12 @@ function wholeWav(file: Bytes): Whole {
   });
 }
 
-/** Boxes without which nothing can be shown or played. */
 const ESSENTIAL = new Set(["ftyp", "styp", "moov", "moof", "meta", "mdat", "sidx"]);
 
 const wholeFilm = (file: Bytes) => wholeBoxes(file, "moov");
 const wholeAvif = (file: Bytes) => wholeBoxes(file, "meta");
 
-/** Checks ISO media, such as MP4. Trailing data that is not a box does no harm, and neither does truncated padding. */
+/** Checks ISO media, such as MP4. Ignores trailing data that is not a box, and truncated padding. */
 function wholeBoxes(file: Bytes, index: "moov" | "meta"): Whole {
   const seen = new Set<string>();
   const atEnd = () => {
@@ -127,7 +125,6 @@ const CLUSTER = 0x1f43b675;
 /** Ids of the elements header, segment, info, tracks, cluster, block and block group. */
 const ESSENTIAL_IDS = new Set([0x1a45dfa3, SEGMENT, 0x1549a966, 0x1654ae6b, CLUSTER, 0xa3, 0xa0]);
 
-/** Checks Matroska and WebM, including live recordings with unknown sizes. */
 function wholeEbml(file: Bytes): Whole {
   return walk(0, (at) => {
     if (at === file.size) return WHOLE;
@@ -141,7 +138,7 @@ function wholeEbml(file: Bytes): Whole {
   });
 }
 
-/** The element at this position; null if it is not complete. `size` is null if the writer did not know it. */
+/** Null if the element is not complete. `size` is null if the writer did not know it. */
 function elementAt(file: Bytes, at: number) {
   const head = file.read(at, 12);
   const lengthAt = (byte: number) => (byte < head.length ? Math.clz32(head[byte]!) - 23 : 9);
@@ -181,7 +178,7 @@ const FORMATS: Readonly<Record<string, (file: Bytes) => Whole>> = {
 };
 
 /**
- * Says what is missing at the end of a file according to its structure. Null if the file is complete, or if its format
+ * Returns what is missing at the end of a file according to its structure. Null if the file is complete or its format
  * does not show this. Trailing data and unknown sizes are accepted.
  */
 export function missingEnd(path: string, contentType: string): string | null {

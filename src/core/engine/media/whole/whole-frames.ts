@@ -18,13 +18,12 @@ export function wholeOgg(file: Bytes): Whole {
 export const wholeMp3 = (file: Bytes) => wholeFrames(file, mp3Frame, statedMp3End);
 export const wholeAac = (file: Bytes) => wholeFrames(file, adtsFrame, () => 0);
 
-/** Content type of audio that consists of frames without a container; undefined for anything else. */
 export function soundFramesIn(file: Bytes): "audio/mpeg" | "audio/aac" | undefined {
   if (firstFrame(file, mp3Frame) !== null) return "audio/mpeg";
   return firstFrame(file, adtsFrame) === null ? undefined : "audio/aac";
 }
 
-/** The first frame is searched for up to this position, because a tag or garbage may come first. */
+/** Latest position of the first frame. A tag or garbage may come before it. */
 const LATEST_START = 65_536;
 
 interface Frame {
@@ -78,10 +77,9 @@ function mp3Frame(head: Buffer): Frame | null {
   return { size, sort: `${version} ${hertz}` };
 }
 
-/** Tolerance for writers that leave the frame with the header itself out of the byte count. */
+/** Some writers leave the frame with the header itself out of the byte count. */
 const XING_TOLERANCE_BYTES = 4_096;
 
-/** End of the frames according to a Xing header; 0 if there is none. */
 function statedMp3End(file: Bytes, at: number): number {
   const frame = file.read(at, 64);
   const found = Math.max(frame.indexOf("Xing", 0, "latin1"), frame.indexOf("Info", 0, "latin1"));
@@ -116,7 +114,7 @@ export function wholeFlac(file: Bytes): Whole {
   return samples > 0 && from === 42 ? lacking("its frames") : UNJUDGED;
 }
 
-/** Number of the sample after a frame; null if `head` is not a frame header. */
+/** Number of the sample after a frame. Null if `head` is not a frame header. */
 function flacFrameEnd(head: Buffer, fixedBlock: number): number | null {
   if (head.length < 6 || head[0] !== 0xff || (head[1]! & 0xfe) !== 0xf8) return null;
   const [blockCode, rateCode] = [head[2]! >> 4, head[2]! & 15];
