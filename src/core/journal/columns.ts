@@ -2,7 +2,10 @@ import { JournalCorruptError } from "./errors.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** Reads typed values from a row's columns. Throws a {@link JournalCorruptError} if a value has an unexpected type. */
+/**
+ * Reads typed values from a row's columns.
+ * @throws {@link JournalCorruptError} if a value has an unexpected type.
+ */
 export interface Columns {
   text(row: Row, name: string): string;
   integer(row: Row, name: string): number;

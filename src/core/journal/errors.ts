@@ -1,6 +1,6 @@
 import { ShowrunnerError } from "../kit/errors.ts";
 
-/** Base class of journal errors. `path`: the file's path, `memory`, or the database's URL without the password. */
+/** `path`: the file's path, `memory`, or the database's URL without the password. */
 abstract class JournalFileError extends ShowrunnerError {
   readonly path: string;
 
@@ -11,8 +11,7 @@ abstract class JournalFileError extends ShowrunnerError {
 }
 
 /**
- * The file is not a Showrunner journal: it is not a SQLite database, or it belongs to another program. The file was
- * not changed.
+ * The file is not a Showrunner journal, but another SQLite database or another kind of file. The file was not changed.
  */
 export class JournalNotDatabaseError extends JournalFileError {
   readonly code = "JOURNAL_NOT_A_JOURNAL";
@@ -78,7 +77,7 @@ export class JournalClosedError extends JournalFileError {
   readonly code = "JOURNAL_CLOSED";
 }
 
-/** The record to be written violates the journal's rules: a bug in the calling code. Nothing was written. */
+/** The record to be written violates the journal's rules because of a bug in the calling code. Nothing was written. */
 export class JournalRecordError extends ShowrunnerError {
   readonly code = "JOURNAL_RECORD_INVALID";
 }
@@ -108,7 +107,7 @@ export class RunUnknownError extends ShowrunnerError {
 }
 
 /**
- * The journal contains an event that the lifecycle does not allow at this point: the journal was damaged, or another
+ * The journal contains an event that the lifecycle does not allow at this point. The journal was damaged, or another
  * program wrote to it.
  */
 export class IllegalEventError extends ShowrunnerError {
@@ -120,7 +119,7 @@ export class IllegalEventError extends ShowrunnerError {
   }
 }
 
-/** The run belongs to a different account or service than the client that is resuming the run. */
+/** The run's account or service differs from that of the client that is resuming the run. */
 export class AccountMismatchError extends ShowrunnerError {
   readonly code = "ACCOUNT_MISMATCH";
   readonly runId: string;

@@ -2,7 +2,7 @@ import { isNewerVersion, ownVersion } from "../kit/own-version.ts";
 import { JournalCorruptError, JournalNewerVersionError, JournalRecordError } from "./errors.ts";
 import { EVENT_VERSION, isEventType, type RunEvent, type StoredEvent } from "./events.ts";
 
-/** The stored form of events that were committed together: the JSON of a single event or of an array. */
+/** Events that were committed together. `body` is the JSON of a single event or of an array. */
 export interface EventRecord {
   /** Sequence number of the record's last event. */
   readonly seq: number;
@@ -15,16 +15,13 @@ export interface RecordOrigin {
   readonly path: string;
   readonly runId: string;
   /**
-   * Returns the JSON of the last event before `seq` that names the version of Showrunner that was writing; null if none
-   * does.
+   * Returns the JSON of the last event before `seq` that names the version of Showrunner that wrote it; null if no
+   * event does.
    */
   readonly signature: (seq: number) => string | null;
 }
 
-/**
- * Serializes a commit's events before the transaction starts, so that an invalid value cannot interrupt the
- * transaction.
- */
+/** Call this before the transaction starts, so that an invalid value cannot interrupt it. */
 export function encodeEvents(events: readonly RunEvent[]): string {
   for (const event of events) {
     if (isEvent(event)) continue;
@@ -34,8 +31,8 @@ export function encodeEvents(events: readonly RunEvent[]): string {
 }
 
 /**
- * Decodes a run's records in order, from the event after `afterSeq`. Checks only each event's type and structure; the
- * transitions are checked when the events are applied. Sequence numbers have no gaps, so a missing number means damage.
+ * Decodes a run's records in order, from the event after `afterSeq`. Checks only each event's type and structure.
+ * Sequence numbers have no gaps, so a missing number means damage.
  */
 export function decodeEvents(records: Iterable<EventRecord>, afterSeq: number, origin: RecordOrigin): StoredEvent[] {
   const { runId } = origin;
@@ -81,7 +78,7 @@ function missing(expected: number, found: number, { path, runId }: RecordOrigin)
   );
 }
 
-/** The error for an event of unknown type. Such an event cannot be skipped, because the state would then be wrong. */
+/** An event of unknown type cannot be skipped, because the state would then be wrong. */
 function unknownType({ type }: Typed, where: string, seq: number, { path, signature }: RecordOrigin): Error {
   const ourVersion = ownVersion();
   const what = `${where} has the type ${JSON.stringify(type)}, which this Showrunner (${ourVersion}) does not recognize.`;
@@ -125,7 +122,7 @@ function isEvent(value: unknown): value is RunEvent {
   return isObjectWithType(value) && isEventType(value.type);
 }
 
-/** True if the value has a type that looks like the type of an event, including types of newer versions. */
+/** Accepts types of newer versions, too. */
 function isTyped(value: unknown): value is Typed {
   return isObjectWithType(value) && /^[a-z]+(\.[a-z]+)+$/.test(value.type);
 }

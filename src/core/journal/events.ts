@@ -11,12 +11,11 @@ import { type SubmitEvent, submitEvents } from "./events/submit.ts";
 
 export type * from "./events/facts.ts";
 
-/** Version of the event format; stored with every event. */
 export const EVENT_VERSION = 1;
 
 /**
- * Any event of a run. Journal, fold, CLI, dashboard and logs share this union. `step` is a step's path and `attempt`
- * counts from 1. Money is in micro-dollars, and times are in epoch milliseconds.
+ * An event of a run. `step` is a step's path, and `attempt` counts from 1. Money is in micro-dollars, and times are in
+ * epoch milliseconds.
  */
 export type RunEvent = RunLevelEvent | PlanEvent | StepEvent | SubmitEvent | JobEvent | ChatEvent;
 
@@ -48,7 +47,6 @@ export function isEventType(type: string): type is RunEvent["type"] {
   return Object.hasOwn(table, type);
 }
 
-/** Returns a readable description of an event, without its type and step; null if there is none. */
 export function eventText(event: RunEvent): string | null {
   return specOf(event).line?.(event).text ?? null;
 }

@@ -29,7 +29,6 @@ export function newRun(runId: string, planned: RunPlanned, at: number, seq = 1):
   return state;
 }
 
-/** Returns a new run's state without steps; the caller adds them. */
 export function runWithoutSteps(runId: string, planned: RunPlanned, at: number, seq = 1): RunState {
   asPlanned.add(planned);
   return {
@@ -64,7 +63,7 @@ export function runWithoutSteps(runId: string, planned: RunPlanned, at: number, 
   };
 }
 
-/** Applies one event to the state, which is changed in place and must not be shared. */
+/** Changes the state in place, so the state must not be shared. */
 export function apply(state: RunState, stored: StoredEvent): void {
   specOf(stored.event).apply(new Fold(state, stored), stored.event);
   state.activeTime.lastAt = stored.at;

@@ -6,7 +6,7 @@ import { HOUR_MS } from "../kit/duration.ts";
 import { ownVersion } from "../kit/own-version.ts";
 import type { LeaseHolder } from "./store.ts";
 
-/** Describes this process as a lease holder. `instance` distinguishes several engines in one process. */
+/** `instance` distinguishes several engines in one process. */
 export function thisHolder(instance: string): LeaseHolder {
   return {
     host: hostname(),
@@ -18,7 +18,6 @@ export function thisHolder(instance: string): LeaseHolder {
   };
 }
 
-/** Instance ids of this process's engines that have ended. */
 const retired = new Set<string>();
 
 /** Marks an engine of this process as ended. Used if the journal failed before the lease was released. */
@@ -27,42 +26,41 @@ export function retireHolder({ instance }: LeaseHolder): void {
 }
 
 /**
- * True if the holder certainly no longer runs: the machine was restarted, the process is gone or its id was reused, or
- * the engine in this process has retired. A holder on another host is considered alive until its lease expires. If a
- * lease has more time left (`leftMs`) than is possible, its expiry was written by a wrong clock, and the holder is
- * considered dead.
+ * Returns whether the holder certainly no longer runs. A holder on another host is considered alive until its lease
+ * expires. It is considered dead if the lease has so much time left (`leftMs`) that a wrong clock must have written the
+ * expiry.
  */
 export function isHolderDead(holder: LeaseHolder, leftMs = 0): boolean {
   return isGone(holder, processStart) || isClockWrong(holder, leftMs);
 }
 
-/** Longest plausible lease in milliseconds; engines request leases of half a minute. */
+/** Longest plausible lease. Engines request leases of half a minute. */
 const LONGEST_LEASE_MS = HOUR_MS;
 
 /**
- * True if another host's lease is implausibly long. After the clock is set back, a lease of this host may look long
- * too, but on this host the process itself can be checked.
+ * After this host's clock is set back, its own leases look long too. On this host, the process itself is checked
+ * instead.
  */
 function isClockWrong({ host }: LeaseHolder, leftMs: number): boolean {
   return host !== hostname() && leftMs > LONGEST_LEASE_MS;
 }
 
 /**
- * Like {@link isHolderDead}, but cheap enough to repeat, because it runs no system tool to detect a reused process id.
- * If the holder's process id was reused, only the expiry of the lease reveals that the holder is gone.
+ * Like {@link isHolderDead}, but cheap enough to repeat, because it runs no system tool. If the holder's process id was
+ * reused, only the expiry of the lease reveals that the holder is gone.
  */
 export function isHolderGone(holder: LeaseHolder, leftMs = 0): boolean {
   const startOf = (pid: number) => (platform() === "linux" ? processStart(pid) : processExists(pid) ? "" : null);
   return isGone(holder, startOf) || isClockWrong(holder, leftMs);
 }
 
-/** Returns a text that identifies this process and may be part of a file name; see {@link isMarkGone}. */
+/** Identifies this process. The text may be part of a file name. See {@link isMarkGone}. */
 export function processMark(): string {
   const [boot, pids] = splitBootId(bootId()).map(shortHash);
   return [shortHash(hostname()), boot, pids, process.pid, shortHash(ownProcessStart())].join("-");
 }
 
-/** True if the process that {@link processMark} identified certainly no longer runs. Runs no system tool. */
+/** Returns whether the process of a {@link processMark} certainly no longer runs. Runs no system tool. */
 export function isMarkGone(mark: string): boolean {
   const [host, boot, pids, pid, start] = mark.split("-");
   const [ownHost, ownBoot, ownPids] = processMark().split("-");
@@ -104,7 +102,7 @@ function ownProcessStart(): string {
 
 let cachedBootId: string | undefined;
 
-/** Identifies the machine's boot and, on Linux, the process id namespace; parts are empty if unknown. */
+/** Identifies the machine's boot and, on Linux, the process id namespace. Unknown parts are empty. */
 function bootId(): string {
   cachedBootId ??= platform() === "linux" ? linuxBootId() : `${darwinBootTime()}|`;
   return cachedBootId;
@@ -121,11 +119,11 @@ function linuxBootId(): string {
 
 function darwinBootTime(): string {
   if (platform() !== "darwin") return "";
-  // `kern.boottime` moves with clock corrections; the session id does not.
+  // `kern.boottime` changes with clock corrections; the session id does not.
   return readQuietly(() => ask("sysctl", ["-n", "kern.bootsessionuuid"]));
 }
 
-/** The time at which a process started; null if there is no such process, empty if the time is unknown. */
+/** Returns null if there is no such process, and an empty text if the time is unknown. */
 function processStart(pid: number): string | null {
   if (platform() === "linux") return linuxProcessStart(pid);
   if (!processExists(pid)) return null;
@@ -169,7 +167,7 @@ function readQuietly(read: () => string): string {
   }
 }
 
-/** Returns a system tool's output in a form that does not depend on the user's language and time zone. */
+/** The output does not depend on the user's language and time zone. */
 function ask(command: string, args: readonly string[]): string {
   const env = { ...process.env, LC_ALL: "C", TZ: "UTC" };
   return execFileSync(command, args, {

@@ -12,13 +12,13 @@ export interface AccountTotals extends LedgerTotals {
   readonly mark: number;
 }
 
-/** Selects the money that counts: of one tag's runs or of the whole account, from the start or from a given time. */
+/** Selects money: of one tag's runs or of the whole account, from the start or from a certain time. */
 export interface SpendingScope {
-  /** `key=value`: only runs with this tag; null: all runs of the account. */
+  /** `key=value`: only runs with this tag. Null: all runs of the account. */
   readonly tag: string | null;
   /**
-   * Epoch milliseconds, rounded down to a quarter of an hour. Holds made before this time do not count, nor do their
-   * later charges. Null: all holds count.
+   * Epoch milliseconds, rounded down to a quarter of an hour. Holds before this time are ignored, with their later
+   * charges. Null: includes all holds.
    */
   readonly sinceAt: number | null;
 }
@@ -32,11 +32,11 @@ export interface SpendingCap extends SpendingScope {
 
 /** Limits on a commit that holds money. They apply across all of the account's runs and processes in this store. */
 export interface SpendingGuard {
-  /** Caps are checked independently; a cap on a tag that the run lacks is ignored. */
+  /** Each cap is checked on its own. A cap on a tag that the run lacks is ignored. */
   readonly caps: readonly SpendingCap[];
   /**
-   * The amount that must remain in the wallet after all charges that its balance does not show yet; null: no minimum.
-   * `mark`: the {@link AccountTotals.mark} that was read before the balance was requested.
+   * `floorMicros` must remain in the wallet after all charges that its balance does not show yet. `mark`: the {@link
+   * AccountTotals.mark} that was read before the balance was requested. Null: no minimum.
    */
   readonly wallet: { readonly balanceMicros: number; readonly mark: number; readonly floorMicros: number } | null;
 }

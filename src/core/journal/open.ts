@@ -9,7 +9,9 @@ import { Writer } from "./sqlite/writer.ts";
 import { openSqliteJournal, SqliteJournal } from "./sqlite.ts";
 import type { JournalStore } from "./store.ts";
 
-/** Opens the journal at a path or `postgres://` URL. A URL needs the package `pg`; `options` apply only to a URL. */
+/**
+ * Opens the journal at a path or `postgres://` URL. A URL needs the package `pg`, and `options` apply only to a URL.
+ */
 export async function openJournal(location: string, options: PostgresJournalOptions = {}): Promise<JournalStore> {
   if (!isPostgresUrl(location)) return openSqliteJournal(location);
   const { openPostgresJournal } = await import("./postgres.ts");
@@ -32,14 +34,14 @@ function openEmpty(): DatabaseSync {
   const raw = new DatabaseSync(":memory:");
   if (empty !== undefined) raw.deserialize(empty);
   prepareSchema(raw, path);
-  // Not available in Node 22.
+  // Node 22 has no `serialize`.
   empty ??= raw.serialize?.();
   return raw;
 }
 
 /**
- * Creates a journal in memory, which is lost when the process ends; for tests and for runs that nobody will resume.
- * `now` (default `Date.now`) is used only to decide when upload handles expire.
+ * Creates a journal in memory, which is lost when the process ends. Use it for tests and for runs that nobody will
+ * resume. `now` (default `Date.now`) only decides when upload handles expire.
  */
 export function createMemoryJournal({ now = Date.now }: { readonly now?: () => number } = {}): JournalStore {
   const raw = openEmpty();

@@ -3,7 +3,9 @@ import type { AttemptState, ChatState, Overcharge, RunState } from "./state.ts";
 
 type Worst = Overcharge["worst"];
 
-/** Records a job's bill, or a correction of the bill, and compares it with the job's quote or allowed maximum. */
+/**
+ * Records a job's bill or a correction of it, and compares it with the quote or, without a quote, the allowed maximum.
+ */
 export function noteJobCharge(state: RunState, attempt: AttemptState, costMicros: number): void {
   const { model, quote, expectedMicros, costMicros: before } = attempt;
   const expected = expectedMicros ?? 0;

@@ -3,21 +3,16 @@ import type { LedgerChange } from "./events/spec.ts";
 import { EVENT_VERSION, type RunEvent, type StoredEvent, specOf } from "./events.ts";
 import type { Commit, Lease, LeaseHolder } from "./store.ts";
 
-/** Returns the account to which the events move their run; null if they do not move it. */
 export function movedTo(events: readonly RunEvent[]): string | null {
   const moved = events.findLast(({ type }) => type === "run.account.moved");
   return moved?.type === "run.account.moved" ? accountOf(moved) : null;
 }
 
-/**
- * The key by which a store groups its ledger and upload handles. It identifies one API key at one service. The id of an
- * API key is not secret.
- */
+/** Identifies one API key at one service. The id of an API key is not secret. */
 export function accountOf(run: { readonly baseUrl: string; readonly keyId: string }): string {
   return `${run.keyId}@${run.baseUrl}`;
 }
 
-/** Creates the event that identifies the program which writes the events after it. */
 export function leaseAcquired(
   epoch: number,
   { host, pid, instance, program }: LeaseHolder,
@@ -27,7 +22,6 @@ export function leaseAcquired(
   return { type: "lease.acquired", epoch, holder, program, ...(parked && { parked: true as const }) };
 }
 
-/** Returns the `lease.acquired` event as it is stored after the lease was taken. */
 export function leaseEvent(taken: {
   readonly lease: Pick<Lease, "runId" | "epoch">;
   readonly holder: LeaseHolder;
@@ -39,17 +33,15 @@ export function leaseEvent(taken: {
   return { runId: lease.runId, seq, at, version: EVENT_VERSION, event: leaseAcquired(lease.epoch, holder, { parked }) };
 }
 
-/** Hashes of the media that an event refers to, so that `gc` knows which media are in use. */
 export function mediaOf(event: RunEvent): readonly string[] {
   return specOf(event).media?.(event) ?? [];
 }
 
-/** Returns the ledger changes that follow from events. Events and changes are written in the same transaction. */
 export function ledgerChanges(events: readonly RunEvent[]): readonly LedgerChange[] {
   return events.map((event) => specOf(event).ledger?.(event) ?? null).filter((change) => change !== null);
 }
 
-/** The part of {@link heldBy} that is not paid from the wallet. */
+/** The amount that providers charge instead of the wallet. */
 export function heldElsewhereBy(changes: readonly LedgerChange[]): number {
   return heldBy(changes.filter((change) => change.type === "hold" && change.isElsewhere === true));
 }
@@ -58,7 +50,7 @@ export function heldBy(changes: readonly LedgerChange[]): number {
   return changes.reduce((sum, change) => sum + (change.type === "hold" ? change.amountMicros : 0), 0);
 }
 
-/** Spending is counted per quarter of an hour: midnight in every time zone is the start of such a quarter. */
+/** Spending is counted per quarter of an hour, because midnight in every time zone is the start of a quarter. */
 const SLOT_MS = 900_000;
 
 export function slotOf(at: number): number {
@@ -68,24 +60,27 @@ export function slotOf(at: number): number {
 export interface LedgerEntry {
   readonly heldMicros: number;
   readonly settledMicros: number;
-  /** The quarter of an hour of the last hold, in which later charges count too. Null before the first hold. */
+  /** The quarter of an hour of the last hold. Later charges count in the same quarter. Null before the first hold. */
   readonly slot: number | null;
-  /** The account's charge counter (`mark`) at the time when the charge became known; null before that. */
+  /** The account's charge counter (`mark`) when the charge became known; null before that. */
   readonly charged: number | null;
 }
 
 export const emptyEntry: LedgerEntry = { heldMicros: 0, settledMicros: 0, slot: null, charged: null };
 
-/** When an entry changes: the commit's timestamp, and the account's charge counter after the commit. */
+/** `mark`: the account's charge counter after the commit. */
 export interface LedgerMoment {
   readonly at: number;
   readonly mark: number;
 }
 
-/** What a change does to a field: keeps it, sets it to null, sets it to the present value, or sets it only if null. */
+/**
+ * The new value of a field. `kept`: unchanged. `cleared`: null. `marked`: the present value. `markedIfUnset`: the
+ * present value if the field is null.
+ */
 export type MarkAfter = "kept" | "cleared" | "marked" | "markedIfUnset";
 
-/** The combined effect of changes to one entry. A null amount leaves the entry's amount unchanged. */
+/** A null amount leaves the entry's amount unchanged. */
 export interface EntryChange {
   readonly held: number | null;
   readonly settled: number | null;
@@ -93,7 +88,6 @@ export interface EntryChange {
   readonly charged: MarkAfter;
 }
 
-/** Returns the effect of a change: `settle` turns the hold into a cost, `release` drops it, `hold` replaces it. */
 export function entryChange(change: LedgerChange): EntryChange {
   switch (change.type) {
     case "hold": {
@@ -144,7 +138,10 @@ function markAfter(was: number | null, after: MarkAfter, present: number): numbe
   return after === "kept" ? was : (was ?? present);
 }
 
-/** Throws if a commit breaks the journal's rules. Nothing has been written at this point. */
+/**
+ * Call this before anything is written.
+ * @throws {@link JournalRecordError} if the commit breaks the journal's rules.
+ */
 export function checkCommit(commit: Commit): void {
   for (const change of commit.ledger ?? []) checkMicros(change);
   const lastSeq = commit.afterSeq + commit.events.length;

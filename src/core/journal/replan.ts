@@ -4,11 +4,14 @@ import { stepNamed } from "../plan/plan-index.ts";
 import type { ExpandPlanned, RunReplanned } from "./events/facts.ts";
 import { isStepFinal, newStep, type RunState, type StepState } from "./state.ts";
 
-/** Performs a transition in a step's state chart; throws if the chart has no such transition. */
+/**
+ * Performs a transition in a step's state chart.
+ * @throws {@link IllegalEventError} if the chart has no such transition.
+ */
 export type Move = (step: StepState, type: string) => void;
 
 /**
- * Replaces the plan, keeping valid results. A removed step stays listed, and is cancelled if it has not ended. A
+ * Replaces the plan and keeps valid results. A removed step stays listed, and is cancelled if it has not ended. A
  * renamed step keeps its result.
  */
 export function replan(state: RunState, event: RunReplanned, move: Move): void {
@@ -35,7 +38,7 @@ export function replan(state: RunState, event: RunReplanned, move: Move): void {
   );
 }
 
-/** Sets new seeds in the plan. Like edits, they take precedence over the code. */
+/** Like edits, new seeds override the code. */
 export function reseed(state: RunState, seeds: { readonly [step: string]: number }): void {
   const { basis: _, ...planned } = state.planned;
   const edited = Object.entries(seeds).map(([path, seed]) => [path, { set: { seed }, without: [] }] as const);
@@ -76,7 +79,7 @@ export function enterExpansion(state: RunState, event: ExpandPlanned, move: Move
   state.planned = withSteps(state, [...stored, ...event.steps], event.groups);
 }
 
-/** Resets a step. Its results stay in the list of attempts, but an attempt that was only quoted is dropped. */
+/** Resets a step. Its results stay in the list of attempts. An attempt that was only quoted is dropped. */
 export function reset(state: RunState, step: StepState, move: Move, more: Partial<StepState> = {}): void {
   move(step, "step.reset");
   const { path, chats } = step;

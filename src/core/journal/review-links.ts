@@ -3,7 +3,7 @@ import type { Columns, Row } from "./columns.ts";
 import type { Tags } from "./tags.ts";
 
 /**
- * Selects the runs whose decisions a review link shows. A run must match all given fields, of which at least one is
+ * Selects the runs whose decisions a review link shows. A run must match all fields that are set. At least one is
  * required.
  */
 export interface ReviewScope {
@@ -14,7 +14,7 @@ export interface ReviewScope {
   readonly step?: string;
 }
 
-/** A review link's permissions. The link's URL contains a secret; only the secret's hash is stored. */
+/** A review link's permissions. The link's URL contains a secret, of which only the hash is stored. */
 export interface ReviewLinkRow {
   readonly id: string;
   /** SHA-256 in hex. */
@@ -29,17 +29,16 @@ export interface ReviewLinkRow {
   readonly maxUses: number;
 }
 
-/** How long a link stays listed after it expired. */
 export const LISTED_MS = 90 * DAY_MS;
 
 /** A journal's review links, shared by all processes that use the journal. */
 export interface ReviewLinkStore {
-  /** Stores a new link; removes all links that expired more than {@link LISTED_MS} before the new one was created. */
+  /** Stores a new link. Removes all links that expired more than {@link LISTED_MS} before the new link was created. */
   addReviewLink(link: ReviewLinkRow): Promise<void>;
   reviewLink(id: string): Promise<ReviewLinkRow | null>;
   /** Lists the links, newest first, at most 1,000. */
   reviewLinks(): Promise<readonly ReviewLinkRow[]>;
-  /** Revokes a link; no effect if it is already revoked. */
+  /** Revokes a link. Has no effect if the link is already revoked. */
   revokeReviewLink(id: string, at: number): Promise<void>;
   /** Counts a use of the link. Returns false without counting if the link was revoked, has expired or is used up. */
   useReviewLink(id: string, at: number): Promise<boolean>;
@@ -51,7 +50,7 @@ export function reviewLinkOf(columns: Columns, row: Row): ReviewLinkRow {
   return {
     id: columns.text(row, "id"),
     secretHash: columns.text(row, "secret_hash"),
-    // Only `addReviewLink` writes it, from a checked scope.
+    // Only `addReviewLink` writes the scope, after checking it.
     scope: columns.json(row, "scope") as ReviewScope,
     createdAt: columns.integer(row, "created_at"),
     expiresAt: columns.integer(row, "expires_at"),

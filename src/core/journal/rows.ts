@@ -12,8 +12,6 @@ import type {
 } from "./store.ts";
 import type { Tags } from "./tags.ts";
 
-// Converts rows. All databases use the same column names.
-
 export function runOf(columns: Columns, row: Row): RunRow {
   return {
     runId: columns.text(row, "run_id"),
@@ -24,7 +22,7 @@ export function runOf(columns: Columns, row: Row): RunRow {
     updatedAt: columns.integer(row, "updated_at"),
     lastSeq: columns.integer(row, "last_seq"),
     status: columns.text(row, "status"),
-    // Only `createRun` writes them, from checked tags.
+    // Only `createRun` writes the tags, after checking them.
     tags: columns.json(row, "tags") as Tags,
     resumeAt: columns.integerOrNull(row, "resume_at"),
     lease:
@@ -35,7 +33,7 @@ export function runOf(columns: Columns, row: Row): RunRow {
   };
 }
 
-/** Reads a lease's holder. It is not validated, because only `takeLease` writes it, from a typed holder. */
+/** The holder is not validated, because only `takeLease` writes it, from a typed holder. */
 export function holderOf(columns: Columns, row: Row): LeaseHolder {
   return columns.json(row, "lease_holder") as LeaseHolder;
 }
@@ -44,12 +42,11 @@ export function inboxEntryOf(columns: Columns, row: Row): InboxEntry {
   return {
     id: columns.integer(row, "id"),
     at: columns.integer(row, "at"),
-    // Only `send` writes it, from a typed message.
+    // Only `send` writes messages, from typed values.
     message: columns.json(row, "message") as InboxMessage,
   };
 }
 
-/** Reads an account's totals; zeros if the account has no row yet. */
 export function accountTotalsOf(columns: Columns, row: Row | undefined): AccountTotals {
   if (row === undefined) return { heldMicros: 0, settledMicros: 0, mark: 0 };
   return { ...ledgerTotalsOf(columns, row), mark: columns.integer(row, "mark") };

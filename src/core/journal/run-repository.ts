@@ -3,7 +3,7 @@ import { loadRun } from "./snapshot.ts";
 import type { RunState } from "./state.ts";
 import type { JournalStore } from "./store.ts";
 
-/** The account that runs belong to, identified by the service's stable URL and the key's id. */
+/** `origin`: the service's stable URL. */
 export interface Account {
   readonly origin: string;
   readonly keyId: string;
@@ -22,13 +22,13 @@ export class RunRepository {
     return loadRun(this.#store, runId);
   }
 
-  /** All runs, newest first. */
+  /** Returns the newest runs first. */
   async all(): Promise<readonly RunState[]> {
     const rows = await this.#store.runs();
     return Promise.all(rows.map(({ runId }) => this.load(runId)));
   }
 
-  /** The newest runs. Skips unreadable runs, so that a damaged run does not block the others. */
+  /** Returns the newest runs first. Skips unreadable runs, so that a damaged run does not block the others. */
   async recent(limit: number): Promise<readonly RunState[]> {
     const rows = await this.#store.runs({ limit });
     const loaded = rows.map(({ runId }) =>
@@ -44,7 +44,10 @@ export class RunRepository {
     return baseUrl === this.account.origin && keyId === this.account.keyId;
   }
 
-  /** Throws unless the run belongs to this account. Another account cannot access the run's jobs and wallet. */
+  /**
+   * Another account cannot access the run's jobs and wallet.
+   * @throws {@link AccountMismatchError} if the run is from another account.
+   */
   checkAccount(state: RunState): void {
     if (this.isOurs(state)) return;
     const { origin, keyId } = this.account;
@@ -81,7 +84,6 @@ function noteJobs({ steps }: RunState, known: Set<string>): void {
   }
 }
 
-/** True if the error concerns only the run that was read: the run is damaged, or a newer program wrote it. */
 function isUnreadable(error: unknown): boolean {
   return [JournalCorruptError, JournalNewerVersionError, IllegalEventError].some((type) => error instanceof type);
 }

@@ -2,7 +2,7 @@ import type { Json } from "../plan/plan.ts";
 import type { RunPlanned } from "./events.ts";
 import { type Tags, tagTexts } from "./tags.ts";
 
-/** Selects the runs that match all given fields. */
+/** Selects the runs that match all fields that are set. */
 export interface RunsQuery {
   /** Maximum number of runs, newest first. */
   readonly limit?: number | undefined;
@@ -17,7 +17,7 @@ export interface RunsQuery {
 const MOST_CHARACTERS = 8_000;
 const MOST_WORDS = 10;
 
-/** Returns the lower-case text by which a run is found: id, title, pipeline, tags, and input values up to a limit. */
+/** Returns the lower-case text that a search examines. Long inputs are cut off. */
 export function searchText(runId: string, { plan, title = "", tags, input }: RunPlanned): string {
   const texts = [runId, title, plan.pipeline, ...tagTexts(tags)];
   let remaining = MOST_CHARACTERS - texts.join("\n").length;
@@ -29,13 +29,13 @@ export function searchText(runId: string, { plan, title = "", tags, input }: Run
   return comparable(texts.join("\n"));
 }
 
-/** The words of a search, all of which must match. */
+/** A run must contain all of these words. */
 export function searchWords(search: string): readonly string[] {
   const words = comparable(search.slice(0, MOST_CHARACTERS)).split(/\s+/u);
   return [...new Set(words)].filter((word) => word !== "").slice(0, MOST_WORDS);
 }
 
-/** Lower-case text that PostgreSQL accepts. */
+/** Converts text to lower case, without characters that PostgreSQL rejects. */
 function comparable(text: string): string {
   return text.toLowerCase().toWellFormed().replaceAll("\0", " ");
 }

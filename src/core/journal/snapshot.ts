@@ -6,7 +6,6 @@ import { apply, FOLD_VERSION, fold, isAsPlanned, runWithoutSteps } from "./fold.
 import { newStep, type RunState, type StepState } from "./state.ts";
 import type { FoldSnapshot, JournalStore } from "./store.ts";
 
-/** A step without the fields that have the same values as in a new step. */
 type PackedStep = Partial<StepState> & Pick<StepState, "path">;
 
 type PackedState = Omit<RunState, "planned" | "steps"> & {
@@ -18,10 +17,10 @@ type PackedState = Omit<RunState, "planned" | "steps"> & {
 /** Up to this many events, applying the events is as fast as reading a snapshot. */
 const SHORT_TAIL = 200;
 const SHORTEST_TAIL_UNDER_WAY = 1_000;
-/** Number of events that can be applied in the time it takes to write one part of a snapshot. */
+/** Number of events that can be applied while one part of a snapshot is written. */
 const WORTH = 4;
 
-/** Returns the number of parts that a state consists of, at least one per step. A snapshot's cost grows with it. */
+/** Counts the parts of a state, at least one per step. A snapshot's cost grows with this number. */
 export function weightOf({ steps, files }: RunState): number {
   let weight = files.length;
   for (const { attempts, chats, failures, outputs } of Object.values(steps)) {
@@ -30,12 +29,15 @@ export function weightOf({ steps, files }: RunState): number {
   return weight;
 }
 
-/** Whether a driver continues the run, leaves it until its next slice (`parked`), or until a message comes (`idle`). */
+/**
+ * Whether a driver continues the run, leaves it until its next slice (`parked`), or leaves it until a message arrives
+ * (`idle`).
+ */
 export type Leaving = "continues" | "parked" | "idle";
 
 /**
- * True if a snapshot is due `tail` events after the last one. While the run continues, the events since the last
- * snapshot must cost as much as a new one, so that all snapshots together cost no more than the events.
+ * Returns whether a snapshot is due `tail` events after the last one. While the run continues, a snapshot costs at most
+ * as much as the events since the last one.
  */
 export function isSnapshotDue(tail: number, weight: number, leaving: Leaving): boolean {
   if (leaving === "idle") return tail >= SHORT_TAIL;
@@ -44,7 +46,7 @@ export function isSnapshotDue(tail: number, weight: number, leaving: Leaving): b
   );
 }
 
-/** Builds a snapshot; yields after each step. The state must not change meanwhile. */
+/** Yields after each step. The state must not change meanwhile. */
 export function* snapshotStepwise(state: RunState): Generator<void, FoldSnapshot> {
   const { planned, steps, ...rest } = state;
   const texts: string[] = [];
@@ -65,7 +67,7 @@ export function snapshotOf(state: RunState): FoldSnapshot {
   }
 }
 
-/** Number of events per query: enough to make a query worthwhile, and few enough to need little memory in any run. */
+/** Limits the memory that a query needs. */
 export const EVENTS_READ_AT_ONCE = 5000;
 
 /** Loads a run's state from its snapshot and the events after it, or from all events if the snapshot is unusable. */
@@ -87,7 +89,7 @@ async function fromSnapshot(store: JournalStore, runId: string, snapshot: FoldSn
   return state;
 }
 
-/** Combines a snapshot with the run's first event into a state; null if the snapshot belongs to another run. */
+/** Returns null if the snapshot is from another run. */
 function stateOf(snapshot: FoldSnapshot, first: StoredEvent): RunState | null {
   if (first.event.type !== "run.planned") return null;
   const packed = JSON.parse(snapshot.state) as PackedState | null;
@@ -104,19 +106,19 @@ const fresh = newStep("");
 
 function packStep(step: StepState): PackedStep {
   const packed: { [field: string]: unknown } = {};
-  // Include fields that a new step does not have.
+  // A step may have fields that a new step lacks.
   for (const field of Object.keys(step) as (keyof StepState)[]) {
     if (!isSame(step[field], fresh[field])) packed[field] = step[field];
   }
   return packed as PackedStep;
 }
 
-/** Compares a field with its value in a new step, which is a plain value or an empty list. */
+/** Each field of a new step is a plain value or an empty list. */
 function isSame(value: unknown, initial: unknown): boolean {
   return value === initial || (Array.isArray(value) && Array.isArray(initial) && value.length === 0);
 }
 
-/** Absolute path of a journal file's project: the folder that contains `.showrunner`, or the file itself. */
+/** Returns the absolute path of a journal file's project: the parent of `.showrunner`, or else the file's folder. */
 export function projectOf(journalFile: string): string {
   const folder = dirname(journalFile);
   return basename(folder) === ".showrunner" ? dirname(folder) : folder;

@@ -7,7 +7,7 @@ import type { Commit, CommitOutcome } from "./store.ts";
 export interface AccountMoney {
   committedMicros(scope: SpendingScope): number;
   /**
-   * Money held or spent that a wallet balance cannot include yet. `mark`: the account's charge counter that was read
+   * Returns the money held or spent that a wallet balance cannot include yet. `mark`: the account's charge counter
    * before the balance was requested.
    */
   unseenMicros(mark: number): number;
@@ -18,7 +18,7 @@ type Refusal = Extract<CommitOutcome, { readonly reason: "cap" | "floor" }>;
 export interface Guarded {
   /** Why a commit's holds exceed a limit; null if they do not. Holds of zero never exceed a limit. */
   readonly refused: Refusal | null;
-  /** The money that counts for each cap, including the commit's holds; empty if there are no holds or no caps. */
+  /** The money under each cap, including the commit's holds; empty if there are no holds or no caps. */
   readonly committedMicros: readonly number[];
 }
 
@@ -42,7 +42,7 @@ function overCap({ caps }: SpendingGuard, requested: number, allCommitted: reado
   return null;
 }
 
-/** True if an entry is within a cap's period. Does not check tags. */
+/** Ignores the scope's tag. */
 export function isSince({ sinceAt }: SpendingScope, { slot }: LedgerEntry): boolean {
   return sinceAt === null || (slot !== null && slot >= slotOf(sinceAt));
 }
@@ -58,7 +58,6 @@ function belowFloor({ wallet }: SpendingGuard, ledger: readonly LedgerChange[], 
   return { committed: false, reason: "floor", headroomMicros, unseenMicros };
 }
 
-/** A ledger entry's contribution to {@link AccountMoney.unseenMicros}. */
 export function unseenOf({ heldMicros, settledMicros, charged }: LedgerEntry, mark: number): number {
   return charged === null || charged > mark ? heldMicros + settledMicros : 0;
 }

@@ -27,13 +27,13 @@ import type {
   UnresolvedCause,
 } from "./events/facts.ts";
 
-/** How much a model charged above its quotes. If there is no quote, the allowed maximum is used instead. */
+/** How much a model charged above its quotes. Without a quote, the allowed maximum is used instead. */
 export interface Overcharge {
   /** The charge with the highest ratio to its quote; null if nothing was quoted. */
   worst: { readonly quotedMicros: number; readonly chargedMicros: number } | null;
   /** The highest charge above the allowed maximum, or above a quote of zero; null if there was none. */
   unquotedMicros: number | null;
-  /** Number of bills above the quote or maximum; 0 if all of them were later corrected downwards. */
+  /** Number of bills above the quote or maximum. Bills that were later corrected downwards are not counted. */
   times: number;
   excessMicros: number;
   /**
@@ -49,9 +49,9 @@ export type { JobPhase, MoneyPhase, OutputPhase, RunStatus, StepStatus } from ".
 
 export interface OutputState extends OutputFacts {
   phase: OutputPhase;
-  /** The stored copy, once downloaded. */
+  /** Null until the output is downloaded. */
   copy: StoredCopy | null;
-  /** Why the last download failed; absent if none failed, or if the output has been downloaded since then. */
+  /** Why the last download failed. Absent if none failed, or if the output has been downloaded since then. */
   uncopied?: string;
 }
 
@@ -64,9 +64,9 @@ export interface Quoted {
 
 /** How a request compares with its expected and allowed time. */
 export interface Awaited {
-  /** Set if the request takes longer than its model usually does. */
+  /** Set if the request takes longer than usual for its model. */
   slow?: Expected;
-  /** When the request last exceeded its time limit (`within`), in epoch milliseconds; absent if it never did. */
+  /** When the request last exceeded its time limit (`within`), in epoch milliseconds. Absent if it never did. */
   overdueAt?: number;
   /** When someone last resumed the run to wait for the request again, in epoch milliseconds. */
   awaitedSince?: number;
@@ -100,7 +100,7 @@ export interface AttemptState extends Awaited {
   sentByService: { readonly from: number; readonly to: number } | null;
   /** Set while the attempt is unresolved. */
   unresolved: UnresolvedCause | null;
-  /** The job that the service returned for the attempt, if it is not certain that the job belongs to the attempt. */
+  /** The job that the service returned for the attempt. Set if the job may be another attempt's. */
   namedJobId?: string;
   /** True if a person named the attempt's job or stated that the attempt has no job. */
   isAdopted?: true;
@@ -112,7 +112,7 @@ export interface AttemptState extends Awaited {
     /** True if a person accepted the job's outputs as the attempt's result. */
     readonly isAccepted?: true;
     /**
-     * For a request to a provider: for how many milliseconds polls have returned such responses, and when the last one
+     * For a request to a provider: how long polls have returned such responses, in milliseconds, and when the last poll
      * did.
      */
     readonly saidForMs?: number;
@@ -120,11 +120,11 @@ export interface AttemptState extends Awaited {
     /** For a request to a provider: true if the responses say nothing about the work. */
     readonly isUnread?: true;
   };
-  /** The provider that the request is sent to. Absent: it is sent to the service. */
+  /** The provider that receives the request. Absent: the service. */
   provider?: string;
-  /** The handle for polling the provider; absent if the request cannot be polled. */
+  /** The handle for polling the provider. Absent if the request cannot be polled. */
   operation?: Json;
-  /** True if the hold counts as the attempt's cost, because the provider reports no cost. */
+  /** True if the cost is the held amount, because the provider reports no cost. */
   isUnconfirmed?: true;
   impossibleBill?: string;
   submittedAt: number | null;
@@ -132,7 +132,7 @@ export interface AttemptState extends Awaited {
   outputs: OutputState[];
 }
 
-/** How long a provider's responses may contain nothing about the work before a person may decide, in milliseconds. */
+/** How long a provider's responses may contain nothing about the work before a person may decide. */
 export const UNREAD_MS = 2 * 60_000;
 
 /** Every unrecorded send follows a recorded send within this many milliseconds. */
@@ -153,7 +153,10 @@ export interface ChatState extends Awaited {
   answer: string | null;
   readonly sentAt: number;
   endedAt: number | null;
-  /** True for an unanswered request whose run was resumed: the request may then be repeated, and charged again. */
+  /**
+   * True if the run was resumed after the request was not answered. The request may then be repeated, and charged
+   * again.
+   */
   mayRepeat?: true;
 }
 
@@ -163,7 +166,7 @@ export interface StepState {
   reason: string | null;
   /** The failure message that the pipeline's code intended for callers. */
   forCallers?: string;
-  /** True if the step was skipped because a `when` was not met. Its result then does not count as missing. */
+  /** True if the step was skipped because a `when` was not met. Its result is then not missing. */
   skippedByCondition: boolean;
   /** True if the step failed because the run ended while the request was in progress. The request is still polled. */
   isGivenUp?: true;
@@ -183,16 +186,16 @@ export interface StepState {
   failures: { readonly at: number; readonly error: JournalError }[];
   /** A task's files, or results reused from an earlier run. */
   outputs: OutputState[] | null;
-  /** The value that a chat or task returned; undefined if none was returned yet. */
+  /** The value that a chat or task returned; undefined before that. */
   value: Json | undefined;
   approval: { readonly approved: boolean; readonly note: string | null; readonly by?: DecidedBy } | null;
   comments?: readonly Comment[];
   /** The output that was approved or picked. */
   chosen: Chosen | null;
-  /** What the expansion returned; null until the expansion was planned. */
+  /** The results that the expansion returned; null until the expansion is planned. */
   expanded: readonly Reference[] | null;
   reusedFrom: ReusedFrom | null;
-  /** True if a rerun of the step was requested, so that it must not reuse a result of an earlier run. */
+  /** True if a rerun of the step was requested. The step then reuses no result of an earlier run. */
   rerunRequested: boolean;
 }
 
@@ -206,13 +209,13 @@ export interface PauseState {
   readonly flag: string | null;
   /** When the run may continue without a person, in epoch milliseconds; null: a person decides. */
   readonly resumeAt: number | null;
-  /** Prices that became known after the run was accepted; a budget of `requiredMicros` accepts them. Absent: none. */
+  /** Prices that became known after the quote was accepted. A budget of `requiredMicros` accepts them. Absent: none. */
   readonly asks?: readonly AskedPrice[];
-  /** Id of the message that stopped the run; absent if none did. */
+  /** Id of the message that stopped the run. Absent: none. */
   readonly stopId?: number;
-  /** The step that must run again because its output is lost; absent if none. */
+  /** The step that must run again because its output is lost. Absent: none. */
   readonly rerun?: string;
-  /** Steps that a change of the pipeline replaces once their jobs have ended; absent if none. */
+  /** Steps that a change of the pipeline replaces once their jobs have ended. Absent: none. */
   readonly replaced?: readonly string[];
   /** Set for `late`: the steps whose requests exceeded their time limit. The run continues once one of them ends. */
   readonly late?: readonly string[];
@@ -236,21 +239,20 @@ export interface RerunRequest {
   readonly requestId: string;
   readonly steps: readonly string[];
   readonly requestedAt: number;
-  /** True until the run ends or waits for a decision. Until then, an equal request does not count as a new one. */
+  /** True until the run ends or waits for a decision. Until then, an equal request is a repetition. */
   isOpen: boolean;
 }
 
-/** A run's state, computed from its events. Plain JSON, so that it can be stored as a snapshot. */
+/** Computed from the run's events. Plain JSON, so that it can be stored as a snapshot. */
 export interface RunState {
   readonly runId: string;
   seq: number;
   epoch: number;
   /**
-   * When the current driver began to drive the run, in epoch milliseconds; several slices of one engine count as one
-   * driver. Null before the first driver.
+   * When the current driver began to drive the run, in epoch milliseconds. All slices of one engine are one driver.
+   * Null before the first driver.
    */
   drivenSince: number | null;
-  /** The plan, including steps of expansions and accepted changes. */
   planned: RunPlanned;
   status: RunStatus;
   message: string | null;
@@ -260,19 +262,16 @@ export interface RunState {
   startedAt: number | null;
   finishedAt: number | null;
   activeTime: ActiveTime;
-  /** States of the steps by path, including removed steps. */
   steps: { [path: string]: StepState };
-  /** Number of steps that ended without their full result. */
   losses: number;
   /** Steps that are no longer in the plan, as they were last planned. Their results stay listed. */
   removedSteps: PlanStep[];
-  /** Current names of renamed steps, by former name. */
+  /** Current names by former name. */
   formerNames: { readonly [name: string]: string };
   reruns: RerunRequest[];
-  /** Sum of the quotes of all reruns, to be added to the quote in `planned`; null if a rerun had no price. */
+  /** Sum of the quotes of all reruns, without the quote in `planned`; null if a rerun had no price. */
   rerunQuoteMicros: number | null;
   spentMicros: number;
-  /** Sum of holds that are neither settled nor released. */
   heldMicros: number;
   /** Holds of abandoned chats, which may have been charged. They count against the budget. */
   unconfirmedMicros: number;
@@ -281,21 +280,19 @@ export interface RunState {
   budgetMicros: number | null;
   maxUnquotedMicros: number | null;
   agreed: AgreedQuote | null;
-  /** The share in percent that was last reported for each budget or cap, by the limit's name. */
+  /** The percentage that was last reported for each budget or cap, by the limit's name. */
   spendingReached?: { readonly [limit: string]: number };
 }
 
-/** The current attempt; null before the first. */
 export function lastAttempt(step: StepState): AttemptState | null {
   return step.attempts.length > step.superseded ? step.attempts.at(-1)! : null;
 }
 
-/** The step's current request: an attempt or a chat; null before the first. */
+/** A step has either attempts or chats. */
 export function lastRequest(step: StepState): AttemptState | ChatState | null {
   return lastAttempt(step) ?? lastChat(step);
 }
 
-/** The current chat request; null before the first. */
 export function lastChat(step: StepState): ChatState | null {
   return step.chats.length > step.superseded ? step.chats.at(-1)! : null;
 }
@@ -308,7 +305,7 @@ export function isRunFinal(status: RunStatus): boolean {
   return runStates.ended.has(status);
 }
 
-/** A finished step's own outputs, in order; an upload has none. */
+/** Empty for an upload. */
 export function outputsOf(step: StepState): readonly OutputState[] {
   return step.outputs ?? lastAttempt(step)?.outputs ?? [];
 }
@@ -344,13 +341,10 @@ export function planStep(state: RunState, path: string): PlanStep {
   return found;
 }
 
-/** A run's active time. It excludes pauses, and times when no process drove the run. */
+/** Excludes pauses, and times when no process drove the run. */
 interface ActiveTime {
-  /** Completed periods, in milliseconds. */
   ms: number;
-  /** Start of the current period, in epoch milliseconds; null while paused. */
   since: number | null;
-  /** Time of the last event, in epoch milliseconds. */
   lastAt: number;
 }
 
@@ -363,19 +357,19 @@ export function stopClock(activeTime: ActiveTime, at: number): void {
   activeTime.since = null;
 }
 
-/** Does not count the time since the last event, because the driver may have been dead, unless the run was parked. */
+/** Excludes the time since the last event, because the driver may have been dead. Includes it if the run was parked. */
 export function passClock(activeTime: ActiveTime, at: number, wasParked: boolean): void {
   if (activeTime.since === null || wasParked) return;
   stopClock(activeTime, activeTime.lastAt);
   activeTime.since = at;
 }
 
-/** A run's active time up to its last event, in milliseconds. */
+/** Returns the active time up to the run's last event. */
 export function activeMs({ activeTime: { ms, since, lastAt } }: { readonly activeTime: ActiveTime }): number {
   return ms + (since === null ? 0 : Math.max(0, lastAt - since));
 }
 
-/** Since when the run has been driven without a gap, in epoch milliseconds. */
+/** Returns the time since which the run has been driven without a gap. */
 export function drivenSince({ activeTime: { since, lastAt } }: { readonly activeTime: ActiveTime }): number {
   return since ?? lastAt;
 }

@@ -27,9 +27,9 @@ export interface LeaseHolder {
 
 export interface Lease {
   readonly runId: string;
-  /** Increases with every new holder; commits with an older epoch are refused. */
+  /** Increases with every new holder. Commits with an older epoch are refused. */
   readonly epoch: number;
-  /** When the lease expires, in epoch milliseconds. From then on, a holder that no longer responds may be replaced. */
+  /** When the lease expires, in epoch milliseconds. From then on, another holder may take the lease. */
   readonly expiresAt: number;
 }
 
@@ -40,7 +40,7 @@ export type LeaseOutcome =
       readonly event: StoredEvent;
       readonly memo: Wake["memo"];
       readonly hasMail: boolean;
-      /** Number of events since the run's snapshot, including the appended one. */
+      /** Number of events since the run's snapshot, including the appended event. */
       readonly tail: number;
     }
   | { readonly acquired: false; readonly heldBy: LeaseHolder; readonly expiresAt: number };
@@ -52,7 +52,10 @@ export interface CacheEntry {
   readonly fingerprint: string;
   /** Model id; null for a local function. */
   readonly model: string | null;
-  /** Time from the acceptance of the job or chat to its end. Absent if interrupted or not done by the service. */
+  /**
+   * Milliseconds from the acceptance of the job or chat to its end. Absent if the work was interrupted or was not done
+   * by the service.
+   */
   readonly tookMs?: number;
 }
 
@@ -64,15 +67,15 @@ export interface StoredResult extends CacheEntry {
   readonly at: number;
 }
 
-/** Selects results. A model's results may include one that a local function with the same path has replaced. */
+/** Selects results. A model's results may include a result that a local function with the same path has replaced. */
 export type ResultsQuery =
   | { readonly account: string; readonly fingerprint: string }
   | { readonly account: string; readonly model: string }
   | { readonly runId: string };
 
-/** A message to a run. Anyone may write one; only the driver consumes it. */
+/** A message to a run. Anyone may write messages, but only the driver consumes them. */
 export type InboxMessage =
-  /** `reason` is shown to people; absent if none was given. */
+  /** `reason` is shown to people. */
   | { readonly type: "stop"; readonly reason?: CleanText }
   | ({
       readonly type: "approve";
@@ -106,16 +109,16 @@ export interface Commit {
   readonly inbox?: readonly number[];
   /** The state after the events. Later reads can start from it instead of folding all events. */
   readonly snapshot?: FoldSnapshot;
-  /** Limits on the commit's holds. A commit that exceeds one is refused (`cap` or `floor` in the outcome). */
+  /** Limits on the commit's holds. A commit that exceeds a limit is refused (`cap` or `floor` in the outcome). */
   readonly guard?: SpendingGuard;
-  /** Results that later runs may reuse; each replaces the same step's earlier result. */
+  /** Results that later runs may reuse. Each replaces the same step's earlier result. */
   readonly results?: readonly CacheEntry[];
   readonly notices?: readonly NewNotice[];
   /** If this commit pauses the run: when it may continue without a person, in epoch milliseconds. Null: never. */
   readonly resumeAt?: number | null;
   /**
-   * True to release the lease in the same transaction. This is refused (`inbox` in the outcome) if the inbox contains
-   * entries that this commit does not consume.
+   * Releases the lease in the same transaction. The commit is refused (`inbox` in the outcome) if the inbox contains
+   * entries that it does not consume.
    */
   readonly park?: boolean;
   /** Only with `park`: an engine continues to drive the run and checks it again at this time. */
@@ -129,14 +132,17 @@ export type CommitOutcome =
       readonly lease: Lease | null;
       /** Number of events since the run's snapshot. */
       readonly tail: number;
-      /** The money counted for each cap of the guard, in order; empty without holds, or for a repeated write. */
+      /** The money under each cap of the guard, in order; empty without holds, or for a repeated write. */
       readonly committedMicros: readonly number[];
     }
   /** Another holder took over. The caller must stop and write nothing more. */
   | { readonly committed: false; readonly reason: "fenced" }
-  /** Only with `park`: a message arrived meanwhile; nothing was committed. */
+  /** Only with `park`: a message arrived meanwhile. Nothing was committed. */
   | { readonly committed: false; readonly reason: "inbox" }
-  /** Only with `guard`: the holds exceed a limit; `headroomMicros` would have been allowed. Nothing was committed. */
+  /**
+   * Only with `guard`: the holds exceed a limit, and only `headroomMicros` would have been allowed. Nothing was
+   * committed.
+   */
   | {
       readonly committed: false;
       readonly reason: "cap";
@@ -150,7 +156,7 @@ export type CommitOutcome =
       readonly committed: false;
       readonly reason: "floor";
       readonly headroomMicros: number;
-      /** Made or expected charges that the balance does not show yet, without this commit's holds. */
+      /** Actual or expected charges that the balance does not show yet, without this commit's holds. */
       readonly unseenMicros: number;
     };
 
@@ -171,7 +177,7 @@ export interface RunRow {
   readonly pipeline: string;
   /** Null: the run has no title and is listed by its id. */
   readonly title: string | null;
-  /** The run's account; see `accountOf`. */
+  /** The run's account. See `accountOf`. */
   readonly account: string;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -180,17 +186,17 @@ export interface RunRow {
   readonly status: string;
   readonly tags: Tags;
   /**
-   * When a paused run may continue without a person, in epoch milliseconds; null if a person must decide, or if the run
+   * When a paused run may continue without a person, in epoch milliseconds. Null if a person must decide, or if the run
    * is not paused.
    */
   readonly resumeAt: number | null;
-  /** The process that holds the lease, or the last holder if it did not release the lease; null if there is neither. */
+  /** The process that holds the lease, or the last holder if it did not release the lease. */
   readonly lease: ({ readonly holder: LeaseHolder } & Pick<Lease, "expiresAt">) | null;
-  /** When an engine checks the run again, in epoch milliseconds; null if none will. */
+  /** When an engine checks the run again, in epoch milliseconds; null: never. */
   readonly wakeAt: number | null;
 }
 
-/** A presigned URL of an uploaded file. Stored in an expiring table, never in events. */
+/** A presigned URL of an uploaded file. It is stored in an expiring table, never in events. */
 export interface UploadHandleRow {
   readonly sha256: string;
   readonly account: string;
@@ -207,34 +213,34 @@ export interface Progress {
 }
 
 /**
- * The journal: append-only events of every run, with ledger, inbox and lease, so that one transaction covers all four.
- * All implementations pass one contract suite.
+ * The journal of all runs: append-only events, ledger, inbox and lease. One transaction covers all four. All
+ * implementations pass one contract suite.
  */
 export interface JournalStore extends ReviewLinkStore, QuoteStore {
-  /** Absolute path of the journal file's project. Absent if the journal is not a file. */
+  /** Absolute path of the journal file's project. Absent: the journal is not a file. */
   readonly project?: string | undefined;
   /** True if the journal was opened for reading only. Every write is then refused. */
   readonly isReadOnly?: boolean;
   /**
-   * Number of milliseconds by which the shared clock is ahead of this machine's clock. All processes use the shared
-   * clock for timestamps. Absent if all processes are on one machine.
+   * Returns how many milliseconds the shared clock is ahead of this machine's clock. All processes use the shared clock
+   * for timestamps. Absent: all processes are on one machine.
    */
   clockOffsetMs?(): number;
   /**
-   * Creates the run with its first event, at seq 1. Throws `RunExistsError` if the id is taken. Pass `wake` if an
-   * engine drives the run.
+   * Creates the run with its first event, at seq 1. Pass `wake` if an engine drives the run.
+   * @throws `RunExistsError` if the id is taken.
    */
   createRun(runId: string, first: RunEvent & { readonly type: "run.planned" }, at: number, wake?: Wake): Promise<void>;
   /** Returns a run's row; null if there is no such run. */
   run(runId: string): Promise<RunRow | null>;
   /** Lists the runs that match the query, newest first. */
   runs(query?: RunsQuery): Promise<readonly RunRow[]>;
-  /** Events after `afterSeq` (default 0), in order. */
+  /** Returns events after `afterSeq` (default 0), in order. */
   read(
     runId: string,
     options?: { readonly afterSeq?: number; readonly limit?: number },
   ): Promise<readonly StoredEvent[]>;
-  /** The newest snapshot of the run's state; null if there is none. */
+  /** Returns the newest snapshot of the run's state; null if there is none. */
   snapshot(runId: string): Promise<FoldSnapshot | null>;
 
   /**
@@ -250,86 +256,88 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
       readonly isDead: (holder: LeaseHolder, leftMs: number) => boolean;
     },
   ): Promise<LeaseOutcome>;
-  /** Renews the lease; false if it was lost. */
+  /** Renews the lease. Returns false if the lease was lost. */
   renewLease(lease: Lease, options: { readonly at: number; readonly ttlMs: number }): Promise<boolean>;
-  /** Frees the run for other processes; no effect if the lease was lost. */
+  /** Frees the run for other processes. Has no effect if the lease was lost. */
   releaseLease(lease: Lease): Promise<void>;
   /** Writes the commit's events, and everything else in the commit, in one transaction. */
   commit(commit: Commit & { readonly status: string }): Promise<CommitOutcome>;
 
-  /** Ids of runs that an engine must check, whether or not they are leased. */
+  /** Returns ids of runs that an engine must check, whether or not they are leased. */
   dueRuns(query: DueQuery): Promise<readonly string[]>;
 
-  /** Puts a message into the inbox and returns the message's id. A run that an engine drives becomes due. */
+  /**
+   * Puts a message into the inbox and returns the message's id. If an engine drives the run, the run is due at once.
+   */
   send(runId: string, message: InboxMessage, at: number): Promise<number>;
   /**
    * Passes a webhook's hint to the runs that have its job. If no run has the job yet, the run that adds the job later
    * gets the hint. The newest 50,000 deliveries are remembered for a day. Ids must pass `isDeliverable`.
    */
   deliver(delivery: Delivery): Promise<DeliveryOutcome>;
-  /** Messages that the run has not consumed, oldest first. */
+  /** Returns messages that the run has not consumed, oldest first. */
   inbox(runId: string): Promise<readonly InboxEntry[]>;
 
-  /** The run's reserved and spent money. */
+  /** Returns the run's reserved and spent money. */
   ledger(runId: string): Promise<LedgerTotals>;
-  /** Totals across all of the account's runs in this store. */
+  /** Returns totals across all of the account's runs in this store. */
   accountLedger(account: string): Promise<AccountTotals>;
-  /** The money that counts towards a cap with this scope. With a tag or a start time, removed runs still count. */
+  /** Returns the money under a cap with this scope. With a tag or a start time, includes removed runs. */
   spending(account: string, scope: SpendingScope): Promise<LedgerTotals>;
 
-  /** Results of runs that are still in the journal, newest first; at most `limit` (default 20). */
+  /** Returns results of runs that are still in the journal, newest first, at most `limit` (default 20). */
   results(query: ResultsQuery, limit?: number): Promise<readonly StoredResult[]>;
 
-  /** Undelivered notifications of all runs, earliest due first. */
+  /** Returns undelivered notifications of all runs, earliest due first. */
   notices(): Promise<readonly NoticeRow[]>;
   /** Claims due notifications for the caller until the claim ends. Each claim counts as a delivery attempt. */
   claimNotices(claim: NoticeClaim): Promise<readonly NoticeRow[]>;
-  /** Deletes a delivered notification, or sets when it is due again; no effect if it no longer exists. */
+  /** Deletes a delivered notification, or sets when it is due again. Has no effect if it no longer exists. */
   resolveNotice(runId: string, seq: number, outcome: NoticeOutcome): Promise<void>;
 
-  /** The account's upload handle for these bytes; null if there is none. */
+  /** Returns the account's upload handle for these bytes; null if there is none. */
   handle(sha256: string, account: string): Promise<UploadHandleRow | null>;
   /** Stores a handle and replaces an older handle of the same bytes. */
   putHandle(row: UploadHandleRow): Promise<void>;
-  /** Removes the handles that have expired by this time, and returns how many there were. `dryRun` only counts them. */
+  /** Removes the handles that have expired by this time, and returns their number. `dryRun` only counts them. */
   dropHandles(expiredAt: number, options?: { readonly dryRun?: boolean }): Promise<number>;
   /** Stores the latest progress of a step. Progress is not an event, so it may be lost. */
   setProgress(runId: string, progress: Progress): Promise<void>;
-  /** Latest progress of the run's steps. */
+  /** Returns the latest progress of the run's steps. */
   progress(runId: string): Promise<readonly Progress[]>;
 
   /**
-   * Resolves once the run has an event after `afterSeq`, written by any process. Rejects with the signal's reason if it
-   * aborts, and with `JournalClosedError` if the store is closed.
+   * Resolves once the run has an event after `afterSeq`, written by any process. Rejects with the signal's reason if
+   * the signal aborts, and with `JournalClosedError` if the store is closed.
    */
   waitForChange(runId: string, afterSeq: number, signal?: AbortSignal): Promise<void>;
 
   /** Removes a run with all its data in one transaction. An expired lease does not protect the run. */
   removeRun(runId: string, at: number): Promise<RemoveOutcome>;
-  /** Hashes of the media (uploads and downloaded outputs) that runs other than `exceptRuns` refer to. */
+  /** Returns hashes of the media (uploads and downloaded outputs) that runs other than `exceptRuns` use. */
   mediaInUse(exceptRuns?: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Writes everything that is queued, then closes the store. May be called again; all other calls then reject. */
+  /** Writes everything that is queued, then closes the store. Later calls of other methods reject. */
   close(): Promise<void>;
 }
 
 /**
- * The state of an engine's run while no process drives it. The run belongs to the engine until this entry is removed.
- * While the run is idle, only a message makes it due.
+ * The state of an engine's run while no process drives it. Until this entry is removed, only that engine drives the
+ * run. While the run is idle, only a message makes it due.
  */
 export interface Wake {
   /** When the run is due, in epoch milliseconds; null: only when its inbox has a message. */
   readonly at: number | null;
   /**
-   * What the next holder of the lease needs besides the events, such as the time of each job's next poll. Returned only
-   * once. After a crash, the memo is lost, and all jobs are polled again.
+   * Facts that the next holder of the lease needs besides the events, such as the time of each job's next poll. They
+   * are returned only once. After a crash, they are lost, and all jobs are polled again.
    */
   readonly memo: Json;
 }
 
-/** A parked run counts as driven without interruption if its slice starts at most this many milliseconds late. */
+/** A parked run is considered driven without interruption if its slice starts at most this many milliseconds late. */
 export const ON_TIME_MS = 10_000;
 
-/** Selects an account's runs that are due at a given time, the longest overdue first. */
+/** Selects an account's runs that are due at a certain time, the longest overdue first. */
 export interface DueQuery {
   readonly account: string;
   readonly at: number;
@@ -341,8 +349,8 @@ type WorkMessage =
   /** A webhook reported the end of this attempt's job, so the job is polled now. */
   | { readonly type: "hint"; readonly step: string; readonly attempt: number }
   /**
-   * Work was done without the lease. An engine's job performed a command for the state of the step that `of` identifies
-   * (see `workOf`), or a provider responded to the request with the key `of` after the lease was lost.
+   * Work was done without the lease. An engine's job performed a command while the step was doing the work `of` (see
+   * `workOf`), or a provider responded to the request with the key `of` after the lease was lost.
    */
   | {
       readonly type: "performed";
@@ -354,7 +362,7 @@ type WorkMessage =
 
 /** A notification to a person. The outbox keeps it from the commit of its event until it is delivered. */
 export interface NewNotice {
-  /** Sequence number of the event; together with the run's id, it identifies the notification. */
+  /** Sequence number of the event. With the run's id, it identifies the notification. */
   readonly seq: number;
   /** Kind of notification, such as `run.failed`. */
   readonly event: string;
@@ -370,7 +378,7 @@ export interface NoticeRow extends NewNotice {
   readonly lastError: string | null;
 }
 
-/** Claims notifications that are due at `at`; no other process gets them until `untilAt`. */
+/** Claims notifications that are due at `at`. No other process gets them until `untilAt`. */
 export interface NoticeClaim {
   readonly at: number;
   readonly untilAt: number;
@@ -385,24 +393,24 @@ export type NoticeOutcome =
 export interface IssuedQuote {
   readonly id: string;
   readonly account: string;
-  /** The facts that the quote is based on, so that later changes to them can be reported. */
+  /** The facts behind the quote. Later changes to them can be reported. */
   readonly basis: Json;
   readonly expiresAt: number;
   /** The run that was started or resumed with the quote; null if there is none yet. */
   readonly usedBy: string | null;
 }
 
-/** How long an expired quote is remembered, so that a message can state that the quote has expired. */
+/** How long an expired quote is remembered, so that a message can state that it has expired. */
 export const REMEMBERED_MS = 7 * DAY_MS;
 
-/** A journal's quotes. Each quote is for one run only, whichever process starts that run. */
+/** A journal's quotes. Each quote is for one run only. Any process may start that run. */
 export interface QuoteStore {
-  /** Stores a new quote, and removes all quotes that expired {@link REMEMBERED_MS} before `at`. */
+  /** Stores a new quote. Removes all quotes that expired more than {@link REMEMBERED_MS} before `at`. */
   issueQuote(quote: Omit<IssuedQuote, "usedBy">, at: number): Promise<void>;
   issuedQuote(id: string): Promise<IssuedQuote | null>;
   /**
-   * Assigns the quote to this run permanently. Returns true, also if the run already has the quote; false if another
-   * run has it, or if it is expired or unknown.
+   * Assigns the quote to this run permanently. Returns true if this run has the quote now or had it before, and false
+   * if another run has it, or if it is expired or unknown.
    */
   useQuote(id: string, runId: string, at: number): Promise<boolean>;
 }
@@ -413,7 +421,7 @@ export function issuedQuoteOf(columns: Columns, row: Row): IssuedQuote {
   return {
     id: columns.text(row, "id"),
     account: columns.text(row, "account"),
-    // Only `issueQuote` writes it.
+    // Only `issueQuote` writes the basis.
     basis: columns.json(row, "basis") as Json,
     expiresAt: columns.integer(row, "expires_at"),
     usedBy: columns.textOrNull(row, "used_by"),

@@ -1,12 +1,11 @@
 /** Labels of a run, for filters, caps and shared slots. */
 export type Tags = { readonly [key: string]: string };
 
-/** A tag as stored and written in options: `key=value`. Keys contain no `=`. */
+/** Keys contain no `=`. */
 export function tagText(key: string, value: string): string {
   return `${key}=${value}`;
 }
 
-/** A run's tags as text, ordered by key. */
 export function tagTexts(tags: Tags = {}): readonly string[] {
   return Object.keys(tags)
     .toSorted()
@@ -18,7 +17,7 @@ export const BATCH_TAG = "batch-of";
 /** Key of the tag that names the source of a run's input row. */
 export const SOURCE_TAG = "rows-of";
 
-/** The tags that people set, without the tags that only group a batch's rows for budgets and filters. */
+/** Leaves out the tags that only group the runs of a batch. */
 export function listedTags(tags: readonly string[]): readonly string[] {
   const prefixes = [BATCH_TAG, SOURCE_TAG].map((key) => tagText(key, ""));
   return tags.filter((tag) => !prefixes.some((key) => tag.startsWith(key)));

@@ -4,7 +4,7 @@ interface Waiter {
   readonly fail: (error: unknown) => void;
 }
 
-/** The calls that wait for a run to change, by run id. Code that changes a run must call `notify`. */
+/** Code that changes a run must call `notify`. */
 export class Waiters {
   readonly #byRun = new Map<string, Set<Waiter>>();
 

@@ -6,14 +6,13 @@ import { type LimitHeadroom, ownLimitMicros } from "./headroom.ts";
 
 export type Pause = Extract<RunEvent, { readonly type: "run.paused" }>;
 
-/** The amount that a step would reserve. `reason` explains why the amount is above the step's quote, or is empty. */
+/** The amount that a step would reserve. `reason` says why it is above the step's quote; empty if it is not. */
 interface Hold {
   readonly path: string;
   readonly holdMicros: number;
   readonly reason: string;
 }
 
-/** Returns the message for a run that pauses because nothing limits the cost of a request without a price. */
 export function unpriced(path: string, model: string, why: string): string {
   return `${path} (${model}) ${why} maxCost. Set maxCost on the step, or resume with --max-unquoted USD.`;
 }
@@ -25,10 +24,9 @@ export function overBudget({ path, holdMicros, reason }: Hold, committedMicros: 
   return { type: "run.paused", reason: "budget", message: ownText(message), requiredMicros };
 }
 
-/** Maximum number of steps listed in a message. */
 const MOST_NAMED = 5;
 
-/** Returns the pause that asks a person to accept prices that were unknown when the run was accepted. */
+/** Asks a person to accept prices that were unknown when the quote was accepted. */
 export function unagreed(state: RunState, asks: readonly AskedPrice[]): Pause {
   const { runId, agreed, planned } = state;
   const limitMicros = ownLimitMicros(state) ?? 0;
@@ -42,7 +40,6 @@ export function unagreed(state: RunState, asks: readonly AskedPrice[]): Pause {
   return { type: "run.paused", reason: "budget", message: ownText(message), requiredMicros, asks };
 }
 
-/** Returns the failure reason of a step whose hold exceeds what is left of its group's limit. */
 export function overGroup(
   { holdMicros, reason }: Hold,
   group: { readonly prefix: string; readonly maxCostMicros: number; readonly committed: number },
@@ -51,7 +48,6 @@ export function overGroup(
   return `needs ${formatUsd(holdMicros)} USD${reason}, but ${prefix} has spent or reserved ${formatUsd(committed)} of its maxCost of ${formatUsd(maxCostMicros)} USD`;
 }
 
-/** Returns why a hold is above its quote; empty if it is not. */
 export function whyRaised(model: string, quotedMicros: number | null, holdMicros: number): string {
   if (quotedMicros === null || holdMicros <= quotedMicros) return "";
   return ` (quoted ${formatUsd(quotedMicros)}, but ${model} has charged more than its quotes)`;
@@ -67,7 +63,7 @@ export function overHeadroom(headroom: LimitHeadroom, path: string, holdMicros: 
       const spent = `${needs}, but ${formatUsd(committedMicros)} USD of the ${cap.title} is spent or reserved.`;
       const flag = ownText(`${before}${wholeCents(requiredMicros)}${after}`);
       const paused = { type: "run.paused", requiredMicros, flag } as const;
-      // A hold above the whole cap will not fit in a later period either.
+      // A hold above the whole cap does not fit in a later period either.
       if (cap.endsAt === null || holdMicros > cap.capMicros) {
         const message = ownText(`${spent} Resume with a higher ${cap.what}: ${before}USD${after}.`);
         return { ...paused, reason: "budget", message };
@@ -93,7 +89,7 @@ export function overHeadroom(headroom: LimitHeadroom, path: string, holdMicros: 
 /** The percentages of a budget or cap at which people are notified. */
 const SHARES = [100, 80, 50] as const;
 
-/** A spending limit, and the amount that counts towards it: spent, held and unconfirmed. */
+/** `committedMicros`: the amount spent, held and unconfirmed. */
 interface SpentOf {
   readonly limitMicros: number;
   readonly committedMicros: number;

@@ -3,8 +3,8 @@ import { stepKinds } from "../plan/index.ts";
 import type { Json, PlanStep } from "../plan/plan.ts";
 
 /**
- * Work of the step kinds that need neither a paid request nor a person. The engine has an effect for each of these
- * kinds. `input`: the resolved input, with media as `{ $file: { sha256, contentType } }`; null if there is none.
+ * Work that needs neither a paid request nor a person. `input`: the resolved input, with media as `{ $file: { sha256,
+ * contentType } }`; null if there is no input.
  */
 type OwnWork = {
   readonly [K in Exclude<PlanStep["kind"], Apart>]: {
@@ -16,14 +16,17 @@ type OwnWork = {
 
 type Apart = "job" | "chat" | "generate" | "approve";
 
-/** Work for the engine. The engine reports the outcome as events. */
+/** Work for the engine, which reports the outcome as events. */
 export type Command =
   | {
       readonly type: "quote";
       readonly step: string;
       readonly attempt: number;
       readonly model: string;
-      /** The resolved input. If only existing media are checked, it may also refer to outputs that do not exist yet. */
+      /**
+       * The resolved input. If only existing media are checked, the input may also refer to outputs that do not exist
+       * yet.
+       */
       readonly input: Json;
     }
   | {
@@ -73,7 +76,7 @@ export type Command =
   | { readonly type: "reuse"; readonly step: string; readonly fingerprint: string }
   | { readonly type: "place" };
 
-/** Returns a command's id within its run. The same work has the same id, so that it is never executed twice at once. */
+/** Returns a command's id within its run. Equal ids prevent the same work from running twice at once. */
 export function commandId(command: Command): string {
   if (command.type === "place") return "place";
   const name = `${command.type}:${command.step}`;
@@ -81,7 +84,7 @@ export function commandId(command: Command): string {
   return `${name}#${command.attempt}${command.type === "download" ? `.${command.index}` : ""}`;
 }
 
-/** Returns the ids of commands that may be active for a step before the service has accepted any request from it. */
+/** Returns the ids of commands that may be active for a step before the service has accepted a request from it. */
 export function localCommandIds({ path, attempts, chats }: StepState): readonly string[] {
   const local = [...stepKinds, "reuse"].map((type) => `${type}:${path}`);
   const n = attempts.length;

@@ -25,13 +25,11 @@ import type { RunIndex } from "./run-index.ts";
 
 const NO_WAIT: StepWait = { blockedBy: null, wakeAt: null, isWatching: false };
 
-/** A final refusal of a hold: a group's limit fails the step, any other limit pauses the run. */
+/** A group's limit fails the step; any other limit pauses the run. */
 type Refusal = { readonly failing: StepState; readonly reason: string } | { readonly pause: Pause };
 
-/** Why a step ended although nothing went wrong with it. */
 type EndedWhy = "skippedByCondition" | "pruned" | "isGivenUp";
 
-/** Collects the events and commands of one decision while the steps are evaluated by kind. */
 export class DecisionBuilder implements Decision {
   readonly events: RunEvent[] = [];
   readonly commands: Command[] = [];
@@ -40,24 +38,22 @@ export class DecisionBuilder implements Decision {
   readonly state: RunState;
   readonly context: DecideContext;
   readonly index: RunIndex;
-  /** True if new work may start. Jobs that the service has accepted are always completed. */
+  /** True if new work may start. Jobs that the service has accepted are completed in any case. */
   mayStart: boolean;
-  /** The step whose failure policy stops the run; null if there is none. */
   readonly stoppedBy: string | null;
-  /** True if a step ended in this decision, so that other steps may no longer be needed. */
+  /** True if a step ended in this decision. Other steps may then no longer be needed. */
   mayChangeNeeds = false;
   #committedMicros: number;
   #reservedMicros = 0;
   readonly #reserved: { readonly path: string; readonly model: string; readonly holdMicros: number }[] = [];
-  /** True while a step waits for money that may be released: less urgent steps must not use that money. */
+  /** True while a step waits for money that may be released. Less urgent steps must not use that money. */
   #isMoneyAwaited = false;
-  /** The refusal to issue unless money that is still held is released; null if nothing was refused. */
+  /** The refusal that applies if the money in flight is not released. */
   #refusal: Refusal | null = null;
-  /** Prices that a person must accept. The run asks for them after everything else, when more prices are known. */
+  /** Prices that a person must accept. The run asks for all of them at once, after the other steps are decided. */
   readonly #asks: AskedPrice[] = [];
   readonly #groupMicros = new Map<string, number>();
   readonly #slots: Slots;
-  /** The reasons, besides events, to decide the current step again. */
   waitsFor: StepWait = NO_WAIT;
 
   constructor(state: RunState, context: DecideContext, index: RunIndex) {
@@ -70,7 +66,6 @@ export class DecisionBuilder implements Decision {
     this.mayStart = state.status === "running" && this.stoppedBy === null;
   }
 
-  /** True if a less urgent step may still get money. */
   get hasMoney(): boolean {
     return !this.#isMoneyAwaited;
   }
@@ -88,10 +83,7 @@ export class DecisionBuilder implements Decision {
     return !isBillAwaited(this, plan, this.#reserved);
   }
 
-  /**
-   * Returns whether the concurrency limits let the step start now. If not, the step is decided again once a slot is
-   * free.
-   */
+  /** If no slot is free, the step is decided again once a slot is free. */
   hasSlot(plan: PlanStep): boolean {
     if (this.isSlotFree(plan)) return true;
     this.waitsFor = { ...this.waitsFor, blockedBy: "slots" };
@@ -102,10 +94,7 @@ export class DecisionBuilder implements Decision {
     this.#slots.take(plan);
   }
 
-  /**
-   * Makes every decision evaluate the current step again, because the step waits for something that no event about it
-   * or about the steps that it uses announces.
-   */
+  /** Makes every decision evaluate the current step again, for conditions that no event announces. */
   watch(): void {
     this.waitsFor = { ...this.waitsFor, isWatching: true };
   }
@@ -126,7 +115,7 @@ export class DecisionBuilder implements Decision {
     const forCallers = error?.forCallers === true ? { forCallers: error.message } : {};
     const details = { ...(why !== null && { [why]: true }), ...forCallers };
     this.events.push({ type: "step.finished", step: path, status, reason, ...details });
-    // Its slot is given away in the next decision, when steps that waited for that slot may be the most urgent.
+    // The step's slot is not free before the next decision, because the steps that wait for it may be more urgent.
     const node = this.index.nodes.get(path);
     if (step.status === "running" && node !== undefined && !node.holdsSlot) this.#slots.take(node.plan);
   }
@@ -135,13 +124,12 @@ export class DecisionBuilder implements Decision {
     this.waitsFor = NO_WAIT;
   }
 
-  /** Skips a step that can never start, even if no slot is free, because other steps wait for it to end. */
+  /** Skips a step that can never start. This needs no free slot, because other steps may wait for the step's end. */
   skipIfImpossible(plan: PlanStep, step: StepState): void {
     const never = whyNever(this.state, plan);
     if (never !== null) this.skipOrFail(step, never.reason, never.skippedByCondition);
   }
 
-  /** Ends a step that can no longer succeed: skipped before its start, failed after it. */
   skipOrFail(step: StepState, reason: string, skippedByCondition: boolean): void {
     this.finish(
       step,
@@ -151,7 +139,7 @@ export class DecisionBuilder implements Decision {
     );
   }
 
-  /** Decides a step without starting new work, so that only its jobs on the service are completed. */
+  /** The step's jobs on the service are still completed. */
   withoutNewWork(decide: () => void): void {
     const { mayStart } = this;
     this.mayStart = false;
@@ -159,7 +147,7 @@ export class DecisionBuilder implements Decision {
     this.mayStart = mayStart;
   }
 
-  /** Pauses the run, unless no new work may start anyway: work in progress is then completed first. */
+  /** Pauses the run if new work may start. Otherwise, work in progress is completed first. */
   pause(reason: PauseReason, message: string): void {
     if (this.mayStart) this.pauseNow(reason, message);
   }
@@ -170,8 +158,8 @@ export class DecisionBuilder implements Decision {
   }
 
   /**
-   * Returns whether this amount may be reserved. If it would not fit even after the release of all holds in flight,
-   * pauses the run (its budget is too small) or fails the step (its group's limit is too small).
+   * Returns whether this amount may be reserved. If releasing all holds in flight would not help, pauses the run, or
+   * fails the step if its group's limit is too small.
    */
   checkBudget(step: StepState, holdMicros: number, reason = "", payer: AskedHold["payer"] = "wallet"): boolean {
     if (isUnagreed(this.state, step.path, holdMicros)) {
@@ -197,13 +185,12 @@ export class DecisionBuilder implements Decision {
     return this.#refuseNowOrLater(this.#committedMicros - this.#inFlight("") + hold.holdMicros <= budget, { pause });
   }
 
-  /** Refuses the holds that wait for money to be released; called once nothing is in flight. */
+  /** Call this once nothing is in flight. */
   refuseWaiting(): void {
     if (this.#refusal !== null) this.#refuse(this.#refusal);
     else if (this.#asks.length > 0) this.#refuse({ pause: unagreed(this.state, this.#asks) });
   }
 
-  /** Adds a new hold to the money that this decision counts as reserved. */
   reserve({ path, model }: { readonly path: string; readonly model: string }, holdMicros: number): void {
     this.#committedMicros += holdMicros;
     this.#reservedMicros += holdMicros;
@@ -223,12 +210,10 @@ export class DecisionBuilder implements Decision {
     return this.context.active.has(id);
   }
 
-  /** Returns whether a command is active for a step of which the service has accepted no request yet. */
   hasActiveCommand(step: StepState): boolean {
     return localCommandIds(step).some((id) => this.isActive(id));
   }
 
-  /** Returns whether the step has nothing on the service and no active command. */
   isIdle(step: StepState): boolean {
     const phase = lastAttempt(step)?.phase ?? "planned";
     const isUnsent = step.status === "running" && step.expanded === null && (phase === "planned" || phase === "priced");
@@ -245,12 +230,11 @@ export class DecisionBuilder implements Decision {
     this.waitsFor = { ...this.waitsFor, wakeAt: Math.min(this.waitsFor.wakeAt ?? at, at) };
   }
 
-  /** Ensures that the run is decided again at this time or earlier. */
   wakeNoLater(at: number): void {
     this.wakeAt = Math.min(this.wakeAt ?? at, at);
   }
 
-  /** Returns whether other runs and the wallet leave enough money. Pauses the run if waiting would not help. */
+  /** Pauses the run if waiting for money would not help. */
   #checkHeadroom({ path, holdMicros, payer }: AskedHold): boolean {
     for (const known of this.context.headrooms ?? []) {
       const headroom = minusHold(known, this.#reservedMicros);
@@ -271,7 +255,6 @@ export class DecisionBuilder implements Decision {
     return this.#reservedMicros > 0 || isSubmitting(this.state, this.index.holding);
   }
 
-  /** Handles a hold for which there is not enough money: refuses it now, or later if waiting has not helped. */
   #refuseNowOrLater(mayFreeUp: boolean, refusal: Refusal): false {
     if (mayFreeUp) [this.#isMoneyAwaited, this.#refusal] = [true, refusal];
     else this.#refuse(refusal);
@@ -288,7 +271,6 @@ export class DecisionBuilder implements Decision {
     }
   }
 
-  /** Returns the amount reserved for work that will soon be billed. The bills may be lower. */
   #inFlight(within: string): number {
     let sum = inFlightMicros(this.state, this.index.holding, within, this.context.notBefore);
     for (const { path, holdMicros } of this.#reserved) if (path.startsWith(within)) sum += holdMicros;
@@ -309,28 +291,27 @@ export class DecisionBuilder implements Decision {
   }
 }
 
-/** A decision's inputs besides the state: the current time, and what this engine is doing. */
 export interface DecideContext {
   readonly now: number;
-  /** Steps by scheduling priority, critical path first. */
+  /** Steps by priority, critical path first. */
   readonly order: readonly PlanStep[];
   readonly active: Pick<ReadonlySet<string>, "has" | "size">;
   /** When commands may be retried, in epoch milliseconds. Infinity: this driver does not retry the command. */
   readonly notBefore: ReadonlyMap<string, number>;
-  /** Ids of submit commands for which this driver certainly sent nothing. */
+  /** Ids of submit commands that this driver certainly did not send. */
   readonly unsent?: ReadonlySet<string>;
   /** How far the service's clock is ahead of this machine's, in milliseconds. */
   readonly clockOffsetMs?: number;
-  /** The age, in milliseconds, from which an unanswered submission is left to a person instead of being sent again. */
+  /** The age in milliseconds at which an unanswered submission is left to a person instead of being sent again. */
   readonly idempotencyWindowMs: number;
   readonly expected?: (step: PlanStep) => Expected;
-  /** True if late work is polled while the run is otherwise idle, as a worker does. */
+  /** True if late work is polled while the run is otherwise idle. */
   readonly asksForLate?: boolean;
-  /** The amounts that shared limits and the wallet still allow. Only amounts that are known to be low are listed. */
+  /** The amounts that shared limits and the wallet still allow. Lists only amounts that are known to be low. */
   readonly headrooms?: readonly Headroom[];
 }
 
-/** Returns whether a submit request has certainly not left this machine, and is not about to be sent. */
+/** Returns whether a submit request has certainly not left this machine. */
 export function isUnsent(
   { unsent, active }: DecideContext,
   path: string,
@@ -350,7 +331,7 @@ export interface Decision {
   readonly lateAt?: number | null;
 }
 
-/** Reasons to decide a step again, besides events on the step and on the steps that it uses. */
+/** Reasons to decide a step again, besides events of the step and of the steps that it uses. */
 interface StepWait {
   readonly blockedBy: "slots" | "money" | null;
   readonly wakeAt: number | null;

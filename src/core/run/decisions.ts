@@ -41,13 +41,12 @@ export interface OpenDecision {
   readonly step: string;
   /** The author's question; null if there is none. */
   readonly message: string | null;
-  /** The number of takes to choose from; null if there is nothing to choose. */
+  /** The number of takes to choose from; null if there is no choice. */
   readonly takes: number | null;
   /** When the decision became open, in epoch milliseconds. */
   readonly since: number;
 }
 
-/** Lists the open decisions in plan order. */
 export function openDecisions(state: RunState): readonly OpenDecision[] {
   if (isRunFinal(state.status)) return [];
   return state.planned.plan.steps.flatMap((plan): readonly OpenDecision[] => {
@@ -59,13 +58,12 @@ export function openDecisions(state: RunState): readonly OpenDecision[] {
   });
 }
 
-/** Why a person's message is refused, and what to do instead. */
+/** `next`: the command to use instead. */
 export interface Refusal {
   readonly why: string;
   readonly next: string;
 }
 
-/** Returns why nobody can decide on a step now; null if a decision is possible. */
 export function whyUndecidable(state: RunState, path: string): Refusal | null {
   const next = `showrunner show ${state.runId}`;
   const step = Object.hasOwn(state.steps, path) ? state.steps[path] : undefined;
@@ -92,7 +90,6 @@ function whyLate(state: RunState, path: string): string | null {
   return cancelled === undefined ? null : `${cancelled.path} was cancelled because of that decision`;
 }
 
-/** Returns the step and all steps that began because of its decision. */
 function decidedOn(state: RunState, path: string): readonly string[] {
   return staleSteps(state, state.planned.plan, roots(path));
 }
@@ -105,15 +102,15 @@ function roots(path: string): ReadonlyMap<string, string> {
   return new Map([[path, "decided again"]]);
 }
 
-/** Returns whether the step has sent a paid request or is about to. Refused and withdrawn requests do not count. */
+/** Returns whether the step has sent a paid request or is about to. Ignores refused and withdrawn requests. */
 function isBought({ attempts, chats, superseded }: StepState): boolean {
   const isSent = attempts.slice(superseded).some(({ money, phase }) => money !== "none" && phase !== "refused");
   return isSent || chats.length > superseded;
 }
 
 /**
- * Returns whether the step is doing work that must be completed. A pending decision, or a job that was not sent, is not
- * such work, because it can be withdrawn.
+ * Returns whether the step is doing work that must be completed. A pending decision or an unsent job can still be
+ * withdrawn.
  */
 function isUnderWay(state: RunState, { path, status, attempts }: StepState): boolean {
   const { decision } = traitsOf(planStep(state, path));

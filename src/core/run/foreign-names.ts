@@ -1,34 +1,32 @@
 import { isOwnSource } from "../plan/index.ts";
 import type { Json } from "../plan/plan.ts";
 
-/** The key under which a resolved input contains a stored file, with one or more `$` before `file`. */
+/** The key of a stored file in a resolved input, with one or more `$` before `file`. */
 const OWN = /^\$+file$/;
 const GUARDED = /^\$\$+file$/;
 
-/** Escapes a foreign value, such as a model's answer, by adding a `$` to each key that looks like our file key. */
+/** Escapes a foreign value, such as a model's answer, by adding a `$` to each key that looks like a file key. */
 export function guarded(value: Json): Json {
   return mapped(value, (name, item) => [OWN.test(name) ? `$${name}` : name, item]);
 }
 
 /**
- * Escapes `source` fields in a foreign value that look like files to send; otherwise another run's bytes could be sent
+ * Escapes `source` fields of a foreign value that look like files to send. Otherwise another run's bytes could be sent
  * to the service.
  */
 export function guardedSources(value: Json): Json {
   return mapped(value, (name, item) => [name, isOwnSource(name, item) ? `$${item}` : item]);
 }
 
-/** Returns a field's original name, for code that reads a resolved input. */
 export function plainName(name: string): string {
   return GUARDED.test(name) ? name.slice(1) : name;
 }
 
-/** Returns a resolved input that contains no files, with its original field names. */
+/** Restores the original field names of a resolved input that contains no files. */
 export function plain(input: Json): Json {
   return mapped(input, (name, item) => [plainName(name), item]);
 }
 
-/** Returns a field's original value, to be sent to the service. */
 export function plainSource(name: string, value: Json): Json {
   return isOwnSource(name, value) && value.startsWith("$") ? value.slice(1) : value;
 }

@@ -13,7 +13,7 @@ import { jobPhases } from "../lifecycle/index.ts";
 import { outerPaths } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
-/** A requested hold. The payer is the wallet on the service, or a provider account whose balance cannot be read. */
+/** The payer is the wallet on the service, or a provider account whose balance cannot be read. */
 export interface AskedHold {
   readonly path: string;
   readonly holdMicros: number;
@@ -25,10 +25,7 @@ export function committedMicros({ spentMicros, heldMicros, unconfirmedMicros }: 
   return spentMicros + heldMicros + unconfirmedMicros;
 }
 
-/**
- * Returns the most that a run alone may cost, in micro-dollars; null if no limit is set. A shared budget is
- * checked by each commit instead.
- */
+/** Returns the most that a run alone may cost; null if no limit is set. Each commit checks a shared budget instead. */
 export function ownLimitMicros({ budgetMicros, agreed, planned }: RunState): number | null {
   return planned.budgetTag === undefined ? budgetMicros : (agreed?.maximumMicros ?? null);
 }
@@ -40,10 +37,7 @@ export function isUnagreed({ agreed }: RunState, path: string, costMicros: numbe
   return isOpen && costMicros > (own(agreed.prices ?? {}, path) ?? 0);
 }
 
-/**
- * Returns the run's projected cost: spent and reserved, plus the latest prices (otherwise the maximums) of the steps
- * that have not run.
- */
+/** Returns the committed amount plus the latest price, or else the maximum, of each step that has not run. */
 export function projectedMicros(state: RunState): number {
   let sum = committedMicros(state);
   if (isRunFinal(state.status)) return sum;
@@ -58,9 +52,8 @@ export function projectedMicros(state: RunState): number {
 }
 
 /**
- * Returns raised holds for jobs on the service that will cost more than is reserved for them; the new holds must be
- * counted before new work starts. A job that was certainly never sent is withdrawn instead, so that its real price is
- * checked against budget and maxCost before it is sent.
+ * Returns raised holds for jobs that will cost more than is reserved for them. Count the new holds before new work
+ * starts. A job that was certainly never sent is withdrawn instead, so that its real price is checked first.
  */
 export function raisedHolds(
   state: RunState,
@@ -81,7 +74,7 @@ export function raisedHolds(
   );
 }
 
-/** Returns the amount to reserve for a quoted price. A null price means no quote, so the maximum is reserved. */
+/** Returns the amount to reserve, given a model's earlier overcharges. `quotedMicros` is null if there is no quote. */
 export function raisedHold(
   { overcharges }: RunState,
   model: string,
@@ -90,14 +83,13 @@ export function raisedHold(
   const known = Object.hasOwn(overcharges, model) ? overcharges[model]! : null;
   if (known === null) return holdMicros;
   if (quotedMicros === null || quotedMicros === 0) return Math.max(holdMicros, known.unquotedMicros ?? 0);
-  // A different quote is a different price, and the model is expected to keep to it.
+  // An overcharge at another quoted price does not predict this one.
   return known.worst?.quotedMicros === quotedMicros ? Math.max(holdMicros, known.worst.chargedMicros) : holdMicros;
 }
 
 /**
- * Sums the holds that will soon become bills: for jobs and chats under way, and for jobs whose cost is still being
- * read. A bill may be lower than its hold, so a hold that does not fit now may fit once the bills are known. `within`
- * is a path prefix; empty for the whole run.
+ * Sums the holds that will soon become bills: those of jobs and chats in progress, and of jobs whose cost is still
+ * being read. `within`: a path prefix; empty for the whole run.
  */
 export function inFlightMicros(
   { steps }: RunState,
@@ -117,7 +109,6 @@ export function inFlightMicros(
   return sum;
 }
 
-/** Returns whether the attempt's hold will soon become a bill. */
 export function isInFlight(
   path: string,
   { n, phase, money }: AttemptState,
@@ -130,7 +121,7 @@ export function isInFlight(
   return (phase === "completed" || phase === "failed") && isPolled;
 }
 
-/** Returns whether one of the run's charges may be on its way to the wallet. */
+/** Returns whether a charge of the run may be on its way to the wallet. */
 export function isSubmitting({ steps }: RunState, holding: Iterable<string>): boolean {
   for (const path of holding) {
     const attempt = lastAttempt(steps[path]!);
@@ -140,16 +131,13 @@ export function isSubmitting({ steps }: RunState, holding: Iterable<string>): bo
   return false;
 }
 
-/** A description of a spending limit that several runs share. */
 export interface CapTerms {
-  /** `budget`: the run's budget, which it shares with other runs. */
+  /** `budget`: a run's budget that other runs share. */
   readonly what: "cap" | "budget";
   readonly capMicros: number;
-  /** The title that distinguishes the cap from other caps. */
   readonly title: string;
   /** When the cap's next period begins, in epoch milliseconds; null if never. */
   readonly endsAt: number | null;
-  /** `endsAt` as text. */
   readonly resumesAt: string | null;
   /** The option that sets the cap: its text before and after the amount. */
   readonly flag: readonly [before: string, after: string];
@@ -158,7 +146,7 @@ export interface CapTerms {
 /** How much more the run may reserve, given shared limits and the wallet's balance. Ignores the run's own budget. */
 export type Headroom =
   | LimitHeadroom
-  /** Unknown until `askAgainAt`: the wallet did not respond, or its balance does not include recent charges yet. */
+  /** Unknown until `askAgainAt`, because the wallet did not respond or its balance lacks recent charges. */
   | { readonly limit: "later"; readonly headroomMicros: 0; readonly askAgainAt: number };
 
 export type LimitHeadroom =
@@ -166,7 +154,6 @@ export type LimitHeadroom =
       readonly limit: "cap";
       readonly headroomMicros: number;
       readonly cap: CapTerms;
-      /** The amount spent and held by all runs that the cap counts. */
       readonly committedMicros: number;
     }
   | {
@@ -174,11 +161,10 @@ export type LimitHeadroom =
       readonly headroomMicros: number;
       readonly floorMicros: number;
       readonly balanceMicros: number;
-      /** The amount that is held or charged, but not yet in the balance. */
+      /** The amount that is held or charged, but not yet deducted from the balance. */
       readonly unseenMicros: number;
     };
 
-/** Returns whether both values concern the same limit, so that the later value replaces the earlier one. */
 export function isSameLimit(headroom: Headroom, otherHeadroom: Headroom): boolean {
   if (headroom.limit !== "cap" || otherHeadroom.limit !== "cap") return headroom.limit === otherHeadroom.limit;
   return headroom.cap.title === otherHeadroom.cap.title;
@@ -205,8 +191,8 @@ interface Deciding {
 }
 
 /**
- * Returns whether another job of this model must be billed first: the model charged above its quote, or has no quote,
- * and no bill has confirmed an upper limit so far. `reserved`: holds that were just decided.
+ * Returns whether the step must wait for the bill of another job of its model. This applies if the model charged above
+ * its quote, or quotes zero and no bill has confirmed zero. `reserved`: holds of the current decision.
  */
 export function isBillAwaited(
   { state: { overcharges, steps }, context, index }: Deciding,

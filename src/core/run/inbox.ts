@@ -13,12 +13,12 @@ import { runKind } from "./kinds/index.ts";
 import { DECLARED_LOST } from "./kinds/job.ts";
 import { isForPerson } from "./waiting.ts";
 
-/** The maximum number of comments kept for one step; later ones are dropped. */
+/** Later comments on the same step are refused. */
 const MOST_COMMENTS = 1000;
 
 /**
- * Sorts entries in the order in which they apply: first the results of requests, then people's messages, which were
- * written before these results were known. If a step has several adoptions, only the last one applies.
+ * Sorts entries in the order in which they apply. Results of requests come first, because people wrote their messages
+ * without knowing these results. Only the last adoption of a step applies.
  */
 export function inOrder(inbox: readonly InboxEntry[]): readonly InboxEntry[] {
   const lastOf = new Map<string, number>();
@@ -30,7 +30,6 @@ export function inOrder(inbox: readonly InboxEntry[]): readonly InboxEntry[] {
 
 const REFUSED = { approve: "approval", reject: "rejection", comment: "comment", adopt: "adoption" } as const;
 
-/** Returns the events for an inbox message: the changes to the run, or a refusal with its reason. */
 export function inboxEvents(state: RunState, entry: InboxEntry): readonly RunEvent[] {
   const { message } = entry;
   const judged = judge(state, entry);
@@ -40,13 +39,15 @@ export function inboxEvents(state: RunState, entry: InboxEntry): readonly RunEve
   return [{ type: "message.refused", step: message.step, what, message: cleanText(judged.why) }];
 }
 
-/** Returns why a message would be refused if it were applied now; null if it would be accepted. */
 export function refusalOf(state: RunState, message: InboxMessage): Refusal | null {
   const judged = judge(state, { id: 0, at: 0, message });
   return "why" in judged ? judged : null;
 }
 
-/** Applies the inbox messages, except stops, to the state. Each is checked against the state after the previous one. */
+/**
+ * Applies the inbox messages, except stops, to the state. Each message is checked against the state after the previous
+ * one.
+ */
 export function foresee(state: RunState, inbox: readonly InboxEntry[]): RunState {
   const take = (event: RunEvent, at: number) =>
     apply(state, { runId: state.runId, seq: state.seq + 1, at, version: EVENT_VERSION, event });
@@ -97,7 +98,6 @@ function judge(state: RunState, { id, at, message }: InboxEntry): readonly RunEv
   }
 }
 
-/** Returns why a person cannot state the outcome of a step's request; null if a person can. */
 export function whyUnadoptable(state: RunState, path: string): Refusal | null {
   const next = `showrunner show ${state.runId}`;
   const step = Object.hasOwn(state.steps, path) ? state.steps[path]! : null;
@@ -110,7 +110,7 @@ export function whyUnadoptable(state: RunState, path: string): Refusal | null {
 function adopted(state: RunState, message: InboxMessage & { readonly type: "adopt" }): readonly RunEvent[] | Refusal {
   const { step, jobId, file } = message;
   const attempt = Object.hasOwn(state.steps, step) ? lastAttempt(state.steps[step]!) : null;
-  // A repeated message that has already been applied.
+  // The message is a repeat and has already been applied.
   if (jobId !== null && attempt?.phase !== "unresolved" && attempt?.jobId === jobId) return [];
   const refusal = whyUnadoptable(state, step);
   if (refusal !== null) return refusal;
@@ -143,10 +143,7 @@ function whyUncommentable(state: RunState, path: string): Refusal | null {
   return isFull ? { why: `${path} already has ${MOST_COMMENTS} comments, the maximum`, next } : null;
 }
 
-/**
- * Returns the events for a provider's result that a person supplied as a file. The request was certainly charged, but
- * the amount is unknown.
- */
+/** The request was charged, but the amount is unknown. */
 function givenEvents(
   { n: attempt, key, holdMicros }: AttemptState,
   step: string,
@@ -161,8 +158,8 @@ function givenEvents(
 }
 
 /**
- * Returns whether the message contains a provider's response that cannot be obtained again, because a process that no
- * longer drives the run sent the request. (A request with a key can be repeated for the same response.)
+ * Returns whether the message contains a provider's response that cannot be obtained again. The request was sent by a
+ * process that no longer drives the run. A request with a key can be repeated instead.
  */
 function isOwed(state: RunState, { step, of, events }: InboxMessage & { readonly type: "performed" }): boolean {
   const plan = planStep(state, step);
@@ -175,8 +172,8 @@ function isOwed(state: RunState, { step, of, events }: InboxMessage & { readonly
 }
 
 /**
- * Identifies the work that a step with local code is doing: another attempt, code version, or set of inputs is
- * different work. Does not depend on times, which differ between copies of the state. Null if the step is not working.
+ * Identifies the work of a step with local code; null if the step is not working. Another attempt, code version or set
+ * of inputs is different work. Times are left out, because they differ between copies of the state.
  */
 export function workOf(state: RunState, path: string): string | null {
   const { status, failures, value, chosen } = state.steps[path]!;
@@ -231,7 +228,7 @@ function decided(state: RunState, decision: PersonsDecision): readonly RunEvent[
   return undecidable ?? [...decisionEvents(state, decision), ...goingOn(state, "approval")];
 }
 
-/** Returns the events that continue a run whose awaited message arrived while the driver was releasing the run. */
+/** Continues a run whose awaited message arrived while the driver was releasing the run. */
 function goingOn(state: RunState, waitedFor: PauseReason): readonly RunEvent[] {
   return state.status === "paused" && state.pause?.reason === waitedFor ? [{ type: "run.resumed" }] : [];
 }

@@ -15,10 +15,9 @@ export interface NextCommand {
   readonly note: string | null;
 }
 
-/** The smallest amount suggested for jobs without a price, in micro-dollars. */
 const UNQUOTED_MICROS = 1_000_000;
 
-/** Returns the command that a person should run next; null if nothing is left to do, or a process drives the run. */
+/** Returns the command that a person should run next; null if nothing is left to do, or if a process drives the run. */
 export function nextCommand(state: RunState, { isInterrupted = false } = {}): NextCommand | null {
   if (isInterrupted)
     return resume(state, codeFlag(state), "the run's process has ended; this collects jobs that are already paid for");
@@ -28,7 +27,7 @@ export function nextCommand(state: RunState, { isInterrupted = false } = {}): Ne
   return afterFailure(state);
 }
 
-/** Returns the `--file` flag if no process can find the run's code, because the run was started without `source`. */
+/** Without `source`, no process can find the run's code. */
 function codeFlag({ planned }: RunState): readonly string[] {
   const isLost = planned.source === null && planned.plan.steps.some((step) => traitsOf(step).needsCode);
   return isLost ? ["--file", "pipeline.ts"] : [];
@@ -38,7 +37,6 @@ function resume({ runId }: RunState, words: readonly string[], note: string | nu
   return { command: ["showrunner resume", runId, ...words].map(String).join(" "), note };
 }
 
-/** Returns the command for a run that succeeded while a job's bill is missing and its money is still held. */
 function afterLateBill(state: RunState): NextCommand | null {
   for (const step of Object.values(state.steps)) {
     const { path, attempts } = step;
@@ -108,7 +106,6 @@ function afterPause(state: RunState): NextCommand {
   }
 }
 
-/** Returns a note saying that a person may state what a step produced, if its provider's answers are unreadable. */
 function unread(state: RunState): string | null {
   const [step] = stepsWith(state, ({ path }) => {
     const attempt = lastAttempt(state.steps[path]!);
@@ -118,7 +115,6 @@ function unread(state: RunState): string | null {
   return `asks the provider again; to state the outcome of ${step.path} yourself, run: showrunner adopt ${state.runId} ${shellWord(step.path)}`;
 }
 
-/** Returns the flag for the limit that was reached, with the value that it needs. */
 function budgetFlag(state: RunState): readonly string[] {
   const required = state.pause?.requiredMicros ?? null;
   if (required === null) return ["--max-unquoted", formatUsd(UNQUOTED_MICROS)];
@@ -144,12 +140,11 @@ function decision(state: RunState): NextCommand {
   return { command, note: `${choice}see the results with: showrunner approve ${runId}` };
 }
 
-/** Returns the command that reruns failed steps or, for a rejected approval, the steps that it showed. */
 function afterFailure(state: RunState): NextCommand {
   const failed = stepsWith(state, ({ path, status }) => {
     return (status === "failed" || status === "partial") && !isMadeUpFor(state, path);
   });
-  // Rejected, or failed without a decision because its inputs no longer exist.
+  // Rejected, or failed without a decision because the inputs no longer exist.
   const rejected = failed.filter(
     (step) => traitsOf(step).decision !== null && state.steps[step.path]!.approval?.approved !== true,
   );
@@ -189,7 +184,6 @@ function stepsWith({ planned, steps }: RunState, is: (step: Named) => boolean): 
   return planned.plan.steps.filter((step) => is({ ...step, status: steps[step.path]!.status }));
 }
 
-/** Returns the file from which the run was planned, as `--file` accepts it. */
 export function fileOf({ planned: { source } }: RunState): string {
   if (source === null) return "pipeline.ts";
   return shellWord(source.exportName === "default" ? source.file : `${source.file}#${source.exportName}`);

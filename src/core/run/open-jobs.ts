@@ -11,8 +11,7 @@ import { traitsOf } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
 /**
- * Returns whether a step that has ended still has something paid for on the service: a job, an output without a copy,
- * or a bill.
+ * Returns whether a step that has ended still has paid work on the service: a job, an output without a copy, or a bill.
  */
 export function hasUncollectedWork(
   { planned, removedSteps, steps }: RunState,
@@ -32,20 +31,19 @@ function isOwed(plan: PlanStep, { phase, money, outputs }: AttemptState): boolea
   );
 }
 
-/** Work that continues, and costs money, on the service or at a provider although no process waits for it. */
+/** Work that continues and costs money while no process waits for it, on the service or at a provider. */
 export interface OpenJob {
   readonly step: string;
-  /** Null until an acknowledgement arrives. */
+  /** Null until the request is acknowledged. */
   readonly jobId: string | null;
-  /** The reserved amount in micro-dollars: the most that the job costs, if the service keeps to its quote. */
+  /** The reserved amount in micro-dollars. The job costs at most this much if the service keeps to its quote. */
   readonly holdMicros: number;
-  /** The provider to which the work was sent; absent for the service. */
+  /** The provider that received the work; absent for the service. */
   readonly provider?: string;
-  /** Set if it is unknown whether the job exists at all, so that a person must decide. */
+  /** Set if it is unknown whether the job exists. A person must decide. */
   readonly isUnresolved?: true;
 }
 
-/** Lists the requests that were sent and have not ended, as far as the journal shows. */
 export function openJobs(state: RunState): readonly OpenJob[] {
   const open: OpenJob[] = [];
   for (const { path: step, attempts, chats } of Object.values(state.steps)) {
@@ -59,7 +57,6 @@ export function openJobs(state: RunState): readonly OpenJob[] {
   return open;
 }
 
-/** Returns a step's request in flight and the time since which it has been in flight; null if there is none. */
 export function requestInFlight(
   step: StepState,
 ): { readonly request: AttemptState | ChatState; readonly since: number } | null {
@@ -67,20 +64,20 @@ export function requestInFlight(
   if (chat?.phase === "sent") return { request: chat, since: chat.sentAt };
   const attempt = lastAttempt(step);
   if (attempt === null) return null;
-  // A request that its provider answers directly counts as accepted when it is sent.
+  // A provider answers this request directly, so it is accepted as soon as it is sent.
   const isAccepted = jobPhases.accepted.has(attempt.phase);
   const isSent = attempt.provider !== undefined && jobPhases.submitting.has(attempt.phase);
   if (!isAccepted && !isSent) return null;
   return { request: attempt, since: attempt.submittedAt ?? attempt.lastSentAt ?? attempt.intendedAt ?? 0 };
 }
 
-/** Returns whether the step's request in flight has exceeded its time limit, and the run no longer waits for it. */
+/** Returns whether the step's request in flight exceeded its time limit and the run no longer waits for it. */
 export function isOverdue(step: StepState): boolean {
   const { overdueAt, awaitedSince } = requestInFlight(step)?.request ?? {};
   return overdueAt !== undefined && awaitedSince === undefined;
 }
 
-/** Returns whether a request of the step ever exceeded its time limit. Work that began in its place is then kept. */
+/** Returns whether a request of the step ever exceeded its time limit. Work that replaced the request is then kept. */
 export function wasLate({ attempts, chats, superseded }: StepState): boolean {
   return [...attempts, ...chats].some(({ n, overdueAt }) => n > superseded && overdueAt !== undefined);
 }

@@ -5,9 +5,8 @@ import { type ProducedOutput, type ReturnedReference, referenced, returnedRefere
 import { lost } from "./retention.ts";
 import { cameLate } from "./second-choice.ts";
 
-/** A returned output that has a copy but no named file yet. */
 export interface UnplacedOutput {
-  /** The name in the pipeline's return value, with `-1`, `-2` … for items in a list. Names are unique. */
+  /** The unique name in the pipeline's return value, with `-1`, `-2` … for items in a list. */
   readonly name: string;
   readonly step: string;
   readonly output: OutputState;
@@ -19,7 +18,7 @@ export interface RunOutcome {
   readonly toPlace: readonly UnplacedOutput[];
 }
 
-/** Returns a run's outcome from its returned results, once all steps have finished. */
+/** Call this once all steps have finished. */
 export function runOutcome(state: RunState): RunOutcome {
   const returned = returnedResults(state);
   let expected = 0;
@@ -58,7 +57,6 @@ function lostText({ step, output }: ProducedOutput): string {
 }
 
 interface ReturnedResult extends ReturnedReference {
-  /** The available outputs; empty for a value. */
   readonly outputs: readonly ProducedOutput[];
 }
 
@@ -74,8 +72,8 @@ interface Labelled {
 }
 
 /**
- * Gives each returned output a unique name. If two outputs would have the same name, a name from the pipeline has
- * precedence over a numbered name, then the earlier output has precedence; the others get the next free number.
+ * Gives each returned output a unique name. If names collide, a name from the pipeline wins over a numbered name, and
+ * then the earlier output wins. The others get the next free number.
  */
 function labelled(returned: readonly ReturnedResult[]): readonly Labelled[] {
   const requested = returned.flatMap(({ name, isCounted, ref, outputs }) => {

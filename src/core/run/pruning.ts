@@ -8,13 +8,11 @@ import type { StepNode } from "./step-node.ts";
 
 const MOST_REASONS = 3;
 
-/** Joins the first reasons, then states how many more there are, so that the message fits on one line. */
 export function firstReasons(reasons: readonly string[]): string {
   const more = reasons.length - MOST_REASONS;
   return reasons.slice(0, MOST_REASONS).join("; ") + (more > 0 ? `; and ${more} more` : "");
 }
 
-/** Returns why a step is no longer needed: which step depended on it, and how that step ended. */
 export function whyPruned(state: RunState, path: string, usersOf: (path: string) => Iterable<string>): string {
   const open = new Set([path]);
   for (const unused of open) {
@@ -29,7 +27,7 @@ export function whyPruned(state: RunState, path: string, usersOf: (path: string)
 }
 
 /**
- * Returns the steps on which a root of the plan still depends; steps that `isOut` selects are left out. Roots are the
+ * Returns the steps on which a root of the plan still depends, without the steps that `isOut` selects. Roots are the
  * steps whose results the plan returns, the steps that no other step uses, and the steps with `prune: false`.
  */
 export function neededSteps(state: RunState, plan: Plan, isOut: (path: string) => boolean): ReadonlySet<string> {
@@ -58,7 +56,6 @@ export function isNeverPruned(step: PlanStep): boolean {
   return "policy" in step && step.policy.prune === false;
 }
 
-/** Returns a step's dependencies; for an expansion, they include its expanded steps. */
 export function usedBy({ steps }: RunState, { path, needs }: PlanStep): readonly string[] {
   const expanded = steps[path]?.expanded ?? null;
   return expanded === null ? needs : [...needs, ...expanded.map(({ $ref }) => $ref.step)];
@@ -94,7 +91,7 @@ export function conditionsOf({ needs }: PlanStep, attempt: AttemptState | null):
 
 const NONE: readonly string[] = [];
 
-/** True while the step is held back because a model may still refuse an input that other steps are making. */
+/** Returns whether the step must wait because a model may still refuse an input that other steps are making. */
 export function isHeldBack(node: StepNode, nodes: ReadonlyMap<string, StepNode>, state: RunState): boolean {
   const found = new Set([node]);
   for (const { path, readers } of found) {
@@ -107,7 +104,6 @@ export function isHeldBack(node: StepNode, nodes: ReadonlyMap<string, StepNode>,
   return [...found].every((root) => !root.isRoot || hasConditions(root, nodes, state));
 }
 
-/** Returns whether the step, or a step that it needs, uses media that its model may refuse. */
 function hasConditions(node: StepNode, nodes: ReadonlyMap<string, StepNode>, state: RunState): boolean {
   const found = new Set([node]);
   for (const { conditions, plan } of found) {
@@ -122,17 +118,13 @@ function hasConditions(node: StepNode, nodes: ReadonlyMap<string, StepNode>, sta
 
 type Steps = RunState["steps"];
 
-/** Returns whether the step failed, its policy therefore stops the run, and nothing else can take its place. */
 export function stopsRun(steps: Steps, plan: Plan, step: PlanStep): boolean {
   const ended = steps[step.path];
   if (ended === undefined || failureBehind(steps, plan, step) === null) return false;
   return failurePolicyOf(plan, step) === "failFast" && !hasSubstitute(plan, step, ended);
 }
 
-/**
- * Returns the step that failed: the step itself or, in a choice or comparison without a result, the first failure that
- * did not itself stop the run.
- */
+/** Returns the step that failed. For a choice or comparison without a result, this is the first failure inside it. */
 export function failureBehind(steps: Steps, plan: Plan, step: PlanStep): PlanStep | null {
   const { status, skippedByCondition, pruned } = steps[step.path]!;
   if (status === "failed") return step;
@@ -142,8 +134,8 @@ export function failureBehind(steps: Steps, plan: Plan, step: PlanStep): PlanSte
 }
 
 /**
- * Returns whether another option or part can take the step's place or, for a step without a policy, whether another
- * step waits for this failure.
+ * Returns whether another option or part can replace the step. For a step without a policy, also returns whether
+ * another step waits for this failure.
  */
 function hasSubstitute(plan: Plan, step: PlanStep, { failures }: StepState): boolean {
   if (optionsAround(plan, step.path).some(hasNext)) return true;

@@ -9,16 +9,14 @@ import { isOfEarlierOption, isPassedOver, secondGate } from "./second-choice.ts"
 
 type Ref = Reference["$ref"];
 
-/** A step waits, can never run, or is ready with its resolved input. */
 export type Readiness =
   | { readonly ready: "no" }
-  /** `skippedByCondition`: a condition is not met, and nothing went wrong. */
+  /** `skippedByCondition`: true if an unmet condition, not a failure, prevents the step. */
   | { readonly ready: "never"; readonly reason: string; readonly skippedByCondition: boolean }
   | { readonly ready: "yes"; readonly input: Json };
 
 type Never = Extract<Readiness, { readonly ready: "never" }>;
 
-/** Returns whether a step's inputs exist and, if so, its input with every reference replaced by its target. */
 export function readiness(state: RunState, step: PlanStep, input: Json, reader: Reader = "service"): Readiness {
   const gate = gateOf(state, step);
   if (gate !== null) return gate;
@@ -29,9 +27,8 @@ export function readiness(state: RunState, step: PlanStep, input: Json, reader: 
 }
 
 /**
- * Returns the readiness that follows from a step's condition and dependencies alone; null if it also depends on the
- * input. A step that can no longer run is reported as soon as this is certain, even while some of its dependencies
- * are open.
+ * Returns the readiness that follows from a step's condition and dependencies; null if it also depends on the input.
+ * Reports a step that can no longer run as soon as this is certain, even while some dependencies are open.
  */
 export function gateOf(state: RunState, step: PlanStep): Readiness | null {
   const expectedToFail = step.when !== undefined && "failed" in step.when ? step.when.failed : null;
@@ -59,7 +56,7 @@ export function gateOf(state: RunState, step: PlanStep): Readiness | null {
       continue;
     }
     if (hasResult(needed) || path === expectedToFail) continue;
-    // A step that can do without some results still needs the result that its condition reads.
+    // A step that can run without some results still needs the result that its condition reads.
     if (path !== asked && toleratesFailure(step)) continue;
     if (isOfEarlierOption(state, step, path)) continue;
     return {
@@ -74,31 +71,32 @@ export function gateOf(state: RunState, step: PlanStep): Readiness | null {
   return (mayLack ? shortfall(state, step) : null) ?? { ready: "no" };
 }
 
-/** Returns why a step will never start; null while it still may. Does not depend on free slots. */
+/** Returns null while the step may start. Ignores free slots. */
 export function whyNever(state: RunState, step: PlanStep): Never | null {
   const gate = gateOf(state, step);
   if (gate === null) return shortfall(state, step);
   return gate.ready === "never" ? gate : null;
 }
 
-/** Returns whether a reference may have no target although nothing failed: a field of a value, or an item of a list. */
+/**
+ * Returns whether a reference may have no target even if nothing failed. This is possible for a field of a value or an
+ * item of a list.
+ */
 function isForeseeable(state: RunState, { as, step }: Ref): boolean {
   if (as === "value" || state.steps[step]!.expanded !== null) return true;
   return stoodForBy(state, step).some(({ $ref }) => isForeseeable(state, $ref));
 }
 
-/** Returns the results that an approval or pick passes on; empty for other steps. */
 function stoodForBy(state: RunState, path: string): readonly Reference[] {
   const plan = stepNamed(state.planned.plan, path);
   return plan === undefined ? [] : traitsOf(plan).standsFor;
 }
 
-/** Returns whether a step can run without some of its inputs. */
 export function toleratesFailure(step: PlanStep): boolean {
   return quorumOf(step) !== null || traitsOf(step).isChoice;
 }
 
-/** Returns why a step's inputs will never suffice; null while they still may. */
+/** Returns null while the inputs may suffice. */
 function shortfall(state: RunState, step: PlanStep): Never | null {
   const quorum = quorumOf(step);
   if (quorum === null) {
@@ -130,7 +128,6 @@ function shortfall(state: RunState, step: PlanStep): Never | null {
   };
 }
 
-/** Returns why a reference's target will never be complete; null while it may still become complete. */
 function missingInput(state: RunState, ref: Ref): string | null {
   const step = state.steps[ref.step]!;
   if (isStepFinal(step.status)) return missingReason(state, ref);
@@ -141,7 +138,6 @@ function missingInput(state: RunState, ref: Ref): string | null {
   return lost === undefined ? null : `needs all outputs of ${ref.step}, but the output of ${lost.$ref.step} failed`;
 }
 
-/** Returns whether a part of an expansion's result will never be complete, even while other parts are still open. */
 function lacks(state: RunState, { $ref }: Reference): boolean {
   const step = state.steps[$ref.step]!;
   if (!isStepFinal(step.status))
@@ -150,7 +146,6 @@ function lacks(state: RunState, { $ref }: Reference): boolean {
   return available < expected;
 }
 
-/** Returns the highest number of results to which a reference can still resolve. */
 function attainable(state: RunState, ref: Ref): number {
   const step = state.steps[ref.step]!;
   if (isStepFinal(step.status)) return countOf(state, ref);
@@ -169,14 +164,13 @@ function attainable(state: RunState, ref: Ref): number {
   return plan !== undefined && "outputs" in plan ? plan.outputs : Number.POSITIVE_INFINITY;
 }
 
-/** Returns how many of the available results a reference uses. */
 function countOf(state: RunState, ref: Ref): number {
   if (ref.output !== "all" || ref.as !== "value") return tally(state, ref).available;
   const value = referencedValue(state, ref);
   return Array.isArray(value) ? value.length : value === undefined ? 0 : 1;
 }
 
-/** Lists references, and whether each is an item in a list. Such items may be missing; pieces of a text may not. */
+/** Lists references, and whether each is an item in a list. Only list items may be missing. */
 function placesOf(input: Json, inList = false): readonly { readonly ref: Ref; readonly inList: boolean }[] {
   if (typeof input !== "object" || input === null) return [];
   if (isReference(input)) return [{ ref: input.$ref, inList: inList || input.$ref.output === "all" }];
@@ -217,7 +211,6 @@ function conditionHolds(state: RunState, condition: Condition): "yes" | "no" | "
   return holds ? "yes" : "no";
 }
 
-/** Returns false for null, false, 0, "" and an empty list. */
 function isTruthy(value: Json | undefined): boolean {
   return Array.isArray(value) ? value.length > 0 : Boolean(value);
 }

@@ -10,8 +10,8 @@ import { readiness } from "./readiness.ts";
 import { readerOf, referenced } from "./resolve.ts";
 
 /**
- * Derives the idempotency key for one attempt: `sr1_` and a hash of everything that identifies the attempt. The same
- * attempt in the same run always has the same key; two runs never share a key, because their nonces differ.
+ * Derives the idempotency key of one attempt. The same attempt in the same run always has the same key. Two runs never
+ * share a key, because their nonces differ.
  */
 export function idempotencyKey(of: {
   readonly nonce: string;
@@ -23,14 +23,13 @@ export function idempotencyKey(of: {
   return `sr1_${hash("sha256", canonicalJson([of.nonce, of.step, of.attempt, of.model, of.input]) ?? "").slice(0, 48)}`;
 }
 
-/** Steps whose results are worth reusing, because making them again costs money or time. */
 export type CacheableStep = Extract<PlanStep, { readonly input: Json }>;
 
-/** A step's request, in which all media are identified by their content hash. */
+/** A step's request, in which content hashes identify all media. */
 export interface RequestIdentity {
   readonly request: Json;
   readonly fingerprint: string;
-  /** Outputs in the input that are not downloaded yet, and are therefore hashed by asset id instead of content. */
+  /** Outputs in the input that are not downloaded yet. They are hashed by asset id instead of content. */
   readonly pending: readonly { readonly step: string; readonly index: number }[];
 }
 
@@ -38,7 +37,6 @@ export function isCacheable(plan: PlanStep): plan is CacheableStep {
   return traitsOf(plan).reuse !== null;
 }
 
-/** Returns the request that a step sent or would send now; null if it cannot be resolved yet. */
 export function currentIdentity(state: RunState, plan: CacheableStep): RequestIdentity | null {
   const step = state.steps[plan.path]!;
   const sent = lastAttempt(step)?.input ?? null;
@@ -47,7 +45,7 @@ export function currentIdentity(state: RunState, plan: CacheableStep): RequestId
   return ready.ready === "yes" ? requestIdentity(state, plan, ready.input) : null;
 }
 
-/** Returns the request of a step with a resolved input. Identical requests in two runs have the same fingerprint. */
+/** Identical requests in two runs have the same fingerprint. */
 export function requestIdentity(state: RunState, plan: CacheableStep, input: Json): RequestIdentity {
   const contentOf = new Map<string, string>();
   const pending: { readonly step: string; readonly index: number }[] = [];
@@ -66,7 +64,6 @@ export function requestIdentity(state: RunState, plan: CacheableStep, input: Jso
   return { request: asks, fingerprint: fingerprint(asks), pending };
 }
 
-/** Replaces all media with the hash of their bytes: assets, uploads and local files. */
 function byContent(value: Json, contentOf: ReadonlyMap<string, string>): Json {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => byContent(item, contentOf));
@@ -83,15 +80,15 @@ function contentHash(record: { readonly [key: string]: Json }, contentOf: Readon
   return typeof file?.sha256 === "string" ? file.sha256 : null;
 }
 
-/** Returns whether the step's outputs may still be copied to disk. Reused outputs are never copied later. */
+/** Reused outputs are never copied later. */
 function isComing({ planned, steps }: RunState, path: string): boolean {
   const step = stepNamed(planned.plan, path);
   return step !== undefined && traitsOf(step).keeps && steps[path]?.reusedFrom === null;
 }
 
 /**
- * Returns whether a step waits for the lookup of an identical earlier request, and starts that lookup if it is due:
- * once, before the step's first attempt, and never for a requested rerun.
+ * Returns whether a step waits for the lookup of an identical earlier request. Starts that lookup once, before the
+ * step's first attempt, and never for a requested rerun.
  */
 export function awaitCacheLookup(plan: CacheableStep, step: StepState, input: Json, builder: DecisionBuilder): boolean {
   if (builder.state.planned.reuse !== true || step.rerunRequested || hasBegun(step)) return false;
@@ -99,7 +96,7 @@ export function awaitCacheLookup(plan: CacheableStep, step: StepState, input: Js
   if (builder.isActive(id)) return true;
   if (builder.context.notBefore.get(id) === Number.POSITIVE_INFINITY) return false;
   const { fingerprint, pending } = requestIdentity(builder.state, plan, input);
-  // An input's content is known only once it is downloaded. If a download failed, reuse is not attempted.
+  // An input's content is known only after its download. If the download failed, nothing is reused.
   if (pending.some((output) => hasFailed(output, builder))) return false;
   if (pending.length === 0) builder.issue({ type: "reuse", step: plan.path, fingerprint });
   return true;

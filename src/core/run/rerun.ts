@@ -11,8 +11,8 @@ import { toleratesFailure } from "./readiness.ts";
 export type RerunRoots = ReadonlyMap<string, string>;
 
 /**
- * Lists the steps that run again, in plan order: the roots and all steps that use them, including steps from former
- * expansions, and pruned steps that are needed again.
+ * Lists the steps that run again, in plan order. These are the roots, all steps that use them, and pruned steps that
+ * are needed again. Steps of former expansions are included.
  */
 export function staleSteps(state: RunState, plan: Plan, roots: RerunRoots): readonly string[] {
   if (roots.size === 0 && !plan.steps.some(({ path }) => state.steps[path]?.pruned === true)) return [];
@@ -30,8 +30,8 @@ export function staleSteps(state: RunState, plan: Plan, roots: RerunRoots): read
 }
 
 /**
- * Returns the events that reset these steps. The run must already have the plan with these steps. Steps that never
- * began need no reset. An expansion's steps come before the expansion, because its reset may drop them.
+ * Returns the events that reset these steps. The run must already have the plan with these steps. An expansion's steps
+ * come before the expansion, because its reset may drop them.
  */
 export function resetEvents(
   state: RunState,
@@ -66,12 +66,11 @@ export function resetEvents(
   });
 }
 
-/** Returns the pruned steps that a root will need once these steps run again. */
 function neededAgain(state: RunState, plan: Plan, stale: ReadonlySet<string>): readonly string[] {
   const pruned = plan.steps.map(({ path }) => path).filter((path) => state.steps[path]?.pruned === true);
   if (pruned.length === 0) return [];
   const out = new Set<string>();
-  // A step comes after the steps that it needs, so it is already known which of them are out.
+  // Each step comes after the steps that it needs, so one pass suffices.
   for (const step of plan.steps) {
     const { path, needs } = step;
     const isOpen = stale.has(path) || state.steps[path]?.pruned === true;
@@ -82,13 +81,12 @@ function neededAgain(state: RunState, plan: Plan, stale: ReadonlySet<string>): r
   return pruned.filter((path) => !stale.has(path) && needed.has(path));
 }
 
-/** Returns whether the step has begun since its last reset. */
 function hasBegun(step: StepState): boolean {
   const { attempts, chats, superseded } = step;
   return step.status !== "waiting" || attempts.length + chats.length > superseded || step.expanded !== null;
 }
 
-/** Returns whether all requests that a step sent have a known outcome. `paid`: their bills must also be known. */
+/** `paid`: the bills must also be known. */
 export function hasNoOpenJobs(step: StepState, { paid = false }: { readonly paid?: boolean } = {}): boolean {
   if (step.status === "unresolved" || step.chats.at(-1)?.phase === "sent") return false;
   return step.attempts.every(({ phase, money }) => {
@@ -96,7 +94,6 @@ export function hasNoOpenJobs(step: StepState, { paid = false }: { readonly paid
   });
 }
 
-/** Returns the events that restart a run that has ended or is idle. */
 export function resumeEvents(state: RunState): {
   readonly before: readonly RunEvent[];
   readonly after: readonly RunEvent[];
@@ -105,7 +102,6 @@ export function resumeEvents(state: RunState): {
   return { before: [], after: state.status === "paused" ? [{ type: "run.resumed" }] : [] };
 }
 
-/** Returns a failed step that would stop the run at once, because it does not run again; null if there is none. */
 export function blockingFailure(state: RunState, plan: Plan, stale: readonly string[]): PlanStep | null {
   const isStale = new Set(stale);
   const stop = plan.steps.find((step) => !isStale.has(step.path) && stopsRun(state.steps, plan, step));
@@ -116,7 +112,6 @@ export function cancelledSteps(state: RunState, plan: Plan): readonly string[] {
   return plan.steps.map(({ path }) => path).filter((path) => state.steps[path]?.status === "cancelled");
 }
 
-/** Returns the attempt that a reset step could restore; null if there is none. */
 export function restorableAttempt(step: StepState) {
   const attempt = step.attempts[step.superseded - 1];
   const isBegun = (lastAttempt(step)?.key ?? null) !== null;
@@ -130,16 +125,16 @@ export interface NewSeed {
 }
 
 export interface RerunSeeds {
-  /** New seeds for the steps whose seed Showrunner assigned. None of the run's jobs has used them before. */
+  /** New seeds for the steps whose seed Showrunner assigned. No job of the run has used them before. */
   readonly seeds: readonly NewSeed[];
-  /** Steps whose seed is fixed in the code, so that rerunning them would repeat the same request. */
+  /** Steps whose seed is fixed in the code. Rerunning them would repeat the same request. */
   readonly sameSeed: readonly { readonly step: string; readonly seed: number }[];
   readonly plan: Plan;
 }
 
 /**
- * Returns new seeds for the steps that have a result. `stale`: all steps that run again; if a step uses one of them,
- * its request differs even with the same seed.
+ * Returns new seeds for the steps that have a result. `stale`: all steps that run again. A step that uses one of them
+ * sends a different request even with the same seed.
  */
 export function rerunSeeds(
   state: RunState,
@@ -171,7 +166,7 @@ export function seedsByStep(seeds: readonly NewSeed[]): { readonly [step: string
   return Object.fromEntries(seeds.map(({ step, after }) => [step, after]));
 }
 
-/** Returns an unused seed that is far from `before`, because takes use consecutive seeds. Uses no randomness. */
+/** Returns an unused seed far from `before`, because takes use consecutive seeds. The result is deterministic. */
 function nextSeed(before: number, attempt: number, most: number, asked: ReadonlySet<number>): number {
   const start = (before + attempt * 1_000_003) % (most + 1);
   for (let seed = start; seed < start + asked.size + 1; seed += 1) {

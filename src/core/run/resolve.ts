@@ -7,7 +7,7 @@ import { guarded, guardedSources } from "./foreign-names.ts";
 
 type Ref = Reference["$ref"];
 
-/** Who reads the resolved input: the service accepts assets, uploads and voices; a local function accepts files. */
+/** Who reads the resolved input. The service accepts assets, uploads and voices; a local function accepts files. */
 export type Reader = "service" | "local";
 
 export function readerOf(plan: PlanStep): Reader {
@@ -34,7 +34,6 @@ export function referenced(state: RunState, ref: Pick<Ref, "step" | "output">): 
   return parts === null ? usable.filter(({ output }) => output.index === index) : usable.slice(index, index + 1);
 }
 
-/** Returns the results that an approval passes on, once it is approved. Null before that, and for other steps. */
 function approvedReferences(state: RunState, step: StepState): readonly Reference[] | null {
   if (step.approval?.approved !== true) return null;
   return traitsOf(planStep(state, step.path)).standsFor;
@@ -43,7 +42,7 @@ function approvedReferences(state: RunState, step: StepState): readonly Referenc
 export function referencedValue(state: RunState, ref: Pick<Ref, "step" | "output" | "at">): Json | undefined {
   const step = state.steps[ref.step];
   if (step === undefined) return undefined;
-  // A person edited the shown value and approved the result.
+  // A person edited the shown value and approved it.
   if (step.approval !== null && step.value !== undefined) return placeIn(step.value, ref.at);
   if (step.chosen !== null) {
     const shown = shownValue(state, ref.step, step.chosen);
@@ -58,10 +57,7 @@ export function referencedValue(state: RunState, ref: Pick<Ref, "step" | "output
   return placeIn(referencedValue(state, shown.$ref), ref.at);
 }
 
-/**
- * Returns a reference to the value that an approval or pick chose. `chosen.index` is the value's position among the
- * candidates.
- */
+/** `chosen.index` is the value's position among the candidates. */
 function shownValue(state: RunState, path: string, chosen: NonNullable<StepState["chosen"]>): Ref | null {
   const plan = stepNamed(state.planned.plan, path);
   return plan === undefined ? null : (traitsOf(plan).standsFor[chosen.index]?.$ref ?? null);
@@ -79,12 +75,10 @@ function placeIn(value: Json | undefined, at: Ref["at"]): Json | undefined {
 export interface ReturnedReference {
   /** The dotted name, with list positions counted from 1: `video`, `film.sound`, `shots-1`. */
   readonly name: string;
-  /** True if part of the name is a position in a list. */
   readonly isCounted: boolean;
   readonly ref: Ref;
 }
 
-/** Lists the references in a pipeline's return value, each with its name. */
 export function returnedReferences(returns: { readonly [name: string]: Returned }): readonly ReturnedReference[] {
   const found: ReturnedReference[] = [];
   const walk = (name: string, isCounted: boolean, value: Returned) => {
@@ -103,8 +97,8 @@ function isUsable(output: OutputState): boolean {
 }
 
 /**
- * Returns whether a condition skipped the steps of all these references. If so, the steps that depend on them are
- * skipped by the same condition.
+ * Returns whether a condition skipped the steps of all these references. The same condition then skips their
+ * dependents.
  */
 export function areSkippedByCondition(state: RunState, references: readonly Reference[]): boolean {
   return references.length > 0 && references.every(({ $ref }) => state.steps[$ref.step]?.skippedByCondition === true);
@@ -130,7 +124,7 @@ export function missingReason(state: RunState, ref: Ref): string | null {
 }
 
 /**
- * Counts how many results a reference expects and how many exist. `outputs`: the result of {@link referenced}, if
+ * Counts the results that a reference expects and those that exist. `outputs`: the result of {@link referenced}, if
  * known.
  */
 export function tally(
@@ -169,7 +163,6 @@ function whyUnusable(state: RunState, step: StepState, ref: Pick<Ref, "step" | "
   return `expired on the service and has no local copy; rerun it with: showrunner resume ${state.runId} --rerun ${step.path}`;
 }
 
-/** Returns the file to which an approval or pick resolves, if it is an upload. */
 export function chosenUpload(state: RunState, step: StepState): StoredCopy | null {
   return step.upload ?? (step.chosen === null ? null : chosenUpload(state, state.steps[step.chosen.step]!));
 }
@@ -182,7 +175,6 @@ export function isAtHand(state: RunState, ref: Ref, reader: Reader): boolean {
   });
 }
 
-/** Resolves a reference. Returns undefined for a missing target; call only if the target may be missing. */
 export function resolveReference(state: RunState, ref: Ref, reader: Reader): Json | undefined {
   if (ref.as === "value") {
     const found = referencedValue(state, ref);
@@ -194,7 +186,7 @@ export function resolveReference(state: RunState, ref: Ref, reader: Reader): Jso
   const values = referenced(state, ref).map(({ output }): Json => {
     if (output.voiceId !== null) return output.voiceId;
     if (reader === "local") return fileOrUpload(output.copy!, reader);
-    // The asset has lapsed, but its local copy can be uploaded at no cost.
+    // The asset has lapsed, but its local copy can be uploaded for free.
     if (output.phase === "archived" && output.copy !== null) return fileOrUpload(output.copy, reader);
     return { source: "asset", asset_id: output.assetId };
   });
@@ -202,8 +194,8 @@ export function resolveReference(state: RunState, ref: Ref, reader: Reader): Jso
 }
 
 /**
- * Returns the value that is sent to the service for a reference. If `value` is undefined, the reference is omitted,
- * because its target will never exist. Returns null while the target may still come into existence.
+ * Returns the value that the service gets for a reference; null while the target may still be produced. If `value` is
+ * undefined, the target will never exist.
  */
 export function resolvedSoFar(state: RunState, ref: Ref): { readonly value: Json | undefined } | null {
   const source = state.steps[ref.step];

@@ -9,9 +9,9 @@ import { runKind } from "./kinds/index.ts";
 import { currentIdentity, isCacheable } from "./request-identity.ts";
 
 /**
- * Returns how long a finished step took, in milliseconds: for a job, from its acceptance, so that waits for slots,
- * money, people and rate limits do not count. Null if nothing ran, or if the work was in progress at `since`, because
- * no process observed it until then.
+ * Returns how long a finished step took, in milliseconds. A job counts from its acceptance, without waits for slots,
+ * money, people and rate limits. Null if nothing ran, or if no process observed the work because it was in progress at
+ * `since`.
  */
 export function tookOf(state: RunState, plan: PlanStep, since: number): number | null {
   const step = state.steps[plan.path]!;
@@ -26,15 +26,13 @@ const FREE_AT_ONCE = 1_000;
 
 /**
  * Records a run's results that later runs may reuse. A step is recorded once it has succeeded and the content of all
- * its inputs is known. An input may become known later, because a download can end after the step that used the asset.
+ * its inputs is known. The content may be known late, because a download can end after the step that used the asset.
  */
 export class ResultRecorder {
   readonly #open = new Set<string>();
-  /** True if the journal may already have some of the results in `#open`. */
   #mayBeStored: boolean;
   /** Finished local functions. Their results were free, so many are recorded at once. */
   readonly #free = new Set<string>();
-  /** The time since which the run has been driven without interruption. */
   readonly #since: number;
 
   /** Treats steps that finished earlier as unrecorded, because a crashed process may not have recorded them. */
@@ -44,23 +42,19 @@ export class ResultRecorder {
     this.#since = drivenSince(state);
   }
 
-  /**
-   * Returns whether {@link noteStored} must be called before {@link due} for these events, because `due` will check
-   * results that the journal may already have.
-   */
+  /** Returns whether {@link noteStored} must be called before {@link due} for these events. */
   asksForStored(events: readonly RunEvent[], last: boolean): boolean {
     return this.#mayBeStored && (last || events.some(isNews));
   }
 
-  /** Prevents results that the journal already has from being recorded again. */
   noteStored(state: RunState, stored: readonly StoredResult[]): void {
     this.#mayBeStored = false;
     for (const { step, at } of stored) if (at >= (state.steps[step]?.finishedAt ?? 0)) this.#open.delete(step);
   }
 
   /**
-   * Returns the results to record after these events. With `last`, also includes results that depend on inputs whose
-   * content will never be known.
+   * Returns the results to record after these events. With `last`, also returns results with an input whose content will
+   * never be known.
    */
   due(state: RunState, events: readonly RunEvent[], last: boolean): readonly CacheEntry[] {
     let looksAtOpen = last;
@@ -83,7 +77,6 @@ export class ResultRecorder {
     return [...(looksAtOpen ? this.#open : due)].flatMap((path) => note(state, path, last, this.#since));
   }
 
-  /** Marks these results as committed to the journal. */
   recorded(results: readonly CacheEntry[]): void {
     for (const { step } of results) this.#open.delete(step);
   }

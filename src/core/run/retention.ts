@@ -5,17 +5,17 @@ import { traitsOf } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 import { type ProducedOutput, referenced } from "./resolve.ts";
 
-/** An earlier output is reused only if it has more than this time left, in milliseconds, because reuse takes time. */
+/** An earlier output is reused only if it has more than this time left, because reuse takes time. */
 export const REUSE_MARGIN_MS = HOUR_MS;
-/** How long an output may still be downloadable after its expiry, before the service erases it, in milliseconds. */
+/** How long an output may still be downloadable after its expiry, before the service erases it. */
 export const ERASED_AFTER_MS = 3 * DAY_MS;
 
-/** True if an output has expired. `now`: the time on the service's clock. */
+/** `now`: the time on the service's clock. */
 export function isOver({ expiresAt }: Pick<OutputFacts, "expiresAt">, now: number): boolean {
   return expiresAt !== undefined && expiresAt <= now;
 }
 
-/** Returns events for a step's inputs that have expired on the service; their files are uploaded instead. */
+/** Returns events for a step's inputs that have expired on the service. Their files are uploaded instead. */
 export function lapsed(state: RunState, plan: PlanStep, now: number): readonly RunEvent[] {
   const used = traitsOf(plan).uses.flatMap((ref) => (ref.as === "asset" ? referenced(state, ref) : []));
   const over = used.filter(({ output }) => isTaken(output) && isOver(output, now));
@@ -23,18 +23,17 @@ export function lapsed(state: RunState, plan: PlanStep, now: number): readonly R
   return [...unique.values()].map(({ step, output }) => lapse(state.steps[step]!, output));
 }
 
-/** True if a job can still use the output as an asset, as far as the journal shows. */
 function isTaken({ phase, voiceId }: OutputState): boolean {
   return voiceId === null && (phase === "available" || phase === "downloaded");
 }
 
-/** Returns the event for a lapsed output. Attempt 0 means that the output was reused from an earlier run. */
+/** Attempt 0 means that the output was reused from an earlier run. */
 export function lapse(step: StepState, { index }: Pick<OutputState, "index">): RunEvent {
   const attempt = step.outputs !== null ? 0 : (lastAttempt(step)?.n ?? 0);
   return { type: "output.lapsed", step: step.path, attempt, index };
 }
 
-/** A step's outputs that should be copied to this machine but are still only on the service. */
+/** Returns a step's outputs that should be copied to this machine but exist only on the service. */
 export function uncopiedOf(plan: PlanStep, step: StepState): readonly OutputState[] {
   const isKept = traitsOf(plan).keeps && step.outputs === null;
   return outputsOf(step).filter(({ phase, copy, voiceId }) => {
@@ -48,7 +47,7 @@ export function uncopied({ planned, steps }: RunState): readonly ProducedOutput[
   );
 }
 
-/** Outputs of finished steps that expired before they were copied; only a rerun can restore them. */
+/** Returns outputs of finished steps that expired before they were copied. Only a rerun can restore them. */
 export function lost({ planned, steps }: RunState): readonly ProducedOutput[] {
   return planned.plan.steps.flatMap((plan) => {
     const step = steps[plan.path]!;

@@ -6,20 +6,16 @@ import { type RerunRoots, resetEvents, resumeEvents, staleSteps } from "./rerun.
 
 type Replanned = RunEvent & { readonly type: "run.replanned" };
 
-/** A rerun request: its steps and its idempotency id. */
 export interface RequestedRerun {
   readonly requestId: string;
   readonly steps: readonly string[];
   readonly note?: string;
-  /** New seeds by step; see `rerun.requested`. */
   readonly seeds?: { readonly [step: string]: number };
   readonly quoteMicros?: number | null;
 }
 
 export interface Revised {
-  /** The plan that replaces the run's plan; null if the plan stays the same. */
   readonly replanned: Omit<Replanned, "type"> | null;
-  /** A new rerun request; null if there is no new request. */
   readonly request: RequestedRerun | null;
   readonly roots: RerunRoots;
   readonly prices: readonly Price[];
@@ -30,16 +26,12 @@ interface Price extends Pick<Quoted, "costMicros" | "conditionalOn"> {
   readonly basis: PriceBasis | "free" | "reused";
 }
 
-/** Returns the events that record a price; none for a step that the service does not quote. */
 export function quotedEvents({ step, costMicros, basis, conditionalOn }: Price, attempt: number): readonly RunEvent[] {
   if (basis === "free" || basis === "reused") return [];
   const conditional = conditionalOn !== undefined && { conditionalOn };
   return [{ type: "job.quoted", step, attempt, costMicros, basis, ...conditional }];
 }
 
-/**
- * Returns the events that revise a run and resume it: the new plan, then the steps that run again, then known prices.
- */
 export function revisionEvents(state: RunState, { replanned, request, roots, prices }: Revised): readonly RunEvent[] {
   const foreseen = new Foreseen(state);
   const { before, after } = resumeEvents(state);

@@ -19,23 +19,17 @@ import { StepNode } from "./step-node.ts";
 
 type Ref = Reference["$ref"];
 
-/**
- * Keeps the counts over all steps that decisions need. It is built from a state and then updated by events. An update
- * visits only the steps around the event's step.
- */
+/** Keeps the counts over all steps that decisions need. An update visits only the steps around the event's step. */
 export class RunIndex {
   readonly nodes = new Map<string, StepNode>();
   readonly slots: Slots;
-  /** Steps that hold money for requests that were sent. */
   readonly holding = new Set<string>();
   /**
-   * Steps whose request exceeded its time limit. A step stays in this set while a choice that includes it is open,
-   * because every decision then checks which other steps may run beside it.
+   * Steps whose request exceeded its time limit. A step stays in this set while a choice around it is open, because
+   * every decision then checks which other steps may run beside it.
    */
   readonly late = new Set<string>();
-  /** Failed steps whose failure policy stops the run. */
   readonly #stopping = new Set<StepNode>();
-  /** Number of steps in the plan that have not ended. */
   openSteps = 0;
   #conditional = 0;
   readonly #heldBack = new Set<StepNode>();
@@ -68,14 +62,12 @@ export class RunIndex {
     for (const node of this.nodes.values()) this.#count(node);
   }
 
-  /** The most urgent failed step whose failure policy stops the run; null if there is none. */
   get stoppedBy(): string | null {
     let first: StepNode | null = null;
     for (const node of this.#stopping) if (first === null || node.rank < first.rank) first = node;
     return first?.path ?? null;
   }
 
-  /** Returns the sum of the money spent, held and unconfirmed for a group's steps. */
   committedIn(prefix: string): number {
     return this.#groupMicros.get(prefix) ?? 0;
   }
@@ -91,7 +83,7 @@ export class RunIndex {
     return true;
   }
 
-  /** Returns whether a step that this one needs has not ended; for an expansion, this includes its inner steps. */
+  /** Returns whether a step that this step needs has not ended. For an expansion, includes its inner steps. */
   hasOpenSources(path: string): boolean {
     return this.nodes.get(path)!.openSources > 0;
   }
@@ -101,7 +93,6 @@ export class RunIndex {
     return readers.filter(({ plan }) => usedBy(this.#state, plan).includes(path)).map(({ plan }) => plan.path);
   }
 
-  /** Returns the steps in the plan that may read this step's results, directly or through steps that pass them on. */
   readersOf(path: string): readonly PlanStep[] {
     const node = this.nodes.get(path);
     const found = new Set<StepNode>();
@@ -116,7 +107,7 @@ export class RunIndex {
     return [...found].map(({ plan }) => plan);
   }
 
-  /** Updates the counts after a step's state has changed, and reports all steps whose decisions this may change. */
+  /** Updates the counts after a step has changed, and reports all steps whose decisions this may change. */
   update(path: string): void {
     const node = this.nodes.get(path);
     if (node === undefined) return;
@@ -180,7 +171,6 @@ export class RunIndex {
     const isFinal = isStepFinal(step.status);
     this.#countConditions(node, isFinal ? null : lastAttempt(step));
     if (isFinal === node.isFinal) return;
-    // A step that has ended begins again only after a reset, and a reset rebuilds the index.
     node.isFinal = isFinal;
     this.openSteps--;
     for (const reader of node.readers) reader.openSources--;
@@ -195,7 +185,6 @@ export class RunIndex {
     else this.late.delete(path);
   }
 
-  /** Returns whether a choice around this step, or a step in one of that choice's options, has not ended. */
   #isChoiceOpen(path: string): boolean {
     const { steps, planned } = this.#state;
     const isOpen = (planStep: PlanStep) => !isStepFinal(steps[planStep.path]!.status);
@@ -228,7 +217,6 @@ export class RunIndex {
     for (const prefix of outerPaths(step.path)) this.#groupMicros.set(prefix, this.committedIn(prefix) + more);
   }
 
-  /** Marks the step, and the steps that only it used, as no longer needed. */
   #dropNeed(node: StepNode): void {
     const dropped = [node];
     for (const unneeded of dropped) {
@@ -271,12 +259,11 @@ export class RunIndex {
     }
   }
 
-  /** Returns whether the step is in an option, so that it is dropped once an earlier option has a result. */
+  /** Returns whether the step is in an option. Such a step is dropped once an earlier option has a result. */
   #isInOption({ path }: PlanStep): boolean {
     return optionsAround(this.#state.planned.plan, path).length > 0;
   }
 
-  /** Returns whether the step succeeded and produced everything that other steps read from it. */
   #isComplete({ plan, reads }: StepNode): boolean {
     const state = this.#state;
     if (state.steps[plan.path]!.status !== "succeeded" || standsForOthers(plan)) return false;
@@ -288,7 +275,6 @@ export class RunIndex {
   }
 }
 
-/** Yields the steps that a step needs or uses, each once. */
 function sourcesOf(needs: readonly string[], uses: readonly Ref[]): Iterable<string> {
   const isShort = needs.length <= 4 && uses.length <= 4;
   if (isShort && uses.every(({ step }) => needs.includes(step))) return needs;
@@ -302,15 +288,14 @@ function isSameRead(read: Ref, otherRead: Ref): boolean {
   );
 }
 
-/** Returns whether the step passes on other steps' results. */
 function standsForOthers(plan: PlanStep): boolean {
   const { standsFor, expansion } = traitsOf(plan);
   return standsFor.length > 0 || expansion !== null;
 }
 
-/** Returns whether a step holds a slot. Jobs on the service do, even while the run is paused. */
+/** Jobs on the service hold a slot even while the run is paused. */
 function isHoldingSlot(plan: PlanStep, step: StepState): boolean {
-  // A request that is no longer waited for must not block others.
+  // The run no longer waits for this request, which must not block others.
   if (isOverdue(step)) return false;
   // A request to a provider takes a slot each time it is sent, and waits without a slot in between.
   const isSent = plan.kind === "generate";
@@ -322,8 +307,8 @@ function isHoldingSlot(plan: PlanStep, step: StepState): boolean {
 }
 
 /**
- * Phases in which the next decision ends the step. The step keeps its slot until then, because its end may unlock steps
- * that are more urgent.
+ * Phases in which the next decision ends the step. The step keeps its slot until then, because its end may unlock more
+ * urgent steps.
  */
 const ENDS_STEP: ReadonlySet<AttemptState["phase"]> = new Set(["completed", "refused", "lost"]);
 

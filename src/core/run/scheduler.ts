@@ -27,13 +27,13 @@ import {
   wakeForLate,
 } from "./waiting.ts";
 
-/** How long after its end a run polls for late work automatically, in milliseconds; later, only `resume` does. */
+/** How long after its end a run polls for late work automatically. After that, only `resume` polls. */
 const LATE_FOR_MS = DAY_MS;
 const NOTHING: Decision = { events: [], commands: [], wakeAt: null };
 
 const byRank = (a: StepNode, b: StepNode) => a.rank - b.rank;
 
-/** The facts on which the decisions about all steps were based. If one changes, all steps are decided again. */
+/** The facts behind the decisions about all steps. If one of them changes, all steps are decided again. */
 interface Basis {
   readonly plan: Plan;
   readonly order: readonly PlanStep[];
@@ -47,17 +47,17 @@ interface Basis {
 }
 
 /**
- * Decides a run's next actions from all of its steps. Pure: the same state and time always give the same decision. A
- * {@link Scheduler} that was notified of every event makes the same decision.
+ * Decides a run's next actions from all of its steps. The same state and time always give the same decision. A {@link
+ * Scheduler} that was notified of every event makes the same decision.
  */
 export function decide(state: RunState, context: DecideContext): Decision {
   return new Scheduler(state).decide(context);
 }
 
 /**
- * Decides what a run does next, at a cost that depends only on the changes. A step for which nothing was decided is
- * decided again only when it is touched: by an event on it or on a step that it uses, by the end of one of its
- * commands, by a timer, by a free slot, or by money. After any other change, such as a pause, all steps are decided.
+ * Decides what a run does next, at a cost that depends only on the changes. A step is decided again after an event, the
+ * end of a command or a timer, or when a slot or money is available for it. After any other change, such as a pause,
+ * all steps are decided.
  */
 export class Scheduler {
   readonly #state: RunState;
@@ -71,7 +71,7 @@ export class Scheduler {
   readonly #timers = new TinyQueue<{ readonly at: number; readonly node: StepNode }>([], (a, b) => a.at - b.at);
   readonly #watching = new Set<StepNode>();
 
-  /** Only reads the state; the run's driver changes it. */
+  /** Only reads the state. The run's driver changes it. */
   constructor(state: RunState) {
     this.#state = state;
   }
@@ -85,17 +85,17 @@ export class Scheduler {
     if (changes === "step" && "step" in event) this.#index?.update(event.step);
   }
 
-  /** Builds the index for the first decision in advance, because this takes a while for a large run. */
+  /** Builds the index in advance, because this takes a while for a large run. */
   prepare(): void {
     this.#indexed();
   }
 
-  /** Returns the ids of commands for late work, for which no process has to stay alive. */
+  /** Returns the ids of commands for late work. No process has to stay alive for them. */
   lateCommands(): readonly string[] {
     return askingIds(this.#state, lateSteps({ state: this.#state, index: this.#indexed() }));
   }
 
-  /** Call this when one of the step's commands has ended, with any outcome. */
+  /** Call this when a command of the step has ended, with any outcome. */
   ended(path: string): void {
     this.#index?.update(path);
   }
@@ -122,7 +122,7 @@ export class Scheduler {
       // Ranks determine which of several failures stops the run.
       basis = this.#basisOf(index, context.order);
     }
-    // After a pause in the middle, earlier steps were decided for a running run, and later steps for a paused run.
+    // If this decision paused the run, the steps before and after the pause were decided under different conditions.
     this.#basis = builder.hasPaused ? null : basis;
     if (builder.mayChangeNeeds) for (const node of decided) this.#touch(node);
     const next = this.#nextTimer();
@@ -186,7 +186,7 @@ export class Scheduler {
     return nodes;
   }
 
-  /** Decides the touched steps and the steps that may now start. Returns null if all steps must be decided instead. */
+  /** Returns null if all steps must be decided instead. */
   #decideDue(builder: DecisionBuilder): readonly StepNode[] | null {
     const { mayStart, context } = builder;
     for (const node of this.#watching) this.#touch(node);
@@ -228,8 +228,8 @@ export class Scheduler {
   }
 
   /**
-   * Returns the most urgent step to be decided. Decisions take slots and money but never release them, so a step that
-   * was passed over cannot become ready during this pass.
+   * Returns the most urgent step to decide. Decisions take slots and money but never release them, so a step that
+   * cannot start now cannot start later in this pass either.
    */
   #next(builder: DecisionBuilder): StepNode | null {
     let best = firstOf(this.#due, (node) => node.isDue);
@@ -250,7 +250,7 @@ export class Scheduler {
   }
 }
 
-/** Decides for a run that has ended: a worker still polls for its late work for a while. */
+/** A worker still polls for late work for a while after the run's end. */
 function lateDecision(builder: DecisionBuilder): Decision {
   const { state, index, context } = builder;
   if (context.asksForLate !== true || context.now > (state.finishedAt ?? 0) + LATE_FOR_MS) return NOTHING;
@@ -267,7 +267,6 @@ function lateDecision(builder: DecisionBuilder): Decision {
   return { ...NOTHING, commands: builder.commands, lateAt: builder.lateAt };
 }
 
-/** Returns the first open entry, and drops entries that have been decided meanwhile. */
 function firstOf(queue: TinyQueue<StepNode>, isOpen: (node: StepNode) => boolean): StepNode | null {
   for (;;) {
     const node = queue.peek();
@@ -285,10 +284,6 @@ function isEqual(basis: Basis, otherBasis: Basis): boolean {
   return (Object.keys(basis) as (keyof Basis)[]).every((key) => basis[key] === otherBasis[key]);
 }
 
-/**
- * Completes a decision once all steps have been decided: drops new work if other steps may no longer be needed, and
- * finishes or pauses the run if nothing is left to do.
- */
 function completeDecision(builder: DecisionBuilder): Decision {
   if (builder.mayChangeNeeds) return withoutNewWork(builder);
   if (builder.events.length === 0 && builder.stoppedBy !== null) cancelRemaining(builder, builder.stoppedBy);
@@ -302,7 +297,7 @@ function completeDecision(builder: DecisionBuilder): Decision {
   return builder;
 }
 
-/** Events that belong to work already started, including a repeated send. */
+/** Events of work that has already started, including a repeated send. */
 const written: ReadonlySet<RunEvent["type"]> = new Set([
   "step.finished",
   "chat.abandoned",
@@ -310,7 +305,6 @@ const written: ReadonlySet<RunEvent["type"]> = new Set([
   "job.submit.resent",
 ]);
 
-/** Drops new work from the decision, because a step ended and other steps may no longer be needed. */
 function withoutNewWork({ events, commands }: DecisionBuilder): Decision {
   const ends = new Set(events.flatMap((event) => (event.type === "step.finished" ? [event.step] : [])));
   const isLeft = (event: RunEvent) => {
@@ -325,7 +319,7 @@ function withoutNewWork({ events, commands }: DecisionBuilder): Decision {
   return { events: events.filter(isLeft), commands: commands.filter(isSeenThrough), wakeAt: null };
 }
 
-/** Cancels the remaining steps after a failFast failure; jobs on the service are completed. */
+/** Jobs on the service are still completed. */
 function cancelRemaining(builder: DecisionBuilder, reason: string): void {
   for (const { path } of builder.context.order) {
     const step = builder.state.steps[path]!;
@@ -333,7 +327,6 @@ function cancelRemaining(builder: DecisionBuilder, reason: string): void {
   }
 }
 
-/** Ends the run, or pauses it for a person, if nothing is in flight and nothing follows. */
 function finishOrPause(builder: DecisionBuilder, late: readonly string[]): void {
   const { state, context } = builder;
   const lacking = uncopied(state);
@@ -362,7 +355,6 @@ function finishOrPause(builder: DecisionBuilder, late: readonly string[]): void 
   );
 }
 
-/** Describes an output that later steps need and that has no copy here, and until when it can be fetched. */
 function mayBeLost(state: RunState): string {
   const [first, ...others] = expiring(state).filter(({ copied, neededBy }) => !copied && neededBy.length > 0);
   if (first === undefined) return "";
@@ -370,7 +362,6 @@ function mayBeLost(state: RunState): string {
   return ` The only copy of output ${first.index} of ${first.step} is on the service, until ${new Date(first.expiresAt).toISOString()}${more}: decide before then.`;
 }
 
-/** Describes paid outputs that have no copy here: until when they can be fetched, and how. */
 function lackText({ runId }: RunState, [first, ...others]: readonly ProducedOutput[]): string {
   const { step, output } = first!;
   const what = `${step}: output ${output.index} was not downloaded`;

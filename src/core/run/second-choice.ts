@@ -10,14 +10,14 @@ export type OptionEnd =
   /** The option has not finished, or the bill of the step `unbilled` is missing. */
   | { readonly is: "open"; readonly unbilled: string | null }
   | { readonly is: "made" }
-  /** The option is late: it may still finish, or the next option has started beside it. */
+  /** The option is late. It may still finish, or the next option has started beside it. */
   | { readonly is: "late"; readonly why: string }
-  /** The option failed, and certainly nothing was paid for the failed step: the next option may start. */
+  /** The option failed, and nothing was paid for the failed step. The next option may start. */
   | { readonly is: "out"; readonly why: string }
-  /** The option has no result, and no other option may follow unless a person acts. */
+  /** The option has no result. Only a person can make another option follow. */
   | { readonly is: "stopped"; readonly why: string; readonly skippedByCondition?: true };
 
-/** The state of an option, which starts only once all options before it are out or late. */
+/** An option starts only once all options before it are out or late. */
 export function endOf(state: RunState, option: Option): OptionEnd {
   const steps = option.steps.map((plan) => ({ plan, step: state.steps[plan.path]! }));
   const isOver = steps.every(({ step }) => isStepFinal(step.status));
@@ -54,8 +54,8 @@ export function endOf(state: RunState, option: Option): OptionEnd {
 }
 
 /**
- * Returns the late step that makes an option give way; null if there is none. Once the next option has started, the
- * result stays the same: the next option's paid work is completed, however the late step ends.
+ * Returns the late step that lets the next option start. Once that option has started, the result stays the same,
+ * because its paid work is completed in any case.
  */
 function lateOf({ planned, steps }: RunState, option: Option, isOver: boolean): string | null {
   if (!givesWay(option)) return null;
@@ -66,19 +66,19 @@ function lateOf({ planned, steps }: RunState, option: Option, isOver: boolean): 
   return late.find(({ path }) => gaveWay || steps[path]!.isGivenUp === true)?.path ?? null;
 }
 
-/** True if the step ever started, even before a rerun. */
+/** Returns whether the step ever started, even before a rerun. */
 function hasBegun({ startedAt, attempts, chats }: StepState): boolean {
   return startedAt !== null || attempts.length + chats.length > 0;
 }
 
-/** Returns the end of a rewriting option that sent nothing because moderation had not refused the original prompt. */
+/** Returns the end of a rewriting option that sent nothing, because moderation had not refused the original prompt. */
 function notFlagged(steps: readonly StepState[]): OptionEnd {
   const [first] = steps;
   const byCondition = first?.skippedByCondition === true && { skippedByCondition: true as const };
   return { is: "stopped", why: `${first?.path}: ${first?.reason}`, ...byCondition };
 }
 
-/** True for the option with the original prompt if another option rewrites this prompt. */
+/** Returns whether this option uses the original prompt and another option rewrites it. */
 function isAsWritten({ choice: { second }, at }: Option): boolean {
   return second.rewrites === true && at + second.out.length === 0;
 }
@@ -87,7 +87,7 @@ function whyStopped(step: StepState, { paid, cause }: StepFailure, option: Optio
   const { choice } = option;
   if (isAsWritten(option)) {
     if (cause !== "moderated") return `${step.path}: ${step.reason}`;
-    // The next option's price includes what this one may have cost.
+    // The next option's price includes the possible cost of this option.
     if (paid === "maybe") return null;
   }
   if (paid === "charged") return `${step.path} failed and cost ${formatUsd(costOf(step))} USD`;
@@ -120,12 +120,11 @@ function costOf({ attempts, chats, superseded }: StepState): number {
   return counting.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
 }
 
-/** How other options keep a step from starting: it must wait (`open`), or will never start (`never`). */
+/** How other options prevent a step from starting. The step must wait (`open`) or will never start (`never`). */
 export type SecondGate =
   | { readonly is: "open"; readonly unbilled: string | null }
   | { readonly is: "never"; readonly reason: string; readonly skippedByCondition: boolean };
 
-/** Returns how other options keep the step from starting; null if it may start. */
 export function secondGate(state: RunState, path: string): SecondGate | null {
   for (const option of optionsAround(state.planned.plan, path)) {
     const gate = gateOfOption(state, option) ?? gateOfLate(state, option);
@@ -134,7 +133,7 @@ export function secondGate(state: RunState, path: string): SecondGate | null {
   return null;
 }
 
-/** A late option's remaining steps wait for the later options, and never start if one of these succeeds. */
+/** The remaining steps of a late option wait for the later options, and never start if one of these succeeds. */
 function gateOfLate(state: RunState, option: Option): SecondGate | null {
   const { choice, at, steps } = option;
   if (!givesWay(option) || !steps.some(({ path }) => wasLate(state.steps[path]!))) return null;
@@ -149,8 +148,8 @@ function gateOfLate(state: RunState, option: Option): SecondGate | null {
 }
 
 /**
- * True if a settled choice no longer waits for a step: the step's option is late, or was started in place of a late
- * option that succeeded after all.
+ * Returns whether a settled choice no longer waits for a step. The step's option is late, or it replaced a late option
+ * that succeeded after all.
  */
 export function isPassedOver(state: RunState, choice: PlanStep, needed: string): boolean {
   const option = optionsAround(state.planned.plan, needed).find((candidate) => candidate.choice.path === choice.path);
@@ -187,7 +186,6 @@ function gateOfOption(state: RunState, option: Option): SecondGate | null {
   }
 }
 
-/** Why none of a choice's options succeeded, without repetitions; null if no reason is known. */
 export function whyNone(state: RunState, { second }: Option["choice"]): string | null {
   const options = optionsIn(state.planned.plan);
   const reasons = second.options.flatMap((path) => {
@@ -199,21 +197,21 @@ export function whyNone(state: RunState, { second }: Option["choice"]): string |
   return all.length === 0 ? null : all.join("; ");
 }
 
-/** True if the `needed` step is in an earlier option. Such a step has to have ended, but need not have a result. */
+/** Returns whether the `needed` step is in an earlier option. Such a step must have ended, but needs no result. */
 export function isOfEarlierOption(state: RunState, { path }: PlanStep, needed: string): boolean {
   return optionsAround(state.planned.plan, path).some(({ choice, at }) =>
     choice.second.options.slice(0, at).some((option) => needed.startsWith(`${option}/`)),
   );
 }
 
-/** True if the choice succeeded with another option, so that nobody needs to act on this failure. */
+/** Returns whether the choice succeeded with another option, so that nobody needs to act on this failure. */
 export function isMadeUpFor(state: RunState, path: string): boolean {
   return optionsAround(state.planned.plan, path).some(({ choice }) => state.steps[choice.path]!.status === "succeeded");
 }
 
 /**
- * Returns the step to rerun in place of a failed step. Null if moderation refused the original prompt, because it would
- * refuse the prompt again. If moderation refused a rewritten prompt, returns the step that rewrites the prompt.
+ * Returns the step to rerun for a failed step. If moderation refused a rewritten prompt, this is the step that rewrites
+ * the prompt. Null if moderation refused the original prompt, because it would refuse the prompt again.
  */
 export function madeAgainFor(state: RunState, path: string): string | null {
   const [option] = optionsAround(state.planned.plan, path);
@@ -231,9 +229,7 @@ export function awayMsOf(state: RunState, path: string): number | null {
   }, null);
 }
 
-/**
- * Describes the option that a choice used, and why earlier options failed; null if the choice used its first option.
- */
+/** Returns null if the choice used its first option. */
 export function whichOption(state: RunState, choice: Option["choice"]): string | null {
   const { second, among } = choice;
   const at = among.findIndex(({ $ref }) => missingReason(state, $ref) === null);

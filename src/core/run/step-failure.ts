@@ -3,13 +3,15 @@ import { jobPhases } from "../lifecycle/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
 /**
- * How a step failed, used to choose a second option.
- * `nothing`: certainly nothing was paid. `open`: a response or a bill is missing. `maybe`: it will never be known
- * whether the step was charged. `charged`: the step failed and was charged.
+ * How a step failed, used to choose a second option. `paid`:
+ * - `nothing`: nothing was paid.
+ * - `open`: a response or a bill is missing.
+ * - `maybe`: it will never be known whether the step was charged.
+ * - `charged`: the step failed and was charged.
  */
 export interface StepFailure {
   readonly paid: "nothing" | "open" | "maybe" | "charged";
-  /** The cause, as far as it affects the choice. `own`: a local cause, such as a task or a decision. */
+  /** `own`: a local cause, such as a task or a decision. */
   readonly cause: "refused" | "retired" | "no capacity" | "away" | "moderated" | "failed" | "own";
 }
 
@@ -47,21 +49,20 @@ function ownFailure(): StepFailure {
 function jobFailure(step: StepState): StepFailure {
   const { attempts, superseded, reason } = step;
   const cause = causeOf(lastAttempt(step)?.error?.code ?? codeIn(reason), lastAttempt(step)?.phase === "failed");
-  // Superseded attempts have already been handled; only their open answers matter.
+  // Superseded attempts have already been handled. Only their open answers matter.
   if (attempts.some(isOpen)) return { paid: "open", cause };
   const isCharged = attempts.some(({ n, costMicros }) => n > superseded && (costMicros ?? 0) > 0);
   const paid = isCharged ? "charged" : "nothing";
   return { paid, cause: reason?.startsWith(AWAY) === true ? "away" : cause };
 }
 
-/** Returns how a request failed. A provider that reports no costs may have charged for every accepted request. */
+/** A provider that reports no costs may have charged for every accepted request. */
 function generateFailure(step: StepState): StepFailure {
   const failure = jobFailure(step);
   const isUnconfirmed = step.attempts.some(({ n, isUnconfirmed }) => n > step.superseded && isUnconfirmed === true);
   return failure.paid === "charged" && isUnconfirmed ? { ...failure, paid: "maybe" } : failure;
 }
 
-/** True if a response or a bill for one of the step's requests is missing. */
 export function isUnbilled({ attempts }: StepState): boolean {
   return attempts.some(isOpen);
 }
@@ -86,7 +87,7 @@ function causeOf(code: string | null, hasFailed: boolean): StepFailure["cause"] 
   return known ?? (hasFailed ? "failed" : "refused");
 }
 
-/** Returns the service's error code from the start of a step's reason. Without a job, only the reason contains it. */
+/** Without a job, only the step's reason contains the service's error code. */
 function codeIn(reason: string | null): string | null {
   return /^([A-Z_]+): /.exec(reason ?? "")?.[1] ?? null;
 }

@@ -1,18 +1,17 @@
 import type TinyQueue from "tinyqueue";
 import type { PlanStep, Reference } from "../plan/plan.ts";
 
-/** A step, with the facts about its neighbours that a decision needs. */
 export class StepNode {
   readonly plan: PlanStep;
-  /** True if the step is no longer in the plan, so that only its paid results are collected. */
+  /** True if the step is no longer in the plan. Only its paid results are collected. */
   readonly isRemoved: boolean;
   /** Steps for which the next decision depends on this step. */
   readers: StepNode[] = [];
-  /** The results that other steps read from this one, without repetitions. */
+  /** The distinct results that other steps read from this step. */
   reads: Reference["$ref"][] = [];
-  /** Number of unfinished sources: the steps that this one needs and, if it is an expansion, its inner steps. */
+  /** Number of unfinished steps that this step needs. For an expansion, includes its inner steps. */
   openSources = 0;
-  /** Number of needed steps that use this one, plus one if it is a root of the plan. */
+  /** Number of needed steps that use this step, plus one if it is a root of the plan. */
   users = 0;
   /** True if the step's result is wanted for itself, not only for other steps. */
   isRoot = false;

@@ -18,11 +18,11 @@ import type { DecisionBuilder } from "./decision-builder.ts";
 import { isOverdue, requestInFlight } from "./open-jobs.ts";
 import { runOutcome } from "./outcome.ts";
 
-/** A request counts as slow after this many times its expected duration. */
+/** A request is slow after this many times its expected duration. */
 const SLOW_TIMES = 3;
-/** Minimum duration of a slow request, in milliseconds, if its expected duration was learned and if it was guessed. */
+/** A request is not slow before this time, depending on whether its expected duration was learned or guessed. */
 const SLOW_LEAST_MS = { learned: MINUTE_MS, guessed: 5 * MINUTE_MS } as const;
-/** Minimum duration of a repeated wait, in milliseconds: long enough to conclude that a job does not exist. */
+/** Minimum duration of a repeated wait. It is long enough to conclude that a job does not exist. */
 const LEAST_AGAIN_MS = 5 * MINUTE_MS;
 
 /** Reports once that a request is slow, and stops waiting after its time limit. Returns false if the wait ends now. */
@@ -52,26 +52,29 @@ export function watchRequest(plan: PlanStep, step: StepState, builder: DecisionB
   return true;
 }
 
-/** The option that starts in place of the step's option; null if no option does. */
 function nextOption({ planned, steps }: RunState, path: string): string | null {
   const option = optionsAround(planned.plan, path).find(givesWay);
   if (option === undefined || isStepFinal(steps[option.choice.path]!.status)) return null;
   return option.choice.second.options[option.at + 1] ?? null;
 }
 
-/** True if nothing waits for the step's request. A pending change still waits for the requests that it replaces. */
+/**
+ * Returns whether nothing waits for the step's request. A pending change still waits for the requests that it replaces.
+ */
 export function isLeftLate({ steps, pause }: RunState, path: string): boolean {
   return isOverdue(steps[path]!) && pause?.replaced?.includes(path) !== true;
 }
 
-/** Polls an accepted request until it ends. Late requests are polled without blocking anything. */
+/** Late requests are polled without blocking anything. */
 export function ask(command: Command, plan: PlanStep, step: StepState, builder: DecisionBuilder): void {
   if (!watchRequest(plan, step, builder)) return;
   if (isLeftLate(builder.state, plan.path)) askForLate(command, builder);
   else builder.issue(command);
 }
 
-/** Polls late work. In an otherwise idle run, this is left to a worker, so that no process has to stay alive for it. */
+/**
+ * Polls late work. In an otherwise idle run, only a worker does so, because no process has to stay alive for late work.
+ */
 export function askForLate(command: Command, builder: DecisionBuilder): void {
   const { active, notBefore, now, asksForLate } = builder.context;
   const id = commandId(command);
@@ -83,12 +86,12 @@ export function lateSteps({ state, index }: Pick<DecisionBuilder, "state" | "ind
   return [...index.late].filter((path) => isLeftLate(state, path));
 }
 
-/** Commands that only poll for work, and may be interrupted at any time because the work continues without them. */
+/** Commands that only poll. They may be interrupted at any time, because the work continues without them. */
 const ASKING = ["follow", "operation"] as const;
-/** Commands that receive the response itself, and must therefore finish. */
+/** Commands that receive the response itself, and therefore must finish. */
 const AWAITING = ["chat", "generate"] as const;
 
-/** Ids of the commands that poll for these steps' requests. `all`: also the commands that wait for a response. */
+/** `all`: includes commands that wait for a response. */
 export function askingIds({ steps }: RunState, paths: readonly string[], { all = false } = {}): readonly string[] {
   return paths.flatMap((path) => {
     const open = requestInFlight(steps[path]!);
@@ -108,21 +111,19 @@ export function wakeForLate(builder: DecisionBuilder, asking: readonly string[])
   if (builder.state.status === "running" && builder.lateAt !== null) builder.wakeNoLater(builder.lateAt);
 }
 
-/** True if a choice settled on an option other than this step's, so that nothing waits for the step. */
 function isDecidedAgainst({ planned, steps }: RunState, path: string): boolean {
   return optionsAround(planned.plan, path).some(({ choice }) => isStepFinal(steps[choice.path]!.status));
 }
 
-/** Handles a run with only late work left: ends the run without that work, or pauses. */
 export function endWaiting(builder: DecisionBuilder, late: readonly string[]): void {
   const { state, context } = builder;
   const awaited = late.filter((path) => !isDecidedAgainst(state, path));
   if (awaited.length === 0) {
-    // A response to a request arrives soon or never.
+    // Commands that receive a response themselves finish first. Their response arrives soon or never.
     const asking = askingIds(state, late);
     if (context.active.size > asking.filter((id) => context.active.has(id)).length) return;
     if (builder.commands.some((command) => !asking.includes(commandId(command)))) return;
-    // The run ends here, so finish its remaining work first.
+    // The run ends here, so its remaining work must finish first.
     if (builder.dueOrWake("place") && runOutcome(state).toPlace.length > 0) return builder.issue({ type: "place" });
     if (builder.wakeAt !== null) return;
     for (const path of late) {
@@ -146,24 +147,20 @@ function givenUpText(step: StepState, now: number): string {
   return `the run stopped waiting after ${formatDuration(now - since)}: ${stillText(jobId)}, and ${formatUsd(holdMicros)} USD stays reserved for it`;
 }
 
-/** True if the run is paused for late requests, and one of them has ended. */
 export function isLatePauseOver({ status, pause, steps }: RunState): boolean {
   if (status !== "paused" || pause?.reason !== "late") return false;
   return (pause.late ?? []).some((path) => steps[path] === undefined || !isOverdue(steps[path]));
 }
 
 /**
- * True if a person may decide about an attempt: its outcome cannot be determined automatically, or its provider has
- * given no information for a while, although the attempt is still polled.
+ * Returns whether a person may decide about an attempt. This is so if its outcome is unresolved, or if its provider has
+ * given no information for a while.
  */
 export function isForPerson({ phase, doubt }: Pick<AttemptState, "phase" | "doubt">): boolean {
   if (phase === "unresolved") return true;
   return jobPhases.accepted.has(phase) && doubt?.isUnread === true && (doubt.saidForMs ?? 0) >= UNREAD_MS;
 }
 
-/**
- * Describes a step that a person must check: what is known, how much stays reserved, and what to do. Used in all views.
- */
 export function unresolvedText({ runId }: Pick<RunState, "runId">, step: StepState): string {
   const { path, reason } = step;
   const { phase, doubt, unresolved = null, provider, operation, holdMicros = 0 } = lastAttempt(step) ?? {};

@@ -17,7 +17,7 @@ interface Charged extends OfChat {
   readonly costMicros: number;
   /** True if the service did not report a cost. The maximum, or the cost computed from `tokens`, is used instead. */
   readonly isUnconfirmed?: true;
-  /** Number of tokens in the answer; set if the cost is computed from the model's token prices. */
+  /** Number of tokens in the answer. Set if the cost is computed from the model's token prices. */
   readonly tokens?: number;
 }
 
@@ -113,7 +113,6 @@ function charge(fold: Fold, event: Charged): ChatState {
   return chat;
 }
 
-/** Performs the event's transition in the chat request's state chart, and returns the request. */
 function movedChat(fold: Fold, { step, attempt: n }: OfChat): ChatState {
   const { chats } = fold.step(step);
   const chat = chats[n - 1];

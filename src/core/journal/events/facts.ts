@@ -10,9 +10,9 @@ export interface JournalError {
   readonly code: CleanText;
   readonly message: CleanText;
   readonly retryable: boolean;
-  /** Earliest time to send the request again, in epoch milliseconds; set if a busy provider names one. */
+  /** Earliest time to send the request again, in epoch milliseconds. Set if a busy provider names such a time. */
   readonly retryAt?: number;
-  /** Reason codes that the service gives for rejected fields, such as `expired`. */
+  /** The service's reason codes for rejected fields, such as `expired`. */
   readonly reasons?: readonly CleanText[];
   /** Details of a refusal by moderation. */
   readonly flagged?: Flagged;
@@ -22,7 +22,7 @@ export interface JournalError {
   readonly forCallers?: true;
 }
 
-/** What moderation objected to, as far as the service reports it. */
+/** What moderation objected to. A field is null if the service does not report it. */
 export interface Flagged {
   readonly of: "input" | "output" | null;
   /** The field that was rejected, such as `input.prompt` or `outputs[0]`. */
@@ -48,7 +48,7 @@ export interface OutputFacts {
   readonly durationMs: number | null;
   readonly fps: number | null;
   readonly error: JournalError | null;
-  /** When the service deletes the output, in epoch milliseconds on the service's clock; absent if it is kept. */
+  /** When the service deletes the output, in epoch milliseconds on the service's clock. Absent: never. */
   readonly expiresAt?: number;
 }
 
@@ -59,29 +59,32 @@ export type PauseReason =
   | "approval"
   | "stopped"
   | "drift"
-  /** Only failed downloads of outputs are left. A resume retries them at no cost. */
+  /** Only failed downloads of outputs are left. A resume retries them for free. */
   | "files"
   | "unresolved"
-  /** Chat requests were sent but never answered; a repeated request may be charged again. */
+  /** Chat requests were sent but never answered. A repeated request may be charged again. */
   | "unanswered"
-  /** Only requests that exceeded their time limit (`within`) remain. These requests are still polled. */
+  /** Only requests that exceeded their time limit (`within`) are left. These requests are still polled. */
   | "late"
   | "code"
   /** The spending cap for a period is reached. An engine continues the run in the next period. */
   | "cap"
   /** The service was unreachable for too long. */
   | "unreachable"
-  /** Something other than the service responded: a login page, a proxy, another server. */
+  /** Another server responds instead of the service, such as a login page or a proxy. */
   | "misdirected"
   /** The service rejects the key. */
   | "credentials";
 
 /**
- * Why the outcome of a submission is unknown. `refused`: the request was refused when it was sent again. `too old`: the
- * idempotency key is too old to be sent again. `not found`: the service does not return the job. `older job`: the
- * response to the first send names a job that existed before. `incomplete`: the job is completed, but some outputs are
- * missing. `another's job`: the response names a job of another model or step. `no answer`: a provider returned no
- * usable result.
+ * Why the outcome of a submission is unknown:
+ * - `refused`: the request was refused when it was sent again.
+ * - `too old`: the idempotency key is too old to be sent again.
+ * - `not found`: the service does not return the job.
+ * - `older job`: the response to the first send names a job that existed before.
+ * - `another's job`: the response names a job of another model or step.
+ * - `incomplete`: the job is completed, but some outputs are missing.
+ * - `no answer`: a provider returned no usable result.
  */
 export type UnresolvedCause =
   | "refused"
@@ -117,7 +120,7 @@ export interface ReusedFrom {
   readonly step: string;
   /** The service's job; null for a local function. */
   readonly jobId: string | null;
-  /** When the result was made. */
+  /** When the service or the function produced the result. */
   readonly completedAt: number;
 }
 
@@ -129,9 +132,9 @@ export interface Chosen {
 
 export interface DecidedBy {
   readonly name: CleanText;
-  /** False if the name was only typed, not verified. */
+  /** False if the person typed the name and nobody verified it. */
   readonly verified: boolean;
-  /** Id of the review link through which the person decided; absent if none was used. */
+  /** Id of the review link through which the person decided. Absent: none was used. */
   readonly link?: string;
 }
 
@@ -143,7 +146,7 @@ export interface Comment {
   /** Position in the output's video or audio, in milliseconds; null if the comment names no position. */
   readonly timeMs: number | null;
   readonly at: number;
-  /** Who wrote the comment; null if the writer was authorized but not identified. */
+  /** The writer; null if the writer was authorized but not identified. */
   readonly by: DecidedBy | null;
 }
 
@@ -163,7 +166,7 @@ export interface AgreedQuote {
   readonly prices?: { readonly [step: string]: number };
 }
 
-/** A price that was unknown when the run was accepted. */
+/** A price that was unknown when the quote was accepted. */
 export interface AskedPrice {
   readonly step: string;
   readonly costMicros: number;
@@ -176,12 +179,12 @@ export interface RunPlanned {
   readonly input: Json;
   readonly baseUrl: string;
   readonly keyId: string;
-  /** Random, so that two runs have different idempotency keys. */
+  /** A random value. It gives two runs different idempotency keys. */
   readonly nonce: string;
   readonly budgetMicros: number | null;
-  /** A tag as `key=value`, if all runs with this tag share the budget. Absent if the budget is for this run only. */
+  /** A tag as `key=value`. All runs with this tag share the budget. Absent: the budget is for this run only. */
   readonly budgetTag?: string;
-  /** The accepted quote; absent if the run was started without one. */
+  /** The accepted quote. Absent: the run was started without a quote. */
   readonly agreed?: AgreedQuote;
   readonly maxUnquotedMicros: number | null;
   readonly limits: JobLimits;
@@ -189,31 +192,31 @@ export interface RunPlanned {
   readonly quoteMicros: number | null;
   /** Folder for named files. */
   readonly outDir: string;
-  /** Absolute paths of files and folders that uploads may read. Absent: determined when planning. */
+  /** Absolute paths of files and folders that uploads may read. Absent: determined when the run is planned. */
   readonly filesFrom?: readonly string[];
   /** Absolute path of the journal file's project folder. Absent: the journal is not a file. */
   readonly project?: string;
   /** Whether steps reuse results of identical earlier requests. Absent: no. */
   readonly reuse?: true;
-  /** The profile that the plan was made with. */
+  /** The profile of the plan. */
   readonly profile?: AppliedProfile;
-  /** Edits of steps' inputs made so far, applied on top of the profile. Absent: none. */
+  /** All edits of steps' inputs so far, applied on top of the profile. Absent: none. */
   readonly edits?: StepEdits;
-  /** Text replacements made so far in all steps' inputs, in order. Absent: none. */
+  /** All text replacements in steps' inputs so far, in order. Absent: none. */
   readonly texts?: readonly TextChange[];
   /** Whether named files get a manifest. Absent: yes. */
   readonly manifests?: false;
   /** Whether named files are marked as machine-made. Absent: no. */
   readonly marks?: true;
-  /** Title in one line. Absent: the run's id. */
+  /** One-line title. Absent: the run's id. */
   readonly title?: string;
-  /** Tags of the run; absent if it has none. */
+  /** Tags of the run. Absent: none. */
   readonly tags?: Tags;
   /** The pipeline's statement that the people whose voices are cloned have consented. */
   readonly consent?: string;
   /** The pipeline's source file, for `resume`; null if the pipeline was passed as a value. */
   readonly source: { readonly file: string; readonly exportName: string } | null;
-  /** A hash of everything the plan was made from; absent once the plan has changed. */
+  /** A hash of everything from which the plan was made. Absent once the plan has changed. */
   readonly basis?: string;
   /** Version of Showrunner that planned the run. */
   readonly program: string;
@@ -225,24 +228,24 @@ export interface RunReplanned {
   readonly plan: Plan;
   /** Price of the steps that run again, in addition to the run's own quote; null if a step has no price. */
   readonly quoteMicros: number | null;
-  /** Steps that have a new name but an identical request; they keep their results. */
+  /** Steps that have a new name but an identical request. They keep their results. */
   readonly renamed: readonly { readonly from: string; readonly to: string }[];
-  /** The references that expansions returned, by path, for expansions that are not planned again. */
+  /** The references that expansions returned, by path. Contains only expansions that are not planned again. */
   readonly expanded: { readonly [step: string]: readonly Reference[] };
-  /** The new input; absent if unchanged. */
+  /** The new input. Absent: unchanged. */
   readonly input?: Json;
-  /** New edits to steps' inputs, on top of earlier ones, with the reason. */
+  /** New edits of steps' inputs, on top of earlier edits, with the reason. */
   readonly edited?: {
     readonly steps: StepEdits;
     /** Text replacements in all other steps' inputs. Absent: none. */
     readonly texts?: readonly TextChange[];
     readonly note: string | null;
   };
-  /** The code's new location; absent if unchanged. */
+  /** The code's new location. Absent: unchanged. */
   readonly source?: { readonly file: string; readonly exportName: string };
 }
 
-/** An expansion's value became known and its steps were planned. */
+/** An expansion's value is known, and its steps were planned. */
 export interface ExpandPlanned {
   readonly type: "expand.planned";
   readonly step: string;

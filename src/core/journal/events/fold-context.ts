@@ -13,7 +13,10 @@ import {
 import { IllegalEventError } from "../errors.ts";
 import type { AttemptState, ChatState, OutputState, RunState, StepState } from "../state.ts";
 
-/** Applies one event to a state. Throws if a state chart does not allow the transition. */
+/**
+ * Applies one event to a state.
+ * @throws {@link IllegalEventError} if a state chart does not allow the transition.
+ */
 export class Fold {
   readonly state: RunState;
   readonly at: number;
@@ -79,7 +82,6 @@ export class Fold {
   }
 }
 
-/** True if a step with this status has ended without its full result. */
 function isLoss(status: StepStatus): boolean {
   return status !== "succeeded" && stepStates.ended.has(status);
 }

@@ -6,7 +6,7 @@ import type { JournalError, OfAttempt, OutputFacts, StoredCopy } from "./facts.t
 import type { Fold } from "./fold-context.ts";
 import { counted, detail, type EventTable, ignoredBy, line } from "./spec.ts";
 
-/** An event about an output. The attempt is 0 if the output was reused from an earlier run. */
+/** `attempt` is 0 if the output was reused from an earlier run. */
 interface OfOutput extends OfAttempt {
   readonly index: number;
 }
@@ -26,8 +26,8 @@ export type JobEvent =
       readonly unfit?: readonly string[];
     } & OfAttempt)
   /**
-   * A response about the job is incomplete, or contains less than an earlier response; the earlier one remains valid.
-   * Recorded once per message, but at every poll for a request to a provider.
+   * A response about the job is incomplete, or contains less than an earlier response. The earlier response remains
+   * valid. Recorded once per message, but at every poll for a request to a provider.
    */
   | ({
       readonly type: "job.doubted";
@@ -57,10 +57,11 @@ export type JobEvent =
   | ({ readonly type: "job.bill.impossible"; readonly said: CleanText } & OfAttempt)
   | ({ readonly type: "output.downloaded" } & OfOutput & StoredCopy)
   /**
-   * A download failed or was incomplete. It is retried for a while, then at the next resume. Recorded once per message.
+   * A download failed or was incomplete. It is retried for a while, and again at the next resume. Recorded once per
+   * message.
    */
   | ({ readonly type: "output.uncopied"; readonly message: CleanText } & OfOutput)
-  /** Later jobs can no longer use the output's asset; the file may still be available. */
+  /** Later jobs can no longer use the output's asset. The file may still be available. */
   | ({ readonly type: "output.lapsed" } & OfOutput)
   | ({ readonly type: "output.expired" } & OfOutput);
 
@@ -94,7 +95,7 @@ export const jobEvents: EventTable<JobEvent> = {
     apply: (fold, event) => {
       const attempt = fold.attempt(event);
       if (event.isOver === true) return void delete attempt.doubt;
-      // The clock may have been ahead when the doubt began, which would prolong it.
+      // The clock may have been ahead when the doubt began, which would prolong the doubt.
       const since = Math.min(attempt.doubt?.since ?? fold.at, fold.at);
       const { message, saidForMs, isUnread } = event;
       attempt.doubt = {
@@ -126,7 +127,7 @@ export const jobEvents: EventTable<JobEvent> = {
     changes: "step",
     media: ({ unfit = [] }) => unfit,
     timeline: (timeline, { step, attempt }) => timeline.jobEnded(step, attempt, null),
-    // A permanent failure fails the step, whose line says why.
+    // A permanent failure fails the step, and the step's line gives the reason.
     line: ({ error }) => (error.retryable ? line : detail)(`job failed: ${error.message}`),
     incident: ({ attempt, error }) => {
       return { what: `attempt ${attempt} failed`, why: `${error.code}: ${error.message}`, attempt };
@@ -222,7 +223,6 @@ export const jobEvents: EventTable<JobEvent> = {
   },
 };
 
-/** Maps the output status that the service reports to an event of the state chart. */
 const phaseEvents = {
   COMPLETED: "output.available",
   FAILED: "output.failed",

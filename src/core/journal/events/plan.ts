@@ -8,12 +8,12 @@ import { counted, detail, type EventTable, ignoredBy, line } from "./spec.ts";
 
 type ReusedOutput = OutputFacts & { readonly copy: StoredCopy | null };
 
-/** Events that change which steps exist, or which of their results count. */
+/** Events that change the steps of a run, or which of their results are valid. */
 export type PlanEvent =
   | RunPlanned
   | RunReplanned
   | ExpandPlanned
-  /** A rerun was requested; a `step.reset` follows for each step that runs again. */
+  /** A rerun was requested. A `step.reset` follows for each step that runs again. */
   | {
       readonly type: "rerun.requested";
       readonly requestId: string;
@@ -22,10 +22,12 @@ export type PlanEvent =
       readonly note?: string;
       /** New seeds for jobs, by step. Absent: unchanged. */
       readonly seeds?: { readonly [step: string]: number };
-      /** Price of the steps that run again; null if a step has no price. Absent if it is in `run.replanned`. */
+      /**
+       * Price of the steps that run again; null if a step has no price. Absent if `run.replanned` contains the price.
+       */
       readonly quoteMicros?: number | null;
     }
-  /** A finished step runs again; its earlier results stay listed. */
+  /** A finished step runs again. Its earlier results stay listed. */
   | {
       readonly type: "step.reset";
       readonly step: string;
@@ -150,13 +152,13 @@ export const planEvents: EventTable<PlanEvent> = {
   },
 };
 
-/** Lists the edited fields by step, such as `still prompt, film duration_ms`. */
+/** For example, `still prompt, film duration_ms`. */
 function editedText(steps: StepEdits): string {
   const fields = Object.keys(steps).map((path) => `${path} ${editedFields(steps, path).join(", ")}`);
   return fields.join("; ");
 }
 
-/** Lists new seeds by step, such as `; new seeds: look/1 1000008`. */
+/** For example, `; new seeds: look/1 1000008`. */
 function seedsText(seeds: { readonly [step: string]: number } | undefined): string {
   const all = Object.entries(seeds ?? {}).map(([step, seed]) => `${step} ${seed}`);
   return all.length === 0 ? "" : `; new ${all.length === 1 ? "seed" : "seeds"}: ${all.join(", ")}`;
@@ -166,7 +168,7 @@ function uploadsOf(steps: readonly PlanStep[]): readonly string[] {
   return steps.flatMap((step) => traitsOf(step).file?.sha256 ?? []);
 }
 
-/** Makes an earlier attempt valid again; removes later attempts that were quoted but never sent. */
+/** Makes an earlier attempt valid again. Removes later attempts that were quoted but never sent. */
 function restore(fold: Fold, step: StepState, attempt: AttemptState): void {
   const later = step.attempts.slice(attempt.n);
   if (attempt.n !== step.superseded || later.some(({ key }) => key !== null))

@@ -11,14 +11,13 @@ interface Paused {
   readonly message: CleanText;
   /** Where to add funds. Set for `funds`. */
   readonly fundingUrl?: CleanText;
-  /** For `funds`: the balance that is needed. For `budget`: a budget or cap that would be sufficient. */
+  /** For `funds`: the necessary balance. For `budget`: a budget or cap that would be sufficient. */
   readonly requiredMicros?: number | null;
   readonly balanceMicros?: number | null;
-  /** The command-line option that raises the reached cap; set only for a cap across several runs. */
+  /** The command-line option that raises the reached cap. Set only for a cap across several runs. */
   readonly flag?: CleanText;
   /**
-   * Set for `budget`: prices that became known and must be accepted. Setting a budget of `requiredMicros` accepts the
-   * prices.
+   * Set for `budget`: prices that became known and must be accepted. Setting a budget of `requiredMicros` accepts them.
    */
   readonly asks?: readonly AskedPrice[];
   /** Set for `cap`: when the run may continue without a person, in epoch milliseconds. */
@@ -26,13 +25,13 @@ interface Paused {
   /** Set for `files` if an output is lost: the step that must run again. */
   readonly rerun?: string;
   /**
-   * Set for `drift` if a change of the pipeline waits for jobs in progress: the steps that the change replaces. The old
-   * requests of these steps are sent again only if the service may already have received them.
+   * Set for `drift` if a change of the pipeline waits for jobs in progress: the steps that the change replaces. Their
+   * old requests are sent again only if the service may already have received them.
    */
   readonly replaced?: readonly string[];
-  /** Set for `late`: the steps that the run waits for. */
+  /** Set for `late`: the steps for which the run waits. */
   readonly late?: readonly string[];
-  /** Set for `stopped` if a message caused it: the message's id, and when it was sent. */
+  /** Set for `stopped` if a message stopped the run: the message's id, and when it was sent. */
   readonly request?: { readonly id: number; readonly at: number };
 }
 
@@ -41,18 +40,20 @@ export type RunLevelEvent =
   | {
       readonly type: "lease.acquired";
       readonly epoch: number;
-      /** Readable description of the process. */
+      /** Description of the process. */
       readonly holder: string;
       /** Version of Showrunner that writes the following events. */
       readonly program: string;
       /**
-       * True if the run was parked between slices and continued on time. The run then counts as driven in the meantime.
+       * True if the run was parked between slices and continued on time. The run is then considered driven in the
+       * meantime.
        */
       readonly parked?: true;
     }
   | { readonly type: "run.started" }
   /**
-   * The account has a new key, or its service a new URL. Whoever resumed the run said so, and Showrunner verified it.
+   * The account has a new key, or its service a new URL. The person who resumed the run stated this, and Showrunner
+   * verified it.
    */
   | {
       readonly type: "run.account.moved";
@@ -66,7 +67,7 @@ export type RunLevelEvent =
       readonly type: "run.budget.set";
       readonly budgetMicros: number | null;
       readonly maxUnquotedMicros: number | null;
-      /** The new terms; absent if unchanged. */
+      /** The new terms. Absent: unchanged. */
       readonly agreed?: AgreedQuote;
     }
   | SpendingReached
@@ -74,8 +75,8 @@ export type RunLevelEvent =
   /** `byItself`: true if the run continued because a late job ended, not because someone resumed it. */
   | { readonly type: "run.resumed"; readonly byItself?: true }
   /**
-   * The service, or the media bucket (`media`), became unreachable, or something else responds in its place.
-   * Recorded once, not per attempt.
+   * The service or the media bucket (`media`) became unreachable, or another server responds instead. Recorded once,
+   * not per attempt.
    */
   | {
       readonly type: "service.unavailable";
@@ -84,7 +85,7 @@ export type RunLevelEvent =
     }
   | { readonly type: "service.recovered"; readonly reason?: "media" }
   | { readonly type: "run.finished"; readonly status: RunEnd; readonly message: string | null }
-  /** A finished run continues, because a step is rerun or because the request of a step is awaited again. */
+  /** A finished run continues, because a step is rerun or because the run waits again for a step's request. */
   | { readonly type: "run.reopened"; readonly byItself?: true };
 
 /** A percentage of a budget or cap was reached. Recorded once per percentage and limit, if anyone is notified. */
@@ -195,7 +196,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
       state.pause = null;
       state.outage = null;
     },
-    // Late steps are awaited again and take a slot.
+    // The run waits for late steps again, and they take a slot.
     changes: "plan",
     timeline: (timeline) => timeline.work(true),
     incident: () => ({ what: "resumed", why: "" }),
@@ -235,7 +236,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     },
     changes: "run",
     timeline: (timeline) => timeline.end(),
-    // The steps' own lines say how they failed.
+    // The steps' own lines describe their failures.
     line: ({ status }) => line(`run ${status}`),
     notice: ({ status, message }, { runId }) => {
       const event = status === "failed" ? "run.failed" : "run.finished";
@@ -252,7 +253,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
       fold.state.finishedAt = null;
       fold.state.message = null;
     },
-    // Steps that were given up are awaited again.
+    // The run waits again for the steps that it gave up.
     changes: "plan",
     timeline: (timeline) => timeline.work(true),
     line: () => line("reopened"),
@@ -266,14 +267,13 @@ function budgetOf(micros: number | null): string {
 }
 
 /**
- * Closes rerun requests when the run finishes, or when it waits for a decision and has nothing else to do. A later
- * request then counts as a new one.
+ * Closes rerun requests when the run finishes, or when it only waits for a decision. A later request is then a new
+ * request.
  */
 function closeReruns({ reruns }: RunState): void {
   for (const request of reruns) request.isOpen = false;
 }
 
-/** Allows repeating unanswered requests, because the run was resumed in spite of them. */
 function allowRepeats({ steps }: RunState): void {
   for (const { chats } of Object.values(steps)) {
     const last = chats.at(-1);
@@ -281,7 +281,7 @@ function allowRepeats({ steps }: RunState): void {
   }
 }
 
-/** Restarts the time limit (`within`) of late requests, because the run was resumed when it waited only for them. */
+/** Restarts the time limit (`within`) of late requests, because a person resumed the run. */
 function awaitAgain({ steps }: RunState, at: number): void {
   for (const step of Object.values(steps)) {
     const request = lastRequest(step);
@@ -324,7 +324,7 @@ function pauseNotice(runId: string, { reason, message }: Paused): NoticeText | n
     default:
       reason satisfies never;
   }
-  // Also for reasons from later versions: every pause waits for a person.
+  // Also for reasons from later versions, because every pause waits for a person.
   return { event: "run.waiting", ...paused, next: `showrunner show ${runId}` };
 }
 

@@ -5,7 +5,7 @@ import type { Fold } from "./fold-context.ts";
 
 /** A change to the money reserved or charged for an attempt. */
 export type LedgerChange =
-  /** `isElsewhere`: true if a provider charges the money, so that the wallet never shows it. */
+  /** `isElsewhere`: true if a provider charges the money. The wallet then never shows it. */
   | {
       readonly type: "hold";
       readonly step: string;
@@ -13,24 +13,25 @@ export type LedgerChange =
       readonly amountMicros: number;
       readonly isElsewhere?: true;
     }
-  /** Increases the hold for a request already sent. No limit is checked, because the money is spent in any case. */
+  /**
+   * Increases the hold for a request that was already sent. No limit is checked, because the money is spent in any
+   * case.
+   */
   | { readonly type: "raise"; readonly step: string; readonly attempt: number; readonly amountMicros: number }
   /** The service acknowledged the submission. Balances that are read from now on include the charge. */
   | { readonly type: "charged"; readonly step: string; readonly attempt: number }
   | { readonly type: "settle"; readonly step: string; readonly attempt: number; readonly costMicros: number }
   | { readonly type: "release"; readonly step: string; readonly attempt: number };
 
-/** Builds a run's timeline. */
 export interface TimelineWriter {
   plan(steps: readonly PlanStep[]): void;
   work(isWorking: boolean): void;
-  /** Ends all open spans. */
   end(): void;
-  /** Starts a step. Whether this opens a span depends on the step's kind. */
+  /** Whether this opens a span depends on the step's kind. */
   start(step: string): void;
   begin(step: string, attempt: number, phase: "queue" | "render" | "chat"): void;
   acknowledge(step: string, attempt: number): void;
-  /** Ends a job. `outputs` is null if the job failed. */
+  /** `outputs` is null if the job failed. */
   jobEnded(step: string, attempt: number, outputs: readonly OutputFacts[] | null): void;
   copied(step: string, attempt: number): void;
   close(step: string): void;
@@ -38,22 +39,20 @@ export interface TimelineWriter {
   finish(step: string): void;
 }
 
-/** One line about an event. A `detail` appears only in full listings, not in a run's live output. */
+/** One line about an event. A detail appears only in full listings, not in a run's live output. */
 export interface EventText {
   readonly text: string;
   readonly isDetail: boolean;
 }
 
-/** An incident: what happened, and how it was handled. */
 export interface IncidentText {
   readonly what: string;
   readonly why: string;
   readonly costMicros?: number | null;
-  /** Number of the failed attempt, if an attempt failed. Later events may report the attempt's cost and a retry. */
+  /** Number of the failed attempt. Later events may report the attempt's cost and a retry. */
   readonly attempt?: number;
 }
 
-/** A notification to a person. */
 export interface NoticeText {
   readonly event:
     | "run.waiting"
@@ -70,17 +69,15 @@ export interface NoticeText {
   readonly next: string;
 }
 
-/** How each reader of the journal handles a type of event. Null means that a reader ignores the event. */
+/** How each reader of the journal handles a type of event. Null: the reader ignores the event. */
 export interface EventSpec<E> {
-  /** Applies the event to the state, in place. */
   readonly apply: (fold: Fold, event: E) => void;
   /** What the event may change: only the run, the run and the event's step, or any step. */
   readonly changes: "run" | "step" | "plan";
   readonly ledger: ((event: E) => LedgerChange | null) | null;
-  /** Hashes of media that the event refers to; `gc` keeps these media. */
+  /** Hashes of media that the event mentions. `gc` keeps these media. */
   readonly media: ((event: E) => readonly string[]) | null;
   readonly timeline: ((timeline: TimelineWriter, event: E) => void) | null;
-  /** The event's text, shown after its type and step. */
   readonly line: ((event: E) => EventText) | null;
   /** `state` already includes the event. */
   readonly incident: ((event: E, state: RunState) => IncidentText | null) | null;
@@ -92,7 +89,6 @@ export type EventTable<E extends { readonly type: string }> = {
   readonly [T in E["type"]]: EventSpec<Extract<E, { readonly type: T }>>;
 };
 
-/** Returns null for each of the given readers, which then ignore the event type. */
 export function ignoredBy<R extends keyof EventSpec<never>>(...readers: readonly R[]): { readonly [K in R]: null } {
   return Object.fromEntries(readers.map((reader) => [reader, null])) as { readonly [K in R]: null };
 }
@@ -105,7 +101,6 @@ export function detail(text: string): EventText {
   return { text, isDetail: true };
 }
 
-/** Formats a number with its noun, such as `1 step` or `2 steps`. */
 export function counted(count: number, singular: string): string {
   return `${count} ${count === 1 ? singular : `${singular}s`}`;
 }

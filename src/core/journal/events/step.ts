@@ -16,13 +16,13 @@ export type StepEvent =
       readonly step: string;
       readonly status: StepEnd;
       readonly reason: string | null;
-      /** True for a step skipped because of its `when`, or because it uses only steps that were skipped in this way. */
+      /** True if the step's `when` skipped it, or if it uses only steps that were skipped in this way. */
       readonly skippedByCondition?: true;
       /** The failure message that the pipeline's code intended for its callers. */
       readonly forCallers?: CleanText;
-      /** True for a step that was skipped because nothing that needs it can succeed any more. */
+      /** True if the step was skipped because nothing that needs it can succeed any more. */
       readonly pruned?: true;
-      /** True for a step whose request is in progress but no longer awaited. */
+      /** True if the step's request is in progress but the run no longer waits for it. */
       readonly isGivenUp?: true;
     }
   /** The step's request takes far longer than expected. Recorded once. */
@@ -44,7 +44,7 @@ export type StepEvent =
       /** Index of the chosen result among the results that the step shows; null if there was no choice. */
       readonly pick: number | null;
       readonly note: string | null;
-      /** The value that the person approved in place of the shown value. Absent if the shown value was approved. */
+      /** The value that the person approved instead of the shown value. Absent: the shown value was approved. */
       readonly value?: Json;
       /** Who decided. Absent if unknown. */
       readonly by?: DecidedBy;
@@ -64,7 +64,7 @@ export type StepEvent =
       /** Scores by position; null if nothing was scored. */
       readonly scores: readonly (number | null)[] | null;
     }
-  /** A returned output became a named file; `file` is relative to the run's outDir. */
+  /** A returned output was saved as a named file. `file` is relative to the run's outDir. */
   | {
       readonly type: "file.placed";
       readonly name: string;
@@ -166,7 +166,7 @@ export const stepEvents: EventTable<StepEvent> = {
   },
   "approval.decided": {
     apply: (fold, { step, approved, note, value, by }) => {
-      // The last decision counts. It replaces the choice and the value of an earlier decision.
+      // The last decision is valid. It replaces the choice and the value of an earlier decision.
       Object.assign(fold.step(step), { approval: { approved, note, ...(by && { by }) }, chosen: null, value });
     },
     changes: "step",
@@ -225,7 +225,6 @@ interface DecidedParts {
   readonly by?: DecidedBy;
 }
 
-/** Describes a decision and who made it, as far as known. */
 export function decidedText({ approved, value, by }: DecidedParts): string {
   const what = approved ? `approved${value === undefined ? "" : " with a changed value"}` : "rejected";
   return by === undefined ? what : `${what} ${deciderText(by)}`;
@@ -251,7 +250,7 @@ function siteText({ site }: JournalError): string {
   return site === undefined ? "" : ` (at ${site})`;
 }
 
-/** The request that the event is about. A step has either attempts or chats, never both. */
+/** A step has either attempts or chats, never both. */
 function awaitedOf(fold: Fold, event: OfAttempt): Awaited {
   return fold.step(event.step).chats[event.attempt - 1] ?? fold.attempt(event);
 }

@@ -14,8 +14,8 @@ export type SubmitEvent = OfAttempt &
         readonly costMicros: number | null;
         readonly basis: PriceBasis;
         /**
-         * Steps whose media the model may refuse. Once the media exist, the price is quoted again, before Showrunner
-         * pays for anything else that only this step needs.
+         * Steps whose media the model may refuse. Once the media exist, the price is quoted again. Only then does
+         * Showrunner pay for anything else that only this step needs.
          */
         readonly conditionalOn?: readonly string[];
       }
@@ -35,7 +35,9 @@ export type SubmitEvent = OfAttempt &
     /** The submit request was sent, but it is unknown whether a job was created. Recorded once. */
     | { readonly type: "job.submit.unknown"; readonly message: CleanText; readonly clockOffsetMs?: number }
     | { readonly type: "job.submit.refused"; readonly error: JournalError }
-    /** The submit request was refused before a job was created. The hold is released; the attempt is repeated later. */
+    /**
+     * The submission was withdrawn, because it created no job. The hold is released, and the attempt is repeated later.
+     */
     | { readonly type: "job.submit.withdrawn"; readonly reason: keyof typeof withdrawals }
     | {
         readonly type: "job.unresolved";
@@ -44,7 +46,7 @@ export type SubmitEvent = OfAttempt &
         /** The job that the service returned for the key. */
         readonly jobId?: string;
         readonly clockOffsetMs?: number;
-        /** Hashes of the media in the provider's last, unusable result. They were paid for, so they are kept. */
+        /** Hashes of the media in the provider's last, unusable result. The media were paid for, so they are kept. */
         readonly unfit?: readonly string[];
       }
     /** The service returns the job of an unresolved attempt after all. */
@@ -52,7 +54,7 @@ export type SubmitEvent = OfAttempt &
     | {
         readonly type: "job.adopted";
         readonly jobId: string | null;
-        /** True if the job's existing outputs count as its result, although some outputs are missing. */
+        /** True if a person accepted the job's existing outputs as its result, although some outputs are missing. */
         readonly isAccepted?: true;
         /** True if a person supplied the provider's file. The result follows in another event. */
         readonly isGiven?: true;

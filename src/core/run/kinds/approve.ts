@@ -9,7 +9,7 @@ import { type RunKind, wholeStep } from "./kind.ts";
 
 const NOTHING_THERE = "there is nothing to choose from";
 
-/** Runs approvals. An approval is shown once its inputs exist, and a person's message decides it. */
+/** An approval is shown once its inputs exist, and a person's message decides it. */
 export const approveKind: RunKind<ApproveStep> = {
   decide,
   activity: "approval",
@@ -28,7 +28,7 @@ function decide(plan: ApproveStep, step: StepState, builder: DecisionBuilder): v
   }
   if (!builder.mayStart) return;
   if (step.status !== "waiting") {
-    // The offered results expired before the decision, so no decision can be carried out any more.
+    // The offered results have expired, so no decision can be carried out.
     const isGone = plan.choose && offered(builder.state, plan).length === 0;
     return isGone ? builder.skipOrFail(step, missing(builder.state, plan) ?? NOTHING_THERE, false) : undefined;
   }
@@ -43,13 +43,11 @@ function decide(plan: ApproveStep, step: StepState, builder: DecisionBuilder): v
   builder.start(step);
 }
 
-/** Returns why an input that the approval shows does not exist; null if all exist. */
 function missing(state: RunState, plan: ApproveStep): string | null {
   const reasons = plan.shows.map(({ $ref }) => missingReason(state, $ref));
   return reasons.find((reason) => reason !== null) ?? null;
 }
 
-/** Returns the decisions that are shown and still open. */
 export function undecided(builder: DecisionBuilder): readonly Decision[] {
   return builder.context.order.flatMap((plan) => {
     const { decision } = traitsOf(plan);
@@ -57,7 +55,6 @@ export function undecided(builder: DecisionBuilder): readonly Decision[] {
   });
 }
 
-/** Returns the results that an approval offers, in the order in which they are shown. */
 export function offered(state: RunState, decision: Decision): readonly Chosen[] {
   return decision.shows.flatMap(({ $ref }, position): readonly Chosen[] => {
     if ($ref.as === "value") return missingReason(state, $ref) === null ? [{ step: $ref.step, index: position }] : [];
@@ -66,13 +63,13 @@ export function offered(state: RunState, decision: Decision): readonly Chosen[] 
   });
 }
 
-/** Returns the value that a person may edit while approving; null for media, and for several values. */
+/** Returns the value that a person may edit while approving; null for media, and if several values are shown. */
 export function changeable({ shows, choose }: Decision, chosen: Chosen | undefined): Reference["$ref"] | null {
   const shown = choose ? shows[chosen?.index ?? -1] : shows.length === 1 ? shows[0] : undefined;
   return shown?.$ref.as === "value" && shown.$ref.output !== "all" ? shown.$ref : null;
 }
 
-/** Returns the position, from 0, of the result that `pick` selects, or a message that says what is wrong. */
+/** Returns the position, from 0, of the result that `pick` selects, or an error message. */
 export function positionOf(offer: readonly Chosen[], step: string, pick: number | string | undefined): number | string {
   const names = [...new Set(offer.map((offered) => offered.step))].join(", ");
   const advice = `pick a number from 0 to ${offer.length - 1}, or the name of the step that produced the result: ${names}.`;

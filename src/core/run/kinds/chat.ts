@@ -10,17 +10,16 @@ import { readerOf } from "../resolve.ts";
 import { watchRequest } from "../waiting.ts";
 import { type RunKind, stretch } from "./kind.ts";
 
-/** Maximum number of unanswered requests. Each may have been charged, so the limit is low. */
+/** The limit is low, because each unanswered request may have been charged. */
 const MOST_UNANSWERED = 5;
-/** Number of automatic repeats of an unanswered request. A person must resume the run for each further repeat. */
+/** For each further repeat, a person must resume the run. */
 const REPEATED_UNASKED = 1;
-/** Number of automatic retries after a transient refusal. */
 const FREE_RETRIES = 2;
-/** Codes of refusals that do not concern the request itself. Such a request is retried without a limit. */
+/** Refusals that do not concern the request itself. They are retried without limit. */
 const WAITED_OUT = new Set(["RESOURCE_EXHAUSTED", "UNAVAILABLE", "INSUFFICIENT_BALANCE", "UNSENT", "ACCOUNT_REFUSED"]);
 const LONGEST_WAIT_MS = 30_000;
 
-/** Runs requests to chat models. An unanswered request may be sent again, because its outcome cannot be looked up. */
+/** An unanswered request may be sent again, because its outcome cannot be looked up. */
 export const chatKind: RunKind<ChatStep> = {
   decide,
   activity: "asking",
@@ -59,7 +58,6 @@ function unansweredOf(step: StepState): number {
   return counting(step).filter(({ phase }) => phase === "abandoned").length;
 }
 
-/** Returns why no further request is sent; null while a retry is left. */
 function endOf(plan: ChatStep, step: StepState): string | null {
   const last = lastChat(step);
   if (last === null) return null;
@@ -114,7 +112,6 @@ function toRepair(plan: ChatStep, step: StepState): readonly ChatState[] {
   return bad.slice(bad.length - (bad.length % (plan.repairs + 1)));
 }
 
-/** Adds the conversation so far to the input: the model's answers, and what is wrong with each of them. */
 function withRepairs(input: Json, repairs: readonly ChatState[]): Json {
   if (repairs.length === 0) return input;
   const body = input as { readonly messages?: readonly Json[] };
@@ -137,14 +134,12 @@ function maxCost(plan: ChatStep, last: ChatState): number {
   return plan.policy.maxCostMicros ?? last.holdMicros;
 }
 
-/** When to send the next request: immediately after an answer; after errors, with increasing delay. */
 function nextTryAt(step: StepState, last: ChatState | null): number {
   if (last === null || last.answer !== null || last.endedAt === null) return 0;
   const failures = counting(step).filter(({ answer }) => answer === null).length;
   return last.endedAt + Math.min(LONGEST_WAIT_MS, 1000 * 2 ** (failures - 1));
 }
 
-/** Describes a charge above the allowed amount; null if there is none. The excess is reported and counts as spent. */
 function excess(last: ChatState | null): string | null {
   if (last?.costMicros === null || last === null || last.costMicros <= last.holdMicros) return null;
   return `cost ${formatUsd(last.costMicros)} USD, more than the ${formatUsd(last.holdMicros)} USD allowed`;

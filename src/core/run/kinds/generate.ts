@@ -11,17 +11,15 @@ import { ask, watchRequest } from "../waiting.ts";
 import { completed, DECLARED_LOST, isTooOld, restoreIfUnchanged } from "./job.ts";
 import { type RunKind, stretch } from "./kind.ts";
 
-/** Showrunner's own error code for an attempt that got no response. */
 export const UNANSWERED = "UNANSWERED";
-/** Error code: the provider cannot be reached or currently accepts no requests, so nothing was made. */
+/** The provider cannot be reached or accepts no requests at the moment. Nothing was made. */
 export const AWAY = "PROVIDER_AWAY";
-/** Maximum number of tries that the provider refused, so that nothing was made. */
+/** Refused tries cost nothing. */
 const FREE_TRIES = 6;
 /** Number of lost responses after which a repeatable request is not sent again. */
 const MOST_LOST = 3;
 const LONGEST_WAIT_MS = 60_000;
 
-/** Runs requests to providers. The outcome of an unanswered request is never guessed. */
 export const generateKind: RunKind<GenerateStep> = {
   decide,
   activity: "working",
@@ -34,10 +32,7 @@ export const generateKind: RunKind<GenerateStep> = {
   freeResult: () => null,
 };
 
-/**
- * Returns the id that the journal uses for a provider's job. Providers identify their work in different ways, or not
- * at all.
- */
+/** The journal's id of a provider's job. Providers identify their work in different ways, or not at all. */
 export function generationId(key: string): string {
   return key.replace(/^sr1_/, "gen_");
 }
@@ -67,7 +62,8 @@ function decide(plan: GenerateStep, step: StepState, builder: DecisionBuilder): 
     case "lost":
       return builder.finish(step, "failed", DECLARED_LOST);
     case "unresolved":
-      // Polled once whenever the run is driven, because the work may have ended meanwhile. Otherwise a person decides.
+      // Polled once each time a process drives the run, because the work may have ended meanwhile. Otherwise a person
+      // decides.
       if (attempt.operation !== undefined) builder.issue({ type: "operation", step: plan.path, attempt: attempt.n });
       return;
     default:
@@ -102,7 +98,7 @@ function begin(plan: GenerateStep, step: StepState, attempt: number, builder: De
   builder.issue({ type: "generate", ...request, mayExist: false });
 }
 
-/** Handles a request that a process sent, or was about to send, before it ended. */
+/** Handles a request that an earlier process sent or was about to send. */
 function unanswered(plan: GenerateStep, attempt: AttemptState, builder: DecisionBuilder): void {
   const target = { step: plan.path, attempt: attempt.n };
   if (plan.promise === "keyed" && !isTooOld(attempt, builder)) {
@@ -114,9 +110,11 @@ function unanswered(plan: GenerateStep, attempt: AttemptState, builder: Decision
 }
 
 /**
- * Returns the events for a response that never arrived: the hold stays and a person decides, or, if the author allows
- * another request, the hold counts as spent. `why`: what went wrong; null if the sending process ended first. `kept`:
- * hashes of the parts of an incomplete response that did arrive.
+ * Returns the events for a response that never arrived. If the author allows another request, the hold is recorded as
+ * the cost. Otherwise it stays, and a person decides.
+ *
+ * `why`: the error; null if the sending process ended first. `kept`: hashes of the parts of an incomplete response that
+ * did arrive.
  */
 export function lostAnswer(
   { path: step, model, provider, promise, repeatable }: GenerateStep,
@@ -143,7 +141,6 @@ export function lostAnswer(
   ];
 }
 
-/** Decides whether another attempt follows a failed one. */
 function again(plan: GenerateStep, step: StepState, attempt: AttemptState, builder: DecisionBuilder): void {
   const { error } = attempt;
   const tries = step.attempts.slice(step.superseded);

@@ -25,21 +25,17 @@ import { AWAY } from "../step-failure.ts";
 import { ask } from "../waiting.ts";
 import { type RunKind, stretch } from "./kind.ts";
 
-/** The maximum number of automatic new attempts after temporary failures that were refunded. */
 const FREE_RETRIES = 2;
-/** How long a price that an earlier driver requested stays valid, in milliseconds. */
+/** How long a retry or a later driver may use a price, in milliseconds. */
 const QUOTE_LIFE_MS = 5 * 60_000;
-/** Why an unanswered submit request is left to a person. */
 export const TOO_OLD = ownText(
   "the submit request was never answered, and its idempotency key is too old to be sent again",
 );
-/** Why a step fails once a person has stated that its request made nothing. */
 export const DECLARED_LOST = ownText("a person stated that nothing was made");
-/** A repeated send is recorded if the last record is older than this: one client call may send for 15 minutes. */
+/** A repeated send is recorded if the last record is older than this. One client call may send for 15 minutes. */
 const RESENT_NOTE_MS = RESENT_EVERY_MS - 15 * 60_000;
 const NEVER_RETRIED = new Set(["INVALID_ARGUMENT", "MODERATION_FAILED", "FAILED_PRECONDITION", "CANCELLED"]);
 
-/** Runs paid jobs: each is quoted, reserved, submitted once per attempt, followed, settled and downloaded. */
 export const jobKind: RunKind<JobStep> = {
   decide,
   activity: "pricing",
@@ -126,8 +122,8 @@ function begin(plan: JobStep, step: StepState, attempt: AttemptState | null, bui
 }
 
 /**
- * Adds events for inputs that have expired on the service, so that their files are used instead. Returns true if there
- * are any, because the request then changes.
+ * Replaces inputs that have expired on the service with their files. Returns true if there are any, because the request
+ * then changes.
  */
 function replaceLapsed(plan: JobStep, { state, context, events }: DecisionBuilder): boolean {
   const over = lapsed(state, plan, context.now + (context.clockOffsetMs ?? 0));
@@ -135,13 +131,12 @@ function replaceLapsed(plan: JobStep, { state, context, events }: DecisionBuilde
   return over.length > 0;
 }
 
-/** Returns whether the price must be requested again, because an earlier driver requested it too long ago. */
 function isOutdated(attempt: AttemptState | null, { state, context }: DecisionBuilder): boolean {
   const quotedAt = attempt?.quotedAt ?? 0;
   return quotedAt < (state.drivenSince ?? 0) && context.now - quotedAt > QUOTE_LIFE_MS;
 }
 
-/** Checks whether the model accepts the media that already exist, before the missing media are paid for. */
+/** Checks whether the model accepts the existing media, before the missing media are paid for. */
 function checkMedia(plan: JobStep, attempt: AttemptState | null, builder: DecisionBuilder): void {
   const { steps } = builder.state;
   const isThere = conditionsOf(plan, attempt).some((path) => isStepFinal(steps[path]!.status));
@@ -160,7 +155,6 @@ function askPrice(quote: Command & { readonly type: "quote" }, plan: JobStep, bu
   builder.watch();
 }
 
-/** Restores the result that the step had before its reset, if its inputs are identical. */
 export function restoreIfUnchanged(
   plan: CacheableStep,
   step: StepState,
@@ -203,7 +197,7 @@ function submit(
   builder.issue({ type: "submit", step: path, attempt, key, model, input, mayExist: false });
 }
 
-/** Sends an unanswered submit request again, with the same body and key, until it is acknowledged. */
+/** Sends the request with the same body and key until the service acknowledges it. */
 function resend(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder): void {
   const { n, key, model, input, lastSentAt } = attempt;
   const target = { step: plan.path, attempt: n };
@@ -226,7 +220,7 @@ function resend(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder):
   // The key may become too old meanwhile.
   if (!builder.dueOrWake(id)) return builder.watch();
   const { now, clockOffsetMs = 0 } = builder.context;
-  // Recorded even if nothing was sent so far: if this send succeeds before a crash, a search must find its job.
+  // Recorded even if nothing was sent so far. If this send succeeds before a crash, a search must find its job.
   if (now - lastSentAt! > RESENT_NOTE_MS) {
     builder.events.push({ type: "job.submit.resent", ...target, clockOffsetMs });
   }
@@ -239,8 +233,8 @@ export function isTooOld({ intendedAt }: AttemptState, { context }: DecisionBuil
 }
 
 /**
- * Checks an unresolved attempt once per driver: the service may now know the key, or list the job or its outputs.
- * Otherwise a person decides.
+ * Checks an unresolved attempt once per driver, because the service may know its request or outputs by now. Otherwise a
+ * person decides.
  */
 function recheckUnresolved(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder): void {
   const { n, jobId, unresolved } = attempt;
@@ -284,15 +278,16 @@ function failed(plan: JobStep, step: StepState, attempt: AttemptState, builder: 
   builder.events.push({ type: "job.quoted", step: plan.path, attempt: attempt.n + 1, costMicros, basis });
 }
 
-/** Returns whether the service has erased the output, according to both clocks, because either may be wrong. */
+/** Returns whether the service has erased the output according to both clocks. Either clock may be wrong. */
 function isErased(output: OutputState, { context: { now, clockOffsetMs = 0 } }: DecisionBuilder): boolean {
   return isOver(output, Math.min(now, now + clockOffsetMs) - ERASED_AFTER_MS);
 }
 
 /**
  * Downloads outputs and records costs as soon as they exist, whatever the run's outcome. Includes superseded attempts
- * and removed steps, because they are paid for. If the step keeps no copies, downloads only the outputs that jobs can
- * no longer use as assets.
+ * and removed steps, because they are paid for.
+ *
+ * If the step keeps no copies, downloads only the outputs that jobs can no longer use as assets.
  */
 export function collectOutputs(plan: PlanStep, step: StepState, builder: DecisionBuilder): void {
   for (const attempt of step.attempts) {
@@ -323,7 +318,7 @@ function copyOutput(
   else builder.watch();
 }
 
-/** Ends an option that has sent nothing once the service has been down for longer than the option's `awayMs`. */
+/** Fails an option that has sent nothing once the service has been down for longer than the option's `awayMs`. */
 function giveWay(plan: JobStep, step: StepState, attempt: AttemptState | null, builder: DecisionBuilder): boolean {
   const { outage } = builder.state;
   const awayMs = outage === null || !builder.mayStart ? null : awayMsOf(builder.state, plan.path);

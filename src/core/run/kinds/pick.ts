@@ -8,15 +8,13 @@ import { areSkippedByCondition, referenced, referencedValue } from "../resolve.t
 import { whichOption, whyNone } from "../second-choice.ts";
 import { type RunKind, wholeStep } from "./kind.ts";
 
-/** One candidate: the output, and its file once downloaded. */
+/** `file`: null until the output is downloaded. */
 export interface PickCandidate {
   readonly chosen: Chosen;
   readonly file: Pick<StoredCopy, "sha256" | "contentType"> | null;
-  /** True if the output is still to be downloaded. */
   readonly isComing: boolean;
 }
 
-/** Runs picks: picks the first available result, or the result with the highest score from a function. */
 export const pickKind: RunKind<PickStep> = {
   decide,
   activity: "choosing",
@@ -56,7 +54,7 @@ function decide(plan: PickStep, step: StepState, builder: DecisionBuilder): void
   builder.events.push({ type: "pick.decided", step: plan.path, chosen: first.chosen, scores: null });
 }
 
-/** Returns a pick's candidates, in order; null for a missing result. A list contributes its available items. */
+/** Returns a pick's candidates in order; null for a missing result. A list contributes its available items. */
 export function candidatesOf(state: RunState, plan: PickStep): readonly (PickCandidate | null)[] {
   return plan.among.flatMap(({ $ref }, position): readonly (PickCandidate | null)[] => {
     if ($ref.as === "value") {

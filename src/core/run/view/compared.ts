@@ -5,15 +5,13 @@ import { offered } from "../kinds/approve.ts";
 import { runKind } from "../kinds/index.ts";
 import { missingReason } from "../resolve.ts";
 
-/** A part of a comparison, with the facts that help a person to choose. */
 export interface ComparedPart {
-  /** The part's name in the comparison; for other choices, the step that made it. */
+  /** The part's name in the comparison. For other choices, the step that produced the part. */
   readonly name: string;
-  /** Models used for the part, in plan order. */
   readonly models: readonly string[];
   /** Total cost of the part's steps; null if none has a bill. */
   readonly costMicros: number | null;
-  /** Time in milliseconds from the part's first request to its last response; null if there were no requests. */
+  /** Milliseconds from the part's first request to its last response; null if there were no requests. */
   readonly tookMs: number | null;
   /** Positions of the part's results among the offered results, from 0. */
   readonly offered: readonly number[];
@@ -21,7 +19,7 @@ export interface ComparedPart {
   readonly missing: string | null;
 }
 
-/** Returns the parts that a choice compares, in order; null for any other decision. */
+/** Returns null if the decision compares nothing. */
 export function comparedParts(state: RunState, decision: Decision): readonly ComparedPart[] | null {
   if (!decision.choose) return null;
   const offer = offered(state, decision);

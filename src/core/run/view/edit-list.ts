@@ -15,20 +15,20 @@ export interface EditTake {
 
 /** A clip for an editor: a result, with the alternatives from which it was chosen. */
 export interface EditClip {
-  /** Path of the step. */
+  /** The step's path. */
   readonly name: string;
   readonly takes: readonly EditTake[];
   /** Index in `takes` of the take that the run used. */
   readonly active: number;
 }
 
-/** What an editor needs for one returned result: the clips that it was made of, or the result itself. */
+/** The clips of one returned result, or the result itself. */
 export interface EditList {
   /** The list's name in the pipeline's return value. */
   readonly name: string;
   /** Pictures and films, in the order in which local functions used them. */
   readonly pictures: readonly EditClip[];
-  /** Pictures that functions used beside films, such as logos. Their position and duration are not known here. */
+  /** Pictures that functions used beside films, such as logos. Their position and duration are unknown. */
   readonly stills: readonly EditClip[];
   readonly sounds: readonly EditClip[];
   /** The finished result; null if it is the only clip, or is a list of clips. */
@@ -78,7 +78,6 @@ function inARow(state: RunState, files: readonly Ref[]): Parts {
   return { ...NOTHING, clips: files.flatMap((file) => clipOf(state, file) ?? []) };
 }
 
-/** Returns the parts that local functions combined, traced back to model outputs and people's files. */
 function partsOf(state: RunState, ref: Ref, seen: Set<string>): Parts {
   const clip = clipOf(state, ref);
   const take = clip?.takes[clip.active];
@@ -122,7 +121,6 @@ function secondsOf(clip: EditClip | null): number | null {
   return durationMs === null ? null : durationMs / 1000;
 }
 
-/** True if the step runs a function of the pipeline, whose result is made of parts. */
 function isLocal(step: PlanStep): boolean {
   const { needsCode, pricing, standsFor } = traitsOf(step);
   return needsCode && pricing.by === "nothing" && standsFor.length === 0;
@@ -148,7 +146,6 @@ function mediaIn(state: RunState, step: PlanStep): readonly Taken[] {
   return "input" in step ? walk(step.input, null) : [];
 }
 
-/** Splits a reference to several files (an expansion, an approval, all outputs) into references to single files. */
 function filesOf(state: RunState, ref: Ref): readonly Ref[] {
   const step = state.steps[ref.step];
   if (step === undefined || (ref.as !== "asset" && ref.as !== "upload")) return [];
@@ -163,7 +160,7 @@ function filesOf(state: RunState, ref: Ref): readonly Ref[] {
   return referenced(state, ref).map(({ output }) => ({ ...ref, output: output.index }));
 }
 
-/** Returns the clip that a reference points to (for a list, the first file); null if no such file has a copy. */
+/** Returns null if no file of the reference has a copy. */
 function clipOf(state: RunState, ref: Ref): EditClip | null {
   const given = givenAs(state, ref);
   if (given !== null) return givenClip(ref.step, given);
@@ -174,7 +171,6 @@ function clipOf(state: RunState, ref: Ref): EditClip | null {
   return active < 0 ? { name: ref.step, takes: [used], active: 0 } : { name: ref.step, takes, active };
 }
 
-/** Returns the supplied file that a reference points to; null if it points to something else. */
 function givenAs(state: RunState, ref: Ref): StoredCopy | null {
   const step = state.steps[ref.step];
   return step === undefined ? null : chosenUpload(state, step);
@@ -185,7 +181,6 @@ function givenClip(step: string, copy: StoredCopy): EditClip | null {
   return isMedia(take) ? { name: step, takes: [take], active: 0 } : null;
 }
 
-/** Returns the alternatives of a choice; for any other step, its output. */
 function takesOf(state: RunState, ref: Ref): readonly ProducedOutput[] {
   const step = stepNamed(state.planned.plan, ref.step);
   const among = step === undefined ? [] : traitsOf(step).standsFor;
@@ -207,7 +202,7 @@ function isMedia({ output }: EditTake): boolean {
   return /^(?:image|video|audio)\//.test(output.copy?.contentType ?? "");
 }
 
-/** A caption. Times are in seconds from the start of the film. */
+/** Times are in seconds from the start of the film. */
 interface EditCaption {
   readonly start: number;
   readonly end: number;
@@ -220,10 +215,9 @@ interface Captioned {
 }
 
 /**
- * Returns captions for a function's result: its own, and those of its input films if it is known when each film starts.
- * `value`: what the function returned. `{ starts: [seconds] }` states each film's start, as `join`, `trim`, `mix` and
- * `overlay` return it; a single film of unchanged length starts at 0. Captions of other films are left out, because
- * they would be shown at the wrong time.
+ * Returns a function's own captions, and those of its input films whose start is known. A returned `{ starts: [seconds]
+ * }` gives each film's start. A single film of unchanged length starts at 0. Other films' captions are left out,
+ * because they would be shown at the wrong time.
  */
 function captionsOf(
   value: unknown,
@@ -243,7 +237,7 @@ function captionsOf(
   ];
 }
 
-/** Two films whose lengths differ by at most this many seconds count as equally long. */
+/** Maximum difference between films of equal length. */
 const SAME_SECONDS = 0.05;
 
 function startsOf(value: unknown, films: readonly Captioned[], seconds: number | null): readonly number[] | null {
@@ -255,7 +249,7 @@ function startsOf(value: unknown, films: readonly Captioned[], seconds: number |
   return Math.abs(film!.seconds - seconds) <= SAME_SECONDS ? [0] : null;
 }
 
-/** Returns captions in a function's value: `{ cues: [{ start, end, text }] }`, as `caption` returns them. */
+/** Reads `{ cues: [{ start, end, text }] }`, as `caption` returns it. */
 function ownCaptions(value: unknown): readonly EditCaption[] {
   const cues = typeof value === "object" && value !== null && "cues" in value ? value.cues : null;
   if (!Array.isArray(cues)) return [];

@@ -18,23 +18,28 @@ import { type ProducedOutput, referenced } from "../resolve.ts";
 import { lost, uncopied } from "../retention.ts";
 import { isForPerson, unresolvedText } from "../waiting.ts";
 
-/** Something that a run lacks when no process drives it. All views of the run show the same list. */
+/** Something that a run lacks when no process drives it. */
 export interface Missing {
   readonly step: string;
   /** Index of the output; null if the entry concerns the whole step. */
   readonly output: number | null;
   /**
-   * `decision`: a person must decide. `job`: a job was sent but not collected. `file`: an output is only on the
-   * service. `expired`: an output has expired on the service. `result`: the step failed. `bill`: the cost is not known.
+   * What is missing:
+   * - `decision`: a person must decide.
+   * - `job`: a job was sent but not collected.
+   * - `file`: an output is only on the service.
+   * - `expired`: an output has expired on the service.
+   * - `result`: the step failed.
+   * - `bill`: the cost is not known.
    */
   readonly what: "decision" | "job" | "file" | "expired" | "result" | "bill";
   /** ISO 8601 time until which the service keeps the output; null if it does not expire, or if there is no output. */
   readonly until: string | null;
-  /** The entry as a sentence. */
+  /** The missing thing as a sentence. */
   readonly text: string;
 }
 
-/** Lists what a run lacks, in plan order; empty while a process drives it. */
+/** In plan order; empty while a process drives the run. */
 export function missing(state: RunState, { isInterrupted = false } = {}): readonly Missing[] {
   const isAtWork = state.status === "planned" || state.status === "running";
   if (isAtWork && !isInterrupted) return [];
@@ -81,7 +86,7 @@ function jobs(state: RunState): readonly Missing[] {
 }
 
 function files(state: RunState): readonly Missing[] {
-  // After the end, only outputs that should have been copied are still needed.
+  // After the run's end, only outputs that should have been copied are still needed.
   const wanted = isRunFinal(state.status)
     ? uncopied(state).map(({ step, output }) => {
         const { index, expiresAt = null, uncopied: failure = null } = output;
@@ -103,7 +108,7 @@ function files(state: RunState): readonly Missing[] {
   return [...here, ...gone];
 }
 
-/** Lists ended jobs without a bill. Other jobs cannot have a bill yet. */
+/** Only an ended job can have a bill. */
 function bills({ steps }: RunState): readonly Missing[] {
   return Object.values(steps).flatMap((step) => {
     const { path, attempts } = step;
@@ -128,7 +133,6 @@ function minute(at: number): string {
 
 type Ref = Reference["$ref"];
 
-/** An output on the service that its run still needs. */
 interface Expiring {
   readonly step: string;
   readonly index: number;
@@ -136,15 +140,14 @@ interface Expiring {
   readonly assetId: string | null;
   /** Epoch milliseconds. */
   readonly expiresAt: number;
-  /** Unfinished steps that use the output. */
   readonly neededBy: readonly string[];
-  /** True if a local copy exists. It is uploaded at no cost if the asset has expired when a step needs it. */
+  /** If the asset has expired when a step needs it, the copy is uploaded for free. */
   readonly copied: boolean;
   /** Why the last download failed; null if it did not fail. */
   readonly uncopied: string | null;
 }
 
-/** Lists the outputs on the service that a run still needs, most urgent first; empty for a finished run. */
+/** Most urgent first; empty for a finished run. */
 export function expiring(state: RunState): readonly Expiring[] {
   if (isRunFinal(state.status)) return [];
   const users = usersOf(state);
@@ -169,7 +172,6 @@ function outputsAtService(
 
 const atService: ReadonlySet<OutputPhase> = new Set(["available", "downloaded", "lapsed"]);
 
-/** Groups unfinished steps by the outputs that they use. */
 function usersOf(state: RunState): ReadonlyMap<string, readonly string[]> {
   const users = new Map<string, string[]>();
   for (const plan of state.planned.plan.steps) {
@@ -185,7 +187,7 @@ function usersOf(state: RunState): ReadonlyMap<string, readonly string[]> {
   return users;
 }
 
-/** Returns the outputs that a reference refers to; all candidates while a choice is open. */
+/** While a choice is open, returns all candidates. */
 function outputsFor(state: RunState, ref: Ref): readonly ProducedOutput[] {
   if (ref.as !== "asset") return [];
   const plan = stepNamed(state.planned.plan, ref.step);
@@ -200,7 +202,7 @@ const MOST_SHOWN = 6;
 
 /** Outputs that a check rejected. */
 export interface Refused {
-  /** Path of the check. */
+  /** Path of the step that checked the outputs. */
   readonly step: string;
   /** The check's reasons, separated by `; `. */
   readonly reason: string;
@@ -208,7 +210,6 @@ export interface Refused {
   readonly shows: readonly Chosen[];
 }
 
-/** Returns what this step rejected; empty if it is no check. */
 export function refusedBy(state: RunState, plan: PlanStep): readonly Refused[] {
   const step = state.steps[plan.path];
   const error = step?.status === "failed" ? step.failures.at(-1)?.error : undefined;
@@ -217,7 +218,7 @@ export function refusedBy(state: RunState, plan: PlanStep): readonly Refused[] {
   return [{ step: plan.path, reason: error.message, shows: shows.slice(0, MOST_SHOWN) }];
 }
 
-/** Returns what a check rejected or, for a step that passes on results, what the checks before it rejected. */
+/** Returns the outputs that a check rejected. For a step that passes on results, examines the checks before it. */
 export function refusedBefore(state: RunState, path: string): readonly Refused[] {
   const standsForOthers = (step: PlanStep) => traitsOf(step).standsFor.length > 0;
   const found: Refused[] = [];
@@ -235,8 +236,8 @@ export function refusedBefore(state: RunState, path: string): readonly Refused[]
 }
 
 /**
- * Returns the media that a check inspects through a reference. A reference to a value, such as extracted frames, stands
- * for all outputs of the step that made the value.
+ * Returns the media that a check inspects through a reference. A reference to a value, such as extracted frames, means
+ * all outputs of the step that produced the value.
  */
 function lookedAt(state: RunState, ref: Reference["$ref"]): readonly Chosen[] {
   const step = state.steps[ref.step];

@@ -16,7 +16,7 @@ export interface RunReport {
   /** Null if the run has no title and is shown by its id. */
   readonly title: string | null;
   readonly tags: { readonly [key: string]: string };
-  /** Status in the journal; `interrupted` if that status is `running` but no process drives the run any more. */
+  /** Status in the journal. `interrupted`: that status is `running`, but no process drives the run any more. */
   readonly status: RunStatus | "interrupted";
   /** Why the run is paused, interrupted or failed; null otherwise. */
   readonly message: string | null;
@@ -25,26 +25,29 @@ export interface RunReport {
     readonly funding_url: string | null;
     readonly required: string | null;
     readonly balance: string | null;
-    /** When the run can continue without a person; null if it cannot. */
+    /** When the run can continue without a person; null if a person is needed. */
     readonly resume_at: string | null;
   } | null;
   readonly budget: string | null;
-  /** The tag (`key=value`) of the runs that share the budget; null if the budget is this run's alone. */
+  /** The tag (`key=value`) of the runs that share the budget; null if no other run shares it. */
   readonly budget_tag: string | null;
   readonly quote: string | null;
-  /** Sum of the reruns' quotes; 0 if there were no reruns, null if one had no price. */
+  /** Sum of the reruns' quotes. 0 if there were no reruns; null if a rerun had no price. */
   readonly rerun_quote: string | null;
   /** The cost so far, reserved money, and the latest prices of steps that have not run. */
   readonly projected: string;
   readonly cost: string;
-  /** Reserved for jobs that have no bill yet. */
+  /** Money reserved for jobs that have no bill yet. */
   readonly held: string;
   /**
-   * Money that may or may not have been charged: reserved for unanswered chat requests, or included in `cost` for chat
-   * and provider responses that reported no charge.
+   * Money that may or may not have been charged. It is reserved for unanswered chat requests, or included in `cost` for
+   * responses that reported no charge.
    */
   readonly unconfirmed: string;
-  /** The command that continues the run, to paste into a shell; null if nothing is left or a process drives it. */
+  /**
+   * The command that continues the run, to paste into a shell. Null if nothing is left to do, or if a process drives
+   * the run.
+   */
   readonly next: NextCommand | null;
   /** The amount by which the charges exceed the budget; null if they do not. */
   readonly over_budget: string | null;
@@ -57,10 +60,13 @@ export interface RunReport {
   readonly took_ms: number;
   /**
    * Outputs on the service that the run still needs, most urgent first. An output that expires without a local copy is
-   * lost; otherwise the copy is uploaded at no cost.
+   * lost. A local copy is uploaded for free.
    */
   readonly expiring: readonly ExpiringReport[];
-  /** What the run lacks, in plan order; empty while a process drives it. The command `next` continues the run. */
+  /**
+   * The things that the run lacks, in plan order; empty while a process drives the run. The command `next` continues
+   * the run.
+   */
   readonly missing: readonly Missing[];
   /** The outputs that the run's checks rejected, with the reasons. */
   readonly refused: readonly Refused[];
@@ -95,7 +101,7 @@ export interface StepReport {
   readonly path: string;
   readonly kind: string;
   readonly model: string | null;
-  /** For a request to a provider: how it is kept from being executed twice. */
+  /** For a request to a provider: how duplicate execution is prevented. */
   readonly promise?: ProviderPromise;
   /** Status in the journal, or `awaiting-approval` while the step waits for a person. */
   readonly status: StepStatus | "awaiting-approval";
@@ -120,7 +126,7 @@ export interface StepReport {
   /** Jobs, chat requests, or failed attempts of a task. */
   readonly attempts: readonly AttemptReport[];
   readonly outputs: readonly OutputReport[];
-  /** The value that a chat or task returned, or that was approved in its place; null if there is none. */
+  /** The value that a chat or task returned, or that a person approved instead; null if there is none. */
   readonly value: Json;
   /** The output that an approval or pick chose. */
   readonly chosen: { readonly step: string; readonly index: number } | null;
@@ -139,9 +145,9 @@ export interface AttemptReport {
   readonly error: string | null;
   /** For a local function: where its code threw, as `file:line:column`. */
   readonly site?: string;
-  /** What moderation objected to; a field is null if moderation did not report it. */
+  /** What moderation objected to. A field is null if moderation did not report it. */
   readonly flagged?: { readonly of: string | null; readonly field: string | null; readonly category: string | null };
-  /** The attempt's outputs, if the step was run again and they are no longer used. */
+  /** The attempt's outputs, if the step was run again and no longer uses them. */
   readonly former_outputs?: readonly {
     readonly index: number;
     readonly asset_id: string | null;
@@ -155,9 +161,12 @@ export interface OutputReport {
   readonly status: string;
   readonly asset_id: string | null;
   readonly voice_id: string | null;
-  /** For a returned output: its file, named as in the pipeline's return value; relative to `out_dir`. */
+  /**
+   * The file of a returned output, relative to `out_dir`. It is named as in the pipeline's return value. Null for other
+   * outputs.
+   */
   readonly file: string | null;
-  /** The manifest that describes how the file was made, relative to out_dir. */
+  /** The manifest that describes how the file was made, relative to `out_dir`. */
   readonly manifest: string | null;
   readonly sha256: string | null;
   readonly content_type: string | null;
@@ -169,7 +178,7 @@ export interface OutputReport {
   readonly expires_at: string | null;
 }
 
-/** Returns a run's report. `isInterrupted`: the process that drove the run is gone. */
+/** `isInterrupted`: the process that drove the run is gone. */
 export function runReport(state: RunState, { isInterrupted = false } = {}): RunReport {
   const { planned } = state;
   const { pause, message, ...summary } = runSummary(state, { isInterrupted });
@@ -220,7 +229,6 @@ export function runReport(state: RunState, { isInterrupted = false } = {}): RunR
   };
 }
 
-/** Returns the part of `cost` that no response confirmed, in micro-dollars. */
 function unconfirmedCost({ steps }: RunState): number {
   const requests = Object.values(steps).flatMap(({ attempts, chats }) => [...attempts, ...chats]);
   return requests.reduce((sum, { isUnconfirmed, costMicros }) => sum + (isUnconfirmed ? (costMicros ?? 0) : 0), 0);
@@ -328,5 +336,5 @@ function instant(at: number | null): string | null {
   return text;
 }
 
-/** Formatted times, cached because steps that started or ended in one commit have the same time. */
+/** A cache, because steps that started or ended in one commit have the same time. */
 const instants = new Map<number, string>();

@@ -9,8 +9,8 @@ import { type StepView, stepView } from "./step-view.ts";
 import { Timeline, type TimelineSpan } from "./timeline.ts";
 
 /**
- * The view of a run that the command line, the dashboard and the report share. An event updates only the parts that it
- * affects. Step views are built on demand, and stay the same objects until their step changes.
+ * The view of a run that the command line, the dashboard and the report share. Step views are built on demand, and stay
+ * the same objects until their step changes.
  */
 export class RunView {
   readonly state: RunState;
@@ -21,7 +21,6 @@ export class RunView {
     this.state = state;
   }
 
-  /** Builds the view from all events of a run; null if there are none. */
   static of(events: Iterable<StoredEvent>): RunView | null {
     const state = fold(events);
     return state === null ? null : new RunView(state);
@@ -34,7 +33,6 @@ export class RunView {
     else for (const path of touched) this.#steps.delete(path);
   }
 
-  /** Returns a step in the current plan; undefined if there is none with this path. */
   step(path: string): StepView | undefined {
     const known = this.#steps.get(path);
     if (known !== undefined) return known;
@@ -58,7 +56,6 @@ export class RunView {
   }
 }
 
-/** Returns the steps whose view may change after these events. */
 export function touchedSteps(events: readonly RunEvent[]): ReadonlySet<string> | "all" {
   const touched = new Set<string>();
   for (const event of events) {
@@ -76,21 +73,19 @@ export interface RunSummary {
   /** Null if the run has no title and is shown by its id. */
   readonly title: string | null;
   readonly tags: { readonly [key: string]: string };
-  /** Status in the journal; `interrupted` if that status is `running` but no process drives the run any more. */
+  /** Status in the journal. `interrupted`: that status is `running`, but no process drives the run any more. */
   readonly status: RunStatus | "interrupted";
-  /** Why the run is interrupted or failed; null otherwise. */
   readonly message: string | null;
   readonly pause: PauseState | null;
-  /** The command that continues the run; null if nothing is left to do or a process drives it. */
+  /** Null if nothing is left to do, or if a process drives the run. */
   readonly next: NextCommand | null;
   readonly budgetMicros: number | null;
-  /** The tag (`key=value`) of the runs that share the budget; null if the budget is this run's alone. */
+  /** The tag (`key=value`) of the runs that share the budget; null if no other run shares it. */
   readonly budgetTag: string | null;
   readonly quoteMicros: number | null;
-  /** Sum of the reruns' quotes; 0 if there were no reruns, null if one had no price. */
+  /** Sum of the reruns' quotes. 0 if there were no reruns; null if a rerun had no price. */
   readonly rerunQuoteMicros: number | null;
   readonly spentMicros: number;
-  /** Reserved for jobs that have no bill yet. */
   readonly heldMicros: number;
   /** Reserved for unanswered chat requests. */
   readonly unconfirmedMicros: number;
@@ -124,7 +119,6 @@ export function runSummary(state: RunState, { isInterrupted = false } = {}): Run
   };
 }
 
-/** An incident: what happened, and how it was handled. */
 export interface Incident {
   readonly at: number;
   /** Null if the incident concerns the whole run. */
@@ -139,7 +133,6 @@ interface RecordedIncident extends IncidentText {
   readonly step: string | null;
 }
 
-/** What the state of a run does not contain: its timeline and its incidents. */
 export class RunHistory {
   readonly #timeline = new Timeline();
   readonly #recorded: RecordedIncident[] = [];
@@ -162,7 +155,6 @@ export class RunHistory {
     return this.#lastAt;
   }
 
-  /** Lists retries, waits, refusals, pauses and crashes, in order, with what is now known about failed attempts. */
   incidents(state: RunState): readonly Incident[] {
     return this.#recorded.map(({ at, step, what, why, costMicros = null, attempt }) => {
       if (step === null || attempt === undefined) return { at, step, what, why, costMicros };

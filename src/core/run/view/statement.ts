@@ -3,7 +3,7 @@ import { fold } from "../../journal/fold.ts";
 import { changeLedger, emptyEntry, entryChange, type LedgerEntry, ledgerChanges } from "../../journal/record.ts";
 import type { OutputState, RunState } from "../../journal/state.ts";
 
-/** A period in epoch milliseconds. `from` is inclusive, `to` is exclusive. */
+/** Epoch milliseconds. `from` is inclusive, `to` is exclusive. */
 export interface Period {
   readonly from: number;
   readonly to: number;
@@ -12,28 +12,29 @@ export interface Period {
 export interface MadeOfKind {
   readonly kind: "image" | "video" | "audio" | "voice" | "text" | "file";
   readonly count: number;
-  /** Total duration in milliseconds; 0 for kinds without a duration. */
+  /** Total duration; 0 for kinds without a duration. */
   readonly durationMs: number;
 }
 
-/** Money that may have been charged, or may still be charged. */
 export interface OpenAmount {
   readonly step: string;
   readonly attempt: number;
   readonly amountMicros: number;
   /**
-   * `bill`: the job's cost is not known. `submit`: it is unknown whether a job exists. `impossible`: the job's bill is
-   * implausible. `answer`: an unanswered request may have been charged.
+   * Why the amount is open:
+   * - `bill`: the job's cost is not known.
+   * - `submit`: it is unknown whether a job exists.
+   * - `impossible`: the job's bill is implausible.
+   * - `answer`: an unanswered request may have been charged.
    */
   readonly why: "bill" | "submit" | "impossible" | "answer";
 }
 
-/** A run's charges within a period. A charge counts at the time when the journal recorded it. */
+/** A run's charges within a period. The time of a charge is the time when the journal recorded it. */
 export interface RunCharges {
-  /** Sum of the charges; may be negative. A correction counts when it is made, not when the earlier bill was. */
+  /** Sum of the charges. It may be negative, because corrections of earlier bills are included. */
   readonly costMicros: number;
   readonly made: readonly MadeOfKind[];
-  /** Amounts reserved within the period that are still not billed. */
   readonly unbilled: readonly OpenAmount[];
   /** Like {@link unbilled}, but information from the service is missing or implausible. */
   readonly disputed: readonly OpenAmount[];
@@ -126,7 +127,7 @@ function kindOf({ voiceId, contentType }: OutputState): MadeOfKind["kind"] {
   return kind === "image" || kind === "video" || kind === "audio" || kind === "text" ? kind : "file";
 }
 
-// Invoice amounts are exact until displayed, then rounded once.
+// Invoice amounts are exact until they are displayed, and are rounded once.
 
 /** 100 %, in ten-thousandths of a percent. */
 const WHOLE = 1_000_000n;
@@ -142,8 +143,8 @@ export function parseMarkup(text: string): bigint | null {
 }
 
 /**
- * Returns each cost in cents, including the markup. The total is the exact sum, rounded once; half a cent is rounded
- * up. Lines are rounded down, and the missing cents go to those that lost most, so that the lines add up to the total.
+ * Returns each cost in cents, including the markup. The total is the exact sum, rounded once (half a cent up). Lines
+ * are rounded down. The missing cents go to the lines that lost most, so that the lines add up to the total.
  */
 export function invoiced(
   costsMicros: readonly number[],
@@ -159,7 +160,6 @@ export function invoiced(
   return { lines, total };
 }
 
-/** Formats cents as dollars with a decimal point. */
 export function formatCents(cents: bigint): string {
   const amount = cents < 0n ? -cents : cents;
   return `${cents < 0n ? "-" : ""}${amount / 100n}.${String(amount % 100n).padStart(2, "0")}`;

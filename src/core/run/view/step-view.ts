@@ -67,7 +67,7 @@ export interface StepView {
   readonly reason: string | null;
   /** Set if the step's request takes long; null for any other step. */
   readonly late: Late | null;
-  /** Error of the newest attempt, or of the last failed task attempt. */
+  /** Error of the current attempt or, without one, of the last failed task attempt. */
   readonly error: JournalError | null;
   readonly startedAt: number | null;
   readonly finishedAt: number | null;
@@ -232,12 +232,12 @@ const jobPhases = {
 function phaseOf({ kind }: PlanStep, status: StepStatus, current: AttemptView | null): StepPhase {
   if (status !== "running") return status;
   if (current?.kind !== "job") return runKind(kind).activity;
-  // The submission was withdrawn: the step waits for funds, the service or an upload.
+  // The submission was withdrawn, so the step waits for funds, the service or an upload.
   if (current.sentAt !== null && current.phase === "priced") return "waiting";
   return jobPhases[current.phase as JobPhase];
 }
 
-/** Returns an output's status. Only outputs of jobs can expire, because others were never on the service. */
+/** Only outputs of jobs can expire, because other outputs were never on the service. */
 export function outputStatus({ plan }: Pick<StepView, "plan">, { phase, status }: OutputState): OutputState["status"] {
   return traitsOf(plan).submits !== null && (phase === "expired" || phase === "archived") ? "EXPIRED" : status;
 }
@@ -250,7 +250,6 @@ interface PlacedIndex {
 
 const placedIndexes = new WeakMap<RunState["files"], PlacedIndex>();
 
-/** Returns the first named file of a returned output; undefined if there is none. */
 export function placedFile({ files }: RunState, step: string, index: number): RunState["files"][number] | undefined {
   const known = placedIndexes.get(files) ?? { byOutput: new Map(), read: 0 };
   placedIndexes.set(files, known);

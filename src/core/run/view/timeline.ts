@@ -5,19 +5,21 @@ import type { PlanStep } from "../../plan/plan.ts";
 import { runKind } from "../kinds/index.ts";
 
 /**
- * What a step was doing. `queue`: from the decision to submit until rendering starts. `render`: until the job ends.
- * `download`: until the last copy is on disk. Each other phase is one span per attempt.
+ * The activity of a step. Phases that are not listed here are one span per attempt.
+ * - `queue`: from the decision to submit until rendering starts.
+ * - `render`: until the job ends.
+ * - `download`: until the last copy is on disk.
  */
 export type TimelinePhase = "upload" | "queue" | "render" | "download" | "task" | "chat" | "approval";
 
-/** A period in which a step was in one phase. Times are in epoch milliseconds. */
+/** Times are in epoch milliseconds. */
 export interface TimelineSpan {
   readonly step: string;
-  /** Number of the attempt, from 1. */
+  /** Counts from 1. */
   readonly attempt: number;
   readonly phase: TimelinePhase;
   readonly from: number;
-  /** Null while the span continues, which is possible only in a run at work. Never earlier than `from`. */
+  /** Null while the span continues, which requires a running run. Never earlier than `from`. */
   readonly to: number | null;
 }
 
@@ -30,8 +32,8 @@ interface Span {
 }
 
 /**
- * What each step did and when, derived from the events and ordered by start. Phases of one attempt never overlap. In an
- * idle run, spans that were open end at the last event, until a later event extends them.
+ * The activities of each step, derived from the events and ordered by start. Phases of one attempt never overlap. In an
+ * idle run, open spans end at the last event until a later event extends them.
  */
 export class Timeline implements TimelineWriter {
   readonly #spans: Span[] = [];
@@ -42,10 +44,9 @@ export class Timeline implements TimelineWriter {
   readonly #acknowledged = new Map<string, number>();
   /** Steps whose outputs stay on the service. */
   readonly #uncopied = new Set<string>();
-  /** Number of outputs still to be copied, by step. */
   readonly #toCopy = new Map<string, number>();
   #running = false;
-  /** The time of the latest event. It never goes back, although the clocks of two machines may differ. */
+  /** The time of the latest event. It never goes back, even if the clocks of two machines differ. */
   #now = Number.NEGATIVE_INFINITY;
 
   add({ at, event }: StoredEvent): void {
@@ -124,11 +125,11 @@ export class Timeline implements TimelineWriter {
     return to === null && !this.#running ? this.#now : to;
   }
 
-  /** Counts all time between acknowledgement and end as rendering, because no event records when rendering starts. */
+  /** Treats all time between acknowledgement and end as rendering, because no event records when rendering starts. */
   #splitUnseenRender(step: string): void {
     const open = this.#open.get(step);
     const since = this.#acknowledged.get(step);
-    // An acknowledgement from before the queue began belongs to an earlier submission.
+    // An acknowledgement from before the queue span is from an earlier submission.
     if (open?.phase !== "queue" || since === undefined || since < open.from) return;
     this.close(step, since);
     this.begin(step, open.attempt, "render", since);
