@@ -4,37 +4,33 @@ import { dirname, join } from "node:path";
 import { type FolderLock, holderOf, lockFolder } from "../core/kit/folder-lock.ts";
 import { LocalServiceError, systemCode } from "./errors.ts";
 
-/** The first two hex digits of a random id, so that files are spread over 256 folders. */
 function shard(id: string): string {
   return id.slice(id.indexOf("_") + 1).slice(0, 2);
 }
 
 const INCOMING = "incoming";
-/** Matches the names of incoming files: an id, followed by another id while the file is being rendered. */
+/** Matches the names of incoming files: an id, plus a second id while the file is being rendered. */
 const LEFTOVER = /^(?:file_|asset_|render-)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.[0-9a-f-]{36}\.part)?$/;
 
-/** Removes incoming files. Recognizes them by their names, because the user may keep other files in the folder. */
 function removeLeftovers(folder: string): void {
   for (const found of readdirSync(folder, { withFileTypes: true }))
     if (found.isFile() && LEFTOVER.test(found.name)) rmSync(join(folder, found.name), { force: true });
 }
 
 /**
- * Opens the folders inside the data folder: creates missing ones, and removes partial files that a killed process left.
- * Paths in the database are relative to the data folder.
+ * Creates missing folders in the data folder, and removes partial files that a killed process left. The database stores
+ * paths relative to the data folder.
  */
 export function openDataDir(root: string) {
   const incoming = join(root, INCOMING);
   mkdirSync(incoming, { recursive: true, mode: 0o700 });
   removeLeftovers(incoming);
   return {
-    /** Path of an asset's file, relative to the data folder. */
     assetPath: (assetId: string) => join("assets", shard(assetId), assetId),
     uploadPath: (fileId: string) => join("uploads", shard(fileId), fileId),
-    /** Temporary path of a new file, used until the file is moved. Files left there are removed at the next start. */
+    /** Returns the temporary path of a new file. Files that remain there are removed at the next start. */
     incoming: (id: string) => join(incoming, id),
     absolute: (relative: string) => join(root, relative),
-    /** Moves a file to a path in the data folder, and creates the folder of that path if needed. */
     async moveTo(relative: string, from: string): Promise<void> {
       const to = join(root, relative);
       try {
@@ -52,7 +48,7 @@ export type DataDir = ReturnType<typeof openDataDir>;
 
 const LOCK = "service";
 
-/** A running service and the key to use it, found by the service's data folder. */
+/** A running local service, found through its data folder, with a key to use it. */
 export interface RunningService {
   readonly pid: number;
   readonly port: number;
@@ -63,7 +59,7 @@ export interface RunningService {
   readonly startedAt: string;
 }
 
-/** Finds the running service that uses this folder; null if there is none. */
+/** Finds the running service that uses this folder. Returns null if there is none. */
 export function findLocalService(dataDir: string): RunningService | null {
   const holder = holderOf(dataDir, LOCK);
   return holder !== null && "baseUrl" in holder && typeof holder.baseUrl === "string"

@@ -27,7 +27,6 @@ export class LocalServiceError extends Error {
   }
 }
 
-/** The `code` of a system error, such as `EADDRINUSE`; null for other errors. */
 export function systemCode(error: unknown): string | null {
   if (!(error instanceof Error) || !("code" in error)) return null;
   return typeof error.code === "string" ? error.code : null;

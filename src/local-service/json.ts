@@ -2,7 +2,7 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Parses a JSON text; returns undefined if it is not JSON. */
+/** Returns undefined if the text is not valid JSON. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -11,13 +11,11 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** The unescaped names in a JSON pointer such as `/a~1b/0`. */
 export function pointerNames(pointer: string): string[] {
   const names = pointer.split("/").slice(1);
   return names.map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** The value in `root` to which a reference such as `#/$defs/shot` points; undefined if there is none. */
 export function resolveReference(root: unknown, reference: unknown): unknown {
   if (typeof reference !== "string" || !reference.startsWith("#")) return undefined;
   return pointerNames(decodeURIComponent(reference.slice(1))).reduce<unknown>(

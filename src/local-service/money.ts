@@ -1,15 +1,13 @@
 import { type Refusal, refuse } from "./http/refusal.ts";
 import type { WorkspaceRow } from "./store/rows.ts";
 
-/** Micro-dollars per US dollar. All internal amounts are whole micro-dollars. */
+/** All internal amounts are whole micro-dollars. */
 export const MICROS_PER_USD = 1_000_000;
 
-/** Converts micro-dollars to decimal dollars, as in API responses. */
 export function usd(micros: number): number {
   return micros / MICROS_PER_USD;
 }
 
-/** Converts a decimal amount to whole micro-dollars. */
 export function micros(dollars: number): number {
   return Math.round(dollars * MICROS_PER_USD);
 }
@@ -19,10 +17,10 @@ export function balanceOf(workspace: WorkspaceRow | undefined): number {
   return workspace.fundedMicros - workspace.chargedMicros + workspace.refundedMicros;
 }
 
-/** Number of consecutive refusals for insufficient funds after which a workspace cannot upload files. */
+/** A workspace cannot upload files after this many consecutive refusals for insufficient funds. */
 const MOST_REFUSALS = 10;
 
-/** Counts a workspace's consecutive refusals for insufficient funds. Adding funds resets the count. */
+/** Counts consecutive refusals for insufficient funds per workspace. Added funds or a paid job reset the count. */
 export function createRefusalCount() {
   const counts = new Map<string, { readonly count: number; readonly fundedMicros: number }>();
   const countOf = ({ workspaceId, fundedMicros }: WorkspaceRow) => {
@@ -38,7 +36,10 @@ export function createRefusalCount() {
   };
 }
 
-/** The 402 error for insufficient funds; null if the wallet can pay. `requiredMicros` is null if no price is known. */
+/**
+ * Returns the 402 error for insufficient funds, or null if the wallet can pay. The error states the required amount
+ * only if `isQuoted`.
+ */
 export function shortfall(
   workspace: WorkspaceRow | undefined,
   priceMicros: number,

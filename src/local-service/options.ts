@@ -57,24 +57,24 @@ export interface LocalServiceOptions {
   readonly rateLimit?: RateLimit;
   /** Maximum number of jobs rendered at the same time. Default: 8, or 64 with the stub renderer. */
   readonly maxRunning?: number;
-  /** Divisor of simulated times; `Infinity` makes them zero. Default: 4, or `Infinity` with the stub renderer. */
+  /** Simulated times are divided by this number. Default: 4, or `Infinity` with the stub renderer. */
   readonly speed?: number;
   /** How long outputs are kept after the job is submitted, in milliseconds. Default: 24 hours. */
   readonly retentionMs?: number;
-  /** How long a download URL is valid, in milliseconds; reading the job again returns a new URL. Default: 1 hour. */
+  /** How long a download URL is valid, in milliseconds. Reading the job again returns a new URL. Default: 1 hour. */
   readonly urlLifeMs?: number;
   /** Models that replace the built-in models: the path of a JSON file, or its content. */
   readonly catalog?: string | readonly unknown[];
   /**
-   * Makes the service answer like a hosted service, except for timing. Messages are fixed for each kind of error and
-   * reveal nothing about this machine, and the options below default to the known behavior of hosted services. Default:
-   * false.
+   * Makes the service answer like a hosted service, except for timing. Each kind of error has one fixed message, which
+   * reveals nothing about this machine. Also changes the defaults of `openCatalog`, `unquotableCost` and
+   * `deliverToLoopback`. Default: false.
    */
   readonly strict?: boolean;
   /**
-   * Rules, prices and durations of model families, which are added to the built-in ones or replace them: the path of a
-   * JSON file, or its content. Rules refuse inputs that a schema accepts; prices and durations apply if a model's entry
-   * has none.
+   * Rules, prices and durations of model families: the path of a JSON file, or its content. They extend or replace the
+   * built-in families. Rules refuse inputs that a schema accepts. Prices and durations apply to models whose entry has
+   * none.
    */
   readonly families?: FamiliesOption;
   /** The published version of the API that the service implements. Default: `today`. */
@@ -104,7 +104,10 @@ export interface LocalServiceOptions {
   readonly deliveryTimeoutMs?: number;
   /** Initial faults: rules, or the path of a JSON file with rules. Default: none. */
   readonly faults?: FaultsOption;
-  /** Replays a hosted service's responses; this service still handles uploads, keys and webhooks. Default: none. */
+  /**
+   * Replays the recorded responses of a hosted service. The local service still handles uploads, keys and webhooks.
+   * Default: none.
+   */
   readonly replay?: ReplayOption;
   /** Called with each unexpected error. Default: errors are written to stderr. */
   readonly onDefect?: (error: unknown, traceId: string) => void;
@@ -118,7 +121,6 @@ export interface NormalKey {
   readonly ownerId: string;
 }
 
-/** Validated options, including default values. */
 export interface NormalOptions
   extends Required<Omit<LocalServiceOptions, "balance" | "keys" | "catalog" | "families" | "faults" | "replay">> {
   readonly isTemporary: boolean;
@@ -198,7 +200,7 @@ function reportDefect(error: unknown, traceId: string): void {
   process.stderr.write(`local service: unexpected error (trace ${traceId || "none"}): ${String(error)}\n`);
 }
 
-/** Adds default values, and validates every value. @throws LocalServiceError `OPTION_INVALID` */
+/** Adds default values, and validates every value. @throws LocalServiceError */
 export function normalize(options: LocalServiceOptions): NormalOptions {
   const isStub = options.renderer === "stub";
   const strict = options.strict ?? false;
@@ -233,7 +235,7 @@ export function normalize(options: LocalServiceOptions): NormalOptions {
     faults: loadFaults(options.faults ?? []),
     replay: replayOf(options.replay),
     onDefect: options.onDefect ?? reportDefect,
-    // Comes last, so that a refused option leaves no folder behind.
+    // The folder is created last, so that an invalid option leaves no folder behind.
     dataDir: options.dataDir ?? mkdtempSync(join(tmpdir(), "showrunner-local-")),
   };
 }

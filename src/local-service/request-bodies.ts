@@ -5,9 +5,8 @@ import { SCOPES } from "./access/principal.ts";
 const scopes = z.array(z.enum(SCOPES)).max(SCOPES.length).nullish();
 const DAY_SECONDS = 86_400;
 
-/** Lifetime of a token in seconds: an hour by default, and a day at most. */
 export const TOKEN_TTL_SECONDS = { default: 3_600, max: DAY_SECONDS } as const;
-/** How long a rotated-out secret stays valid, in seconds: a day by default, and 30 days at most. */
+/** How long the old secret stays valid after a key is rotated, in seconds. */
 export const GRACE_SECONDS = { default: DAY_SECONDS, max: 30 * DAY_SECONDS } as const;
 
 export const newKeyBody = z.object({
@@ -25,13 +24,13 @@ export const newTokenBody = z.object({ ttl_seconds: z.int().min(1).max(TOKEN_TTL
 export const MAX_URL_LENGTH = 8192;
 export const TOO_LONG = `has more than ${MAX_URL_LENGTH} characters`;
 
-/** A destination URL in a body. Its address is checked only before the service sends a request to it. */
+/** A destination's URL. Its address is checked only when the service sends a request to it. */
 export const httpUrl = z
   .string()
   .max(MAX_URL_LENGTH, { error: TOO_LONG, abort: true })
   .check(z.url({ protocol: /^https?$/, error: "is not an http or https URI" }));
 
-/** Body of `POST /models/{model}`. The model's own schema describes `input`. */
+/** Body of `POST /models/{model}`. The model's own schema validates `input`. */
 export const submitBody = z.object({
   input: z.unknown(),
   webhook: httpUrl.nullish().describe("URL that receives the signed event when the job ends."),
@@ -48,7 +47,7 @@ export const defaultWebhookBody = z.object({ url: httpUrl, enabled: z.boolean().
 const MAX_HEADERS = 50;
 const MAX_VALUE_LENGTH = 4096;
 
-/** Headers that callers cannot set, because the service or the connection sets them. */
+/** Callers cannot set these headers, because the service or the connection sets them. */
 const RESERVED =
   /^(content-type|content-length|content-encoding|host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|x-.+-signature)$/i;
 
@@ -89,11 +88,11 @@ export const newDrainBody = z
     path: ["secret"],
     error: SECRET_REQUIRED,
     params: { reason: "required" },
-    // Also checked if other fields are invalid, so that every problem is reported at once.
+    // Runs even if other fields are invalid, so that every problem is reported at once.
     when: ({ value }) => typeof value === "object" && value !== null,
   });
 
-/** Body of `PATCH /log-drains/{drain_id}`. Fields that are absent stay unchanged. */
+/** Body of `PATCH /log-drains/{drain_id}`. Absent fields stay unchanged. */
 export const drainChanges = z.object({ name: drainName.nullish(), url: httpUrl.nullish(), ...settings });
 
 export type NewDrainBody = z.output<typeof newDrainBody>;
@@ -104,9 +103,11 @@ const name = z.string().min(1).max(100);
 export const walletBody = z.strictObject({
   workspace_id: name.optional(),
   add: z.number().min(0).max(1e9).optional(),
-  /** Whether the top-up card is declined. Errors with status 402 then report that it is. */
   card_declined: z.boolean().optional(),
-  /** Dollars that an automatic top-off adds. If the card is declined, nothing is added, and a webhook reports it. */
+  /**
+   * Dollars that an automatic top-off adds. If the card is declined, nothing is added and a webhook reports the
+   * failure.
+   */
   top_off: z.number().min(0).max(1e9).optional(),
 });
 

@@ -12,7 +12,6 @@ import type { ProbeResult, Renderer } from "./render/contract.ts";
 import type { Store } from "./store/store.ts";
 import type { OpenStreams } from "./stream/open-streams.ts";
 
-/** The parts on which the rest of the service depends. The runner, webhooks and drains are built from them. */
 export interface ServiceParts {
   readonly options: NormalOptions;
   readonly store: Store;
@@ -32,18 +31,16 @@ export interface ServiceParts {
   readonly refusals: ReturnType<typeof createRefusalCount>;
   readonly faults: JobFaults;
   readonly faultEngine: FaultEngine;
-  /** The secret for signing URLs and ids. It never leaves the data folder. */
+  /** Secret for signing URLs and ids. It never leaves the data folder. */
   readonly secret: string;
-  /** The service's URL without a slash at the end, such as `http://127.0.0.1:8787`. */
+  /** The service's URL without a trailing slash, such as `http://127.0.0.1:8787`. */
   origin(): string;
-  /** URL of the page on which a person adds funds to a workspace. */
   fundingUrl(workspaceId: string): string;
   onDefect(error: unknown, traceId: string): void;
 }
 
 const MOST_UNRECORDED = 1_000;
 
-/** Creates the service's counters. They start at zero in each process. */
 export function createMetrics() {
   const requests: Record<string, Record<string, number>> = {};
   let replayed = 0;
@@ -54,11 +51,9 @@ export function createMetrics() {
       const byStatus = requests[route];
       byStatus[status] = (byStatus[status] ?? 0) + 1;
     },
-    /** Counts a submit request that was answered as an idempotent replay. */
     replayed(): void {
       replayed += 1;
     },
-    /** Records, for the stats, a request that a replay could not answer. */
     unrecorded(request: string): void {
       if (unrecorded.length < MOST_UNRECORDED) unrecorded.push(request);
     },

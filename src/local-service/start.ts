@@ -45,7 +45,7 @@ import { createOpenStreams } from "./stream/open-streams.ts";
 import { usageEndpoints } from "./usage/endpoints.ts";
 import { createWebhooks } from "./webhooks/webhooks.ts";
 
-/** Every endpoint below `/v3`, in the order of the documentation. */
+/** Lists every endpoint below `/v3`, in the order of the documentation. */
 export function apiEndpoints(service: ServiceContext): readonly Endpoint[] {
   return [
     ...modelEndpoints(service),
@@ -60,7 +60,6 @@ export function apiEndpoints(service: ServiceContext): readonly Endpoint[] {
   ];
 }
 
-/** The HTTP application: API, operator endpoints and downloads. */
 export function createServiceApp(service: ServiceContext): Hono<{ Bindings: HttpBindings }> {
   const { store, clock, options, metrics } = service;
   const replay = openReplay(service);
@@ -92,11 +91,14 @@ export interface LocalService {
   readonly port: number;
   /** The folder that contains the database and the media. */
   readonly dataDir: string;
-  /** Counts of jobs, money and requests, as `GET /_local/stats` shows them. */
+  /** Returns counts of jobs, money and requests, as `GET /_local/stats` does. */
   stats(): ServiceStats;
   /** Adds dollars to a workspace. Default: the first workspace. */
   fund(dollars: number, workspaceId?: string): Promise<void>;
-  /** Replaces all faults; an empty list removes them. `seed` fixes random choices. @throws LocalServiceError */
+  /**
+   * Replaces all fault rules. An empty list removes them. `seed` makes random choices repeatable.
+   * @throws LocalServiceError
+   */
   faults(rules: readonly FaultRule[], seed?: number): void;
   /** The service's clock: real, scaled, or manual. */
   readonly clock: ClockControl;
@@ -155,10 +157,7 @@ async function run(options: NormalOptions, lock: FolderLock): Promise<LocalServi
   };
 }
 
-/**
- * Starts the v3 service on this machine, keeping its state in a folder.
- * @throws LocalServiceError `PORT_IN_USE`, `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`, `OPTION_INVALID`, `CATALOG_INVALID`
- */
+/** Starts the v3 service on this machine. It keeps its state in a data folder. @throws LocalServiceError */
 export async function startLocalService(options: LocalServiceOptions = {}): Promise<LocalService> {
   const normal = normalize(options);
   const lock = lockDataDir(normal.dataDir);
@@ -171,7 +170,6 @@ export async function startLocalService(options: LocalServiceOptions = {}): Prom
   }
 }
 
-/** Creates the configured renderer, and a function that measures uploads, whose code is loaded at its first use. */
 async function openRenderer(options: NormalOptions) {
   const probe = async (path: string): Promise<ProbeResult> => (await import("./render/index.ts")).probe(path);
   return { renderer: await rendererOf(options), probe };
@@ -201,14 +199,12 @@ function signingSecret(store: Store): string {
   return secret;
 }
 
-/** A service that is not listening yet. */
 interface Opened {
   readonly service: ServiceContext;
   readonly apiKey: string;
   setOrigin(origin: string): void;
 }
 
-/** Assembles the service. @throws LocalServiceError */
 async function openService(options: NormalOptions): Promise<Opened> {
   let origin = "http://127.0.0.1";
   const offered = loadCatalog(options.catalog, options);
@@ -224,7 +220,7 @@ async function openService(options: NormalOptions): Promise<Opened> {
   const hub = createEventHub();
   const faultEngine = new FaultEngine();
   faultEngine.set(options.faults.rules, options.faults.seed);
-  // A hosted service has its own billing console. This name never resolves (RFC 2606).
+  // Hosted services have their own billing console. This name never resolves (RFC 2606).
   const billing = `https://console.${options.brand.toLowerCase()}.example/billing`;
   const fundingPage = () => (options.strict ? billing : `${origin}/_local/fund`);
   const presigner = createPresigner(secret, () => origin);
@@ -291,7 +287,6 @@ export const HEARD_FILM = media("video/mp4", Buffer.from(HEARD_MP4, "base64"), {
   fps: 5,
 });
 
-/** The stub's output for a request. An avatar always has sound; a video has sound only if `generate_audio` is true. */
 function mediaOf({ kind, input }: RenderRequest & { readonly kind: Exclude<RenderRequest["kind"], "voice"> }) {
   switch (kind) {
     case "image":
@@ -314,8 +309,8 @@ function voice({ input }: RenderRequest): RenderResult {
 }
 
 /**
- * Writes tiny media at once, for tests and benchmarks: always the same picture, film or tone. The bytes contain a hash
- * of the request, so that equal requests have equal outputs and different requests have different outputs.
+ * Writes tiny media at once, for tests and benchmarks. The bytes contain a hash of the request, so that equal requests
+ * have equal outputs and different requests have different outputs.
  */
 function createStubRenderer(): Renderer {
   return {
@@ -331,7 +326,7 @@ function createStubRenderer(): Renderer {
   };
 }
 
-/** Hash of a request. Media and voices are hashed by content, because ids and URLs differ between equal requests. */
+/** Hashes a request. Media and voices are hashed by content, because ids and URLs differ between equal requests. */
 async function markOf({ kind, index, input, media, voice: spoken }: RenderRequest): Promise<string> {
   const own = Object.entries(input).filter(([field]) => !Object.hasOwn(media, field) && field !== "voice_id");
   const hash = createHash("sha256").update(JSON.stringify([kind, index, withoutAddresses(own), spoken]));
@@ -342,7 +337,7 @@ async function markOf({ kind, index, input, media, voice: spoken }: RenderReques
   return hash.digest("hex");
 }
 
-/** Removes URLs and media references. Recognizes them by their form, because media fields may be renamed here. */
+/** Removes URLs and media references. Recognizes them by their form, because media fields may have been renamed. */
 function withoutAddresses(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (_key, item: unknown) => {

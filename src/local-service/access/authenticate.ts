@@ -12,7 +12,7 @@ export type Credential =
 export const TOKEN_PREFIX = "tok_";
 const FORM = /^(key|bearer) +(\S+)$/i;
 
-/** Parses `Key <id>:<secret>`, `Bearer <id>:<secret>` or `Bearer <token>`; null for any other header. */
+/** Parses `Key <id>:<secret>`, `Bearer <id>:<secret>` or `Bearer <token>`. Returns null for any other header. */
 export function parseAuthorization(header: string | null): Credential | null {
   const match = header === null ? null : FORM.exec(header.trim());
   if (!match) return null;
@@ -30,7 +30,6 @@ export function sameHash(a: Uint8Array, b: Uint8Array | null): boolean {
   return b !== null && a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** Minimum time between two updates of a key's last-use time, in milliseconds on the service's clock. */
 const TOUCH_EVERY_MS = 60_000;
 
 const unauthorized = (message: string) => refuse("UNAUTHORIZED", message);
@@ -49,13 +48,12 @@ function isUsable(key: KeyRow, now: number): boolean {
 
 interface Shown {
   readonly via: Principal["via"];
-  /** Scopes to which the key's scopes are restricted; null means no restriction. */
+  /** Restricts the key's scopes. Null means no restriction. */
   readonly scopes: readonly Scope[] | null;
-  /** Expiry of the credential, which may be earlier than the key's expiry; null means never. */
+  /** Expiry of the credential, which may be earlier than the key's. Null means never. */
   readonly until: number | null;
 }
 
-/** Turns the Authorization header into a principal. @throws Refusal 401, 403 */
 export function authenticator(store: Store, clock: Clock): (authorization: string | null) => Principal {
   function touch(key: KeyRow, now: number): void {
     if (now - (key.lastUsedAt ?? 0) < TOUCH_EVERY_MS) return;
@@ -103,10 +101,8 @@ interface Window {
   used: number;
 }
 
-/** Maximum number of keys tracked. If there are more, the keys with the oldest windows are removed. */
 const MAX_KEYS = 10_000;
 
-/** The 429 error for a key that exceeds its limit, with the four rate-limit headers. */
 export function overLimit({ requests, windowMs }: RateLimit, resetAtMs: number, now: number): Refusal {
   const retryAfter = Math.max(1, Math.ceil((resetAtMs - now) / 1000));
   const message = `Rate limit exceeded: ${requests} requests per ${windowMs / 1000} seconds.`;

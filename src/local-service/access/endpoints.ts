@@ -11,16 +11,15 @@ import { earlier, intersect, type Principal, parseScopes, type Scope, TOKEN_SCOP
 
 const denied = (message: string, fixedMessage = message) => refuse("PERMISSION_DENIED", message, { fixedMessage });
 
-/** The scopes in `wanted` that are missing from `own`. For both parameters, null means every scope. */
 function beyond(own: readonly Scope[] | null, wanted: readonly Scope[] | null): readonly string[] {
   if (own === null) return [];
   return wanted === null ? ["every scope"] : wanted.filter((scope) => !own.includes(scope));
 }
 
 /**
- * The scopes of a key that this principal creates: the requested scopes, or else the principal's own. Null means every
+ * Returns the scopes of a key that the principal creates. They default to the principal's own scopes. Null means every
  * scope.
- * @throws Refusal 403 that lists the requested scopes that the principal lacks
+ * @throws Refusal 403 if the principal lacks a requested scope
  */
 export function granted(
   principal: Pick<Principal, "scopes">,
@@ -32,7 +31,7 @@ export function granted(
   throw denied(`Your credential lacks these requested scopes: ${missing.join(", ")}.`);
 }
 
-/** Like {@link granted}, but for a token, which can never have the scope for managing keys. @throws Refusal 403 */
+/** Like {@link granted}, but for tokens, which can never manage keys. @throws Refusal 403 */
 export function grantedToToken(
   principal: Pick<Principal, "scopes">,
   requested: readonly Scope[] | null | undefined,
@@ -41,8 +40,8 @@ export function grantedToToken(
 }
 
 /**
- * Expiry of a key that this principal creates: the requested time, or else the expiry of the principal's credential.
- * @throws Refusal if the requested time is in the past or later than the credential's expiry
+ * Returns the expiry of a key that the principal creates. It defaults to the expiry of the principal's credential.
+ * @throws Refusal if the requested time is in the past or after the credential's expiry
  */
 export function grantedLifetime(
   principal: Principal,
@@ -68,8 +67,8 @@ export function assertChangesKeys({ via }: Principal): void {
 }
 
 /**
- * Allows only the key's owner to rotate the key, and only with a credential that has all of the key's scopes. The new
- * secret acts for that owner with those scopes.
+ * Allows only the owner to rotate a key, and only with a credential that has all of the key's scopes. The new secret
+ * acts for that owner with those scopes.
  * @throws Refusal 403
  */
 export function assertMayRotate(principal: Principal, key: KeyRow): void {
@@ -79,7 +78,11 @@ export function assertMayRotate(principal: Principal, key: KeyRow): void {
   assertCovers(principal, key);
 }
 
-/** Allows only the owner to revoke a personal key. A service key belongs to the workspace. @throws Refusal 403 */
+/**
+ * Allows only the owner to revoke a personal key. A service key belongs to the workspace, so other members may revoke
+ * it too.
+ * @throws Refusal 403
+ */
 export function assertMayRevoke(principal: Principal, key: KeyRow): void {
   assertChangesKeys(principal);
   if (key.ownerId !== principal.ownerId && key.kind !== "service") {
@@ -113,7 +116,6 @@ function view(key: KeyRow, now: number) {
   };
 }
 
-/** Endpoints for the workspace's keys, and for short-lived tokens for browsers. */
 export function accessEndpoints({ store, clock, options }: ServiceContext): readonly Endpoint[] {
   function find(call: Call): KeyRow {
     const key = store.keys.get(call.param("key_id"));

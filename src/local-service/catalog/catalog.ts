@@ -17,15 +17,18 @@ import type { JsonSchema, Modality, ModelDefinition, StockVoice } from "./model.
 type InputCheck = (input: Readonly<Record<string, unknown>>) => readonly FieldProblem[];
 
 export interface CompiledModel extends ModelDefinition {
-  /** Validates an input. Also fills in default values, by changing the input itself. */
+  /** Validates an input, and writes default values into it. */
   readonly check: InputCheck;
-  /** Checks rules of the model's family that the schema does not state. Call it before defaults are filled in. */
+  /**
+   * Checks rules of the model's family that the schema does not state. Call it before `check`, which fills in defaults.
+   */
   readonly checkFamily: InputCheck;
-  /** Checks the model's table of accepted field combinations. Call it before defaults are filled in. */
+  /** Checks the model's table of accepted field combinations. Call it before `check`, which fills in defaults. */
   readonly checkCombination: InputCheck;
-  /** The reason why the schema does not compile; null if it does. Requests for a model with a defect are refused. */
+  /**
+   * The reason why the schema does not compile. Null if it compiles. Requests for a model with a defect are refused.
+   */
   readonly defect: string | null;
-  /** A message about unreadable rows in the model's table of field combinations; null if there are none. */
   readonly notice: string | null;
 }
 
@@ -53,7 +56,6 @@ function prepareCheck({ entry }: ModelDefinition, family: Family | null): Checks
   }
 }
 
-/** Lists how an input differs from the closest accepted combination of fields; empty if it matches a combination. */
 function combinationProblems(schema: JsonSchema, input: Readonly<Record<string, unknown>>): readonly FieldProblem[] {
   const [nearest] = missedRows(schema, input);
   const found = (nearest?.misses ?? []).map(({ name, allowed, isGiven }) => {
@@ -67,10 +69,10 @@ function unreadRows(id: string, lines: readonly string[]): string {
   return `The table of field combinations of ${id} has ${lines.length} unreadable line(s), such as: ${lines[0]!.slice(0, 200)}`;
 }
 
-/** CPU time limit for one validation, in milliseconds. For some schemas, validation takes more than linear time. */
+/** CPU time limit for one validation, in milliseconds. Some schemas take more than linear time. */
 const MAX_CHECK_MS = 100;
 
-/** Checks that are already compiled. All services in a process share them, because they share the built-in catalog. */
+/** All services in a process share compiled checks, because they share the built-in catalog. */
 const compiledBefore = new WeakMap<JsonSchema, InputCheck>();
 
 function checkOf(schema: JsonSchema): InputCheck {
@@ -90,7 +92,6 @@ function checkOf(schema: JsonSchema): InputCheck {
   return check;
 }
 
-/** Copies a schema without the `mapping` of its discriminators, which the validator does not support. */
 function prepared(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(prepared);
   if (!isRecord(node)) return node;
@@ -101,12 +102,12 @@ function prepared(node: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
-/** Compiles a model. Never throws: a schema that does not compile disables only this model. */
+/** Never throws: a schema that does not compile disables only this model. */
 function compileModel(model: ModelDefinition, family: Family | null): CompiledModel {
   return { ...model, ...prepareCheck(model, family) };
 }
 
-/** Delays compiling a built-in model until its first input is checked. Its schema and table are known to be valid. */
+/** Delays compiling a built-in model until its first check. Its schema and table are known to be valid. */
 function ownModel(model: ModelDefinition, family: Family | null): CompiledModel {
   let prepared: Checks | null = null;
   const checks = () => (prepared ??= prepareCheck(model, family));
@@ -121,21 +122,18 @@ function ownModel(model: ModelDefinition, family: Family | null): CompiledModel 
 }
 
 export interface Catalog {
-  /** Usable models of a modality, in catalog order; null returns every modality. */
+  /** Lists usable models in catalog order. Null means every modality. */
   list(modality: Modality | null): readonly CompiledModel[];
-  /** The models that `GET /models` lists: usable models, and unsupported models that the catalog marks as listed. */
+  /** Lists the models of `GET /models`: usable ones, and unsupported ones that the catalog marks as listed. */
   listed(modality: Modality | null): readonly CompiledModel[];
   /** Finds a usable model. @throws Refusal 404, 410, 400 */
   use(modelId: string): CompiledModel;
   /** Finds a model even if it is no longer usable, because earlier jobs may have used it. */
   find(modelId: string): CompiledModel | undefined;
   readonly chats: readonly ChatModel[];
-  /** The language model with this id; case is ignored. */
   chat(modelId: string): ChatModel | undefined;
   stockVoice(voiceId: string): StockVoice | undefined;
-  /** For each disabled model, a message that says why it is disabled. */
   readonly defects: readonly string[];
-  /** For each table of field combinations with unreadable rows, a message that shows such a row. */
   readonly notices: readonly string[];
 }
 
@@ -170,7 +168,7 @@ export function createCatalog({ models: definitions, chats }: Offered, families:
   };
 }
 
-/** Legacy ids that contain the quality level, such as `video-1-pro`, each with advice to use the field `quality`. */
+/** Lists legacy ids that contain the quality, such as `video-1-pro`, each with advice to use the field `quality`. */
 function levelIds({ entry }: ModelDefinition): readonly (readonly [string, string])[] {
   const schema = entry.input_schema as { readonly properties?: { readonly [name: string]: JsonSchema } } | null;
   const levels = schema?.properties?.["quality"]?.["enum"];
@@ -189,7 +187,6 @@ function assertUsable({ state, defect, entry }: CompiledModel): void {
   if (defect !== null) throw refuse("FAILED_PRECONDITION", defect, { fixedMessage });
 }
 
-/** The profile of a voice; null if the voice does not exist or if this owner may not use it. */
 export function findVoice(store: Store, catalog: Catalog, voiceId: string, owner: Owner): VoiceProfile | null {
   const stock = catalog.stockVoice(voiceId);
   if (stock) return { base: stock.base, pitchHz: null, loudnessDb: null, label: stock.name };

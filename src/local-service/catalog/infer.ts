@@ -13,7 +13,6 @@ const ASSUMED_MS = 5_000;
 
 const number = (value: unknown, fallback: number) => (typeof value === "number" && value > 0 ? value : fallback);
 
-/** Expected duration of the output, in milliseconds. */
 function lengthMs({ input, media }: Work): number {
   const source = [...(media["audio"] ?? []), ...(media["source_video"] ?? [])];
   const given = source.reduce((sum, item) => sum + (item.durationMs ?? 0), 0);
@@ -27,7 +26,7 @@ function characters({ input }: Work): number {
   );
 }
 
-/** Fallback prices in dollars for models without a matching price rule. Catalog entries state prices only in prose. */
+/** Prices in dollars for models without a matching price rule. Catalog entries state prices only in prose. */
 const GUESSED_PRICES: Readonly<Record<Kind, FamilyPrice>> = {
   image: { usd: 0.02, per: "image" },
   video: { usd: 0.05, per: "second" },
@@ -37,13 +36,11 @@ const GUESSED_PRICES: Readonly<Record<Kind, FamilyPrice>> = {
   voice: { usd: 0.5, per: "job" },
 };
 
-/** Simulated processing time in milliseconds, before the speed factor is applied. */
 function guessRenderMs(kind: Kind, work: Work): number {
   if (kind === "video" || kind === "avatar") return 6_000 + 0.8 * lengthMs(work);
   return kind === "image" ? 2_000 : 3_000;
 }
 
-/** The renderer's field name for each media role. */
 const FIELD_OF_ROLE: Readonly<Record<string, string>> = {
   start_frame: "start_image",
   end_frame: "end_image",
@@ -52,14 +49,12 @@ const FIELD_OF_ROLE: Readonly<Record<string, string>> = {
   input_video: "source_video",
 };
 
-/** Short side of an upscaler's target resolutions, in pixels. */
 const TARGET_PX: Readonly<Record<string, number>> = { "1080p": 1080, "2k": 1440, "4k": 2160 };
 
 function propertiesOf(schema: JsonSchema): Readonly<Record<string, unknown>> {
   return isRecord(schema) && isRecord(schema["properties"]) ? schema["properties"] : {};
 }
 
-/** Returns an annotation of a media field or, if the field is a list, of its items. */
 function annotation(property: unknown, name: "media_type" | "role"): string | null {
   if (!isRecord(property)) return null;
   const own = property[name];
@@ -67,7 +62,6 @@ function annotation(property: unknown, name: "media_type" | "role"): string | nu
   return "items" in property ? annotation(property["items"], name) : null;
 }
 
-/** Chooses the renderer for a model from its id, its modality and its fields. */
 function inferKind({ id, modality, input_schema: schema }: CatalogEntry): Kind {
   const properties = propertiesOf(schema);
   const takesSound = Object.values(properties).some((property) =>
@@ -81,7 +75,6 @@ function inferKind({ id, modality, input_schema: schema }: CatalogEntry): Kind {
   return !hasVoice && ("name" in properties || /clon/i.test(id)) ? "voice" : "sound";
 }
 
-/** Maps the model's media fields to the renderer's fields. */
 function inferNames(schema: JsonSchema): Readonly<Record<string, string>> {
   const names = Object.entries(propertiesOf(schema)).flatMap(([field, property]) => {
     const role = annotation(property, "role") ?? "";
@@ -97,7 +90,6 @@ function listsVoices(schema: JsonSchema): boolean {
   return isRecord(voice) && ("enum" in voice || "const" in voice);
 }
 
-/** Adds the fields that the renderer requires, with values from other fields if the input lacks them. */
 function inferInput(kind: Kind, work: Work): Work["input"] {
   const { input } = work;
   const said = [input["text"], input["prompt"]].find((value) => typeof value === "string") ?? "something";
@@ -127,14 +119,13 @@ function unitsOf(per: FamilyPrice["per"], work: Work): number {
   }
 }
 
-/** Tells whether an input meets a condition. Defaults must already be filled in. */
+/** Defaults must already be filled in. */
 function applies(when: FamilyCondition | undefined, { input }: Work): boolean {
   if (when === undefined) return true;
   const value = input[when.field] ?? null;
   return when.is === undefined ? value !== null : includes(when.is, value);
 }
 
-/** The enlargement factor, where 1 keeps the source's size; empty if the model does not enlarge a source. */
 function scaleOf({ input, media }: Work): { readonly scale?: number } {
   const [source] = media["source_video"] ?? media["source_image"] ?? [];
   if (source === undefined || (source.kind === "image" && "aspect_ratio" in input)) return {};
@@ -144,7 +135,7 @@ function scaleOf({ input, media }: Work): { readonly scale?: number } {
   return { scale: Math.max(1, target / short) };
 }
 
-/** Infers from a model's catalog entry how to run the model: the renderer, field names, duration and price. */
+/** Infers how to run a model from its catalog entry: renderer, field names, duration and price. */
 export function definitionOfEntry(
   entry: CatalogEntry,
   family: Family | null,
@@ -158,7 +149,7 @@ export function definitionOfEntry(
   return {
     entry,
     state: { is: "live" },
-    // Many video models accept both audio and a start image; given both, they make an avatar.
+    // Many video models accept both audio and a start image. With both, they make an avatar.
     kind: (work) => (kind === "avatar" && !(has(work, "audio") && has(work, "start_image")) ? "video" : kind),
     unquotable: null,
     priceMicros: (work) => priceMicros([...(family?.prices ?? []), ...prices, GUESSED_PRICES[kind]], work),

@@ -16,7 +16,7 @@ const localPart = z.strictObject({
   price_usd: z.number().min(0).optional(),
   /** The reason why the model's jobs cannot be quoted in advance. Default: they can be quoted. */
   unquotable: z.string().optional(),
-  /** Retires the model: requests for it get 410 GONE. The value is the id of its successor, or null. */
+  /** Retires the model: requests for it get 410 GONE. The value is the id of the successor, or null. */
   replaced_by: z.string().nullable().optional(),
   /** Makes the model unavailable: requests for it get 400 FAILED_PRECONDITION with this message. */
   unsupported: z.string().optional(),
@@ -59,13 +59,12 @@ function entryOf({ x_local: _local, ...file }: FileEntry): CatalogEntry {
     description: file.description ?? null,
     price_description: file.price_description ?? "",
     logo_url: file.logo_url ?? null,
-    // A malformed schema is detected when compiled, and disables only this model.
+    // A malformed schema is detected later, when it is compiled. It disables only this model.
     input_schema: file.input_schema as CatalogEntry["input_schema"],
     output_schema: file.output_schema ?? OUTPUT_SCHEMA,
   };
 }
 
-/** Drops the fields that the API description does not define. */
 function described(entry: FileEntry): FileEntry {
   return z.object(fileEntry.shape).parse(entry);
 }
@@ -102,10 +101,9 @@ export interface Offered {
 }
 
 /**
- * Loads models from a file or an array; null loads the built-in models. Adds the built-in language model if the catalog
- * contains no language model.
- * @throws LocalServiceError `CATALOG_INVALID` if the catalog is not a list of models; an invalid schema only disables
- * its model
+ * Loads models from a file or an array. Null loads the built-in models. Adds the built-in language model if the catalog
+ * has none. A model with an invalid schema is only disabled.
+ * @throws LocalServiceError `CATALOG_INVALID` if the catalog is not a list of models
  */
 export function loadCatalog(
   catalog: string | readonly unknown[] | null,

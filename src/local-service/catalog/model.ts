@@ -3,7 +3,6 @@ import type { JobKind } from "../store/rows.ts";
 export type Modality = "image" | "video" | "audio";
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** A media file or asset in an input, with its measured properties. */
 export interface MeasuredMedia {
   readonly kind: "image" | "video" | "audio";
   readonly width: number | null;
@@ -12,16 +11,18 @@ export interface MeasuredMedia {
 }
 
 export interface Work {
-  /** The validated input, including default values. */
+  /** The validated input with default values. */
   readonly input: Readonly<Record<string, unknown>>;
-  /** The measured media of each input field, in the order of the input. */
+  /** The media of each input field, in the order of the input. */
   readonly media: Readonly<Record<string, readonly MeasuredMedia[]>>;
 }
 
 export type ModelState =
   | { readonly is: "live" }
   | { readonly is: "retired"; readonly replacedBy: string | null }
-  /** Requests for the model get 400 FAILED_PRECONDITION with this message. `GET /models` includes it if `isListed`. */
+  /**
+   * Requests for the model get 400 FAILED_PRECONDITION with this message. `GET /models` lists the model if `isListed`.
+   */
   | { readonly is: "unsupported"; readonly message: string; readonly isListed?: boolean };
 
 export interface CatalogEntry {
@@ -38,17 +39,17 @@ export interface CatalogEntry {
 export interface ModelDefinition {
   readonly entry: CatalogEntry;
   readonly state: ModelState;
-  /** Chooses the renderer that makes the outputs. */
   kind(work: Work): Exclude<JobKind, "chat">;
-  /** The reason, shown to callers, why a price needs measured inputs; null if the model can be priced without them. */
+  /**
+   * The reason why a price needs measured inputs, as shown to callers. Null if the model can be priced without them.
+   */
   readonly unquotable: string | null;
-  /** Price of the entire job in whole micro-dollars. */
+  /** Price of the whole job, in whole micro-dollars. */
   priceMicros(work: Work): number;
-  /** Simulated processing time in milliseconds, before the speed factor is applied. */
+  /** Simulated processing time, before the speed factor is applied. */
   renderMs(work: Work): number;
   /** True if the schema enumerates the accepted voices. The service then does not check voice ids itself. */
   readonly listsVoices: boolean;
-  /** Stock voices; only speech models have any. */
   readonly voices: readonly StockVoice[];
   /** Legacy ids, each with the advice that its 404 error contains. */
   readonly oldIds: Readonly<Record<string, string>>;
@@ -70,7 +71,7 @@ const stockVoice = (voiceId: string, name: string, base: StockVoice["base"], gen
   labels: { gender, accent, language: "en" },
 });
 
-/** Stock voices, available to every account; their ids never change. */
+/** Available to every account. The ids must never change. */
 export const STOCK_VOICES: readonly StockVoice[] = [
   stockVoice("1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01", "Sally", "slt", "female", "american"),
   stockVoice("2b7d9a10-6c42-4e8b-9d21-7e3f4b5c6d02", "Robert", "rms", "male", "american"),
@@ -78,7 +79,7 @@ export const STOCK_VOICES: readonly StockVoice[] = [
   stockVoice("4d9fbc32-8e64-40ad-9f43-90516d7e8f04", "Kevin", "kal", "male", "american"),
 ];
 
-/** Pattern for at least one character that is neither white space nor a control character. */
+/** Matches at least one character that is neither white space nor a control character. */
 export const VISIBLE = "[^\\s\\x00-\\x1F\\x7F-\\x9F]";
 
 export const DIALECT = "https://json-schema.org/draft/2020-12/schema";
@@ -131,7 +132,6 @@ export function mediaReference(rules: MediaRules): JsonSchema {
   return { ...rules, type: "object", discriminator: { propertyName: "source" }, oneOf: [URL_FORM, ASSET_FORM] };
 }
 
-/** Schema for an input object that refuses unknown fields. */
 export function inputObject(
   required: readonly string[],
   properties: Readonly<Record<string, JsonSchema>>,

@@ -11,10 +11,9 @@ import { answerTo, argumentsOf, reasoningOn, toolCalled } from "./engine/answer.
 import { priceMicros } from "./models.ts";
 import type { ChatRequest } from "./request.ts";
 
-/** A token: up to five letters or digits, or one other character, with the white space before it. */
 const TOKEN = /\s+$|\s*[\p{L}\p{M}\p{N}_]{1,5}|\s*[^\s\p{L}\p{M}\p{N}_]/gu;
 
-/** Splits text into tokens of about four characters for counting and streaming. The joined tokens equal the text. */
+/** Splits text into tokens of about four characters. The joined tokens equal the text. */
 export function tokenize(text: string): readonly string[] {
   return text.match(TOKEN) ?? [];
 }
@@ -29,10 +28,12 @@ export interface AnswerToken {
   readonly text: string;
 }
 
-/** A complete answer, either text or a tool call. It is computed before any of it is sent. */
+/** A complete answer, either text or a tool call. All tokens are composed before the first one is sent. */
 export interface Composed {
   readonly tokens: readonly AnswerToken[];
-  /** The name of the tool to call; null for a text answer. The tokens of the part `call` are the tool's arguments. */
+  /**
+   * The name of the tool to call, or null for a text answer. The tokens of the part `call` are the tool's arguments.
+   */
   readonly tool: string | null;
   readonly finishReason: "stop" | "length" | "tool_calls";
   readonly promptTokens: number;
@@ -48,7 +49,7 @@ function beforeStop(text: string, stops: readonly string[]): string {
   return found.length === 0 ? text : text.slice(0, Math.min(...found));
 }
 
-/** Generates the answer to a request. `black` contains the numbers of its black pictures. @throws Refusal 400 */
+/** Composes the answer to a request. `black` lists the numbers of its black pictures. @throws Refusal 400 */
 export function compose(request: ChatRequest, black: readonly number[] | null): Composed {
   const tool = toolCalled(request);
   const part = (of: AnswerToken["of"], text: string) => tokenize(text).map((token) => ({ of, text: token }));
@@ -74,27 +75,24 @@ function promptTokens({ messages, images }: ChatRequest): number {
   );
 }
 
-/** Simulated delays in milliseconds: before the first token, and between tokens. */
 const FIRST_TOKEN_MS = 200;
 const PER_TOKEN_MS = 8;
-/** Maximum number of concurrent requests per key and per workspace. */
+/** Maximum number of concurrent requests per key, and also per workspace. */
 const MOST_AT_ONCE = 15;
 
-/** The job that charges for a chat answer. */
 export interface ChatJob {
   readonly row: JobRow;
-  /** When the n-th token is due, on the service's clock. */
   dueMs(token: number): number;
-  /** The failure injected by a fault rule; null if there is none. */
+  /** The failure that a fault rule injects. Null if there is none. */
   readonly failure: ErrorBody | null;
-  /** Ends the job, either as COMPLETED with its actual cost charged, or as FAILED with a refund. */
+  /** Ends the job. A COMPLETED job is charged its actual cost, and a FAILED job is refunded. */
   finish(): Promise<void>;
 }
 
 type Sent = Pick<ChatRow, "requestId" | "streamed">;
 const NO_TOKENS = { promptTokens: null, completionTokens: null, reasoningTokens: null, firstTokenMs: null };
 
-/** Returns a function that creates the job for an answer. Such jobs have no outputs, delivery or idempotency key. */
+/** Returns a function that creates the job of a chat answer. The job has no outputs, delivery or idempotency key. */
 export function chatJobs(service: ServiceContext) {
   const { store, clock, faults, options } = service;
   const finisher = jobFinisher(service);
@@ -121,7 +119,7 @@ export function chatJobs(service: ServiceContext) {
       queueMs: 0,
       renderMs: scaled(FIRST_TOKEN_MS + composed.tokens.length * PER_TOKEN_MS),
       createdAt: now,
-      // The maximum price of the answer is held until the answer ends.
+      // The maximum price is held until the answer ends.
       chargedMicros: priceMicros(request.model, composed.promptTokens, request.maxTokens),
       costShownAt: now + faults.costLateMs({ model: request.model.id, prompt }),
     };
@@ -133,7 +131,7 @@ export function chatJobs(service: ServiceContext) {
     const isOver = inFlight.ofKey >= MOST_AT_ONCE || inFlight.ofWorkspace >= MOST_AT_ONCE;
     if (isOver && options.asOf !== "3.9") throw tooMany();
     const wallet = store.workspaces.get(workspaceId);
-    // The final cost is not known yet, so no required amount is stated.
+    // The final cost is not known yet, so the error states no required amount.
     const refused = shortfall(wallet, row.chargedMicros, false, service.fundingUrl(workspaceId));
     const isHeld = inFlight.heldMicros > 0 && balanceOf(wallet) + inFlight.heldMicros >= row.chargedMicros;
     if (refused && isHeld) throw refuse("INSUFFICIENT_BALANCE", HELD, { ...refused.body, retryable: true });
@@ -146,7 +144,6 @@ export function chatJobs(service: ServiceContext) {
     return store.jobs.bySeq(seq)!;
   }
 
-  /** Charges the actual cost, and releases the hold on the maximum price. */
   function settle(row: JobRow, { model }: ChatRequest, composed: Composed, sent: Sent): void {
     const { tokens, promptTokens, reasoningTokens } = composed;
     const chargedMicros = priceMicros(model, promptTokens, tokens.length);

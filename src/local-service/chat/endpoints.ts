@@ -10,15 +10,14 @@ import { type ChatModel, OWN_CHAT_MODEL } from "./models.ts";
 import { type ChatRequest, MAX_CHAT_BYTES, modelNamed, readChatRequest } from "./request.ts";
 import { type ResponsesBody, readResponsesBody, responsesField, responsesForm, toChatBody } from "./responses.ts";
 
-/** Resolves when the service's clock reaches `dueMs`, or at once if that time has passed. */
 export function until(clock: Clock, dueMs: number): Promise<void> {
   if (dueMs <= clock.now()) return Promise.resolve();
   return new Promise((resolve) => void clock.at(dueMs, resolve));
 }
 
 /**
- * Streams an answer token by token. If the reader disconnects, the job continues to its end. A failure after the stream
- * has started is sent as an error event, which ends the stream.
+ * Streams an answer token by token. If the reader disconnects, the job still runs to its end. A failure during the
+ * stream is sent as an error event, which ends the stream.
  */
 function chatStreamer({ clock, streams, faults, options }: ServiceContext) {
   return async (call: Call, job: ChatJob, { tokens }: Composed, form: AnswerForm): Promise<void> => {
@@ -71,7 +70,6 @@ function moderate(request: ChatRequest, triggers: readonly string[]): void {
   if (refused !== null) throw refused;
 }
 
-/** Returns the numbers of a request's black pictures; null if it has no pictures. */
 async function look({ images }: ChatRequest): Promise<readonly number[] | null> {
   if (images.length === 0) return null;
   // The image decoder is loaded only when the first picture arrives.
@@ -79,12 +77,11 @@ async function look({ images }: ChatRequest): Promise<readonly number[] | null> 
   return blackAmong(images);
 }
 
-/** How an endpoint converts a body to a chat request, and how it formats the answer. */
 interface Dialect<Body> {
   read(body: unknown): Body;
   toChat(body: Body): unknown;
   form(head: AnswerHead, composed: Composed, request: ChatRequest, body: Body): AnswerForm;
-  /** The name that this endpoint's body uses for a field of a chat request. */
+  /** Returns the name that this endpoint's body uses for a field of a chat request. */
   field(name: string): string;
 }
 
@@ -102,7 +99,6 @@ const RESPONSES: Dialect<ResponsesBody> = {
   field: responsesField,
 };
 
-/** Rewrites a refusal so that it uses the field names of the original request. */
 function renamed(error: unknown, nameOf: (field: string) => string): unknown {
   if (!(error instanceof Refusal) || error.body.param === undefined) return error;
   const { param, details } = error.body;
@@ -113,14 +109,15 @@ function renamed(error: unknown, nameOf: (field: string) => string): unknown {
   return new Refusal(body, error.headers, error.strictBody.message);
 }
 
-/** Endpoints for language models. The text engine in this process answers, and requests are charged like other jobs. */
+/**
+ * Endpoints for language models. A text engine in this process writes the answers, which are charged like other jobs.
+ */
 export function chatEndpoints(service: ServiceContext): readonly Endpoint[] {
   const { catalog, clock, options, onDefect } = service;
   const isEarlier = options.asOf === "3.9";
   const start = chatJobs(service);
   const stream = chatStreamer(service);
 
-  /** The language model that a body names; null if the body names no model. @throws Refusal 404 */
   function modelOf(body: unknown): ChatModel | null {
     const name = modelNamed(body);
     const model = name === null ? null : catalog.chat(name);
@@ -132,7 +129,7 @@ export function chatEndpoints(service: ServiceContext): readonly Endpoint[] {
   function answering<Body>(dialect: Dialect<Body>) {
     return async (call: Call): Promise<Answer> => {
       const sent = await call.json();
-      // If no model is named, reading the body reports that.
+      // A missing model is reported later, when the body is read.
       const model = modelOf(sent) ?? OWN_CHAT_MODEL;
       const body = dialect.read(sent);
       try {

@@ -2,14 +2,13 @@ import type { ErrorBody } from "../http/refusal.ts";
 import { type AnswerToken, type Composed, textOf } from "./chat-job.ts";
 
 export interface AnswerHead {
-  /** The job's id. */
   readonly id: string;
   /** Seconds since the Unix epoch. */
   readonly created: number;
   readonly model: string;
 }
 
-/** Writes the frames of one stream. Call the methods in the order in which they are declared. */
+/** Writes the frames of one stream. Call the methods in the order of their declaration. */
 export interface FrameWriter {
   first(): readonly string[];
   token(token: AnswerToken): readonly string[];
@@ -17,7 +16,6 @@ export interface FrameWriter {
   error(error: ErrorBody): string;
 }
 
-/** How an endpoint formats an answer: as one object, or as the frames of a stream. */
 export interface AnswerForm {
   whole(): object;
   frames(): FrameWriter;
@@ -32,7 +30,7 @@ function usageOf({ promptTokens, tokens, reasoningTokens }: Composed) {
   };
 }
 
-/** The id of the tool call in an answer, which contains at most one. */
+/** An answer contains at most one tool call. */
 export const callId = ({ id }: AnswerHead) => id.replace("job_", "call_");
 
 /** Formats an answer as a chat completion. `includeUsage` adds a last chunk with the usage. */

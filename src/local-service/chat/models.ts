@@ -1,6 +1,5 @@
 import { z } from "zod";
 
-/** A language model as `GET /models` shows it and as a catalog file contains it. Unknown fields are preserved. */
 export const chatEntry = z.looseObject({
   id: z.string().min(1).max(200),
   modality: z.literal("text"),
@@ -9,9 +8,8 @@ export const chatEntry = z.looseObject({
   price_description: z.string().default(""),
   logo_url: z.string().nullable().default(null),
   context_length: z.int().min(1).default(131_072),
-  /** Highest token limit that a request may set. */
   max_output_tokens: z.int().min(1).default(16_384),
-  /** Token limit of a request that sets no limit; at most `max_output_tokens`. */
+  /** Token limit of a request that sets none. It is at most `max_output_tokens`. */
   default_max_tokens: z.int().min(1).default(4_096),
   pricing: z
     .looseObject({ usd_per_1m_input_tokens: z.number().min(0), usd_per_1m_output_tokens: z.number().min(0) })
@@ -23,7 +21,7 @@ export const chatEntry = z.looseObject({
 
 export type ChatModel = z.output<typeof chatEntry>;
 
-/** The built-in language model, used if the catalog file contains no language model. */
+/** The language model that is used if the catalog file contains none. */
 export const OWN_CHAT_MODEL: ChatModel = chatEntry.parse({
   id: "chat-1",
   modality: "text",
@@ -39,7 +37,7 @@ export function mostImages({ input_modalities, max_images_per_request }: ChatMod
   return input_modalities.includes("image") ? (max_images_per_request ?? MOST_IMAGES) : 0;
 }
 
-/** Price in whole micro-dollars. A price in dollars per million tokens equals the price in micro-dollars per token. */
+/** Dollars per million tokens equal micro-dollars per token, so no conversion is needed. */
 export function priceMicros({ pricing }: ChatModel, promptTokens: number, completionTokens: number): number {
   const { usd_per_1m_input_tokens: prompt, usd_per_1m_output_tokens: completion } = pricing;
   return Math.ceil(promptTokens * prompt + completionTokens * completion - 1e-6);

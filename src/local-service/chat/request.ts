@@ -47,7 +47,6 @@ const toolChoice = z.union([
   z.looseObject({ type: z.literal("function"), function: z.looseObject({ name: toolName }) }),
 ]);
 
-/** Body of `POST /chat/completions`. Unknown fields are refused. */
 export const chatBody = z.strictObject({
   model: z.string().max(200),
   messages: z.array(message).min(1).max(1000),
@@ -75,7 +74,7 @@ export const chatBody = z.strictObject({
   prompt_cache_key: z.string().nullish(),
 });
 
-/** The request body in version 3.9 of the API, which ignored fields that are now refused. */
+/** Version 3.9 of the API ignored fields that are now refused. */
 const earlierBody = chatBody.omit({ n: true, logprobs: true, top_logprobs: true, reasoning_effort: true }).strip();
 
 export type ResponseFormat =
@@ -90,11 +89,9 @@ export interface ChatMessage {
 
 export interface ChatTool {
   readonly name: string;
-  /** JSON Schema of the tool's arguments. */
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-/** A chat request after validation, including default values. */
 export interface ChatRequest {
   readonly model: ChatModel;
   readonly messages: readonly ChatMessage[];
@@ -109,7 +106,6 @@ export interface ChatRequest {
   readonly format: ResponseFormat;
   readonly tools: readonly ChatTool[];
   readonly toolChoice: "none" | "auto" | "required" | { readonly name: string };
-  /** Requested amount of reasoning; null for the model's default. */
   readonly effort: "none" | "low" | "high" | "max" | null;
 }
 
@@ -154,7 +150,6 @@ function choiceOf(choice: Body["tool_choice"]): ChatRequest["toolChoice"] {
   return typeof choice === "object" && choice !== null ? { name: choice.function.name } : (choice ?? "auto");
 }
 
-/** The effective token limit, and the field that sets it. */
 function limitOf({ max_tokens, max_completion_tokens }: Body, model: ChatModel) {
   const byDefault = Math.min(model.default_max_tokens, model.max_output_tokens);
   const limits = { max_tokens: max_tokens ?? Infinity, max_completion_tokens: max_completion_tokens ?? Infinity };
@@ -162,7 +157,6 @@ function limitOf({ max_tokens, max_completion_tokens }: Body, model: ChatModel) 
   return { field, tokens: Number.isFinite(limits[field]) ? limits[field] : byDefault } as const;
 }
 
-/** Problems in a request that its schema does not detect. */
 function* problemsOf({ messages, tools, toolChoice }: ChatRequest): Generator<FieldProblem> {
   if (messages.reduce((sum, { text }) => sum + text.length, 0) > MAX_PROMPT_CHARACTERS)
     yield problem("messages", `have more than ${MAX_PROMPT_CHARACTERS} characters`, "maxLength");
@@ -172,7 +166,6 @@ function* problemsOf({ messages, tools, toolChoice }: ChatRequest): Generator<Fi
     yield problem("tool_choice", "requires a tool that is not in tools", "enum", names);
 }
 
-/** Problems that are not reported to clients of API version 3.9. */
 function* laterProblems(body: Body, model: ChatModel, images: readonly ShownImage[]): Generator<FieldProblem> {
   if (body.stream_options && !body.stream) yield problem("stream_options", "requires stream: true", "invalid");
   const { field, tokens } = limitOf(body, model);
@@ -185,7 +178,6 @@ function* laterProblems(body: Body, model: ChatModel, images: readonly ShownImag
     if (!/^(https:\/\/|data:)/i.test(url)) yield problem(field, "is neither an https nor a data URL", "format");
 }
 
-/** The model id in a body that is not yet validated; null if there is none. */
 export function modelNamed(body: unknown): string | null {
   const name = typeof body === "object" && body !== null && "model" in body ? body.model : null;
   return typeof name === "string" ? name : null;

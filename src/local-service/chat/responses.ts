@@ -36,10 +36,10 @@ const format = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("json_schema"), name: z.string(), schema: z.record(z.string(), z.unknown()) }),
 ]);
 
-/** Body of `POST /responses`. Refuses unknown fields, and references to earlier responses, which are not stored. */
+/** Body of `POST /responses`. It cannot refer to earlier responses, because they are not stored. */
 export const responsesBody = z.strictObject({
   model: z.string().max(200),
-  /** Messages and other items; `readResponsesBody` converts a string to a single user message. */
+  /** `readResponsesBody` converts a string to a single user message. */
   input: z.array(item).min(1).max(1000),
   instructions: z.string().nullish(),
   tools: z.array(z.discriminatedUnion("type", [functionTool, namespaceTool])).nullish(),
@@ -65,13 +65,12 @@ export const responsesBody = z.strictObject({
 
 export type ResponsesBody = z.output<typeof responsesBody>;
 
-/** Reads a body, whose `input` may be a string. @throws Refusal 400 with every invalid field */
+/** Reads a body, whose `input` may also be a string. @throws Refusal 400 with every invalid field */
 export function readResponsesBody(value: unknown): ResponsesBody {
   const isText = isRecord(value) && typeof value["input"] === "string";
   return parseBody(responsesBody, isText ? { ...value, input: [{ role: "user", content: value["input"] }] } : value);
 }
 
-/** Maps fields of a chat request to their names in this API, for error messages. */
 const NAMES: readonly (readonly [RegExp, string])[] = [
   [/^messages(\[|\b).*$/, "input"],
   [/^max_(completion_)?tokens$/, "max_output_tokens"],
@@ -82,7 +81,7 @@ export function responsesField(field: string): string {
   return NAMES.reduce((name, [pattern, here]) => name.replace(pattern, here), field);
 }
 
-/** Separates namespace and tool name in the combined name that the model sees. */
+/** Joins namespace and tool name in the combined name that the model sees. */
 const SEPARATOR = "__";
 const EFFORTS: Readonly<Record<string, string | null>> = { minimal: "low", medium: null, xhigh: "max" };
 
@@ -140,7 +139,6 @@ function formatOf(format: NonNullable<ResponsesBody["text"]>["format"]): object 
   return { type, json_schema };
 }
 
-/** Names of an answer's parts in stream events. */
 const EVENTS = {
   text: { delta: "output_text", part: "content_part", index: "content_index" },
   reasoning: { delta: "reasoning_summary_text", part: "reasoning_summary_part", index: "summary_index" },
@@ -153,7 +151,6 @@ interface OutputItem {
   readonly whole: Readonly<Record<string, unknown>> & { readonly id: string };
 }
 
-/** The items of an answer, in the order in which they are written. */
 function itemsOf(head: AnswerHead, composed: Composed, body: ResponsesBody): readonly OutputItem[] {
   const { tool, reasoningTokens } = composed;
   const id = (prefix: string) => head.id.replace("job_", `${prefix}_`);
@@ -183,7 +180,6 @@ function partOf(of: AnswerToken["of"], text: string): object {
     : { type: "output_text", text, annotations: [], logprobs: [] };
 }
 
-/** Formats an answer to `POST /responses`, as one object or as stream events. */
 export function responsesForm(head: AnswerHead, composed: Composed, body: ResponsesBody): AnswerForm {
   const items = itemsOf(head, composed, body);
   const isCut = composed.finishReason === "length";
@@ -252,7 +248,7 @@ export function responsesForm(head: AnswerHead, composed: Composed, body: Respon
       ];
     }
 
-    /** Ends the open item, writes all items before the item `next`, then begins `next` and leaves it open. */
+    /** Ends the open item, writes all items before `next`, and then opens `next`. */
     function upTo(next: number): readonly string[] {
       const frames: string[] = [];
       while (open < next) {

@@ -1,6 +1,6 @@
 import TinyQueue from "tinyqueue";
 
-/** A timer on the service's clock. Cancelled timers stay in the heap until they reach its top. */
+/** Cancelled timers stay in the heap until they reach its top. */
 interface Timer {
   readonly dueMs: number;
   readonly order: number;
@@ -15,15 +15,15 @@ function compare(a: Timer, b: Timer): number {
 /** `real` follows the machine's clock, `scaled` runs faster, and `manual` moves only when advanced. */
 export type ClockMode = "real" | "scaled" | "manual";
 
-/** The service's only source of time; the machine's clock is not read elsewhere. */
+/** The service's only source of time. */
 export interface Clock {
-  /** In epoch milliseconds, on the service's clock. */
+  /** Epoch milliseconds on the service's clock. */
   now(): number;
   /** Runs `call` once at `dueMs`, or at the next tick if `dueMs` is past. Returns a function that cancels the timer. */
   at(dueMs: number, call: () => void): () => void;
 }
 
-/** Lets the operator control the time, which never runs backwards. */
+/** A clock that the operator controls. Time never runs backwards. */
 export interface ClockControl extends Clock {
   readonly mode: ClockMode;
   /** Clock milliseconds per real millisecond: 1 in real mode, 0 in manual mode. */
@@ -35,21 +35,21 @@ export interface ClockControl extends Clock {
   /** Stops the clock until it is advanced. */
   manual(): void;
   /**
-   * Moves the clock forward by `ms`. Runs every timer that becomes due, including timers that are set during the
-   * advance. While a timer runs, its due time is the current time.
+   * Moves the clock forward by `ms`. Runs every timer that becomes due, including timers set during the advance. While
+   * a timer runs, `now()` returns its due time.
    */
   advance(ms: number): Promise<void>;
   /** Cancels all timers. */
   stop(): void;
 }
 
-/** The longest delay that `setTimeout` supports. With a longer delay, it fires at once. */
+/** `setTimeout` fires at once if the delay is longer than this. */
 const MAX_DELAY_MS = 2_147_483_647;
 
 export interface ClockOptions {
-  /** Number of milliseconds added to the machine's time at the start. Default: 0. */
+  /** Milliseconds added to the machine's time at the start. Default: 0. */
   readonly offsetMs?: number;
-  /** Awaited after every timer that runs during an advance, so that work started by the timer can also set timers. */
+  /** Awaited after every timer that runs during an advance, so that work started by the timer can set more timers. */
   readonly afterTimer?: () => Promise<void>;
 }
 

@@ -7,18 +7,18 @@ import { type DrainRegister, drainEndpoints } from "./endpoints.ts";
 import { drainMessage } from "./message.ts";
 import { type DrainEventRow, type DrainRow, type DrainTables, drainTables, failed, shipped } from "./tables.ts";
 
-/** Maximum number of drains served at once. A drain's events stay in order, because it has only one batch in flight. */
+/** One batch in flight per drain keeps the drain's events in order. */
 const LIMITS = { total: 8, perLane: 1 } as const;
 
-/** How long events are collected before a batch is posted, in milliseconds on the service's clock. */
+/** How long events are collected before a batch is sent, in milliseconds on the service's clock. */
 const GATHER_MS = 250;
 
 function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspaceId: string) => void) {
   const { store, clock, outbound } = ports;
   const outbox = new Outbox(ports, LIMITS, serve);
   /**
-   * `timers` contains, for each waiting drain, the function that cancels its timer. `turns` contains the drains that
-   * are queued or sending.
+   * `timers` holds the function that cancels the timer of each waiting drain. `turns` holds the drains that are queued
+   * or sending.
    */
   const timers = new Map<number, () => void>();
   const turns = new Set<number>();
@@ -39,7 +39,7 @@ function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspa
     return rows.length === 0 ? null : { drain, rows };
   }
 
-  /** Records the outcome of a batch. Reads the drain again, because it may have been changed in the meantime. */
+  /** Records the outcome of a batch. Reads the drain again, because it may have changed in the meantime. */
   function note(seq: number, position: number, outcome: Outcome): DrainRow | null {
     const drain = tables.bySeq(seq);
     if (!drain) return null;
@@ -70,7 +70,6 @@ function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspa
   }
 
   return {
-    /** Schedules a batch. Call it when the drain has new pending events. */
     nudge(seq: number): void {
       if (!outbox.closed && !timers.has(seq) && !turns.has(seq)) at(seq, clock.now() + GATHER_MS);
     },
@@ -87,19 +86,20 @@ function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspa
 /** Limits on stored events that some drain has not received: age in milliseconds, and number per workspace. */
 const KEEP_MS = 7 * DAY_MS;
 const KEEP_EVENTS = 100_000;
-/** Number of stored events after which the limits above are checked. */
+/** The limits above are checked after this many stored events. */
 const PRUNE_EVERY = 1000;
 
-/** Sends the lifecycle events of a workspace's jobs to the workspace's log drains. */
 export function createDrains(ports: ServiceParts) {
   const { store, clock } = ports;
   const tables = drainTables(store.statements);
   const shipper = createShipper(ports, tables, prune);
-  /** Workspaces that have or had a drain. For all others, events are ignored without a database query. */
+  /** Workspaces that have or had a drain. Events of all others are ignored without a database query. */
   const workspaces = new Set(tables.all().map((drain) => drain.workspaceId));
   let stored = 0;
 
-  /** Deletes events that exceed the limits, or that every drain of the workspace (even if disabled) has received. */
+  /**
+   * Deletes events that exceed the limits or that every drain of the workspace has received, including disabled drains.
+   */
   function prune(workspaceId: string): void {
     const positions = tables.ofWorkspace(workspaceId).map((drain) => drain.position);
     const deliveredToAll = positions.length === 0 ? Number.MAX_SAFE_INTEGER : Math.min(...positions);
@@ -134,7 +134,6 @@ export function createDrains(ports: ServiceParts) {
 
   return {
     endpoints: drainEndpoints(ports, tables, register),
-    /** Resumes sending events that an earlier process left unsent. */
     recover(): void {
       for (const drain of tables.all()) if (drain.enabled === 1) shipper.restart(drain.seq);
     },

@@ -15,7 +15,6 @@ import type { ServiceParts } from "../service-parts.ts";
 import { drainMessage } from "./message.ts";
 import { type DrainEventRow, type DrainRow, type DrainTables, newDrain, switched } from "./tables.ts";
 
-/** A drain as the API shows it, without its secret and the values of its headers. */
 export function drainView(row: DrainRow) {
   return {
     id: row.drainId,
@@ -54,7 +53,7 @@ function sampleEvent(drain: DrainRow, now: number): DrainEventRow {
   return { seq: now, ...job, at: now, ...said, data: "{}" };
 }
 
-/** Applies a request to a drain. Fields that are null or absent in the request stay unchanged. */
+/** Applies a request to a drain. Null or absent fields stay unchanged. */
 function changed(drain: DrainRow, body: DrainChanges, keyId: string, now: number): DrainRow {
   const next: DrainRow = {
     ...drain,
@@ -70,7 +69,6 @@ function changed(drain: DrainRow, body: DrainChanges, keyId: string, now: number
   return typeof body.enabled === "boolean" ? switched(next, body.enabled) : next;
 }
 
-/** All endpoints under `/log-drains`. */
 export function drainEndpoints(ports: ServiceParts, tables: DrainTables, register: DrainRegister): readonly Endpoint[] {
   const { store, clock, outbound, options } = ports;
 

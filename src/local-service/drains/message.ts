@@ -49,10 +49,8 @@ export function stringField(field: number, text: string): Buffer {
   return messageField(field, Buffer.from(text));
 }
 
-/** The numbers that OpenTelemetry assigns to the severities INFO, WARN and ERROR. */
 const SEVERITY: Readonly<Record<LogLevel, bigint>> = { info: 9n, warning: 13n, error: 17n };
 
-/** Encodes a JSON value as AnyValue. Null becomes an AnyValue without content. */
 function anyValue(value: unknown): Uint8Array {
   if (typeof value === "string") return stringField(1, value);
   if (typeof value === "boolean") return varintField(2, value ? 1n : 0n);
@@ -87,7 +85,6 @@ function logRecord(row: DrainEventRow, brand: string): Buffer {
   );
 }
 
-/** Encodes events as an ExportLogsServiceRequest with one resource and one scope. */
 export function otlpMessage(rows: readonly DrainEventRow[], brand: string): Message {
   const resource = messageField(1, keyValue(1, "service.name", brand.toLowerCase()));
   const scope = messageField(1, stringField(1, "jobs"));
@@ -111,14 +108,13 @@ function line(row: DrainEventRow, brand: string): string {
   });
 }
 
-/** Formats events as NDJSON, with one event per line, and signs the body with the drain's secret. */
 export function ndjsonMessage(rows: readonly DrainEventRow[], brand: string, secret: string): Message {
   const body = Buffer.from(`${rows.map((row) => line(row, brand)).join("\n")}\n`);
   const signature = createHmac("sha256", secret).update(body).digest("hex");
   return { body, headers: { "Content-Type": "application/x-ndjson", [`X-${brand}-Signature`]: signature } };
 }
 
-/** Formats a batch for a drain, and adds the drain's own headers. They cannot replace the headers of the format. */
+/** Formats a batch for a drain. The drain's own headers cannot replace the headers of the format. */
 export function drainMessage(drain: DrainRow, rows: readonly DrainEventRow[], brand: string): Message {
   const { body, headers } =
     drain.format === "otlp" ? otlpMessage(rows, brand) : ndjsonMessage(rows, brand, drain.secret ?? "");

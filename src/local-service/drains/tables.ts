@@ -4,7 +4,7 @@ import type { LogLevel } from "../store/rows.ts";
 
 export const MAX_FAILURES = 5;
 
-/** Delivery state of a drain. Times are epoch milliseconds on the service's clock. */
+/** Times are epoch milliseconds on the service's clock. */
 export interface DrainState {
   readonly enabled: number;
   readonly consecutiveFailures: number;
@@ -32,12 +32,11 @@ export function newDrain(enabled: boolean, position: number): DrainState {
   };
 }
 
-/** The state of a drain after its server accepted a batch up to `position`. */
 export function shipped<D extends DrainState>(drain: D, position: number, now: number): D {
   return { ...drain, consecutiveFailures: 0, lastSuccessAt: now, position: Math.max(drain.position, position) };
 }
 
-/** The state of a drain after a failed batch. The batch's events stay pending and are sent again. */
+/** Returns the state of a drain after a failed batch. The batch's events stay pending and are sent again. */
 export function failed<D extends DrainState>(drain: D, error: FailureCode, status: number | null, now: number): D {
   const consecutiveFailures = drain.consecutiveFailures + 1;
   const noted = { ...drain, consecutiveFailures, lastFailureAt: now, lastFailureStatus: status, lastError: error };
@@ -45,7 +44,7 @@ export function failed<D extends DrainState>(drain: D, error: FailureCode, statu
   return isOver ? { ...noted, enabled: 0, disabledReason: "consecutive_failures" } : noted;
 }
 
-/** The state of a drain after a person disables or enables it. Enabling a drain also resets its failure count. */
+/** Returns the state of a drain after a person enables or disables it. Enabling it resets the failure count. */
 export function switched<D extends DrainState>(drain: D, on: boolean): D {
   const count = on ? 0 : drain.consecutiveFailures;
   const disabledReason = on ? null : BY_USER;
@@ -82,11 +81,10 @@ export interface DrainEventRow {
   readonly event: string;
   readonly message: string;
   readonly source: string;
-  /** A JSON object. */
   readonly data: string;
 }
 
-/** The event's id as sent to drains: the same in each batch that contains the event, and unique in the service. */
+/** Returns the event's id as sent to drains. The id is the same in each batch that contains the event. */
 export function logIdOf({ seq }: Pick<DrainEventRow, "seq">): string {
   return `log_${seq}`;
 }
@@ -112,7 +110,6 @@ const PAGE = "SELECT * FROM drains WHERE workspaceId = ? AND seq < ? ORDER BY se
 const EVENTS = "SELECT * FROM drainEvents WHERE workspaceId = ? AND seq > ? ORDER BY seq LIMIT ?";
 const NEWEST = "SELECT seq FROM drainEvents WHERE workspaceId = ? ORDER BY seq DESC LIMIT 1 OFFSET ?";
 
-/** Drains and their pending events. Creates missing tables. */
 export function drainTables(db: Statements) {
   db.define(TABLES);
   return {
@@ -125,14 +122,15 @@ export function drainTables(db: Statements) {
     all: () => db.all<DrainRow>("SELECT * FROM drains ORDER BY seq"),
     ofWorkspace: (workspaceId: string) =>
       db.all<DrainRow>("SELECT * FROM drains WHERE workspaceId = ? ORDER BY seq", workspaceId),
-    /** Drains before the cursor `before`, newest first. */
     page: (workspaceId: string, before: number, limit: number) => db.all<DrainRow>(PAGE, workspaceId, before, limit),
     addEvent: (row: Omit<DrainEventRow, "seq">) => db.insert("drainEvents", row),
     events: (workspaceId: string, position: number, limit: number) =>
       db.all<DrainEventRow>(EVENTS, workspaceId, position, limit),
-    /** The position of the newest event. */
     present: () => db.get<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'drainEvents'")?.seq ?? 0,
-    /** Deletes events that every drain in the workspace has received, old events, and all but the newest `most`. */
+    /**
+     * Deletes events that every drain in the workspace has received, events older than `olderThan`, and all but the
+     * newest `most`.
+     */
     prune(workspaceId: string, deliveredToAll: number, olderThan: number, most: number): void {
       const tooMany = db.get<{ seq: number }>(NEWEST, workspaceId, most)?.seq ?? 0;
       db.run(

@@ -25,7 +25,9 @@ function matches({ rule, prompt }: LiveRule, subject: FaultSubject): boolean {
   return prompt === null || (subject.prompt !== null && prompt.test(subject.prompt));
 }
 
-/** Counts a match, and returns whether it triggers the fault. Chance depends only on seed, rule and match number. */
+/**
+ * Counts a match, and returns whether it triggers the fault. Random choices depend only on seed, rule and match number.
+ */
 function strikes(live: LiveRule, seed: number): boolean {
   const { rule } = live;
   const number = live.matched++;
@@ -40,7 +42,6 @@ export interface FaultView {
   readonly rules: readonly (ParsedRule & { readonly matched: number; readonly struck: number })[];
 }
 
-/** Stores fault rules, and selects the rule that applies to a request or job. */
 export class FaultEngine {
   #rules: LiveRule[] = [];
   #seed = 0;
@@ -55,12 +56,14 @@ export class FaultEngine {
     return this.#rules.length === 0;
   }
 
-  /** Whether any rule of these kinds is set, including rules that have reached their `count`. */
+  /** Tells whether any rule of these kinds is set, including rules that have reached their `count`. */
   has(...kinds: readonly FaultKind[]): boolean {
     return this.#rules.some(({ rule }) => kinds.includes(rule.kind));
   }
 
-  /** Returns the first rule of a kind that triggers for this subject, or null. Counts each rule's matches. */
+  /**
+   * Returns the first rule of a kind that triggers for the subject, or null. Also counts matches that do not trigger.
+   */
   strike<Kind extends FaultKind>(
     kind: Kind,
     subject: FaultSubject,
@@ -95,29 +98,26 @@ export interface JobSubject {
 export interface StreamFault {
   /** Real milliseconds between events. */
   readonly delayMs: number;
-  /** Number of frames sent before the stream is cut; null sends all. */
+  /** Number of frames sent before the stream is cut. Null sends all. */
   readonly cutAfter: number | null;
-  /** True if a cut ends the stream cleanly; false if a cut resets the connection. */
+  /** True if the cut ends the stream cleanly, false if it resets the connection. */
   readonly clean: boolean;
 }
 
 export interface WebhookFault {
   readonly never: boolean;
   readonly duplicate: boolean;
-  /** Milliseconds on the service's clock. */
   readonly delayMs: number;
 }
 
-/** The outcome that fault rules force on a job, regardless of the renderer. */
 export interface ForcedEnd {
   readonly job: ErrorBody | null;
-  /** The error of each output that fails, by the output's position. */
   readonly outputs: ReadonlyMap<number, ErrorBody>;
   readonly fpsLateMs: number;
   readonly expireNow: boolean;
 }
 
-/** The text of an input against which prompt patterns are matched; null if the input has no text. */
+/** Returns the text that prompt patterns are matched against, or null if the input has no text. */
 export function promptOf(input: unknown): string | null {
   if (typeof input !== "object" || input === null) return null;
   const texts = ["prompt", "text", "name"].map((field) =>
@@ -135,18 +135,14 @@ function errorBody({ code, param, category }: Objection, retryable: boolean): Er
   return retryable ? { ...body, retry_after: 1 } : body;
 }
 
-/** Functions with which jobs, streams and webhooks ask which faults apply to them. */
 export function jobFaults(engine: FaultEngine) {
   const strike = <Kind extends FaultKind>(kind: Kind, { model, prompt }: JobSubject) =>
     engine.strike(kind, { route: null, model, prompt });
 
   return {
-    /** How long a job's cost stays hidden after the job is submitted, in milliseconds. */
     costLateMs: (job: JobSubject) => strike("cost_late", job)?.delay_ms ?? 0,
     chargeFactor: (job: JobSubject) => strike("charge", job)?.factor ?? 1,
-    /** Whether the service treats an idempotency key as new, even if it was used before. */
     forgetsKeys: (job: JobSubject) => strike("forget_key", job) !== null,
-    /** Whether the wallet is checked before the idempotency key. */
     fundsBeforeKeys: (job: JobSubject) => strike("funds_before_keys", job) !== null,
     failsDelete: (job: JobSubject) => strike("delete_unavailable", job) !== null,
     endOf(job: JobRow): ForcedEnd {
@@ -171,7 +167,7 @@ export function jobFaults(engine: FaultEngine) {
       duplicate: strike("webhook_duplicate", job) !== null,
       delayMs: strike("webhook_delay", job)?.delay_ms ?? 0,
     }),
-    /** Number of bytes after which a download is cut; null sends all bytes. */
+    /** Number of bytes after which a download is cut. Null sends all. */
     download: (job: JobSubject) => strike("truncate_download", job)?.bytes ?? null,
   };
 }

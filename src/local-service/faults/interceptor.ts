@@ -9,7 +9,6 @@ import type { ParsedRule } from "./rules.ts";
 
 const CUT: Answer = { is: "sent", status: 0 };
 const INJECTED = "This error was injected by a fault rule.";
-/** The rate limit that an injected 429 claims to enforce. */
 const PRETENDED_LIMIT = { requests: 60, windowMs: 60_000 };
 
 type ErrorRule = Extract<ParsedRule, { readonly kind: "error" }>;
@@ -32,7 +31,6 @@ function bare(rule: ErrorRule, refusal: Refusal): Answer {
   return { is: "text", status: rule.status ?? refusal.status, body: "<h1>Bad gateway</h1>\n", headers };
 }
 
-/** Applies fault rules to every request below `/v3`. */
 export function faultInterceptor(
   engine: FaultEngine,
   { store, clock, options }: Pick<ServiceContext, "store" | "clock" | "options">,

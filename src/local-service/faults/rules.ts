@@ -29,7 +29,7 @@ function readFile(path: string): unknown {
   }
 }
 
-/** Loads and validates rules. @throws LocalServiceError `OPTION_INVALID` that names the first invalid field */
+/** Loads and validates rules. @throws LocalServiceError `OPTION_INVALID` */
 export function loadFaults(option: FaultsOption): LoadedFaults {
   const value = typeof option === "string" ? readFile(option) : option;
   const parsed = faultsBody.safeParse(Array.isArray(value) ? { rules: value } : value);
@@ -43,9 +43,9 @@ const codes = Object.keys(HTTP_STATUS) as [ErrorCode, ...ErrorCode[]];
 const ms = z.int().min(0).max(DAY_MS);
 const count = z.int().min(0).max(1_000_000);
 
-/** The requests or jobs to which a rule applies, and how often it applies. All given conditions must be met. */
+/** The requests or jobs to which a rule applies, and how often it applies. Every condition that is set must be met. */
 const match = {
-  /** Route such as `POST /models/{model}`, as the table of endpoints writes it. Default: every route. */
+  /** Route such as `POST /models/{model}`, as shown in the table of endpoints. Default: every route. */
   route: z.string().max(200).optional(),
   model: z.string().max(200).optional(),
   /** Regular expression that must match part of the job's prompt or text. */
@@ -111,13 +111,12 @@ export const faultRule = z.discriminatedUnion("kind", [
   rule("webhook_never", {}),
 ]);
 
-/** A rule as a caller writes it; fields with a default may be missing. */
+/** A fault rule as a caller writes it. Fields with a default may be omitted. */
 export type FaultRule = z.input<typeof faultRule>;
-/** A validated rule, including default values. */
 export type ParsedRule = z.output<typeof faultRule>;
 export type FaultKind = ParsedRule["kind"];
 
-/** Body of `POST /_local/faults`. It replaces all rules, so that an empty list removes every fault. */
+/** Body of `POST /_local/faults`. It replaces all rules, so an empty list removes every fault. */
 export const faultsBody = z.strictObject({
   rules: z.array(faultRule).max(1000),
   /** Seed of the random decisions. With the same seed, faults are triggered at the same matches. */

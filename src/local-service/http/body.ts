@@ -10,7 +10,6 @@ export const MAX_FIELDS = 1000;
 
 export type Excess = "max_depth" | "max_values" | "max_fields";
 
-/** Returns the position after the string that begins with the quote at `start`. Escaped quotes do not end a string. */
 function afterText(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let first = end;
@@ -20,7 +19,7 @@ function afterText(text: string, start: number): number {
   return text.length;
 }
 
-/** The limit that a JSON text exceeds, found without parsing it; null if it exceeds none. */
+/** Finds the limit that a JSON text exceeds, without parsing the text. Returns null if it exceeds none. */
 export function jsonExcess(text: string): Excess | null {
   const open: { readonly isObject: boolean; commas: number }[] = [];
   const marks = /["{}[\],]/g;
@@ -40,10 +39,10 @@ export function jsonExcess(text: string): Excess | null {
   return null;
 }
 
-/** Maximum size of a JSON body, in bytes. It bounds memory use, but still allows many long shot prompts. */
+/** Bounds memory use, but still allows many long shot prompts. */
 export const MAX_JSON_BYTES = 16 * 1024 * 1024;
 
-/** After refusing a body, reads and discards at most this many bytes of it before cutting the connection. */
+/** Maximum number of bytes of a refused body that are read before the connection is cut. */
 const MAX_READ_BYTES = 4 * MAX_JSON_BYTES;
 
 const bad = (text: string, reason: string) => invalid([problem("body", text, reason)]);
@@ -54,7 +53,7 @@ const EXCESS: Readonly<Record<Excess, string>> = {
   max_fields: `contains an object with more than ${MAX_FIELDS} fields`,
 };
 
-/** Collects a request's body in memory. @throws Refusal 400 if it exceeds the limit */
+/** Collects a request's body in memory. @throws Refusal 400 if the body is too large or truncated */
 export function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const tooLarge = () => bad(`is larger than ${maxBytes} bytes`, "max_size");
   if (Number(incoming.headers["content-length"] ?? 0) > maxBytes) return Promise.reject(tooLarge());
@@ -64,7 +63,7 @@ export function readBody(incoming: IncomingMessage, maxBytes: number): Promise<B
     incoming.on("data", (chunk: Buffer) => {
       size += chunk.length;
       if (size <= maxBytes) chunks.push(chunk);
-      // The rest is read and dropped, because a client whose connection is cut while it sends would not receive the answer.
+      // Reads and drops the rest: a client whose connection is cut while it sends would not receive the answer.
       else if (size <= MAX_READ_BYTES) reject(tooLarge());
       else incoming.destroy();
     });
@@ -76,7 +75,7 @@ export function readBody(incoming: IncomingMessage, maxBytes: number): Promise<B
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Reads strict UTF-8 JSON of limited size; an empty body is read as `{}`. @throws Refusal 400 */
+/** Reads strict UTF-8 JSON of limited size. An empty body is read as `{}`. @throws Refusal 400 */
 export async function readJson(incoming: IncomingMessage, maxBytes = MAX_JSON_BYTES): Promise<unknown> {
   const text = utf8(await readBody(incoming, maxBytes));
   const excess = jsonExcess(text);
@@ -125,13 +124,11 @@ function toProblem(issue: z.core.$ZodIssue, field: string): FieldProblem {
   return problem(field, issue.message, isMissing ? "required" : (REASONS[issue.code] ?? "invalid"), allowed);
 }
 
-/** Validates a value against a schema; returns the problems, or the parsed value if there are none. */
 export function problemsOf<T>(schema: z.ZodType<T>, value: unknown): { problems: FieldProblem[]; data: T | undefined } {
   const { data, error } = schema.safeParse(value, { reportInput: true });
   return { data, problems: error?.issues.flatMap(toProblems) ?? [] };
 }
 
-/** Validates a body against a schema, and returns the parsed body. @throws Refusal 400 with every invalid field */
 export function parseBody<T>(schema: z.ZodType<T>, value: unknown): T {
   const { problems, data } = problemsOf(schema, value);
   if (problems.length > 0) throw invalid(problems);

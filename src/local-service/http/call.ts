@@ -5,14 +5,13 @@ import { invalid, problem } from "./refusal.ts";
 
 export interface Call {
   readonly method: string;
-  /** Path parameters, decoded. */
   param(name: string): string;
-  /** The last value of a query parameter; null if it is absent. */
+  /** Returns the last value of a query parameter, or null if it is absent. */
   query(name: string): string | null;
   header(name: string): string | null;
-  /** The parsed body; `{}` if it is empty. @throws Refusal 400 for invalid JSON */
+  /** Parses the body. An empty body is read as `{}`. @throws Refusal 400 for invalid JSON */
   json(): Promise<unknown>;
-  /** The caller. Available only on endpoints that need a credential. */
+  /** Available only on endpoints that need a credential. */
   readonly principal: Principal;
   readonly traceId: string;
   /** Headers of every response, for handlers that write the response themselves. */
@@ -39,16 +38,14 @@ export type Access = Scope | "key" | "credential" | "public";
 
 export interface Endpoint {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** Path below `/v3`, with parameters in braces: `/jobs/{job_id}`. */
+  /** Path below `/v3`, such as `/jobs/{job_id}`. */
   readonly path: string;
   readonly access: Access;
-  /** Allows requests without a credential. If a credential is sent, it is still verified. */
+  /** Allows requests without a credential. A credential that is sent is still verified. */
   readonly isOpen?: true;
-  /** Largest JSON body, if smaller than the usual limit. */
   readonly maxBodyBytes?: number;
-  /** True if error responses are converted with `asChatError`. */
+  /** Error responses are converted with `asChatError`. */
   readonly hasChatErrors?: true;
-  /** One-line description for the documentation. */
   readonly summary: string;
   handle(call: Call): Promise<Answer> | Answer;
 }
@@ -66,7 +63,7 @@ const MAX_LIMIT = 100;
 
 export interface PageRequest {
   readonly limit: number;
-  /** Position of the previous page's last item; null for the first page. */
+  /** Position of the previous page's last item. Null for the first page. */
   readonly after: number | null;
 }
 
@@ -82,7 +79,7 @@ export function readLimit(call: Call, max = MAX_LIMIT): number {
   throw invalid([problem("limit", `must be an integer from 1 to ${max}`, limit > max ? "maximum" : "minimum")]);
 }
 
-/** Reads a query parameter whose value must be one of these; null if absent. @throws Refusal 400 */
+/** Reads a query parameter that must have one of these values. Returns null if it is absent. @throws Refusal 400 */
 export function readChoice<T extends string>(call: Call, name: string, allowed: readonly T[]): T | null {
   const requested = call.query(name);
   if (requested === null) return null;
@@ -93,14 +90,12 @@ export function readChoice<T extends string>(call: Call, name: string, allowed: 
 
 type ListCall = Pick<Call, "incoming" | "query">;
 
-/** Identifies the list to which a cursor belongs, by the path and some query parameters. */
 function listOf(call: ListCall, filters: readonly string[]): string {
   const [path = ""] = (call.incoming.url ?? "").split("?", 1);
   const values = filters.map((name) => call.query(name));
   return hash("sha256", [path, ...(filters.length > 0 ? [JSON.stringify(values)] : [])].join("?")).slice(0, 8);
 }
 
-/** Encodes a position in the requested list as an opaque cursor. */
 export function cursorOf(call: ListCall, position: number, filters: readonly string[] = []): string {
   return Buffer.from(`c2:${listOf(call, filters)}:${position}`).toString("base64url");
 }
@@ -115,7 +110,7 @@ export function readCursor(call: Call, field: "cursor" | "logs_after", filters: 
   throw invalid([problem(field, "is not a cursor for this list", "format")]);
 }
 
-/** Builds a page of at most `limit` rows. One additional row in `rows` means that there is a next page. */
+/** Builds a page of at most `limit` rows. An extra row in `rows` means that there is a next page. */
 export function pageOf<Row>(
   call: Call,
   rows: readonly Row[],
@@ -133,8 +128,9 @@ export function pageOf<Row>(
 }
 
 /**
- * Answers with a page of rows, newest first. `read` returns the rows before a position. A cursor is valid only with the
- * same values of `filters`, which are names of query parameters. @throws Refusal 400
+ * Answers with a page of rows, newest first. `read` returns the rows before a position. A cursor is valid only if the
+ * query parameters in `filters` have the same values.
+ * @throws Refusal 400
  */
 export function newestFirst<Row extends { readonly seq: number }>(
   call: Call,

@@ -8,7 +8,6 @@ import { readJson } from "./body.ts";
 import type { Access, Answer, Call, Endpoint, Headers } from "./call.ts";
 import { asChatError, type ErrorBody, type ErrorPorts, errorAnswer, notFound, refuse } from "./refusal.ts";
 
-/** Checks that a principal has the required access. @throws Refusal 403 that says which access is missing */
 export function permit(principal: Principal, access: Access): void {
   if (access === "public" || access === "credential") return;
   if (access === "key") {
@@ -21,19 +20,17 @@ export function permit(principal: Principal, access: Access): void {
 
 type Bindings = { Bindings: HttpBindings };
 
-/** Wraps every call below `/v3`. If `before` returns an answer, it is sent, and the endpoint is not called. */
+/** Wraps every call below `/v3`. If `before` returns an answer, the endpoint is not called. */
 export interface Interceptor {
   before(endpoint: Endpoint, call: Call): Promise<Answer | null>;
   after(endpoint: Endpoint, call: Call, answer: Answer): Promise<Answer>;
 }
 
-/** Used for endpoints outside `/v3`, because faults must not apply to the requests that remove them. */
+/** For endpoints outside `/v3`, because faults must not apply to the requests that remove them. */
 const NO_INTERCEPTOR: Interceptor = { before: async () => null, after: async (_endpoint, _call, answer) => answer };
 
 export interface KernelPorts extends ErrorPorts {
-  /** Identifies the caller by the Authorization header. @throws Refusal 401, 403 */
   authenticate(authorization: string | null): Principal;
-  /** Counts a request against the key's rate limit. @throws Refusal 429 */
   limit(keyId: string): void;
   count(route: string, status: number): void;
   /** Milliseconds on the service's clock, for the Date header. */
@@ -62,7 +59,7 @@ const PREFLIGHT: Headers = {
   "Access-Control-Max-Age": "600",
 };
 
-/** Headers that let web pages of other origins read responses below `/v3`; empty for all other requests. */
+/** Lets web pages of other origins read responses below `/v3`. */
 function crossOrigin({ headers, url }: HttpBindings["incoming"]): Headers {
   const isForPages = headers.origin !== undefined && /^\/v3(\/|$)/.test(url ?? "");
   return !isForPages ? {} : { "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": EXPOSED };
@@ -123,7 +120,7 @@ function respond(answer: Answer, headers: Headers): Response {
   return new Response(JSON.stringify(answer.body), { status: answer.status, headers: all });
 }
 
-/** Converts an error to the form for language models, and adds a retry header. Leaves other responses unchanged. */
+/** Converts an error to the form for language models, and adds retry headers. Leaves other responses unchanged. */
 function asChatAnswer(answer: Answer): Answer {
   if (answer.is !== "json" || answer.status < 400) return answer;
   const body = answer.body as { readonly error: ErrorBody };
@@ -171,7 +168,6 @@ function mount(app: Hono<Bindings>, prefix: string, endpoints: readonly Endpoint
 /** Matches a model id with a raw slash, such as `/models/zai-org/glm-5.3`, but not routes such as `/models/{model}/jobs`. */
 const RAW_ID = /^(\/v3\/models\/[^/]+)\/(?!(?:openapi\.json|estimate|jobs|voices)(?:\/|$))(?=[^/])/;
 
-/** Creates an app that serves each table of endpoints below its prefix. */
 export function createKernel(
   tables: Readonly<Record<string, readonly Endpoint[]>>,
   ports: KernelPorts,

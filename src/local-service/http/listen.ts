@@ -8,7 +8,6 @@ import { errorAnswer, refuse } from "./refusal.ts";
 
 const QUIET = { onDefect: () => undefined, strict: true };
 
-/** The error envelope for a request that is too malformed to reach the API. */
 function malformedAnswer(what: string): { readonly text: string; readonly headers: Record<string, string> } {
   const traceId = newTraceId();
   const { body } = errorAnswer(refuse("INVALID_ARGUMENT", what), traceId, QUIET);
@@ -18,7 +17,7 @@ function malformedAnswer(what: string): { readonly text: string; readonly header
 
 const NOT_HTTP = "The request is not valid HTTP.";
 
-/** The response that the HTTP adapter sends if it cannot build a URL from a request. */
+/** The HTTP adapter sends this response if it cannot build a URL from a request. */
 export function malformedResponse(): Response {
   const { text, headers } = malformedAnswer(NOT_HTTP);
   return new Response(text, { status: 400, headers });
@@ -48,13 +47,12 @@ export function answerMalformed(server: Server): void {
 
 export interface Listening {
   readonly port: number;
-  /** The service's URL, without a slash at the end. */
+  /** The service's URL without a trailing slash. */
   readonly origin: string;
   /** Stops accepting connections, waits briefly for requests in flight, and closes all connections. */
   close(): Promise<void>;
 }
 
-/** How long closing waits for requests in flight, in milliseconds. */
 const DRAIN_MS = 1_000;
 
 function listenOn(server: Server, port: number, host: string): Promise<void> {

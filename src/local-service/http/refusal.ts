@@ -1,7 +1,6 @@
 export interface ErrorPorts {
-  /** Receives an unexpected error, whose text is never sent to the client. */
+  /** Receives an unexpected error. Its text is never sent to the client. */
   onDefect(error: unknown, traceId: string): void;
-  /** Whether to use the messages of a hosted service. */
   readonly strict: boolean;
 }
 
@@ -13,8 +12,8 @@ interface ErrorAnswer {
 }
 
 /**
- * The error envelope for a thrown value. Any value other than a `Refusal` is a defect: it is reported to `onDefect`,
- * and its text is not sent.
+ * Builds the error envelope for a thrown value. Any value other than a `Refusal` is reported to `onDefect`, and its
+ * text is not sent.
  */
 export function errorAnswer(thrown: unknown, traceId: string, { onDefect, strict }: ErrorPorts): ErrorAnswer {
   if (!(thrown instanceof Refusal)) onDefect(thrown, traceId);
@@ -46,7 +45,7 @@ export const HTTP_STATUS = {
 
 export type ErrorCode = keyof typeof HTTP_STATUS;
 
-/** An invalid field in a request. `message` begins with the field's path. */
+/** `message` begins with the field's path. */
 export interface FieldProblem {
   readonly field: string;
   readonly message: string;
@@ -56,7 +55,7 @@ export interface FieldProblem {
 }
 
 export interface Billing {
-  /** Balance in dollars, as `GET /balance` shows it. */
+  /** In dollars, as `GET /balance` shows it. */
   readonly balance: number;
   readonly required: number | null;
   readonly currency: "USD";
@@ -85,8 +84,8 @@ const CHAT_ERROR_TYPES: Readonly<Record<number, string>> = {
 };
 
 /**
- * Converts an error to the form for language models by adding its `type`. The error stays retryable only if a retry
- * could succeed, which is impossible once output has been sent (`hasBegun`).
+ * Converts an error to the form for language models. An error with status 500 is not retryable, nor is any error after
+ * output was sent (`hasBegun`).
  */
 export function asChatError({ retry_after = 1, ...error }: ErrorBody, hasBegun = false): ErrorBody {
   const status = HTTP_STATUS[error.code];
@@ -121,8 +120,8 @@ export class Refusal extends Error {
 
 interface More extends Omit<Partial<ErrorBody>, "code" | "message"> {
   /**
-   * The message in strict mode. Set it if `message` contains details of the request, which hosted services do not
-   * repeat.
+   * The message in strict mode. Set it if `message` repeats details of the request, because hosted services never
+   * repeat them.
    */
   readonly fixedMessage?: string;
 }
@@ -131,7 +130,7 @@ export function refuse(code: ErrorCode, message: string, { fixedMessage, ...more
   return new Refusal({ code, message, retryable: false, ...more }, {}, fixedMessage);
 }
 
-/** A refusal of a request that may succeed if it is repeated after `retryAfter` seconds. */
+/** Refuses a request that may succeed if it is repeated after `retryAfter` seconds. */
 export function refuseForNow(
   code: ErrorCode,
   message: string,
@@ -143,7 +142,7 @@ export function refuseForNow(
 }
 
 const MAX_DETAILS = 100;
-/** Maximum lengths in characters. Requests can contain names of any length, which messages then repeat. */
+/** Maximum lengths in characters. Messages repeat names from requests, which can have any length. */
 const MAX_FIELD_LENGTH = 200;
 const MAX_MESSAGE_LENGTH = 500;
 const MAX_ALLOWED = 1000;
@@ -161,7 +160,6 @@ function bounded({ field, message, reason, allowed }: FieldProblem): FieldProble
   };
 }
 
-/** A 400 error that states the number of invalid fields and lists the first hundred problems. */
 export function invalid(problems: readonly FieldProblem[]): Refusal {
   const count = new Set(problems.map((problem) => problem.field)).size;
   const noun = count === 1 ? "1 invalid input field" : `${count} invalid input fields`;
@@ -171,7 +169,7 @@ export function invalid(problems: readonly FieldProblem[]): Refusal {
   return refuse("INVALID_ARGUMENT", `The request has ${noun}; ${where}.`, { param: details[0]!.field, details });
 }
 
-/** Describes an invalid field. In the message, `text` follows the field's path. */
+/** Describes an invalid field. The message is the field's path followed by `text`. */
 export function problem(field: string, text: string, reason: string, allowed: readonly string[] | null = null) {
   const path = shortened(field, MAX_FIELD_LENGTH);
   return { field, message: `${path}: ${text}`, reason, allowed } satisfies FieldProblem;
@@ -179,7 +177,7 @@ export function problem(field: string, text: string, reason: string, allowed: re
 
 export const notFound = (what: string, fixedMessage = what) => refuse("NOT_FOUND", what, { fixedMessage });
 
-/** The error fields that name what moderation refused: the input field and, if known, the category. */
+/** Names what moderation refused: the input field and, if known, the category. */
 export function flagged(field: string, category: string | undefined): Partial<ErrorBody> {
   if (category === undefined) return { param: field };
   return { param: field, details: [problem(field, `flagged as ${category}`, category)] };

@@ -34,8 +34,8 @@ function assertDeletable({ store, faults, options: { asOf } }: ServiceContext, j
 }
 
 /**
- * Removes a job's prompt, logs and media, but keeps the job in lists. A repeated call has no further effect.
- * @throws Refusal 409 while the job or a job that reads its output is running; 400 for a voice clone; 503 if the call
+ * Removes a job's prompt, logs and media, but keeps the job in lists. Repeated calls do nothing.
+ * @throws Refusal 409 while the job or a job that reads its output is running, 400 for a voice clone, 503 if the call
  * must be repeated
  */
 export async function deleteJob(service: ServiceContext, requested: JobRow): Promise<void> {
@@ -60,10 +60,9 @@ export async function deleteJob(service: ServiceContext, requested: JobRow): Pro
   await store.write(() => store.outputs.forgetPaths(requested.seq));
 }
 
-/** Maximum number of events in a `logs_after` response. */
 const LOGS_PER_POLL = 1000;
 
-/** Returns a function that finds the job in the path if the caller may see it. @throws Refusal 404 */
+/** Returns a function that finds the job in the path. @throws Refusal 404 if the caller may not see the job */
 export function jobFinder({ store }: ServiceContext) {
   return (call: Call): JobRow => {
     const { workspaceId, ownerId } = call.principal;
@@ -84,7 +83,7 @@ export function jobEndpoints(service: ServiceContext): readonly Endpoint[] {
     const after = call.query("logs_after") === "start" ? 0 : (readCursor(call, "logs_after") ?? 0);
     const rows = store.events.after(job.seq, after, LOGS_PER_POLL);
     const logs = rows.map(logItem);
-    // Without new events the cursor is omitted, and the previous one stays valid.
+    // Without new events the cursor is omitted. The previous cursor stays valid.
     if (logs.length === 0 && options.asOf !== "3.9") return { logs };
     return { logs, logs_next_cursor: cursorOf(call, rows.at(-1)?.id ?? after) };
   }

@@ -18,7 +18,7 @@ import type { Owner } from "../store/tables.ts";
 import { moderate } from "../validate/problems.ts";
 import { instant } from "./views.ts";
 
-/** The body of a submit request, as it was sent. `problems` lists the invalid fields other than `input`. */
+/** `problems` lists the invalid fields other than `input`. */
 export interface SubmitBody {
   readonly input: unknown;
   readonly webhook: string | null;
@@ -26,7 +26,7 @@ export interface SubmitBody {
   readonly problems: readonly FieldProblem[];
 }
 
-/** Reads the body of a submit request, and ignores unknown fields. @throws Refusal 400 if it is not an object */
+/** Reads the body of a submit request. Ignores unknown fields. @throws Refusal 400 if the body is not an object */
 export function readSubmitBody(value: unknown): SubmitBody {
   if (!isRecord(value)) throw invalid([problem("body", "must be a JSON object", "type")]);
   const { input } = value;
@@ -34,13 +34,11 @@ export function readSubmitBody(value: unknown): SubmitBody {
   return { input, webhook: data?.webhook ?? null, idempotencyKey: data?.idempotency_key ?? null, problems };
 }
 
-/** Reports an input that is missing or is not an object. Schema validation comes later. */
 export function inputShapeProblems(input: unknown): FieldProblem[] {
   if (input === undefined || input === null) return [problem("input", "is required", "required")];
   return isRecord(input) ? [] : [problem("input", "must be an object", "type")];
 }
 
-/** A validated input with the media that it refers to. */
 export interface PreparedWork extends Work {
   readonly media: Readonly<Record<string, readonly FoundMedia[]>>;
 }
@@ -49,7 +47,9 @@ export interface PreparedWork extends Work {
 export function workPreparer({ store, catalog, clock, options }: ServiceContext) {
   const resolve = mediaResolver(store, clock);
 
-  /** Adds to the message that the rule is Showrunner's own, not the model's. In strict mode, changes nothing. */
+  /**
+   * Adds to the message that the rule is Showrunner's own, not the model's. Strict mode leaves the message unchanged.
+   */
   const marked = (broken: FieldProblem): FieldProblem =>
     options.strict ? broken : { ...broken, message: `${broken.message} (${OURS})` };
 
@@ -63,7 +63,7 @@ export function workPreparer({ store, catalog, clock, options }: ServiceContext)
     const { media, problems } = resolve(model.entry.input_schema, input, owner);
     const known = new Set(bySchema.map((item) => item.field));
     const voices = model.listsVoices ? [] : voiceProblems(store, catalog, input, owner);
-    // The intended row of the table is known only once every field is valid.
+    // The intended row of the table is known only if every field is valid.
     const rows = bySchema.length === 0 ? byTable : [];
     const more = [...rows, ...byFamily, ...problems, ...voices].filter((item) => !known.has(item.field));
     const all = [...bySchema, ...more, ...others];
@@ -71,7 +71,6 @@ export function workPreparer({ store, catalog, clock, options }: ServiceContext)
     return { input, media };
   }
 
-  /** Validates an input, and finds the media that it refers to. @throws Refusal 400, 422 */
   return (model: CompiledModel, raw: unknown, owner: Owner, others: readonly FieldProblem[] = []): PreparedWork => {
     const work = check(model, raw, owner, others);
     const refused = moderate(work.input, options.moderationTriggers);
@@ -80,7 +79,7 @@ export function workPreparer({ store, catalog, clock, options }: ServiceContext)
   };
 }
 
-/** Simulated time that every job waits in the queue, in milliseconds. */
+/** How long every job waits in the simulated queue, in milliseconds. */
 const QUEUE_MS = 300;
 const MAX_SEED = 4_294_967_295;
 
@@ -109,7 +108,7 @@ function text(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** Handles `POST /models/{model}`. One transaction covers all steps, from the idempotency key to the charge. */
+/** Handles `POST /models/{model}`. One transaction covers every step from the idempotency key to the charge. */
 export function submitHandler(service: ServiceContext) {
   const { store, clock, catalog, hooks, runner, metrics, options } = service;
   const prepare = workPreparer(service);
@@ -147,7 +146,7 @@ export function submitHandler(service: ServiceContext) {
     };
   }
 
-  /** Checks the wallet even if the idempotency key is known. Used only with the fault `funds_before_keys`. */
+  /** Checks the wallet even if the idempotency key is known, for the fault `funds_before_keys`. */
   function assertFunded(owner: Owner, modelId: string, body: SubmitBody): void {
     const model = catalog.use(modelId);
     const price = model.priceMicros(prepare(model, structuredClone(body.input), owner, body.problems));

@@ -4,7 +4,6 @@ import type { NormalOptions } from "../options.ts";
 import type { EventRow, JobRow, OutputRow } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";
 
-/** Maximum number of events that a job's result contains. */
 const LOGS_IN_RESULT = 100;
 
 export const instant = (ms: number): string => new Date(ms).toISOString();
@@ -24,7 +23,7 @@ export function logItem(row: EventRow) {
   return { id, timestamp: instant(row.at), level, event, message, source, data: parsed(row.data) };
 }
 
-/** The fields for a job's cost, if the cost may be shown. A chat that has not ended has only a hold, not a cost. */
+/** Returns the cost fields, if the cost may be shown. A chat that has not ended has only a hold, not a cost. */
 function costOf(job: JobRow, now: number) {
   if (job.costShownAt > now || (job.kind === "chat" && job.completedAt === null)) return {};
   return { cost: usd(job.chargedMicros - job.refundedMicros), currency: "USD" };
@@ -34,7 +33,6 @@ const qualityOf = (job: JobRow) => (job.quality === null ? {} : { quality: job.q
 const completedAtOf = (job: JobRow) => (job.completedAt === null ? {} : { completed_at: instant(job.completedAt) });
 
 export function jobViews({ store, now, sign, asOf, urlLifeMs }: ViewPorts) {
-  /** Whether an output is EXPIRED. Its retention may be over before the sweep removes its file. */
   function isExpired(output: OutputRow, job: JobRow): boolean {
     if (output.status === "EXPIRED") return true;
     const isOver = job.expiresAt !== null && job.expiresAt <= now();
@@ -92,7 +90,7 @@ export function jobViews({ store, now, sign, asOf, urlLifeMs }: ViewPorts) {
       ...costOf(job, now()),
     }),
 
-    /** The job as its result shows it. A webhook's payload is the same, but without logs and cost. */
+    /** Shows a job's result. A webhook's payload is the same, but without logs and cost. */
     result(job: JobRow, part: "all" | "payload" = "all") {
       const isDeleted = job.deletedAt !== null;
       const logs = () => store.events.latest(job.seq, LOGS_IN_RESULT).map(logItem);

@@ -1,10 +1,8 @@
 import type { ErrorBody } from "../http/refusal.ts";
 import type { JobRow, JobStatus, NewEvent } from "../store/rows.ts";
 
-/** Upper bound of the progress shown before completion. */
 const MOST_WHILE_RUNNING = 0.99;
 
-/** Progress from 0 to 1; null after a failure. */
 export function progressOf(job: JobRow, now: number): number | null {
   if (job.status === "COMPLETED") return 1;
   if (job.status === "FAILED") return null;
@@ -13,7 +11,10 @@ export function progressOf(job: JobRow, now: number): number | null {
   return Math.round(Math.min(MOST_WHILE_RUNNING, Math.max(0, fraction)) * 100) / 100;
 }
 
-/** Estimated time of completion, in epoch milliseconds; null if the job has ended or no estimate is possible. */
+/**
+ * Estimates the time of completion, in epoch milliseconds. Returns null if the job has ended or no estimate is
+ * possible.
+ */
 export function estimatedCompletion(job: JobRow, averageMs: number | null, now: number): number | null {
   if (isTerminal(job.status)) return null;
   if (job.startedAt !== null) return Math.max(now, job.startedAt + job.renderMs);
@@ -33,7 +34,6 @@ const MOVES: Readonly<Record<JobStatus, readonly JobStatus[]>> = {
   FAILED: [],
 };
 
-/** Whether a job may change from one status to another. A final status never changes. */
 export function canMove(from: JobStatus, to: JobStatus): boolean {
   return MOVES[from].includes(to);
 }
@@ -72,7 +72,6 @@ export function progressEvent(fraction: number): NewEvent {
 
 export type OutputEnd = { readonly ok: true } | { readonly ok: false; readonly error: ErrorBody };
 
-/** The outcome of a job: its final status, refund and log entries. */
 export interface JobOutcome {
   readonly status: "COMPLETED" | "FAILED";
   readonly error: ErrorBody | null;
@@ -92,7 +91,9 @@ export function failure(chargedMicros: number, error: ErrorBody): JobOutcome {
   };
 }
 
-/** The outcome of a rendered job: COMPLETED if any output succeeded, with a pro rata refund for failed outputs. */
+/**
+ * Returns the outcome of a rendered job: COMPLETED if any output succeeded, with a pro rata refund for failed outputs.
+ */
 export function outcomeOf(chargedMicros: number, ends: readonly OutputEnd[]): JobOutcome {
   const failed = ends.flatMap((end) => (end.ok ? [] : [end.error]));
   const [firstError] = failed;

@@ -9,15 +9,14 @@ import { traceId as newTraceId } from "../ids.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { pathOf } from "../store/tables.ts";
 
-/** A file that is served at a presigned URL. */
 export interface Served {
   readonly path: string;
   readonly contentType: string;
   readonly sizeBytes: number;
-  /** A strong ETag. The content of an asset or upload never changes. */
+  /** A strong ETag, because the content of an asset or upload never changes. */
   readonly etag: string;
   readonly modifiedAt: number;
-  /** Number of bytes after which a fault cuts the download; null sends all bytes. */
+  /** Number of bytes after which a fault cuts the download. Null sends all. */
   cutAfter(): number | null;
 }
 

@@ -9,7 +9,7 @@ export function createPresigner(key: string, origin: () => string) {
       const expires = String(Math.floor(expiresAtMs / 1000));
       return `${origin()}${path}?expires=${expires}&signature=${mac(path, expires)}`;
     },
-    /** Checks that the signature belongs to the path and to `expires`, and that the URL has not expired. */
+    /** Checks that the signature matches `path` and `expires`, and that the URL has not expired. */
     verify(path: string, expires: string, signature: string, now: number): "valid" | "expired" | "forged" {
       const expected = Buffer.from(mac(path, expires));
       const given = Buffer.from(signature);

@@ -6,17 +6,15 @@ import type { FileRow, OutputRow } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";
 import { type Owner, pathOf } from "../store/tables.ts";
 
-/** The constraints on a field's media, taken from the annotations in its schema. */
 export type MediaRules = Readonly<Record<string, unknown>>;
 
-/** A media file that an input refers to, with its measured properties. */
 export interface FoundMedia extends MeasuredMedia {
   readonly path: string;
   readonly contentType: string;
   readonly sizeBytes: number;
-  /** The reason why the file cannot be decoded; null if it can be decoded. */
+  /** The reason why the file cannot be decoded. Null if it can be decoded. */
   readonly fault: string | null;
-  /** `seq` of the job that produced the media; null for an upload. */
+  /** `seq` of the job that produced the media. Null for an upload. */
   readonly sourceSeq: number | null;
 }
 
@@ -53,7 +51,6 @@ function boundProblems(field: string, [value, min, max, unit]: Measure, rules: M
   return [problem(field, `the media is ${value} ${unit}; at most ${most} is allowed`, max)];
 }
 
-/** Checks a media file against the constraints of its field, and returns the violations. */
 export function checkMedia(field: string, media: FoundMedia, rules: MediaRules): FieldProblem[] {
   const accepted = kinds(rules);
   if (accepted.length > 0 && !accepted.includes(media.kind)) {
@@ -69,7 +66,6 @@ export function checkMedia(field: string, media: FoundMedia, rules: MediaRules):
   return [...size, ...measures(media).flatMap((measure) => boundProblems(field, measure, rules))];
 }
 
-/** Checks `max_total_duration_ms`, which limits the total duration of a field's media. */
 export function checkTotal(field: string, media: readonly FoundMedia[], rules: MediaRules): FieldProblem[] {
   const most = bound(rules, "max_total_duration_ms");
   const total = media.reduce((sum, item) => sum + (item.durationMs ?? 0), 0);
@@ -77,11 +73,9 @@ export function checkTotal(field: string, media: readonly FoundMedia[], rules: M
   return [problem(field, `lasts ${total} ms in total; at most ${most} ms are allowed`, "max_total_duration_ms")];
 }
 
-/** A reference to media in an input, with the constraints of its field. */
 export interface MediaReference {
   /** Path of the reference in the request, such as `input.images[0]`. */
   readonly field: string;
-  /** The top-level field of the input that contains the reference. */
   readonly topField: string;
   readonly value:
     | { readonly source: "url"; readonly url: string }
@@ -141,7 +135,7 @@ export function mediaReferences(schema: JsonSchema, input: Node): MediaReference
   return found;
 }
 
-/** The constraints of a top-level field, for checks of all its media together. */
+/** Returns the constraints of a top-level field, for checks of all its media together. */
 export function rulesOfField(schema: JsonSchema, field: string): MediaRules {
   const properties = resolve(schema, schema)["properties"];
   return isRecord(properties) ? ownRules(resolve(properties[field], schema)) : {};
@@ -152,7 +146,6 @@ export function kindOfContent(contentType: string): "image" | "video" | "audio" 
   return kind === "video" || kind === "audio" ? kind : "image";
 }
 
-/** The media found for each field of an input, in order, and the problems found. */
 export interface ResolvedMedia {
   readonly problems: readonly FieldProblem[];
   readonly media: Readonly<Record<string, readonly FoundMedia[]>>;
@@ -181,7 +174,6 @@ function fromOutput(output: OutputRow, path: string): FoundMedia {
   };
 }
 
-/** Returns a function that finds the media to which an owner's input refers. */
 export function mediaResolver(store: Store, clock: Clock) {
   function upload(url: string, field: string, owner: Owner): Found {
     const fileId = /\/uploads\/(file_[0-9a-f-]{36})\?/.exec(url)?.[1];

@@ -23,7 +23,6 @@ interface Received {
   readonly sizeBytes: number;
 }
 
-/** Writes the part named `file` of a multipart body to disk. @throws Refusal 400 */
 async function receive(incoming: IncomingMessage, target: string, maxBytes: number): Promise<Received> {
   const parser = openParser(incoming, maxBytes);
   let writing: Promise<Received> | null = null;
@@ -33,7 +32,7 @@ async function receive(incoming: IncomingMessage, target: string, maxBytes: numb
       return;
     }
     writing = store(part, target, maxBytes);
-    // Marks the rejection as handled: the parser may be awaited first.
+    // Marks the rejection as handled, because the parser may be awaited first.
     writing.catch(() => undefined);
   });
   try {
@@ -66,8 +65,8 @@ async function store(part: Readable & { truncated?: boolean }, target: string, m
 }
 
 /**
- * Handles `POST /files`, which is free. Detects the type from the first bytes. If the file has another defect, stores
- * the defect; a job that reads the file then fails.
+ * Handles `POST /files`, which is free. Refuses files of an unknown type. A file that cannot be decoded is stored with
+ * the reason, and a job that reads it fails.
  */
 export function uploadHandler(service: ServiceContext) {
   const { store: db, clock, dataDir, presigner, probe } = service;
@@ -86,7 +85,7 @@ export function uploadHandler(service: ServiceContext) {
     });
   }
 
-  /** Refuses uploads if too many requests in a row were refused for insufficient funds. @throws Refusal 402 */
+  /** Refuses uploads after too many consecutive refusals for insufficient funds. @throws Refusal 402 */
   function assertNotPaused(workspaceId: string): void {
     const wallet = db.workspaces.get(workspaceId);
     const isPaused = service.options.asOf !== "3.9" && service.refusals.isPaused(wallet);

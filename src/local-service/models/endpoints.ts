@@ -38,7 +38,7 @@ interface ListedVoice {
 
 const MOST_FOUND = 50;
 
-/** Ranks how well a voice matches a search. 0 is the best rank, and null means that the voice does not match. */
+/** Ranks how well a voice matches a search. 0 is the best rank, and null means no match. */
 function rankOf({ name, labels }: ListedVoice, q: string): number | null {
   const [wanted, known] = [q.toLowerCase(), name.toLowerCase()];
   if (known === wanted) return 0;
@@ -48,7 +48,6 @@ function rankOf({ name, labels }: ListedVoice, q: string): number | null {
   return wanted.split(/\s+/).every((part) => words.includes(part)) ? 3 : null;
 }
 
-/** The reason why the input cannot be priced; null if it can be priced. */
 function unmeasured({ media }: PreparedWork): string | null {
   const [field] =
     Object.entries(media).find(([, files]) =>
@@ -112,7 +111,6 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
     return [...stock, ...own];
   }
 
-  /** Searches voices by name and labels, and returns at most `limit` voices, best match first. */
   function searchVoices(call: Call): Answer {
     const model = use(call);
     const q = call.query("q")?.trim() ?? "";

@@ -26,19 +26,16 @@ import { API_SPECS, SUBMIT_ERRORS, SUBMIT_SUCCESS } from "./operations.ts";
 import { webhookComponents, webhooksOf } from "./webhooks.ts";
 
 export interface ModelNames {
-  /** The id of the model's submit operation, such as `submit_video_1`. */
   readonly operationId: string;
-  /** The component name of the model's input schema, such as `Video1Input`. */
   readonly input: string;
 }
 
-/** Spellings that always get a hash: the reserved `job`, and the empty one of an id without letters and digits. */
+/** Spellings that always get a hash: the reserved `job`, and the empty spelling of an id without letters and digits. */
 const RESERVED = ["job", ""];
 
 const words = (id: string): string[] => id.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
 const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 
-/** Converts an id to Pascal case. Adjacent numbers stay separate: `veo-3.1` becomes `Veo3_1`. */
 function pascal(id: string): string {
   return words(id)
     .map(capital)
@@ -49,7 +46,7 @@ function pascal(id: string): string {
 
 const short = (id: string) => createHash("sha256").update(id).digest("hex").slice(0, 6);
 
-/** Names by model id. A hash is added to an id only if code generators would spell it like another id. */
+/** Returns names by model id. An id gets a hash only if code generators would spell it like another id. */
 export function modelNames(ids: readonly string[]): ReadonlyMap<string, ModelNames> {
   const spelling = (id: string) => words(id).join("").toLowerCase();
   const uses = new Map<string, number>();
@@ -65,7 +62,6 @@ export function modelNames(ids: readonly string[]): ReadonlyMap<string, ModelNam
 
 export const modelPath = (id: string) => `/models/${encodeURIComponent(id)}`;
 
-/** The submit operation of one model, with the schema of the model's input. */
 export function modelOperation(entry: CatalogEntry, { operationId }: ModelNames, input: JsonSchema): Operation {
   const endpoint: Endpoint = {
     method: "POST",
@@ -79,21 +75,20 @@ export function modelOperation(entry: CatalogEntry, { operationId }: ModelNames,
     operationId,
     body: jsonBody(submitRequest(input)),
     success: SUBMIT_SUCCESS,
-    // The model is listed, so it can be neither unknown nor retired.
+    // A listed model cannot be unknown or retired.
     errors: SUBMIT_ERRORS.filter((code) => code !== "NOT_FOUND" && code !== "GONE"),
   });
 }
 
 /**
- * A model's input schema as a component. Defaults become an extension: generators that share types between requests and
- * responses would otherwise require the fields that have a default.
+ * Returns a model's input schema as a component. Defaults are written as an extension: generators that share types
+ * between requests and responses would otherwise require the fields that have a default.
  */
 export function inputComponent(entry: CatalogEntry, name: string): JsonSchema {
   const { $id: _id, ...schema } = entry.input_schema;
   return inDocument(schema, `#/components/schemas/${name}`, ["default"]);
 }
 
-/** A model's input schema, to be placed inside the model's operation. */
 export function inlineInput({ id, input_schema }: CatalogEntry): JsonSchema {
   // A pointer in a URL fragment needs both the pointer's own escapes and those of a URL.
   const path = modelPath(id).replaceAll("~", "~0").replaceAll("/", "~1").replaceAll("%", "%25");
@@ -135,10 +130,10 @@ function inDocument(schema: unknown, pointer: string, extensions: readonly strin
   return within(schema) as JsonSchema;
 }
 
-/** The label of the API description that this service implements. */
+/** The version of the published API description that this service implements. */
 export const API_VERSION = "3.21.14";
 
-/** The specification of an endpoint that has no description. The endpoint is listed, but a test then fails. */
+/** Describes an endpoint that has no specification, so that it is still listed. A test then fails. */
 function undescribed(route: string): OperationSpec {
   return {
     tag: "Undescribed",
@@ -181,7 +176,6 @@ interface About {
 
 type Schemas = Readonly<Record<string, JsonSchema>>;
 
-/** The component schemas to which a part of the document refers, directly or indirectly. */
 function reached(part: unknown, schemas: Schemas): Schemas {
   const found = new Set<string>();
   const visit = (node: unknown) => {
@@ -214,10 +208,8 @@ function document({ title, description, server }: About, content: Content, more:
   };
 }
 
-/** The options on which the document depends. */
 export type Deployment = Pick<NormalOptions, "brand" | "unquotableCost">;
 
-/** Builds the document for `GET /v3/openapi.json`: every endpoint, a submit operation per model, and the webhooks. */
 export function apiDocument(endpoints: readonly Endpoint[], models: readonly CatalogEntry[], options: Deployment) {
   const { brand, unquotableCost } = options;
   const paths = pathsOf(endpoints, API_SPECS);
@@ -236,20 +228,17 @@ export function apiDocument(endpoints: readonly Endpoint[], models: readonly Cat
   return { ...document(about, { paths, webhooks: webhooksOf(brand) }, schemas), tags: TAG_OBJECTS };
 }
 
-/** Builds the document for `GET /_local/openapi.json`, which describes the operator endpoints. */
 export function operatorDocument(endpoints: readonly Endpoint[], specs: Specs) {
   const description = "Operator endpoints of a local service; they answer only on this machine.";
   return document({ title: "Operator API", description, server: "/_local" }, { paths: pathsOf(endpoints, specs) });
 }
 
-/** Builds the document for `GET /models/{model}/openapi.json`: one submit operation, with the model's own schema. */
 export function modelDocument(entry: CatalogEntry, names: ModelNames) {
   const description = entry.description ?? "";
   const paths = { [modelPath(entry.id)]: { post: modelOperation(entry, names, inlineInput(entry)) } };
   return document({ title: entry.name ?? entry.id, description, server: "/v3" }, { paths });
 }
 
-/** The document for a language model. It contains the operation that all language models share. */
 export function chatDocument({ id, name, description }: ChatModel) {
   const chat = endpoint("POST", "/chat/completions", "chat:write", `Ask ${name ?? id}`, () => ({
     is: "empty",
@@ -330,7 +319,7 @@ export function described(endpoints: readonly Endpoint[], catalog: Catalog, opti
   return withDocument(endpoints, "This API as OpenAPI 3.1", (all) => apiDocument(all, models, options));
 }
 
-/** Adds the endpoint that describes the operator endpoints. Like them, it answers only requests from this machine. */
+/** Adds the endpoint that describes the operator endpoints. Like them, it answers only this machine. */
 export function describedOperator(endpoints: readonly Endpoint[]): readonly Endpoint[] {
   const document = (all: readonly Endpoint[]) => operatorDocument(all, operatorOperations);
   const assertAllowed = ({ incoming }: Call) => assertOperator(incoming);

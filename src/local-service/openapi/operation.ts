@@ -12,7 +12,7 @@ export const uri: JsonSchema = { type: "string", format: "uri" };
 export const dollars: JsonSchema = { type: "number", description: "US dollars." };
 export const usd: JsonSchema = { type: "string", const: "USD" };
 
-/** An object with any fields. Generators treat an object schema without this declaration as empty. */
+/** An object with any fields. Generators treat an object schema without `additionalProperties` as empty. */
 export const anyFields: JsonSchema = { type: "object", additionalProperties: true };
 
 export const oneOf = (...values: readonly string[]): JsonSchema => ({ type: "string", enum: values });
@@ -29,7 +29,6 @@ export function orNull(schema: JsonSchema): JsonSchema {
 
 type Fields = Readonly<Record<string, JsonSchema>>;
 
-/** An object that requires all of `fields` and allows those in `optional`. */
 export function object(fields: Fields, optional: Fields = {}): JsonSchema {
   const required = Object.keys(fields);
   return { type: "object", ...(required.length > 0 ? { required } : {}), properties: { ...fields, ...optional } };
@@ -37,19 +36,16 @@ export function object(fields: Fields, optional: Fields = {}): JsonSchema {
 
 export const pageOf = (component: string): JsonSchema => refTo(`${component}Page`);
 
-/** Builds a component for a page of each item type. The cursor is null on the last page. */
 export function pages(...components: readonly string[]): Readonly<Record<string, JsonSchema>> {
   const page = (component: string) => object({ data: listOf(refTo(component)), next_cursor: orNull(text) });
   return Object.fromEntries(components.map((name) => [`${name}Page`, page(name)]));
 }
 
-/** The schema of a request body, generated from the schema that validates it. */
 export function bodyOf(body: z.ZodType): JsonSchema {
   const { $schema: _dialect, ...schema } = z.toJSONSchema(body, { io: "input", unrepresentable: "any" });
   return schema;
 }
 
-/** The schema of a submit request's body, with the schema of a model's input. */
 export function submitRequest(input: JsonSchema): JsonSchema {
   const { properties, ...body } = bodyOf(submitBody);
   return { ...body, required: ["input"], properties: { ...(properties as object), input } };
@@ -86,24 +82,22 @@ export const TAG_OBJECTS = Object.entries(ABOUT).map(([key, description]) => ({
   description,
 }));
 
-/** The documentation of an endpoint, in addition to its row in the table of endpoints. */
 export interface OperationSpec {
   readonly tag: string;
   readonly operationId: string;
   readonly query?: Readonly<Record<string, JsonSchema>>;
-  /** Names of the query parameters that are required. Default: none. */
   readonly requiredQuery?: readonly string[];
   readonly headers?: Readonly<Record<string, JsonSchema>>;
   readonly body?: RequestBody;
   readonly success: Success;
-  /** Error codes besides those that every endpoint of this kind can return. */
+  /** Error codes besides those that `usualErrors` adds. */
   readonly errors?: readonly ErrorCode[];
 }
 
 export interface RequestBody {
   readonly mediaType: "application/json" | "multipart/form-data" | "application/x-www-form-urlencoded";
   readonly schema: JsonSchema;
-  /** Whether the body is required. Default: true. */
+  /** Default: true. */
   readonly required?: boolean;
 }
 
@@ -114,7 +108,7 @@ export interface Success {
   readonly content?: Readonly<Record<string, JsonSchema>>;
   /**
    * An event stream, instead of or in addition to `content`. The component `<name>Data` describes the data of a frame,
-   * and `<name>Frame` describes an entire frame.
+   * and `<name>Frame` describes the whole frame.
    */
   readonly stream?: "JobStream" | "ChatCompletionStream" | "ResponseStream";
   readonly headers?: Readonly<Record<string, object>>;
@@ -132,7 +126,6 @@ export function jsonBody(schema: JsonSchema, required = true): RequestBody {
   return { mediaType: "application/json", schema, required };
 }
 
-/** The query parameters `limit` and `cursor`, which every list accepts. */
 export const PAGE_QUERY: Readonly<Record<string, JsonSchema>> = {
   limit: { type: "integer", minimum: 1, maximum: 100, default: 20 },
   cursor: { type: "string", description: "The next_cursor of the previous page; absent for the first page." },
@@ -177,7 +170,7 @@ const SHOULD_RETRY = {
   required: true,
   schema: oneOf("true", "false"),
 };
-/** Rate-limit headers of language models. They limit requests in flight, too, and only the exceeded limit is sent. */
+/** Language models also limit requests in flight. Only the headers of the exceeded limit are sent. */
 const CHAT_RATE_HEADERS = {
   ...Object.fromEntries(Object.entries(RATE_HEADERS).map(([name, header]) => [name, { ...header, required: false }])),
   "X-RateLimit-Concurrency-Limit": integerHeader("Limit on requests in flight; sent only if exceeded.", false),
@@ -195,7 +188,6 @@ function failure(status: number, { hasChatErrors }: Endpoint) {
   };
 }
 
-/** The error codes implied by an endpoint's inputs and required access. */
 function usualErrors(endpoint: Endpoint, spec: OperationSpec): ErrorCode[] {
   const takesInput = spec.body !== undefined || spec.query !== undefined;
   return [
@@ -207,8 +199,8 @@ function usualErrors(endpoint: Endpoint, spec: OperationSpec): ErrorCode[] {
 }
 
 /**
- * The content of an event stream. `schema` describes only the data of an event, as generators expect. An extension
- * describes the entire frame with its event name and id, because OpenAPI 3.1 has no `itemSchema`.
+ * Generators expect `schema` to describe only the data of an event. OpenAPI 3.1 has no `itemSchema`, so an extension
+ * describes the whole frame with its event name and id.
  */
 const streamed = (name: string) => ({
   "text/event-stream": { schema: refTo(`${name}Data`), "x-itemSchema": refTo(`${name}Frame`) },
@@ -234,7 +226,7 @@ function parameters(endpoint: Endpoint, spec: OperationSpec) {
   return [...inPath, ...of("query", spec.query), ...of("header", spec.headers)];
 }
 
-/** The access that an endpoint requires. OpenAPI 3.1 lists the required scopes next to the scheme. */
+/** OpenAPI 3.1 lists the required scopes next to the scheme. */
 function security({ access, isOpen }: Endpoint) {
   if (access === "public") return [];
   const scopes = access === "key" || access === "credential" ? [] : [access];
@@ -242,7 +234,6 @@ function security({ access, isOpen }: Endpoint) {
   return isOpen ? [...credentials, {}] : credentials;
 }
 
-/** Builds an operation of the document from an endpoint's row in the table and its specification. */
 export function operation(endpoint: Endpoint, spec: OperationSpec) {
   const codes = [...usualErrors(endpoint, spec), ...(spec.errors ?? [])];
   const statuses = [...new Set(codes.map((code) => HTTP_STATUS[code]))].sort((a, b) => a - b);

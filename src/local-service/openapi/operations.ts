@@ -62,7 +62,6 @@ export const SUBMIT_ERRORS: readonly ErrorCode[] = [
   "MODERATION_FAILED",
 ];
 
-/** The documentation of every endpoint below `/v3`, in addition to its row in the table of endpoints. */
 export const API_SPECS: Specs = {
   "GET /models": row("models", "list_models", list("ModelSummary", "All models, on one page."), {
     query: { modality: { ...text, enum: ["image", "video", "audio"] } },

@@ -34,7 +34,7 @@ const usage = object({
   estimated: flag,
 });
 
-// A webhook's payload: the job without logs and cost.
+// A webhook's payload is the job without logs and cost.
 const ended = { job_id: jobId, model: text, outputs };
 const said = { quality: text, prompt: text, created_at: instant, completed_at: instant };
 
@@ -81,13 +81,13 @@ export const jobComponents = {
 
 const anyOf = (...names: readonly string[]) => ({ oneOf: names.map(refTo) });
 
-/** The schema of a frame named `event`. A stream's last frame has no id, because nothing follows it. */
+/** A stream's last frame has no id, because nothing follows it. */
 const frame = (event: string, data: JsonSchema, id: JsonSchema | null) =>
   object({ event: exactly(event), data, ...(id ? { id } : {}) });
 
 const resumable = { ...text, description: "Send this id as Last-Event-ID to continue after this frame." };
 
-/** Frames in event streams. Data that is JSON is described in parsed form. */
+/** Data that is JSON is described in parsed form. */
 export const streamComponents = {
   JobStreamData: anyOf("JobStatus", "LogEvent", "JobStreamEnd"),
   JobStreamEnd: {
@@ -181,7 +181,6 @@ function announcement(brand: string, event: string, component: string, summary: 
   return post({ operationId, tag: TAGS.webhooks, summary, parameters, content: content(refTo(component)) });
 }
 
-/** The schema of one line in a batch of log events. The brand is part of the field names. */
 function drainedLine(brand: string): JsonSchema {
   const own = (fields: Readonly<Record<string, JsonSchema>>) =>
     Object.fromEntries(Object.entries(fields).map(([name, schema]) => [`${brand.toLowerCase()}_${name}`, schema]));
@@ -213,7 +212,6 @@ function batch(brand: string) {
   });
 }
 
-/** The requests that the service itself sends, as OpenAPI `webhooks`. */
 export function webhooksOf(brand: string) {
   return {
     "job.completed": announcement(brand, "job.completed", "JobCompletedEvent", "A job is complete"),

@@ -18,7 +18,7 @@ import type { ServiceContext } from "../service-context.ts";
 import type { Store } from "../store/store.ts";
 import { readStats, walletStats } from "./stats.ts";
 
-/** The file for the key that is generated at the first start. Only the file's owner can read it. */
+/** This file contains the key that is generated at the first start. Only the file's owner can read it. */
 const CREDENTIAL_FILE = "credential";
 
 const FIRST = { workspaceId: FIRST_WORKSPACE, ownerId: FIRST_OWNER, scopes: null };
@@ -26,7 +26,7 @@ const FIRST = { workspaceId: FIRST_WORKSPACE, ownerId: FIRST_OWNER, scopes: null
 function storedKey(dataDir: string): NormalKey {
   const file = join(dataDir, CREDENTIAL_FILE);
   if (existsSync(file)) {
-    // This also restores the mode of a file that was copied without it.
+    // Restores the mode of a file that was copied without it.
     chmodSync(file, 0o600);
     const [keyId = "", secret = ""] = readFileSync(file, "utf8").trim().split(":");
     if (keyId && secret) return { keyId, secret, ...FIRST };
@@ -36,7 +36,6 @@ function storedKey(dataDir: string): NormalKey {
   return key;
 }
 
-/** Creates the configured keys, and funds the first workspace if it is new. Returns the first key as `id:secret`. */
 export async function openAccounts(store: Store, options: NormalOptions, now: number): Promise<string> {
   const keys = options.keys.length > 0 ? options.keys : [storedKey(options.dataDir)];
   await store.write(() => {
@@ -49,7 +48,7 @@ export async function openAccounts(store: Store, options: NormalOptions, now: nu
   return `${first!.keyId}:${first!.secret}`;
 }
 
-/** Creates a key with its workspace and owner if missing, and sets the key's secret. Call it inside a transaction. */
+/** Creates a key with its workspace and owner if missing, and sets its secret. Call it inside a transaction. */
 export function ensureKey(store: Store, key: NormalKey, now: number): void {
   const secretHash = hashSecret(key.secret);
   store.workspaces.create(key.workspaceId);
@@ -78,13 +77,12 @@ export function freshKey(access: Pick<NormalKey, "scopes" | "workspaceId" | "own
 const LOOPBACK_ADDRESS = /^(::1|127\.\d+\.\d+\.\d+|::ffff:127\.\d+\.\d+\.\d+)$/;
 const LOOPBACK_NAME = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/i;
 
-/** Whether the `Host` header names this machine and the port that received the request. */
 function isOwnHost(incoming: IncomingMessage): boolean {
   const [, name = "", port = "80"] = /^(.*?)(?::(\d+))?$/.exec(incoming.headers.host ?? "") ?? [];
   return LOOPBACK_NAME.test(name) && Number(port) === incoming.socket.localPort;
 }
 
-/** True if the request comes from a program or the service's own page, or if a person opens that page. */
+/** Accepts programs, the service's own page, and a person who opens that page. */
 function isOwnSite({ method, headers }: IncomingMessage): boolean {
   if (headers.origin !== undefined && headers.origin !== `http://${headers.host}`) return false;
   const site = headers["sec-fetch-site"];
@@ -104,7 +102,10 @@ export function assertOperator(incoming: IncomingMessage): void {
   throw refuse("PERMISSION_DENIED", "The operator API answers only requests from this machine and from its own page.");
 }
 
-/** Requires JSON. Browsers send simple content types to any address without a preflight request. @throws Refusal 400 */
+/**
+ * Requires JSON, because browsers send simple content types to any address without a preflight request.
+ * @throws Refusal 400
+ */
 export function assertJson({ headers }: IncomingMessage): void {
   if (/^application\/json *(;|$)/i.test(headers["content-type"] ?? "")) return;
   throw invalid([problem("content-type", "must be application/json", "content_type")]);
@@ -132,7 +133,7 @@ function page(workspaceId: string, balanceMicros: number): Answer {
   return { is: "text", status: 200, body, headers: HEADERS };
 }
 
-/** Endpoints of the page at `billing.funding_url`, which a person opens in a browser. */
+/** The page at `billing.funding_url`, which a person opens in a browser. */
 export function fundingPage({ store }: ServiceContext, fund: (dollars: number, workspaceId: string) => Promise<void>) {
   const workspaceOf = (call: Call) => {
     const id = call.query("workspace_id") ?? FIRST_WORKSPACE;
@@ -153,7 +154,6 @@ export function fundingPage({ store }: ServiceContext, fund: (dollars: number, w
   };
 }
 
-/** Returns a function that adds dollars to a workspace and creates the workspace if it is missing. */
 export function funder({ store, clock }: Pick<ServiceContext, "store" | "clock">) {
   return async (dollars: number, workspaceId = FIRST_WORKSPACE): Promise<void> => {
     if (!(dollars >= 0 && Number.isFinite(dollars))) {
@@ -245,7 +245,7 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
     ...row,
     handle(call) {
       assertOperator(call.incoming);
-      // The funding page's form is the only client that does not send JSON.
+      // Only the funding page's form does not send JSON.
       if (row.method !== "GET" && row.path !== "/fund") assertJson(call.incoming);
       return row.handle(call);
     },
@@ -254,7 +254,7 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
 
 /**
  * Handles `POST /_local/render`, which renders an output without a job, model or charge. Callers use it to rehearse
- * requests to other providers. The input has the renderer's field names.
+ * requests to other providers. The input uses the renderer's field names.
  */
 function renderEndpoint({ renderer, dataDir }: Pick<ServiceContext, "renderer" | "dataDir">) {
   return async (call: Call): Promise<Answer> => {

@@ -1,7 +1,7 @@
 import { balanceOf, usd } from "../money.ts";
 import type { ServiceContext } from "../service-context.ts";
 
-/** A workspace's wallet. `balance` is in dollars, other amounts are in micro-dollars. */
+/** A workspace's wallet. `balance` is in dollars. Other amounts are in micro-dollars. */
 export interface WalletStats {
   readonly workspace_id: string;
   readonly balance: number;
@@ -12,7 +12,7 @@ export interface WalletStats {
 }
 
 /**
- * The response of `GET /_local/stats`. Jobs and money are totals of the data folder; requests are counted since this
+ * The response of `GET /_local/stats`. Jobs and money are totals of the data folder. Requests are counted since the
  * process started.
  */
 export interface ServiceStats {
@@ -21,7 +21,9 @@ export interface ServiceStats {
   readonly jobs_by_key: Readonly<Record<string, number>>;
   readonly jobs_by_model: Readonly<Record<string, number>>;
   readonly replayed_submits: number;
-  /** Requests that a replay could not answer. Each lists its differences from the most similar recorded request. */
+  /**
+   * Requests that a replay could not answer. Each entry lists the differences from the most similar recorded request.
+   */
   readonly unrecorded: readonly string[];
   readonly charged_micros: number;
   readonly refunded_micros: number;
@@ -30,9 +32,9 @@ export interface ServiceStats {
   readonly open_streams: number;
   readonly running_jobs: number;
   readonly wallets: readonly WalletStats[];
-  /** For each disabled model in the catalog, a message that says why it is disabled. */
+  /** One message for each disabled model in the catalog, with the reason. */
   readonly disabled_models: readonly string[];
-  /** For each table of field combinations with unreadable rows, a message that shows such a row. */
+  /** One message for each table of field combinations with unreadable rows. Each message quotes one such row. */
   readonly unread_tables: readonly string[];
 }
 

@@ -8,16 +8,13 @@ import type { ErrorCode } from "../http/refusal.ts";
 
 export type Outcome =
   | { readonly is: "answered"; readonly status: number }
-  /** The address is not allowed, so nothing was sent. */
   | { readonly is: "blocked" }
-  /** There was no response within the time limit. */
   | { readonly is: "late" }
   /** The host is unknown, or the connection failed or was closed before a response arrived. */
   | { readonly is: "unreachable" }
-  /** The body could not be built, so nothing was sent. */
   | { readonly is: "no-body" };
 
-/** A failure as callers see it. The message depends only on the code, and so reveals nothing about the response. */
+/** A failure as callers see it. The message depends only on the code, so it reveals nothing about the response. */
 export interface Failure {
   readonly code: ErrorCode;
   readonly message: string;
@@ -59,7 +56,6 @@ function codeOfStatus(status: number): FailureCode | null {
   return (status >= 300 && status < 400) || (status >= 500 && status < 600) ? "UNAVAILABLE" : "UNKNOWN";
 }
 
-/** The error code of a POST that failed; null for a 2xx response. */
 export function codeOf(outcome: Outcome): FailureCode | null {
   switch (outcome.is) {
     case "answered":
@@ -81,7 +77,6 @@ export function statusOf(outcome: Outcome): number | null {
   return outcome.is === "answered" ? outcome.status : null;
 }
 
-/** Builds the response to a request for a test POST. The outcome is null if the service closed before the end. */
 export function testResult(outcome: Outcome | null) {
   const code = outcome === null ? "UNKNOWN" : codeOf(outcome);
   return {
@@ -96,13 +91,12 @@ export interface Message {
   readonly body: Uint8Array;
 }
 
-/** Maximum number of bytes of a response body that are read and ignored before the connection is closed. */
+/** Maximum number of bytes of a response that are read and ignored before the connection is closed. */
 const MAX_ANSWER_BYTES = 65_536;
 
-/** A destination that is not blocked. If its name could not be resolved here, the proxy may still resolve it. */
 type Reachable = Exclude<Destination, { readonly is: "blocked" }>;
 
-/** Makes the connection use the checked addresses, even if the name now resolves to other addresses. */
+/** Connects to the checked addresses, even if the name now resolves to other addresses. */
 function pinned(to: Extract<Destination, { readonly is: "open" }>["to"]): LookupFunction {
   return (_host, options, callback) => {
     if (options.all) callback(null, [...to]);
@@ -120,8 +114,8 @@ function drain(response: http.IncomingMessage): void {
 }
 
 /**
- * Makes one POST on its own connection, to the given addresses or through the proxy set in the environment. Does not
- * follow redirects. Resolves when the response's headers arrive, or to null if the signal aborts the POST first.
+ * Makes one POST on its own connection, to the checked addresses or through the proxy set in the environment. Does not
+ * follow redirects. Resolves when the response's headers arrive, or to null if the signal aborts first.
  */
 function post(destination: Reachable, message: Message, signal: AbortSignal): Promise<Outcome | null> {
   return new Promise((resolve) => {
@@ -153,17 +147,16 @@ interface ResolvedAddress {
   readonly family: number;
 }
 
-/** Resolves a host name to all its addresses. Rejects if the name has none. */
+/** Resolves a host name to all its addresses. Rejects if it has none. */
 export type Resolve = (host: string) => Promise<readonly ResolvedAddress[]>;
 
-/** Addresses that are allowed besides public ones. */
 interface DestinationRules {
   readonly allowLoopback: boolean;
-  /** The service's own port on this machine. It is refused, so that the service cannot call itself. */
+  /** The service's own port. It is refused, so that the service cannot call itself. */
   ownPort(): number;
 }
 
-/** The destination of a POST. `to` contains the checked addresses; the name is not resolved again. */
+/** `to` contains the checked addresses. The name is not resolved again. */
 type Destination =
   | { readonly is: "open"; readonly url: URL; readonly to: readonly [ResolvedAddress, ...ResolvedAddress[]] }
   | { readonly is: "blocked" }
@@ -188,7 +181,7 @@ async function addressesOf(url: URL, resolve: Resolve): Promise<readonly Resolve
   return family === 0 ? resolve(host) : [{ address: host, family }];
 }
 
-/** Checks a URL just before it is used. If any address of the host is forbidden, the URL is refused. */
+/** Checks a URL just before its use. Refuses it if any address of the host is forbidden. */
 async function findDestination(text: string, resolve: Resolve, rules: DestinationRules): Promise<Destination> {
   if (!URL.canParse(text)) return BLOCKED;
   const url = new URL(text);
@@ -204,13 +197,13 @@ async function findDestination(text: string, resolve: Resolve, rules: Destinatio
 /** Sends every POST to an address that a caller specified. The service has no other way to send requests. */
 export interface Outbound {
   /**
-   * Checks the destination, then makes the POST. Resolves to null if the service closes first, because the outcome is
-   * then unknown. Never rejects.
+   * Checks the destination, then makes the POST. Never rejects. Resolves to null if the service closes first, because
+   * the outcome is then unknown.
    */
   post(url: string, message: Message): Promise<Outcome | null>;
   /** Tracks work until it ends, so that `idle` waits for it. */
   during<T>(work: Promise<T>): Promise<T>;
-  /** Resolves when no work is in flight, or after a fixed number of rounds if new work keeps arriving. */
+  /** Resolves when no work is in flight. If new work keeps arriving, resolves after a fixed number of rounds. */
   idle(): Promise<void>;
   /** Aborts every POST that is in flight. Later POSTs are not sent. */
   close(): Promise<void>;
@@ -219,11 +212,10 @@ export interface Outbound {
 export interface OutboundOptions extends DestinationRules {
   /** Timeout from the name lookup to the end of the response, in real milliseconds. */
   readonly timeoutMs: number;
-  /** Resolves host names. Default: the system's resolver. */
   readonly resolve?: Resolve;
 }
 
-/** Maximum number of times that `idle` waits for work that arrived while it was waiting. */
+/** Maximum number of times that `idle` waits for work that arrived in the meantime. */
 const IDLE_ROUNDS = 100;
 
 const systemResolve: Resolve = (host) => lookup(host, { all: true });

@@ -1,9 +1,7 @@
 import type { ServiceParts } from "../service-parts.ts";
 
 export interface QueueLimits {
-  /** Maximum number of items in flight, across all lanes. */
   readonly total: number;
-  /** Maximum number of items in flight per lane. */
   readonly perLane: number;
 }
 
@@ -13,8 +11,8 @@ interface Lane {
 }
 
 /**
- * A queue with lanes, so that a slow destination does not block the others. The lanes take turns. Within a lane, items
- * are sent in the order in which they were added.
+ * A queue with lanes, so that a slow destination does not block the others. Lanes take turns, and each lane keeps its
+ * order.
  */
 export class FairQueue {
   readonly #limits: QueueLimits;
@@ -31,7 +29,7 @@ export class FairQueue {
     else this.#lanes.set(lane, { waiting: [item], active: 0 });
   }
 
-  /** Returns the next item that may start now, or null. After the item has ended, call `done` with its lane. */
+  /** Returns the next item that may start, or null. Call `done` with the item's lane when the item has ended. */
   take(): { readonly lane: string; readonly item: number } | null {
     if (this.#active >= this.#limits.total) return null;
     for (const [name, lane] of this.#lanes) {
@@ -59,12 +57,11 @@ export class FairQueue {
 
 const HOUR_S = 3600;
 
-/** Milliseconds until the next attempt after consecutive failures: 10, 30, 90, 270, 810, 2430 s, then hourly. */
+/** Returns the milliseconds until the next attempt: 10, 30, 90, 270, 810, 2430 s, then hourly. */
 export function delayAfter(failures: number): number {
   return Math.min(HOUR_S, 10 * 3 ** (failures - 1)) * 1000;
 }
 
-/** Queues items in lanes, and calls `send` for each item when it is the item's turn. */
 export class Outbox {
   readonly #ports: Pick<ServiceParts, "outbound" | "onDefect">;
   readonly #queue: FairQueue;

@@ -4,28 +4,25 @@ import { credentialsIn, KnownSecrets } from "../../core/kit/known-secrets.ts";
 import { isRecord, parsed } from "../json.ts";
 import { mapTexts, OUTPUT_URL, RECORDED_HEADERS, recordable, withoutSendersOwn } from "./recorded-values.ts";
 
-/** Maximum number of upload handles that are replaced. Later handles are recorded as they are. */
+/** Handles beyond this number are recorded unchanged. */
 const MOST_HANDLES = 100_000;
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Removes secrets from recorded requests and responses. */
 export class Cleaner {
   readonly #secrets = new KnownSecrets();
-  /** The replacement text for each upload's handle, by the hash of the handle. */
   readonly #uploads: Map<string, string>;
 
   constructor(uploads: ReadonlyMap<string, string>) {
     this.#uploads = new Map(uploads);
   }
 
-  /** Remembers possible credentials in a request's headers, to remove them from everything recorded later. */
+  /** Remembers possible credentials in a request's headers. They are removed from everything recorded later. */
   learnRequest(headers: IncomingHttpHeaders): void {
     for (const secret of credentialsIn(headers)) this.#secrets.learn(secret);
     this.#learnCookies(headers.cookie?.split(/;\s*/) ?? []);
   }
 
-  /** Remembers the values of the cookies that a response sets. They are removed from all later texts. */
   learnAnswer(headers: IncomingHttpHeaders): void {
     this.#learnCookies(headers["set-cookie"] ?? []);
   }
@@ -49,7 +46,7 @@ export class Cleaner {
     return Object.fromEntries(kept);
   }
 
-  /** A request's body without secrets and without the fields in `SENDERS_OWN`; undefined if the body is empty. */
+  /** Removes secrets and the fields in `SENDERS_OWN`. Returns undefined for an empty body. */
   request(text: string): unknown {
     if (text === "") return undefined;
     const value = parsed(text);
@@ -57,7 +54,6 @@ export class Cleaner {
     return this.#clean(withoutSendersOwn(value));
   }
 
-  /** A JSON response or stream frame without secrets; undefined if the text is not JSON. */
   answer(text: string): unknown {
     const value = parsed(text);
     if (value === undefined) return undefined;
@@ -79,7 +75,7 @@ export class Cleaner {
   }
 }
 
-/** Replaces the URLs of outputs, which are secret and differ each time a job is read. */
+/** Output URLs are secret and differ each time a job is read. */
 function withoutOutputUrls(answer: Json): Json {
   const { outputs, trace_id } = answer;
   const plain = trace_id === undefined ? answer : { ...answer, trace_id: null };

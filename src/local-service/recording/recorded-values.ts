@@ -2,18 +2,18 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { redactText, withoutSecrets } from "../../core/kit/clean-text.ts";
 
-/** Version of the file format. Recordings with another version are refused. */
+/** Recordings with another version are refused. */
 export const RECORDING_VERSION = 1;
-/** A recording's file name. The folder {@link RECORDED_MEDIA} beside the file contains media, named by their hashes. */
+/** The folder {@link RECORDED_MEDIA} beside the file contains media, named by their hashes. */
 export const RECORDING_FILE = "recording.jsonl";
 export const RECORDED_MEDIA = "media";
-/** Recorded instead of an output's presigned URL. A replay finds the output's bytes by `asset_id`. */
+/** The recorder writes this instead of an output's presigned URL. A replay finds the output's bytes by `asset_id`. */
 export const OUTPUT_URL = "recorded:output";
 
-/** Recorded instead of an upload's handle. Identifies the file by the hash of its content. */
+/** The recorder writes this instead of an upload's handle. It identifies the file by the hash of its content. */
 export const uploadMark = (sha256: string): string => `recorded:upload:${sha256}`;
 
-/** Parts of the API whose responses are recorded. All other parts concern credentials and webhooks. */
+/** Only responses of these parts are recorded. All other parts concern credentials and webhooks. */
 export const RECORDED_PARTS: ReadonlySet<string> = new Set([
   "models",
   "jobs",
@@ -23,11 +23,11 @@ export const RECORDED_PARTS: ReadonlySet<string> = new Set([
   "usage",
   "openapi.json",
 ]);
-/** Recorded query parameters. Others are left out, because they may be signatures or may identify the sender. */
+/** Other query parameters are left out, because they may be signatures or may identify the sender. */
 export const RECORDED_QUERY: ReadonlySet<string> = new Set([
   ...["modality", "limit", "cursor", "logs_after", "start", "end", "group_by"],
 ]);
-/** Response headers that are recorded, because clients act on their values. */
+/** Clients act on the values of these response headers. */
 export const RECORDED_HEADERS = ["content-type", "location", "retry-after", "x-idempotent-replayed"] as const;
 
 const text = (most: number, pattern: RegExp) => z.string().max(most).regex(pattern);
@@ -35,7 +35,7 @@ const MOST_ASSET_BYTES = 4 * 1024 ** 3;
 
 export const recordingHead = z.object({
   recording: z.literal(RECORDING_VERSION),
-  /** The recorded service's v3 address. */
+  /** Base URL of the recorded service. */
   service: z.string().max(2_000),
   started_at: z.iso.datetime({ offset: true }),
 });
@@ -50,26 +50,23 @@ const frame = z.object({
   data: z.unknown().optional(),
 });
 
-/** A recorded response, which is one line of the file. */
+/** One line of the file. */
 export const recordedAnswer = z.object({
-  /** Milliseconds since the recording began. */
   at_ms: z.number().int().min(0).max(1e13),
   /** Method and path of the request, such as `POST /models/image-1`. */
   request: text(8_192, /^(?:GET|HEAD|POST|PUT|PATCH|DELETE) \/[\x21-\x7e]*$/),
   body: z.unknown().optional(),
-  /** For an upload: the SHA-256 of the handle in the response, by which a later recorder recognizes the file. */
+  /** For an upload, the SHA-256 of the handle in the response. A later recorder recognizes the file by this hash. */
   handle: z.string().optional(),
   status: z.number().int().min(200).max(599),
   headers: z.partialRecord(z.enum(RECORDED_HEADERS), text(500, /^[\x20-\x7e]*$/)).catch({}),
   answer: z.unknown().optional(),
-  /** The body of a response that is not JSON. */
   text: z.string().max(100_000).optional(),
   events: z.array(frame).max(100_000).optional(),
   /** Set if the service cut the stream short. */
   cut: z.literal(true).optional(),
 });
 
-/** An output whose bytes are stored under their hash. */
 export const recordedAsset = z.object({
   asset: z.string().min(1).max(300),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
@@ -81,15 +78,14 @@ export type RecordedFrame = Readonly<z.output<typeof frame>>;
 export type RecordedAnswer = Readonly<z.output<typeof recordedAnswer>>;
 export type RecordedAsset = Readonly<z.output<typeof recordedAsset>>;
 
-/** Fields of a submit request that matter only to its sender. Requests that differ only in these fields are equal. */
+/** Fields that matter only to the sender. Requests that differ only in these fields are equal. */
 export const SENDERS_OWN: ReadonlySet<string> = new Set(["idempotency_key", "webhook"]);
 
-/** Maximum nesting depth. Values that are nested more deeply are not changed. */
+/** Values that are nested more deeply are left unchanged. */
 const MOST_DEPTH = 100;
-/** Matches the beginning of a data URL, which embeds media in text. */
 const INLINE_MEDIA = /^data:([\w.+/-]{0,100})[;,]/;
 const SHORTEST_MEDIUM = 1_000;
-/** Maximum number of characters in which `INLINE_MEDIA` is searched. On megabytes of text, it overflows the stack. */
+/** `INLINE_MEDIA` searches only this many characters, because it overflows the stack on megabytes of text. */
 const MOST_BEFORE_DATA = 200;
 
 /**
@@ -112,7 +108,6 @@ export function withoutSendersOwn(body: unknown): unknown {
   return Object.fromEntries(Object.entries(body).filter(([name]) => !SENDERS_OWN.has(name)));
 }
 
-/** Replaces each string in a JSON value with the result of `change`, and each field name with that of `changeName`. */
 export function mapTexts(
   value: unknown,
   change: (text: string, name: string) => string,
@@ -128,7 +123,7 @@ export function mapTexts(
   return mapped(value, "", MOST_DEPTH);
 }
 
-/** The method and path of a request below the base URL, with the recorded query parameters in a fixed order. */
+/** Returns the method and path of a request below the base URL, with the recorded query parameters in a fixed order. */
 export function requestLine(method: string, path: string, query: URLSearchParams): string {
   const counted = [...query].filter(([name]) => RECORDED_QUERY.has(name)).sort(([a], [b]) => (a < b ? -1 : 1));
   const parameters = new URLSearchParams(counted).toString();

@@ -17,35 +17,35 @@ import { RecordingError } from "./recording-error.ts";
 import { type RecordedLine, RecordingFile } from "./recording-file.ts";
 
 export interface RecorderOptions {
-  /** Folder of the recording, created if missing. If it contains a recording, that recording is continued. */
+  /** Folder of the recording, created if missing. An existing recording is continued. */
   readonly folder: string;
-  /** URL of the recorded service, such as `https://host/v3`. */
   readonly baseUrl: string;
-  /** Port on the loopback interface; 0 uses any free port. */
+  /** Port on the loopback interface. 0 means any free port. */
   readonly port: number;
-  /** Whether to save outputs. If false, a replay creates placeholders of the same kind, size and duration. */
+  /** Whether to save outputs. Otherwise, a replay creates placeholders of the same kind, size and duration. */
   readonly keepMedia: boolean;
-  /** Receives a message about each request or output that cannot be recorded. The recorded program continues. */
+  /** Receives a message about each request or output that cannot be recorded. */
   readonly say: (text: string) => void;
 }
 
 export interface Recorder {
-  /** Base URL that the recorded program uses instead of the service's base URL. */
+  /** The recorded program uses this URL instead of the service's base URL. */
   readonly baseUrl: string;
   readonly lines: number;
   close(): Promise<void>;
 }
 
-/** Maximum size of a recorded body, in bytes. Larger bodies are forwarded but not recorded. */
+/** Larger bodies are forwarded but not recorded. */
 const MOST_BYTES = 16 * 1024 * 1024;
-/** Headers that apply to one connection only, and are not forwarded. */
+/** These headers apply to one connection only, and are not forwarded. */
 const HOP_BY_HOP = new Set(
   "connection keep-alive proxy-connection te trailer transfer-encoding upgrade expect host accept-encoding".split(" "),
 );
 
 /**
- * Starts a proxy on the loopback interface. The proxy forwards requests to a service with the caller's credential, and
- * records the responses, but never the credential. @throws RecordingError
+ * Starts a proxy on the loopback interface. It forwards requests with the caller's credential. It records the
+ * responses, but never the credential.
+ * @throws RecordingError
  */
 export async function startRecorder(options: RecorderOptions): Promise<Recorder> {
   const base = parseBaseUrl(options.baseUrl);
@@ -133,7 +133,7 @@ class Recording {
     if (seen !== null && isRecorded(path)) await this.#record(seen);
   }
 
-  /** The URL to which a request is forwarded; null for a request to another host or outside the base URL. */
+  /** Returns null for a request to another host or outside the base URL. */
   #targetOf({ headers, url = "" }: IncomingMessage): URL | null {
     if (!this.hosts.has(headers.host?.toLowerCase() ?? "") || !url.startsWith("/")) return null;
     const text = `${this.#base.origin}${url}`;
@@ -237,11 +237,10 @@ function passedOn(headers: IncomingHttpHeaders): Record<string, string | string[
 /** Downloads outputs during the recording, and stores each file under its hash. */
 interface MediaKeeper {
   keep(asset: string, url: string): void;
-  /** Waits for pending downloads. */
   close(): Promise<void>;
 }
 
-/** Opens a keeper whose downloads follow the client's rules for addresses, but send no credential. */
+/** Downloads follow the client's rules for addresses, but send no credential. */
 function openMediaKeeper(
   folder: string,
   baseUrl: string,
@@ -306,7 +305,7 @@ class UploadHash {
     this.#parser?.write(chunk);
   }
 
-  /** The hash in lowercase hex; null if no part named `file` was received in full. */
+  /** Returns null if no part named `file` was received in full. */
   async digest(): Promise<string | null> {
     this.#parser?.end();
     await this.#over;
@@ -314,7 +313,6 @@ class UploadHash {
   }
 }
 
-/** A parser for a multipart body; null if the headers contain no boundary. */
 function parserOf(headers: IncomingHttpHeaders) {
   try {
     return new Busboy({ headers: { ...headers, "content-type": headers["content-type"]! } });
@@ -323,18 +321,14 @@ function parserOf(headers: IncomingHttpHeaders) {
   }
 }
 
-/** A request and its response, collected once the response has ended. */
 interface Seen {
   readonly method: string;
-  /** Path below the base URL, with the query string. */
   readonly path: string;
   readonly body: string;
-  /** Hash of the uploaded file; null if the request is not an upload. */
   readonly sha256: string | null;
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly answer: string;
-  /** True if the service cut the response short. */
   readonly cut: boolean;
 }
 
@@ -344,7 +338,7 @@ function isRecorded(path: string): boolean {
   return RECORDED_PARTS.has(path.split(/[/?]/, 2)[1] ?? "");
 }
 
-/** The line to record for a request; null if a response other than a stream was cut short. */
+/** Returns the line to record, or null if a response other than a stream was cut short. */
 export function lineOf(seen: Seen, cleaner: Cleaner): RecordedLine | null {
   const { method, path, status, sha256 } = seen;
   const { pathname, searchParams } = new URL(path, "http://base");
@@ -367,11 +361,10 @@ function answerOf(
   if (cut) return null;
   if (answer === "") return {};
   const value = cleaner.answer(answer);
-  // Cleaned before it is shortened, because half a secret would not be recognized.
+  // The text is cleaned before it is shortened, because half a secret would not be recognized.
   return value === undefined ? { text: cleaner.text(answer).slice(0, MOST_TEXT) } : { answer: value };
 }
 
-/** The complete frames in a stream of server-sent events, without comments. */
 function framesOf(text: string, cleaner: Cleaner): RecordedFrame[] {
   const frames = text.replaceAll(/\r\n?/g, "\n").split("\n\n").slice(0, -1);
   return frames.flatMap((frame) => {
@@ -399,7 +392,6 @@ function learnUpload({ status, answer }: Seen, cleaner: Cleaner, mark: string): 
   return isRecord(said) && typeof said.url === "string" ? cleaner.learnUpload(said.url, mark) : null;
 }
 
-/** The downloadable outputs in a response. */
 function outputsOf({ status, answer }: Seen): readonly { readonly asset: string; readonly url: string }[] {
   const said = status === 200 ? parsed(answer) : null;
   return (isRecord(said) && Array.isArray(said.outputs) ? said.outputs : []).flatMap((output: unknown) => {

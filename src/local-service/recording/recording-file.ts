@@ -7,26 +7,26 @@ import { parsed } from "../json.ts";
 import { RECORDING_FILE, RECORDING_VERSION, type RecordedAnswer, type RecordedAsset } from "./recorded-values.ts";
 import { RecordingError } from "./recording-error.ts";
 
-/** A recorded response without `at_ms`, which is set when the line is written. */
+/** `at_ms` is set when the line is written. */
 export type RecordedLine = Omit<RecordedAnswer, "at_ms">;
 
-/** Fields that are ignored when two responses are compared, because they change with each poll. */
+/** These fields are ignored when two responses are compared, because they change with each poll. */
 const VOLATILE = new Set(["progress", "estimated_completion_at", "logs", "logs_next_cursor", "trace_id"]);
-/** Maximum size of a recording file, in bytes. A larger file could not be replayed. */
+/** A larger file could not be replayed. */
 const MOST_BYTES = 256 * 1024 * 1024;
 
 const LOCK = "recorder";
 
-/** A recording's file, which contains one line per response. Only one process at a time can open it. */
+/** Only one process at a time can open a recording. */
 export class RecordingFile {
   readonly #file: FileHandle;
   #lock: FolderLock | null = null;
   readonly #startedAt: number;
   #sizeBytes: number;
-  /** The last response written for each request. If the next response is equal, it is not written. */
+  /** The last response of each request. An equal response is not written again. */
   readonly #last = new Map<string, string>();
   readonly #assets = new Set<string>();
-  /** Jobs whose submit request is recorded. A submit request repeated with the same idempotency key is not recorded. */
+  /** Jobs whose submit request is recorded. Repeating the request with the same idempotency key records nothing. */
   readonly #jobs = new Set<string>();
   readonly #uploads = new Map<string, string>();
   #writing: Promise<void> = Promise.resolve();
@@ -38,7 +38,7 @@ export class RecordingFile {
     this.#sizeBytes = sizeBytes;
   }
 
-  /** Starts a recording, or continues an existing recording of the same service. @throws RecordingError */
+  /** Starts a recording, or continues a recording of the same service. @throws RecordingError */
   static async open(folder: string, service: string, now: number): Promise<RecordingFile> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const lock = lockedFor(folder);
@@ -92,7 +92,7 @@ export class RecordingFile {
     return recording;
   }
 
-  /** Writes a response unless the same response was just recorded for the request. Returns whether it was written. */
+  /** Writes a response, unless the last response recorded for the request is equal. Returns whether it was written. */
   async add(line: RecordedLine, now: number): Promise<boolean> {
     if (this.#isKnown(line)) return false;
     this.#remember(line);
@@ -109,7 +109,6 @@ export class RecordingFile {
     return this.#assets.has(assetId);
   }
 
-  /** The text recorded for each uploaded file, by the hash of the upload's handle. */
   get uploads(): ReadonlyMap<string, string> {
     return this.#uploads;
   }
@@ -177,7 +176,6 @@ function inUse(folder: string): RecordingError {
   return new RecordingError(`${who} is recording to ${folder}; stop that process, or use another folder.`);
 }
 
-/** The id of the job that an accepted submit request created; null for any other response. */
 function submittedJob({ request, status, answer }: RecordedLine): string | null {
   if (status !== 202 || !/^POST \/models\/[^/]+$/.test(request)) return null;
   const job = (answer as { readonly job_id?: unknown } | null)?.job_id;

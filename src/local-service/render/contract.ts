@@ -1,25 +1,25 @@
-/** Kinds of output. `sound` is music, noises or a changed recording. `voice` is a voice profile, which has no file. */
+/** Kinds of output. `sound` is music, noise or a changed recording. `voice` is a voice profile, which has no file. */
 export type RenderKind = "image" | "video" | "avatar" | "speech" | "sound" | "voice";
 
 /** A media file of an input, with the properties measured at its upload. */
 export interface MediaFile {
   readonly path: string;
   readonly contentType: string;
-  /** Width in pixels; null for sound. */
+  /** Width in pixels. Null for sound. */
   readonly width: number | null;
   readonly height: number | null;
-  /** Duration in milliseconds; null for a still image. */
+  /** Duration in milliseconds. Null for a still image. */
   readonly durationMs: number | null;
-  /** True for a picture drawn by this service, which shows its prompt in small letters at the lower left. */
+  /** True if this service drew the picture. Such a picture shows its prompt in small letters at the lower left. */
   readonly isCaptioned?: boolean;
 }
 
 /** A voice: a stock voice whose pitch and loudness are changed. */
 export interface VoiceProfile {
   readonly base: "slt" | "rms" | "awb" | "kal";
-  /** Median pitch in hertz; null keeps the stock voice's pitch. */
+  /** Median pitch in hertz. Null keeps the stock voice's pitch. */
   readonly pitchHz: number | null;
-  /** Loudness of the spoken parts in dB relative to full scale (negative); null means the default loudness. */
+  /** Loudness of the spoken parts in dB relative to full scale, which is negative. Null means the default loudness. */
   readonly loudnessDb: number | null;
   readonly label: string;
 }
@@ -27,20 +27,20 @@ export interface VoiceProfile {
 /** One output to render. */
 export interface RenderRequest {
   readonly kind: RenderKind;
-  /** Position of this output among the job's outputs, from 0; the outputs of a job differ from each other. */
+  /** Position of this output among the job's outputs, starting at 0. The outputs of a job differ from each other. */
   readonly index: number;
   readonly seed: number;
-  /** The job's input: validated, with schema defaults filled. */
+  /** The job's validated input, with schema defaults filled in. */
   readonly input: Readonly<Record<string, unknown>>;
   /** The files of each media field, in the order of the input. */
   readonly media: Readonly<Record<string, readonly MediaFile[]>>;
-  /** The voice to speak in; null means the default voice. */
+  /** The voice to speak in. Null means the default voice. */
   readonly voice: VoiceProfile | null;
-  /** Path of the output file. Writes a temporary file next to that path first, then renames it. */
+  /** Path of the output file. The renderer writes a temporary file beside it, and then renames that file. */
   readonly outPath: string;
 }
 
-/** The output's properties, measured after the file was written. Every media field is null for kind `voice`. */
+/** Properties of the output, measured after the file was written. For kind `voice`, every media field is null. */
 export interface RenderResult {
   readonly contentType: string | null;
   readonly width: number | null;
@@ -48,26 +48,26 @@ export interface RenderResult {
   readonly durationMs: number | null;
   readonly fps: number | null;
   readonly sizeBytes: number;
-  /** Set for kind `voice` only. */
+  /** Set only for kind `voice`. */
   readonly voice: VoiceProfile | null;
 }
 
 export interface RenderOptions {
-  /** Aborting this signal stops the work at once, and leaves no file behind. */
+  /** Aborting this signal stops the work at once and leaves no file behind. */
   readonly signal?: AbortSignal;
-  /** Called while the output is made, with the finished fraction, which rises from 0 to 1. */
+  /** Called with the finished fraction while the output is rendered. The fraction rises from 0 to 1. */
   readonly onProgress?: (fraction: number) => void;
 }
 
 /** Renders outputs outside the event loop. Processes a few requests at a time, and queues the others. */
 export interface Renderer {
-  /** Renders one output. @throws RenderError for an undecodable input, a dead worker or an aborted signal */
+  /** Renders one output. @throws RenderError if an input cannot be decoded, a worker dies, or the signal is aborted */
   render(request: RenderRequest, options?: RenderOptions): Promise<RenderResult>;
   /** Stops the workers and rejects requests in flight. */
   close(): Promise<void>;
 }
 
-/** What a file's headers declare, which may be wrong; null for values that cannot be read without decoding. */
+/** Properties that a file's headers declare, which may be wrong. Null if a value cannot be read without decoding. */
 export interface AnnouncedMedia {
   readonly kind: "image" | "video" | "audio";
   readonly contentType: string;
@@ -77,8 +77,8 @@ export interface AnnouncedMedia {
 }
 
 /**
- * The properties of a probed file. For a corrupt or unsupported file: the reason and, if its first bytes are in an
- * accepted format, the properties that they declare.
+ * Properties of a probed file. For a corrupt or unsupported file: the reason and, if its format is accepted, the
+ * properties that its headers declare.
  */
 export type ProbeResult =
   | ({ readonly ok: true; readonly fps: number | null } & AnnouncedMedia)
@@ -103,7 +103,6 @@ export class RenderError extends Error {
   }
 }
 
-/** The error for an unusable input, which names the input's field. */
 export function inputError(field: string, reason: string): RenderError {
   return new RenderError("RENDER_INPUT", `${field}: ${reason}`);
 }

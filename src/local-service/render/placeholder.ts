@@ -1,13 +1,12 @@
 import { HOUR_MS } from "../../core/kit/duration.ts";
 import { greyMp4, plainWav, pngChunk } from "../../core/kit/placeholder-media.ts";
 
-/** The properties of an output whose file is missing. */
 export interface Placeholder {
   readonly contentType: string;
   readonly width: number | null;
   readonly height: number | null;
   readonly durationMs: number | null;
-  /** Hex digits that distinguish the file from others: different marks produce different bytes. */
+  /** Hex digits. Different marks produce different bytes. */
   readonly mark: string;
 }
 
@@ -16,7 +15,6 @@ const DEFAULT_MS = 1_000;
 const MOST_PX = 4_096;
 const MOST_SOUND_MS = 600_000;
 
-/** Makes a small file of the given type, size and duration: a plain image, a grey MP4, or a WAV tone. */
 export async function writePlaceholder(placeholder: Placeholder): Promise<Uint8Array> {
   const { contentType, durationMs, mark } = placeholder;
   const lengthMs = Math.max(durationMs ?? DEFAULT_MS, 40);
@@ -38,7 +36,7 @@ export async function writePlaceholder(placeholder: Placeholder): Promise<Uint8A
 
 const side = (px: number | null) => Math.min(Math.max(Math.round(px ?? DEFAULT_PX), 2), MOST_PX);
 
-/** Adds the text `mark` to a file, in a part of the container that players ignore. */
+/** Adds the text `mark` in a part of the container that players ignore. */
 export function withMark(bytes: Uint8Array, contentType: string | null, mark: string): Uint8Array {
   const text = Buffer.from(mark, "latin1");
   const size = Buffer.alloc(4);
@@ -53,7 +51,7 @@ export function withMark(bytes: Uint8Array, contentType: string | null, mark: st
       size.writeUInt32BE(text.length + 8);
       return Buffer.concat([bytes, size, Buffer.from("free"), text]);
     default: {
-      // An additional chunk at the end of the RIFF file, whose header states the file's size.
+      // An additional chunk at the end of the RIFF file. The file's header states the file's size.
       size.writeUInt32LE(text.length);
       const marked = Buffer.concat([bytes, Buffer.from("mark"), size, text]);
       marked.writeUInt32LE(marked.length - 8, 4);

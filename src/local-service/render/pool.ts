@@ -9,8 +9,8 @@ import {
 } from "./contract.ts";
 
 /**
- * Counts a thread's running decodes, and says whether the thread is closing. The pool shares these cells with the
- * thread, because it must not terminate a thread during a decode: the decoder would report a memory leak on stderr.
+ * Counts a thread's running decodes, and marks a thread that is closing. The pool must not terminate a thread during a
+ * decode, because the decoder would report a memory leak on stderr.
  */
 export interface DecodeGate {
   readonly cells: Int32Array<SharedArrayBuffer>;
@@ -18,14 +18,14 @@ export interface DecodeGate {
 
 const PENDING = 0;
 const CLOSING = 1;
-/** Maximum time to wait for running decodes before a thread is terminated, in milliseconds. */
+/** Maximum time to wait for running decodes before a thread is terminated. */
 const LONGEST_DECODE_MS = 5_000;
 
 export function newGate(): DecodeGate {
   return { cells: new Int32Array(new SharedArrayBuffer(8)) };
 }
 
-/** Runs the work. If the thread is closing, the work is skipped, and the promise stays pending. */
+/** If the thread is closing, the work is skipped, and the promise stays pending. */
 export async function passGate<T>({ cells }: DecodeGate, work: () => Promise<T>): Promise<T> {
   Atomics.add(cells, PENDING, 1);
   try {
@@ -37,7 +37,7 @@ export async function passGate<T>({ cells }: DecodeGate, work: () => Promise<T>)
   return new Promise<never>(() => {});
 }
 
-/** Prevents new work from starting, and resolves once no work is running. */
+/** Prevents new work from starting. Resolves when no work is running, or after `LONGEST_DECODE_MS`. */
 export async function closeGate({ cells }: DecodeGate): Promise<void> {
   Atomics.store(cells, CLOSING, 1);
   for (;;) {
@@ -48,7 +48,7 @@ export async function closeGate({ cells }: DecodeGate): Promise<void> {
   }
 }
 
-/** A task for a worker. The output is written to `tempPath` and renamed when it is complete. */
+/** The output is written to `tempPath` and renamed when it is complete. */
 export type Task =
   | { readonly type: "render"; readonly request: RenderRequest; readonly tempPath: string }
   | { readonly type: "probe"; readonly path: string };
@@ -58,7 +58,7 @@ export interface TaskResults {
   readonly probe: ProbeResult;
 }
 
-/** A message from a worker to the pool. `done` and `failed` end the task. */
+/** `done` and `failed` end the task. */
 export type Reply =
   | { readonly type: "progress"; readonly fraction: number }
   | { readonly type: "done"; readonly result: RenderResult | ProbeResult }
@@ -67,7 +67,7 @@ export type Reply =
 type Result = RenderResult | ProbeResult;
 
 interface PoolOptions extends RenderOptions {
-  /** Time limit in milliseconds, counted from the start of the task. The task is then aborted. Default: no limit. */
+  /** Aborts the task after this many milliseconds, counted from its start. Default: no limit. */
   readonly timeLimitMs?: number;
 }
 
@@ -86,7 +86,6 @@ interface Lane {
   current: Waiting | null;
 }
 
-/** Starts a worker from the TypeScript file if this code runs from source, or else from the built file. */
 function startWorker(gate: DecodeGate): Worker {
   const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
   const worker = new Worker(new URL(`./worker.${extension}`, import.meta.url), {
@@ -98,7 +97,7 @@ function startWorker(gate: DecodeGate): Worker {
   return worker;
 }
 
-/** Up to `size` worker threads, started on demand. Each runs one task at a time; further tasks are queued. */
+/** Starts up to `size` worker threads on demand. Each thread runs one task at a time. Further tasks are queued. */
 export class WorkerPool {
   readonly #size: number;
   readonly #onStart: (worker: Worker) => void;
@@ -106,7 +105,6 @@ export class WorkerPool {
   readonly #queue: Waiting[] = [];
   #closed = false;
 
-  /** @param onStart called with each worker thread that the pool starts */
   constructor(size: number, onStart: (worker: Worker) => void = () => {}) {
     this.#onStart = onStart;
     this.#size = Math.max(1, Math.floor(size));
@@ -209,7 +207,7 @@ export class WorkerPool {
     this.#lanes.delete(lane);
     const { current } = lane;
     lane.current = null;
-    // Keeps the process alive while waiting, which waiting for the gate alone would not do.
+    // Keeps the process alive during the wait. Waiting for the gate alone would not.
     lane.worker.ref();
     await closeGate(lane.gate);
     await lane.worker.terminate();

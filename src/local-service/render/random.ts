@@ -1,7 +1,6 @@
-/** Returns the next number in [0, 1); the same seed gives the same sequence on every machine. */
+/** Returns the next number in [0, 1). The same seed gives the same sequence on every machine. */
 export type Random = () => number;
 
-/** Hashes any parts to one 32-bit number (FNV-1a over their text). */
 export function hashOf(...parts: readonly (string | number)[]): number {
   let hash = 0x811c9dc5;
   for (const character of parts.join("\u0001")) {
@@ -11,7 +10,7 @@ export function hashOf(...parts: readonly (string | number)[]): number {
   return hash >>> 0;
 }
 
-/** A Mulberry32 generator whose seed is the hash of the parts. */
+/** Creates a Mulberry32 generator whose seed is the hash of the parts. */
 export function randomFrom(...parts: readonly (string | number)[]): Random {
   let state = hashOf(...parts);
   return () => {

@@ -29,7 +29,6 @@ async function perform(task: Task): Promise<TaskResults[Task["type"]]> {
 
 type Progress = (fraction: number) => void;
 
-/** Renders an output to a temporary file, measures it, then renames it. */
 async function renderOne(request: RenderRequest, tempPath: string, onProgress: Progress): Promise<RenderResult> {
   if (request.kind === "voice") return cloneVoice(request);
   const bytes = await make(request, onProgress);

@@ -14,12 +14,12 @@ import {
 
 export interface Recording {
   readonly folder: string;
-  /** The `/v3` URL of the recorded service. */
+  /** Base URL of the recorded service. */
   readonly service: string;
   readonly startedAt: number;
   readonly answers: readonly RecordedAnswer[];
   readonly assets: ReadonlyMap<string, RecordedAsset>;
-  /** Line number of an incomplete last line, which is ignored; null if the last line is complete. */
+  /** Line number of an incomplete last line, which is ignored. Null if the last line is complete. */
   readonly tornLine: number | null;
 }
 
@@ -56,7 +56,7 @@ export function readRecording(folder: string): Recording {
   return { folder, service, startedAt: Date.parse(startedAt), answers, assets, tornLine };
 }
 
-/** Opens a recording's file; refuses links, devices and pipes. @throws Error */
+/** Refuses links, devices and pipes. @throws Error */
 export function openPlainFile(path: string): number {
   const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
   const file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);

@@ -17,14 +17,11 @@ interface Sequence {
 const JOB_PATH = /^\w+ \/jobs\/([^/?]+)/;
 export const SUBMIT = /^POST \/models\/[^/?]+$/;
 
-/** The recorded responses to each request, and the replay's position among them. */
 export class ReplayBook {
   readonly #recording: Recording;
   readonly #sequences = new Map<string, { readonly answers: RecordedAnswer[]; position: number }>();
   readonly #jobs = new Map<string, RecordedJob>();
-  /** The ids of all recorded jobs, assets and voices. */
   readonly #ids = new Set<string>();
-  /** Number of replayed jobs created from each recorded job. */
   readonly #counts = new Map<string, number>();
   readonly #replayed = new Map<string, ReplayedJob>();
 
@@ -41,7 +38,10 @@ export class ReplayBook {
     }
   }
 
-  /** The next response to a request that is not about a job; the last one is repeated. Null if none is recorded. */
+  /**
+   * Returns the next response to a request that is not about a job, or null if none is recorded. When all responses are
+   * used, the last one is repeated.
+   */
   next(request: string, body: unknown): RecordedAnswer | null {
     const sequence = this.#find(request, body);
     if (sequence === null) return null;
@@ -50,7 +50,10 @@ export class ReplayBook {
     return answer;
   }
 
-  /** The next response to a submit request, and its job. Past the last response, jobs are repeated with new ids. */
+  /**
+   * Returns the next response to a submit request, with its job. After the last response, jobs are repeated with new
+   * ids.
+   */
   submit(
     request: string,
     body: unknown,
@@ -61,14 +64,14 @@ export class ReplayBook {
     const due = sequence.answers[sequence.position];
     sequence.position += 1;
     const made = sequence.answers.filter((answer) => ackedJob(answer) !== null);
-    // Further submits cycle through the recorded jobs; recorded refusals are not repeated.
+    // Further submit requests cycle through the recorded jobs. Recorded refusals are not repeated.
     const turn = (sequence.position - sequence.answers.length - 1) % Math.max(1, made.length);
     const answer = due ?? made[turn] ?? sequence.answers.at(-1)!;
     const jobId = ackedJob(answer);
     return { answer, job: jobId === null ? null : this.#create(jobId, answer, now) };
   }
 
-  /** The job with this id: one created in this replay, or a recorded job that existed before; null if unknown. */
+  /** Finds a replayed job, or starts to replay the recorded job with this id. Returns null if the id is unknown. */
   job(id: string, now: number): ReplayedJob | null {
     const known = this.#replayed.get(id);
     if (known !== undefined) return known;
@@ -80,7 +83,7 @@ export class ReplayBook {
     return job;
   }
 
-  /** Replaces the ids of replayed jobs and outputs in a body with the recorded ids. */
+  /** Replaces the ids of replayed jobs and outputs with the recorded ids. */
   inRecordedIds(body: unknown): unknown {
     return mapTexts(body, (text) => {
       const id = recordedId(text);
@@ -88,7 +91,9 @@ export class ReplayBook {
     });
   }
 
-  /** How a request differs from the most similar recorded request; empty if no request with this path is recorded. */
+  /**
+   * Lists how a request differs from the most similar recorded request. Empty if no request with this path is recorded.
+   */
   nearest(request: string, body: unknown): readonly string[] {
     const same = this.#recording.answers.filter((answer) => answer.request === request).slice(0, 1_000);
     const differences = same.map((answer) => differencesOf(body ?? {}, answer.body ?? {}));
@@ -120,7 +125,6 @@ export class ReplayBook {
 
 const keyOf = (request: string, body: unknown) => `${request}\n${meaningOf(body)}`;
 
-/** The id of the job that a recorded response acknowledges; null for any other response. */
 function ackedJob({ request, status, answer }: RecordedAnswer): string | null {
   if (!SUBMIT.test(request) || status !== 202 || !isRecord(answer)) return null;
   return typeof answer.job_id === "string" ? answer.job_id : null;
@@ -138,7 +142,7 @@ function jobOf(request: string): string | null {
 
 const MOST_DEPTH = 100;
 
-/** A body in canonical form, without the fields in `SENDERS_OWN`. A missing body is equal to `{}`. */
+/** Returns a body in canonical form, without the fields in `SENDERS_OWN`. A missing body equals `{}`. */
 function meaningOf(body: unknown): string {
   return JSON.stringify(ordered(recordable(withoutSendersOwn(body) ?? {}), MOST_DEPTH));
 }
@@ -154,7 +158,6 @@ function ordered(value: unknown, depth: number): unknown {
   return fields.map(([name, item]) => [name, ordered(item, depth - 1)]);
 }
 
-/** Up to three paths at which two bodies differ. */
 function differencesOf(a: unknown, b: unknown, path = "", depth = MOST_DEPTH): readonly string[] {
   if (JSON.stringify(ordered(a, depth)) === JSON.stringify(ordered(b, depth))) return [];
   const isBoth = isRecord(a) && isRecord(b);

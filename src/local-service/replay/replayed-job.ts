@@ -1,21 +1,21 @@
 import { isRecord } from "../json.ts";
 import { mapTexts, type RecordedAnswer } from "../recording/recorded-values.ts";
 
-/** When a response is due: at the next request (`fast`), or as long after the job's submission as recorded (`real`). */
+/**
+ * `fast`: a response is due at the next request. `real`: a response is due as long after the submission as recorded.
+ */
 export type ReplaySpeed = "fast" | "real";
 
 export interface RecordedJob {
   readonly jobId: string;
   /** The recorded responses about the job, in order, without the response that accepted it. */
   readonly answers: readonly RecordedAnswer[];
-  /** The ids of the job, its assets and its voices. */
   readonly ids: ReadonlySet<string>;
 }
 
-/** A job that is replayed from a recorded job, and its position among the recorded responses. */
 export class ReplayedJob {
   readonly recorded: RecordedJob;
-  /** In epoch milliseconds, on the service's clock. */
+  /** Epoch milliseconds on the service's clock. */
   readonly submittedAt: number;
   /** How much later this job was submitted than the recorded job, in milliseconds. */
   readonly #shiftMs: number;
@@ -40,21 +40,23 @@ export class ReplayedJob {
     return this.recorded.jobId + this.#suffix;
   }
 
-  /** When a recorded response is due at real speed, in epoch milliseconds on the service's clock. */
+  /** Returns when a response is due at real speed, in epoch milliseconds on the service's clock. */
   dueAt({ at_ms }: RecordedAnswer): number {
     return this.submittedAt + at_ms - this.#ackAtMs;
   }
 
-  /** The recorded stream that is open at `now` at real speed, or else the last one; null if none is recorded. */
+  /**
+   * Returns the recorded stream that is open at `now` at real speed, or else the last stream. Null if none is recorded.
+   */
   openStream(isWanted: (answer: RecordedAnswer) => boolean, now: number): RecordedAnswer | null {
     const known = this.recorded.answers.filter(isWanted);
     return known.find((answer) => this.dueAt(answer) > now) ?? known.at(-1) ?? null;
   }
 
   /**
-   * The next recorded response accepted by `isWanted`; null if none is recorded or, at real speed, due. In a fast
-   * replay, each response moves the job forward for all endpoints, so that no response shows an older state than the
-   * previous one.
+   * Returns the next response that `isWanted` accepts. Returns null if none is recorded, or if none is due yet at real
+   * speed. In a fast replay, each response moves the job forward for all endpoints, so that no response shows an older
+   * state than the previous one.
    */
   next(isWanted: (answer: RecordedAnswer) => boolean, speed: ReplaySpeed, now: number): RecordedAnswer | null {
     const { answers } = this.recorded;
@@ -67,20 +69,20 @@ export class ReplayedJob {
     return answers[at]!;
   }
 
-  /** True if there are recorded responses that `isWanted` accepts, but none is due yet when replaying in real time. */
+  /** Tells whether responses that `isWanted` accepts are recorded, but none of them is due yet at real speed. */
   isEarly(isWanted: (answer: RecordedAnswer) => boolean, now: number): boolean {
     const known = this.recorded.answers.filter(isWanted);
     return known.length > 0 && known.every((answer) => this.dueAt(answer) > now);
   }
 
-  /** True if the replay has reached the last recorded response, and no response shows the end of the job. */
+  /** Tells whether the replay has reached the last response without any response that shows the end of the job. */
   isCutOff(speed: ReplaySpeed, now: number): boolean {
     const { answers } = this.recorded;
     const isPast = speed === "real" ? answers.every((one) => this.dueAt(one) <= now) : this.#position >= answers.length;
     return isPast && answers.length > 0 && !answers.some(saysEnd);
   }
 
-  /** Replaces recorded ids in a value with this job's ids, and shifts times to match this job's submission. */
+  /** Replaces recorded ids with this job's ids, and shifts times to match this job's submission. */
   personal(value: unknown): unknown {
     return mapTexts(value, (text, name) => {
       if (/(?:_at|^timestamp)$/.test(name)) return this.#shifted(text);
@@ -103,19 +105,16 @@ export class ReplayedJob {
 
 const ENDS = new Set(["COMPLETED", "FAILED", "CANCELLED"]);
 
-/** Whether a recorded response says that its job ended or no longer exists. */
 function saysEnd({ status, answer, events }: RecordedAnswer): boolean {
   const said = [answer, ...(events ?? []).map(({ data }) => data)];
   const isGone = status >= 400 && status < 500 && status !== 429;
   return isGone || said.some((one) => isRecord(one) && ENDS.has(String(one.status)));
 }
 
-/** The recorded id from which a replayed id was derived. */
 export function recordedId(id: string): string {
   return id.replace(/~\d+$/, "");
 }
 
-/** The ids of a job, its assets and its voices, collected from the job's recorded responses. */
 export function idsIn(jobId: string, answers: readonly RecordedAnswer[]): ReadonlySet<string> {
   const outputs = answers.flatMap(({ answer }) =>
     isRecord(answer) && Array.isArray(answer.outputs) ? answer.outputs : [],

@@ -10,11 +10,9 @@ import type { ServiceContext } from "../service-context.ts";
 import { openPlainFile, type Recording } from "./recording.ts";
 import { recordedId } from "./replayed-job.ts";
 
-/** The outputs of a replay: the recorded files, or else placeholders of the same kind, size and duration. */
+/** Serves the outputs of a replay: the recorded files, or else placeholders of the same kind, size and duration. */
 export interface ReplayedMedia {
-  /** A presigned URL for a recorded output. */
   urlOf(output: Readonly<Record<string, unknown>>): string;
-  /** The file at `/replayed/{id}`; null if the id is unknown. */
   file(id: string): Promise<Served | null>;
 }
 
@@ -26,7 +24,7 @@ export function createReplayedMedia(
   const making = new Map<string, Promise<string>>();
   const folder = dataDir.absolute("replayed");
 
-  /** Returns the path of the file with this id. Writes the file the first time only. */
+  /** Writes the file only the first time, and returns its path. */
   function prepared(id: string, write: (path: string) => Promise<void>): Promise<string> {
     const path = join(folder, id);
     const known = making.get(id);
@@ -68,7 +66,6 @@ export function createReplayedMedia(
   };
 }
 
-/** Copies a recorded file into the data folder, and checks its hash. */
 async function copyChecked(from: string, to: string, { sha256, size_bytes }: RecordedAsset): Promise<void> {
   const fd = openPlainFile(from);
   if (fstatSync(fd).size !== size_bytes) {

@@ -20,7 +20,7 @@ import { ReplayBook } from "./replay-book.ts";
 import type { ReplayedJob, ReplaySpeed } from "./replayed-job.ts";
 import { createReplayedMedia, type ReplayedMedia } from "./replayed-media.ts";
 
-/** Opens the configured recording, whose responses replace the service's own; null if none is configured. */
+/** Returns null if no recording is configured. */
 export function openReplay(service: ServiceContext) {
   const { replay } = service.options;
   if (replay === null) return null;
@@ -28,7 +28,7 @@ export function openReplay(service: ServiceContext) {
   return { answer: new Replayer(replay.recording, service, media, replay).answer, file: media.file };
 }
 
-/** Combines faults with a replay. Faults are applied first, so that replayed requests are subject to them. */
+/** Faults are applied first, so that they also affect replayed requests. */
 export function withReplay(faults: Interceptor, replay: ReturnType<typeof openReplay>): Interceptor {
   if (replay === null) return faults;
   return {
@@ -39,7 +39,6 @@ export function withReplay(faults: Interceptor, replay: ReturnType<typeof openRe
 
 interface ReplayOptions {
   readonly speed: ReplaySpeed;
-  /** True if the local service handles requests that are not recorded. */
   readonly orLocal: boolean;
 }
 
@@ -51,7 +50,7 @@ class Replayer {
   readonly #media: ReplayedMedia;
   readonly #options: ReplayOptions;
   readonly #hashOfUpload: (url: string) => string | null;
-  /** Acknowledgements of submit requests, by workspace and idempotency key. */
+  /** Acknowledgements by workspace and idempotency key. */
   readonly #keys = new Map<string, { readonly model: string; readonly ack: Answer & { readonly is: "json" } }>();
 
   constructor(recording: Recording, service: ServiceContext, media: ReplayedMedia, options: ReplayOptions) {
@@ -63,7 +62,7 @@ class Replayer {
     this.#hashOfUpload = createUploadHashes(service);
   }
 
-  /** Answers a request; null if the local service must handle it. @throws Refusal if no response is recorded */
+  /** Answers a request. Returns null if the local service must handle it. @throws Refusal if no response is recorded */
   readonly answer = async ({ method, path }: Endpoint, call: Call): Promise<Answer | null> => {
     if (!RECORDED_PARTS.has(path.split("/", 2)[1] ?? "") || path === "/files") return null;
     const { pathname, searchParams } = new URL(call.incoming.url ?? "/", "http://base");
@@ -99,14 +98,14 @@ class Replayer {
     return stream === null ? this.#notRecorded(request, undefined) : this.#given(stream, job, call);
   }
 
-  /** Shows a job as queued, for requests that arrive before its first recorded response is due. */
+  /** Shows a job as queued until its first recorded response is due. */
   #asSubmitted({ jobId }: ReplayedJob, part: string): Answer {
     const said = { job_id: jobId, status: "IN_QUEUE" };
     const more = part === "status" ? { progress: null, estimated_completion_at: null } : { outputs: [], error: null };
     return { is: "json", status: 200, body: { ...said, ...more }, headers: {} };
   }
 
-  /** The error for a job whose end is not recorded. Without this error, clients would poll forever. */
+  /** Without this error, clients would poll forever for a job whose end is not recorded. */
   #cutOff(request: string, { jobId }: ReplayedJob) {
     this.#service.metrics.unrecorded(request);
     return refuse(
@@ -145,7 +144,6 @@ class Replayer {
     return this.#book.inRecordedIds(marked);
   }
 
-  /** Adapts a recorded response to this replay. */
   async #given(recorded: RecordedAnswer, job: ReplayedJob | null, call: Call): Promise<Answer> {
     const { status, events, text } = recorded;
     const personal = (value: unknown) => this.#withUrls(job === null ? value : job.personal(value));
@@ -159,7 +157,7 @@ class Replayer {
   }
 
   #headersOf({ headers }: RecordedAnswer, personal: (value: unknown) => unknown): Record<string, string> {
-    // This header is set below, for submits that this replay repeats.
+    // `#submit` sets `x-idempotent-replayed` itself.
     const { "retry-after": wait, location, "x-idempotent-replayed": _replayed, ...own } = headers;
     return {
       ...own,
@@ -168,7 +166,7 @@ class Replayer {
     };
   }
 
-  /** Sets the retry delay to zero, because nothing needs to wait in a fast replay. */
+  /** Nothing needs to wait in a fast replay, so the retry delay is zero. */
   #atOnce(answer: unknown): unknown {
     if (this.#options.speed === "real" || !isRecord(answer) || !isRecord(answer.error)) return answer;
     if (answer.error.retry_after === undefined) return answer;
@@ -200,7 +198,6 @@ class Replayer {
   }
 }
 
-/** The part of a request's path after the job's id, such as `status`; empty for the job itself. */
 function partOf({ request }: RecordedAnswer): string {
   return request.split(" ", 2)[1]!.split("?", 1)[0]!.split("/")[3] ?? "";
 }
@@ -234,7 +231,7 @@ function hashOf(path: string): string {
   return hash.digest("hex");
 }
 
-/** Sends the recorded frames of a stream when they are due, and cuts the stream if the service cut it. */
+/** Sends the recorded frames of a stream when they are due. Cuts the stream if the recorded service cut it. */
 function sendRecordedStream(
   { status, events, cut }: RecordedAnswer,
   personal: (value: unknown) => unknown,
@@ -275,7 +272,6 @@ function frameText({ event, id, retry, data }: RecordedFrame, personal: (value: 
   return `${lines.join("\n")}\n\n`;
 }
 
-/** Converts a recorded response to one of the status endpoint; null if it contains no status. */
 function statusAnswer(recorded: RecordedAnswer): RecordedAnswer | null {
   const frames = recorded.events?.filter(({ event }) => event === "status") ?? [];
   const shown = recorded.status === 200 ? (frames.at(-1)?.data ?? recorded.answer) : null;
@@ -284,7 +280,10 @@ function statusAnswer(recorded: RecordedAnswer): RecordedAnswer | null {
   return { ...recorded, events: undefined, headers: {}, answer: { job_id, status, progress, estimated_completion_at } };
 }
 
-/** Builds a stream for a job that was polled: one frame per status, and an end frame. Null if no status is recorded. */
+/**
+ * Builds a stream for a job that was polled: one frame per status, and an end frame. Returns null if no status is
+ * recorded.
+ */
 function streamAnswer(answers: readonly RecordedAnswer[]): RecordedAnswer | null {
   const shown = answers.flatMap((answer) => statusAnswer(answer) ?? []);
   const last = shown.at(-1);

@@ -7,7 +7,7 @@ import type { ServiceParts } from "../service-parts.ts";
 import type { JobRow, OutputRow, VoiceRow } from "../store/rows.ts";
 import type { Rendered } from "./render-job.ts";
 
-/** The error of a job that failed for a reason other than its input. The job may be submitted again. */
+/** The error for a failure that the input did not cause. The job may be submitted again. */
 export const WORK_FAILED: ErrorBody = {
   code: "INTERNAL",
   message: "The model could not finish this job; its cost was refunded.",
@@ -15,7 +15,7 @@ export const WORK_FAILED: ErrorBody = {
   retry_after: 1,
 };
 
-/** The error for a failed rendering. In strict mode, it does not reveal why an input cannot be used. */
+/** Strict mode does not reveal why an input cannot be used. */
 function errorOf(error: unknown, strict: boolean): ErrorBody {
   const isInput = error instanceof Error && "code" in error && error.code === "RENDER_INPUT";
   if (!isInput) return WORK_FAILED;
@@ -45,7 +45,7 @@ function outputRow(job: JobRow, position: number, rendered: Rendered, end: Outpu
   return { ...base, ...measured, ...identity, status: "COMPLETED", error: null };
 }
 
-/** Returns functions that end a job inside a transaction. They write its outputs and refund, and call hooks. */
+/** Returns functions that end a job, write its outputs and refund, and call hooks. Call them inside a transaction. */
 export function jobFinisher(
   service: Pick<ServiceParts, "store" | "clock" | "dataDir" | "hooks" | "record" | "options">,
 ) {
@@ -80,7 +80,6 @@ export function jobFinisher(
   }
 
   return {
-    /** Ends a job after rendering, whether the rendering succeeded or failed. */
     finish(seq: number, rendered: readonly Rendered[], forced: ForcedEnd): void {
       const job = store.jobs.bySeq(seq);
       if (!job || !canMove(job.status, "COMPLETED")) return;
@@ -99,7 +98,6 @@ export function jobFinisher(
       endJob(job, end, hasMedia ? expiresAt : null);
     },
 
-    /** Ends a job that failed before rendering. */
     fail(seq: number, error: ErrorBody): void {
       const job = store.jobs.bySeq(seq);
       if (job && canMove(job.status, "FAILED")) endJob(job, failure(job.chargedMicros, error), null);

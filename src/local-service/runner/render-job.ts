@@ -20,13 +20,12 @@ export type Rendered =
 export interface RenderPorts {
   readonly renderer: Renderer;
   readonly dataDir: DataDir;
-  /** The secret with which this service signs. */
   readonly secret: string;
   onError(error: unknown): void;
   voice(voiceId: string, job: JobRow): VoiceProfile | null;
 }
 
-/** The id of an output. It stays the same if the output is rendered again, and cannot be guessed. */
+/** Returns an id that stays the same if the output is rendered again, and that cannot be guessed. */
 function assetIdOf(secret: string, jobId: string, position: number): string {
   const hex = createHmac("sha256", secret).update(`${jobId}/${position}`).digest("hex");
   const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16);
@@ -38,7 +37,6 @@ interface Plan {
   readonly input: Work["input"];
   readonly media: Readonly<Record<string, readonly MediaFile[]>>;
   readonly outputs: number;
-  /** The first input file that cannot be decoded; null if all files can be decoded. */
   readonly broken: { readonly field: string; readonly fault: string } | null;
 }
 
@@ -74,7 +72,7 @@ function planOf(job: JobRow, model: CompiledModel | undefined, dataDir: DataDir)
   };
 }
 
-/** Renders all outputs of a job concurrently. Never rejects: the result of a failed output is its error. */
+/** Renders all outputs of a job concurrently. Never rejects: a failed output has its error as the result. */
 export function renderJob(ports: RenderPorts, job: JobRow, model: CompiledModel | undefined, signal: AbortSignal) {
   const { kind, input, media, outputs, broken } = planOf(job, model, ports.dataDir);
   const voiceId = input["voice_id"];

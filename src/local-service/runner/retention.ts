@@ -8,20 +8,20 @@ const POLL_EVERY_MS = 1_000;
 /** Smallest change of the clock's offset that is stored, in milliseconds. */
 const DRIFT_MS = 1_000;
 const BATCH = 200;
-/** How long an upload is kept after its URL expires, in milliseconds, because queued jobs may still read it. */
+/** Uploads are kept this long after their URL expires, because queued jobs may still read them. */
 const UPLOAD_GRACE_MS = DAY_MS;
 
 /**
- * Name under which the clock's offset (the service's time minus the machine's time) is stored. It is kept so that time
- * never runs backwards in a data folder.
+ * The clock's offset is the service's time minus the machine's time. It is stored so that time never runs backwards in
+ * a data folder.
  */
 export const CLOCK_OFFSET = "clock_offset_ms";
 
 type Ports = Pick<ServiceContext, "store" | "clock" | "dataDir" | "onDefect">;
 
 /**
- * Removes the files of expired media, and stores the clock's offset. This only frees space: media expire for readers
- * even without it. Outputs that an unfinished job reads are kept until that job has finished.
+ * Removes the files of expired media, and stores the clock's offset. Media expire for readers even without it. Outputs
+ * that an unfinished job reads are kept until that job has finished.
  */
 export function startRetention({ store, clock, dataDir, onDefect }: Ports): () => void {
   let sweepAt = clock.now() + SWEEP_EVERY_MS;

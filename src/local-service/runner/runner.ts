@@ -7,7 +7,7 @@ import { renderJob } from "./render-job.ts";
 
 const PROGRESS_AT = [0.25, 0.5, 0.75];
 
-/** Runs accepted jobs to completion, in order of acceptance, and limits how many run at the same time. */
+/** Runs accepted jobs in order of acceptance, and limits how many run at the same time. */
 export function createRunner(ports: ServiceParts) {
   const { store, clock, options, catalog } = ports;
   const finisher = jobFinisher(ports);
@@ -58,7 +58,6 @@ export function createRunner(ports: ServiceParts) {
     pump();
   }
 
-  /** Resolves when the service's clock reaches `dueMs`, or when the service stops. */
   function until(dueMs: number): Promise<void> {
     if (dueMs <= clock.now()) return Promise.resolve();
     return new Promise((resolve) => {
@@ -111,13 +110,13 @@ export function createRunner(ports: ServiceParts) {
   }
 
   return {
-    /** Queues an accepted job. Call it after the transaction that accepted the job is committed. */
+    /** Queues an accepted job. Call it after the commit of the transaction that accepted the job. */
     enqueue(job: JobRow): void {
       const due = job.createdAt + job.queueMs;
       if (due <= clock.now()) queue(job.seq);
       else clock.at(due, () => queue(job.seq));
     },
-    /** Resumes jobs that an earlier process left unfinished. */
+    /** Resumes jobs that an earlier process left unfinished. Chat jobs fail instead. */
     async recover(): Promise<void> {
       for (const seq of store.jobs.unfinished()) {
         const job = store.jobs.bySeq(seq);

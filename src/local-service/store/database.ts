@@ -4,7 +4,7 @@ type Values = readonly SQLInputValue[];
 
 type Columns<Row> = { readonly [Field in keyof Row]: SQLInputValue };
 
-/** The prepared statements of a database. Each is prepared at its first use. Rows are cast to types unchecked. */
+/** Statements are prepared at their first use. Rows are cast to types unchecked. */
 export class Statements {
   readonly #database: DatabaseSync;
   readonly #prepared = new Map<string, StatementSync>();
@@ -13,7 +13,6 @@ export class Statements {
     this.#database = database;
   }
 
-  /** Creates the tables of a schema that are missing. */
   define(schema: string): void {
     this.#database.exec(schema);
   }
@@ -36,7 +35,6 @@ export class Statements {
     return Number(this.#statement(sql).run(...Object.values<SQLInputValue>(row)).lastInsertRowid);
   }
 
-  /** Updates the given columns of the row with this `seq`. */
   update<Row extends Columns<Row> & { readonly seq: number }>(table: string, { seq, ...row }: Row): void {
     const assignments = Object.keys(row).map((column) => `${column} = ?`);
     const sql = `UPDATE ${table} SET ${assignments.join(", ")} WHERE seq = ?`;
@@ -50,7 +48,7 @@ export class Statements {
   }
 }
 
-/** Maximum number of write functions per transaction, so that many writes do not block the event loop for long. */
+/** Limits the writes per transaction, so that many writes do not block the event loop for long. */
 const MAX_BATCH = 256;
 
 interface Pending {

@@ -1,4 +1,4 @@
-// Rows of the tables in `SCHEMA` below, which states the units.
+// Rows of the tables in `SCHEMA`, which states the units.
 
 export type JobStatus = "IN_QUEUE" | "IN_PROGRESS" | "COMPLETED" | "FAILED";
 export type OutputStatus = "COMPLETED" | "FAILED" | "EXPIRED";
@@ -58,7 +58,7 @@ export interface OutputRow {
   readonly durationMs: number | null;
   readonly fps: number | null;
   readonly sizeBytes: number | null;
-  /** Time until which the frame rate is hidden; null means that it is never hidden. */
+  /** Time at which the frame rate is first shown. Null means that it is never hidden. */
   readonly fpsShownAt: number | null;
   readonly error: string | null;
 }
@@ -79,7 +79,7 @@ export type LogName =
   | "failed"
   | "recovered";
 
-/** An event to be stored. The store adds its id and its time. */
+/** The store adds the event's id and time. */
 export interface NewEvent {
   readonly level: LogLevel;
   readonly event: LogName;
@@ -99,10 +99,9 @@ export interface EventRow {
   readonly data: string;
 }
 
-/** A request to a language model. Token counts are null until it has ended. Completion tokens include reasoning. */
+/** Token counts are null until the request has ended. Completion tokens include reasoning. */
 export interface ChatRow {
   readonly jobSeq: number;
-  /** The request's id, as sent in the response header `X-Request-Id`. */
   readonly requestId: string;
   /** 1 if the answer was streamed, otherwise 0. */
   readonly streamed: number;
@@ -130,7 +129,7 @@ export interface KeyRow {
   readonly secretHash: Uint8Array;
   readonly previousHash: Uint8Array | null;
   readonly previousUntil: number | null;
-  /** A JSON array of scopes; null means every scope. */
+  /** A JSON array of scopes. Null means every scope. */
   readonly scopes: string | null;
   readonly createdAt: number;
   readonly expiresAt: number | null;
@@ -138,7 +137,7 @@ export interface KeyRow {
   readonly lastUsedAt: number | null;
 }
 
-/** A new key. All columns that are left out here are null. */
+/** The columns left out are null in a new key. */
 export type NewKeyRow = Omit<KeyRow, "seq" | "previousHash" | "previousUntil" | "revokedAt" | "lastUsedAt">;
 
 export interface TokenRow {
@@ -159,7 +158,7 @@ export interface FileRow {
   readonly width: number | null;
   readonly height: number | null;
   readonly durationMs: number | null;
-  /** The reason why the file cannot be decoded; null if it can be decoded. */
+  /** The reason why the file cannot be decoded. Null if it can be decoded. */
   readonly fault: string | null;
   readonly sizeBytes: number;
   readonly createdAt: number;
@@ -176,13 +175,12 @@ export interface VoiceRow {
   readonly createdAt: number;
 }
 
-/** A change of a workspace's balance. */
 export interface TransactionRow {
-  /** Position in the workspace's list of transactions, from 1. */
+  /** Position in the workspace's list of transactions, starting at 1. */
   readonly seq: number;
   readonly id: string;
   readonly kind: "purchase" | "grant" | "usage" | "refund";
-  /** Amount in micro-dollars; negative for a charge. */
+  /** Negative for a charge. */
   readonly micros: number;
   readonly at: number;
 }
@@ -195,7 +193,7 @@ export interface IdempotencyRow {
   readonly ack: string;
 }
 
-/** Version of the tables. Increment it with every change that older code cannot read. */
+/** Increment this with every change that older code cannot read. */
 export const SCHEMA_VERSION = 1;
 
 /** In all tables, times are epoch milliseconds, money is whole micro-dollars, and structured columns are JSON text. */

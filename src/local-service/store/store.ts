@@ -33,11 +33,10 @@ function prepare(database: DatabaseSync, file: string): void {
   if (version > SCHEMA_VERSION) throw unusable(file, `was written by a newer version (schema ${version}).`);
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000");
   database.exec("PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY");
-  // A single transaction, so that a first start needs only one fsync.
+  // One transaction, so that a first start needs only one fsync.
   database.exec(`BEGIN IMMEDIATE; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
 }
 
-/** Opens or creates `service.db` in the folder. @throws LocalServiceError `DATA_DIR_UNUSABLE` */
 export function openDatabase(dataDir: string): DatabaseSync {
   const file = join(dataDir, "service.db");
   try {
@@ -59,8 +58,8 @@ function makePrivate(file: string): void {
 }
 
 /**
- * The service's database. Read at any time, but write only inside `write`, which combines all writes from one turn of
- * the event loop into one transaction.
+ * Read from the store at any time, but write only inside `write`. All writes from one turn of the event loop share a
+ * transaction.
  */
 export function openStore(dataDir: string) {
   const database = openDatabase(dataDir);

@@ -17,7 +17,6 @@ import type {
   WorkspaceRow,
 } from "./rows.ts";
 
-/** The owner whose rows are read. An owner belongs to a workspace. */
 export interface Owner {
   readonly workspaceId: string;
   readonly ownerId: string;
@@ -27,7 +26,6 @@ export interface UsageRow {
   readonly key: string;
   readonly jobs: number;
   readonly spentMicros: number;
-  /** How many of the jobs are requests to language models. */
   readonly requests: number;
 }
 
@@ -53,7 +51,7 @@ const CHATS_IN_FLIGHT = `SELECT count(*) AS ofWorkspace, count(*) FILTER (WHERE 
 const RUNNING_READERS =
   "SELECT count(*) AS count FROM reads JOIN jobs ON seq = readerSeq WHERE sourceSeq = ? AND completedAt IS NULL";
 
-/** How usage can be grouped: the SQL expression of the group's key, and the end of the query. */
+/** For each grouping, the SQL expression of the key and the end of the query. */
 const USAGE = {
   total: ["'total'", "HAVING count(*) > 0"],
   day: ["date(createdAt / 1000, 'unixepoch')", "GROUP BY key ORDER BY key"],
@@ -71,12 +69,10 @@ export function jobTable(db: Statements) {
     insert: (row: NewJobRow): number => db.insert("jobs", row),
     bySeq: (seq: number) => db.get<JobRow>("SELECT * FROM jobs WHERE seq = ?", seq),
     byId: (jobId: string) => db.get<JobRow>("SELECT * FROM jobs WHERE jobId = ?", jobId),
-    /** Jobs before the cursor `before`, newest first. */
     page: ({ workspaceId, ownerId }: Owner, before: number, limit: number) =>
       db.all<JobRow>(OF_OWNER, workspaceId, ownerId, before, limit),
     pageOfModel: ({ workspaceId, ownerId }: Owner, model: string, before: number, limit: number) =>
       db.all<JobRow>(OF_MODEL, workspaceId, ownerId, model, before, limit),
-    /** Jobs that were accepted but have not finished, oldest first. */
     unfinished: () =>
       db.all<JobRow>("SELECT seq FROM jobs WHERE completedAt IS NULL ORDER BY seq").map(({ seq }) => seq),
     toExpire: (now: number, limit: number) =>
@@ -87,12 +83,10 @@ export function jobTable(db: Statements) {
     start: (seq: number, startedAt: number) => db.update("jobs", { seq, status: "IN_PROGRESS", startedAt }),
     end: (seq: number, { status, completedAt, expiresAt, refundedMicros, error }: JobEnd) =>
       db.update("jobs", { seq, status, completedAt, expiresAt, refundedMicros, error }),
-    /** Marks a job as deleted. Its expiry stays, so that the sweep removes what an interrupted deletion has left. */
+    /** Marks a job as deleted. Its expiry stays, so that the sweep removes what an interrupted deletion left. */
     markDeleted: (seq: number, deletedAt: number) =>
       db.update("jobs", { seq, deletedAt, prompt: null, input: "{}", media: "{}" }),
-    /** Chats in flight: how many the workspace has, how many the key has, and the sum of their holds. */
     chatsInFlight: (workspaceId: string, keyId: string) => db.get<ChatsInFlight>(CHATS_IN_FLIGHT, keyId, workspaceId)!,
-    /** Replaces the amount held for a job with its cost. */
     settle: (seq: number, chargedMicros: number) => db.update("jobs", { seq, chargedMicros }),
     setExpiry: (seq: number, expiresAt: number | null) => db.update("jobs", { seq, expiresAt }),
     setLastEvent: (seq: number, lastEventId: number) => db.update("jobs", { seq, lastEventId }),
@@ -100,7 +94,7 @@ export function jobTable(db: Statements) {
   };
 }
 
-/** Filter for requests to language models; null means any. */
+/** Null matches any value. */
 export interface ChatFilter {
   readonly start: number | null;
   readonly end: number | null;
@@ -115,7 +109,6 @@ const CHATS = `SELECT * FROM jobs JOIN chats ON jobSeq = seq WHERE workspaceId =
 export function chatTable(db: Statements) {
   return {
     put: (row: ChatRow) => db.insert("chats", row, "INSERT OR REPLACE"),
-    /** Requests before the cursor `before`, newest first. */
     page: (workspaceId: string, { start, end, model, keyId }: ChatFilter, before: number, limit: number) =>
       db.all<JobRow & ChatRow>(CHATS, workspaceId, start, end, model, keyId, before, limit),
     ofJob: (jobSeq: number) => db.get<ChatRow>("SELECT * FROM chats WHERE jobSeq = ?", jobSeq),
@@ -132,7 +125,6 @@ export function idempotencyTable(db: Statements) {
 
 export function eventTable(db: Statements) {
   return {
-    /** Stores events, and gives them consecutive ids after `lastId`. */
     append(jobSeq: number, lastId: number, at: number, events: readonly NewEvent[]): EventRow[] {
       return events.map((event, index) => {
         const row: EventRow = { ...event, jobSeq, id: lastId + index + 1, at, data: JSON.stringify(event.data) };
@@ -140,10 +132,8 @@ export function eventTable(db: Statements) {
         return row;
       });
     },
-    /** Events after the event `id`, oldest first. */
     after: (jobSeq: number, id: number, limit: number) =>
       db.all<EventRow>("SELECT * FROM jobEvents WHERE jobSeq = ? AND id > ? ORDER BY id LIMIT ?", jobSeq, id, limit),
-    /** The most recent events, oldest first. */
     latest: (jobSeq: number, limit: number) =>
       db.all<EventRow>("SELECT * FROM jobEvents WHERE jobSeq = ? ORDER BY id DESC LIMIT ?", jobSeq, limit).reverse(),
     clear: (jobSeq: number) => db.run("DELETE FROM jobEvents WHERE jobSeq = ?", jobSeq),
@@ -154,17 +144,18 @@ const ADD_MODEL_RUN = `INSERT INTO modelRuns (model, runs, averageMs) VALUES (?,
   ON CONFLICT (model) DO UPDATE SET averageMs = averageMs + (excluded.averageMs - averageMs) / min(runs + 1, 20),
     runs = runs + 1`;
 
-/** How long jobs of each model took, for estimates. */
 export function modelRunTable(db: Statements) {
   return {
-    /** Mean time from acceptance to completion, in milliseconds; null if no job of the model has completed. */
+    /**
+     * Moving average of the time from acceptance to completion, in milliseconds. Null if no job of the model has
+     * completed.
+     */
     averageMs: (model: string) =>
       db.get<{ averageMs: number }>("SELECT averageMs FROM modelRuns WHERE model = ?", model)?.averageMs ?? null,
     add: (model: string, tookMs: number) => db.run(ADD_MODEL_RUN, model, tookMs),
   };
 }
 
-/** Small named values that are kept across restarts, such as signing secrets and the clock's offset. */
 export function metaTable(db: Statements) {
   return {
     get: (name: string) => db.get<{ value: string }>("SELECT value FROM meta WHERE name = ?", name)?.value ?? null,
@@ -189,7 +180,7 @@ export function countJobs(db: Statements): JobCounts {
   return { total, byKey: tally("idempotencyKey"), byModel: tally("model") };
 }
 
-/** All changes of balance. Among those at the same time, funds come first, then charges, then refunds. */
+/** Changes at the same time are ordered: first funds, then charges, then refunds. */
 const TRANSACTIONS = `WITH moves AS (
     SELECT 'txn_f' || seq AS id, kind, micros, at, 0 AS rank, seq AS number FROM funds WHERE workspaceId = ?
     UNION ALL SELECT 'txn_u' || seq, 'usage', -chargedMicros, createdAt, 1, seq FROM jobs
@@ -214,7 +205,6 @@ export function workspaceTable(db: Statements) {
       add("fundedMicros", workspaceId, micros);
       db.insert("funds", { workspaceId, kind, micros, at });
     },
-    /** Transactions before the cursor `before`, newest first. */
     transactions: (workspaceId: string, before: number, limit: number) =>
       db.all<TransactionRow>(TRANSACTIONS, workspaceId, workspaceId, workspaceId, before, limit),
     charge: (workspaceId: string, micros: number) => add("chargedMicros", workspaceId, micros),
@@ -223,7 +213,7 @@ export function workspaceTable(db: Statements) {
       db.run("UPDATE workspaces SET cardDeclined = ? WHERE workspaceId = ?", declined ? 1 : 0, workspaceId),
     join: (workspaceId: string, ownerId: string) =>
       db.run("INSERT OR IGNORE INTO members (workspaceId, ownerId) VALUES (?, ?)", workspaceId, ownerId),
-    /** Records when an owner left the workspace. Null means that the owner is a member again. */
+    /** Null means that the owner is a member again. */
     setLeft: (workspaceId: string, ownerId: string, at: number | null) =>
       db.run("UPDATE members SET leftAt = ? WHERE workspaceId = ? AND ownerId = ?", at, workspaceId, ownerId) === 1,
     isMember(workspaceId: string, ownerId: string): boolean {
@@ -233,14 +223,14 @@ export function workspaceTable(db: Statements) {
   };
 }
 
-/** Keys, and the tokens created with them. Secrets are stored only as hashes. */
+/** Secrets are stored only as hashes. */
 export function keyTable(db: Statements) {
   const page = "SELECT * FROM keys WHERE workspaceId = ? AND seq < ? ORDER BY seq DESC LIMIT ?";
   return {
     insert: (row: NewKeyRow) => db.insert("keys", row),
     get: (keyId: string) => db.get<KeyRow>("SELECT * FROM keys WHERE keyId = ?", keyId),
     page: (workspaceId: string, before: number, limit: number) => db.all<KeyRow>(page, workspaceId, before, limit),
-    /** Replaces a key's secret. Tokens created with the old secret expire no later than that secret. */
+    /** Replaces a key's secret. Existing tokens expire no later than the old secret. */
     rotate(keyId: string, secretHash: Uint8Array, previousUntil: number): void {
       const rotate = "UPDATE keys SET previousHash = secretHash, previousUntil = ?, secretHash = ? WHERE keyId = ?";
       db.run(rotate, previousUntil, secretHash, keyId);
@@ -257,7 +247,7 @@ export function keyTable(db: Statements) {
   };
 }
 
-/** Uploaded files. They are kept for some time after their URLs expire. */
+/** Files are kept for some time after their URLs expire. */
 export function fileTable(db: Statements) {
   return {
     insert: (row: FileRow) => db.insert("files", row),
@@ -268,7 +258,7 @@ export function fileTable(db: Statements) {
   };
 }
 
-/** Voices cloned by jobs. Such voices do not expire. */
+/** Cloned voices do not expire. */
 export function voiceTable(db: Statements) {
   const ofOwner = "SELECT * FROM voices WHERE workspaceId = ? AND ownerId = ? ORDER BY createdAt, voiceId";
   return {
@@ -278,7 +268,7 @@ export function voiceTable(db: Statements) {
   };
 }
 
-/** Path of an output's file; null if the output has expired, even if the file is not removed yet. */
+/** Returns null if the output has expired, even if its file is not removed yet. */
 export function pathOf({ status, path }: OutputRow): string | null {
   return status === "COMPLETED" ? path : null;
 }
@@ -292,13 +282,12 @@ export function outputTable(db: Statements) {
     byAsset: (assetId: string) => db.get<OutputRow>("SELECT * FROM outputs WHERE assetId = ?", assetId),
     /**
      * Expires all outputs of a deleted job, including failed outputs. Asset ids are kept, so that a later use is
-     * refused as "expired", not "unknown". Paths are kept until `forgetPaths`, so that an unfinished deletion can be
+     * refused as "expired", not "unknown". Paths are kept until `forgetPaths`, so that an interrupted deletion can be
      * repeated.
      */
     expireAll: (jobSeq: number) =>
       db.run("UPDATE outputs SET status = 'EXPIRED', error = NULL WHERE jobSeq = ?", jobSeq),
     forgetPaths: (jobSeq: number) => db.run("UPDATE outputs SET path = NULL WHERE jobSeq = ?", jobSeq),
-    /** Expires the completed outputs of a job whose retention is over. Cloned voices never expire. */
     expireMade: (jobSeq: number) => db.run(expireMade, jobSeq),
   };
 }

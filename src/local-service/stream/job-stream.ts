@@ -14,7 +14,7 @@ import {
 } from "./open-streams.ts";
 
 const EVENTS_PER_READ = 200;
-/** Reconnection delay in milliseconds, sent to the client when the service ends a stream before its job has ended. */
+/** Reconnection delay for the client, if the service ends a stream before its job has ended. */
 const RETRY_MS = 1000;
 
 /** Handles `GET /jobs/{job_id}/stream`. Reads the store after each change, but only as fast as the client reads. */
@@ -39,7 +39,7 @@ export function jobStream(service: ServiceContext, find: (call: Call) => JobRow)
     });
     call.outgoing.on("close", wake);
 
-    /** Sends the current status. With `isEnd`, the status frame follows all logs and ends the stream. */
+    /** With `isEnd`, the frame ends the stream. Send it after all logs. */
     const showStatus = (current: JobRow, isEnd: boolean) => {
       shown = current.status;
       return sink.send(statusFrame(lastEventId, isEnd, views.status(current)));

@@ -4,47 +4,43 @@ import { HOUR_MS } from "../../core/kit/duration.ts";
 import type { StreamFault } from "../faults/engine.ts";
 import type { Call } from "../http/call.ts";
 
-/** Marks the end of a stream. It must never appear inside another frame. */
+/** Marks the end of a stream, so it must never appear inside another frame. */
 const DONE = "[STREAM_DONE]";
 const HARMLESS = "\\u005bSTREAM_DONE]";
 
 export const DONE_FRAME = `event: done\ndata: ${DONE}\n\n`;
 export const KEEP_ALIVE = ": keep-alive\n\n";
 
-/** A frame that sets how long a client waits before it reconnects. */
 export const retryFrame = (ms: number) => `retry: ${ms}\n\n`;
 
-/** Formats a frame as one line of JSON. Escapes the end marker, so that user text cannot inject it. */
+/** Escapes the end marker, so that user text cannot inject it. */
 function frame(event: "status" | "log", id: string, data: unknown): string {
   return `event: ${event}\nid: ${id}\ndata: ${JSON.stringify(data).replaceAll(DONE, HARMLESS)}\n\n`;
 }
 
 export const logFrame = (id: number, data: unknown) => frame("log", String(id), data);
 
-/** Formats a status frame. Its id contains the id of the last event before it, and whether it ends the stream. */
+/** The frame's id contains the id of the last event before it, and whether the frame ends the stream. */
 export const statusFrame = (lastEventId: number, isEnd: boolean, data: unknown) =>
   frame("status", `${lastEventId}.${isEnd ? 2 : 1}`, data);
 
-/** How far a client has read a stream. */
 export interface ResumePoint {
   readonly eventId: number;
-  /** True if the client has already received the terminal status. */
   readonly sawEnd: boolean;
 }
 
-/** Parses the `Last-Event-ID` header. If its format is unknown, the stream restarts at the beginning. */
+/** Parses the `Last-Event-ID` header. For an unknown format, the stream restarts at the beginning. */
 export function parseResumePoint(header: string | null): ResumePoint {
   const match = /^(\d{1,15})(?:\.([012]))?$/.exec(header?.trim() ?? "");
   return match ? { eventId: Number(match[1]), sawEnd: match[2] === "2" } : { eventId: 0, sawEnd: false };
 }
 
-/** Writes the frames of a stream. After the client disconnects, nothing is written. */
+/** Writes nothing after the client has disconnected. */
 interface Sink {
-  /** False once the stream has ended or the client has disconnected. */
   readonly isOpen: boolean;
-  /** Sends a frame, and resolves when the connection can accept more data. */
+  /** Sends a frame. Resolves when the connection can accept more data. */
   send(frame: string): Promise<void>;
-  /** Writes a text at once. Injected delays and cuts do not apply to it. */
+  /** Writes a text at once. Injected delays and cuts do not affect it. */
   comment(text: string): void;
   end(last?: string): void;
 }
@@ -55,7 +51,7 @@ export const STREAM_HEADERS = {
   "X-Accel-Buffering": "no",
 };
 
-/** Opens the response as an event stream; faults can delay it, or cut it after some frames. */
+/** Opens the response as an event stream. Faults can delay it, or cut it after some frames. */
 export function openSink({ outgoing, standardHeaders }: Call, fault: StreamFault | null): Sink {
   let isOpen = true;
   let framesLeft = fault?.cutAfter ?? Number.POSITIVE_INFINITY;
@@ -96,15 +92,13 @@ export function openSink({ outgoing, standardHeaders }: Call, fault: StreamFault
 }
 
 const KEEP_ALIVE_MS = 15_000;
-/** Time after which the service ends a stream cleanly, in milliseconds. The client then reconnects and continues. */
+/** After this time, the service ends a stream cleanly. The client then reconnects and continues. */
 const MAX_STREAM_MS = HOUR_MS;
 
 export interface OpenStream {
-  /** Subscribes to changes, and returns the function that unsubscribes. */
   wakeOn(wake: () => void): () => void;
   onWake(): void;
   keepAlive(comment: string): void;
-  /** Ends the stream cleanly, and tells the client to reconnect. */
   shutDown(): void;
 }
 
@@ -113,7 +107,6 @@ interface Entry {
   readonly since: number;
 }
 
-/** Tracks all open streams, sends them keep-alive comments, and can end them all. */
 export function createOpenStreams() {
   const open = new Set<Entry>();
 
@@ -127,7 +120,6 @@ export function createOpenStreams() {
   sweep.unref();
 
   return {
-    /** Registers a stream, and returns the function that unregisters it. */
     add(stream: OpenStream): () => void {
       const entry = { stream, since: performance.now() };
       open.add(entry);

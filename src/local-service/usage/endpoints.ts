@@ -10,7 +10,6 @@ const DEFAULT_WINDOW_MS = 7 * DAY_MS;
 const MAX_WINDOW_MS = 90 * DAY_MS;
 const GROUPS = ["total", "day", "model"] as const;
 
-/** Reads a date such as `2026-11-21`, or a date and time; null if absent. @throws Refusal 400 */
 function readInstant(call: Call, name: string): number | null {
   const text = call.query(name);
   if (text === null) return null;
@@ -27,7 +26,7 @@ function readWindow(call: Call, now: number): { start: number; end: number } {
   return { start, end };
 }
 
-/** Shown statuses of failed requests, by error code. Any other error is shown as `upstream_error`. */
+/** Statuses of failed requests by error code. Any other error is shown as `upstream_error`. */
 const FAILURES: Readonly<Record<string, string>> = { CANCELLED: "client_abort", DEADLINE_EXCEEDED: "timeout" };
 
 function outcomeOf({ status, error }: JobRow): string {
@@ -35,7 +34,7 @@ function outcomeOf({ status, error }: JobRow): string {
   return FAILURES[(JSON.parse(error ?? "{}") as { code?: string }).code ?? ""] ?? "upstream_error";
 }
 
-/** A request to a language model as the API shows it. The cost is shown once the request has ended. */
+/** The cost is shown only after the request has ended. */
 function llmRequest(row: JobRow & ChatRow, now: number) {
   const hasCost = row.completedAt !== null && row.costShownAt <= now;
   return {
@@ -70,7 +69,7 @@ export function usageEndpoints({ store, clock, options, catalog }: ServiceContex
   }
 
   function usage(call: Call): Answer {
-    // The window's end is exclusive, so the current instant needs one more millisecond.
+    // The window's end is exclusive, so one millisecond is added to include the current instant.
     const { start, end } = readWindow(call, clock.now() + 1);
     const group_by = readChoice(call, "group_by", GROUPS) ?? "total";
     const rows = store.jobs.usage(group_by, call.principal.workspaceId, start, end);

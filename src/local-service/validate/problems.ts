@@ -8,7 +8,7 @@ export function fieldPath(root: string, pointer: string): string {
   return pointerNames(pointer).reduce(step, root);
 }
 
-/** Collects the schemas and all their subschemas, so that errors inside them can be recognized. */
+/** Collects all subschemas, so that errors inside them can be recognized. */
 function schemaObjects(node: unknown, found = new Set<unknown>()): Set<unknown> {
   if (typeof node !== "object" || node === null || found.has(node)) return found;
   found.add(node);
@@ -25,7 +25,10 @@ function withoutBranches(errors: readonly ErrorObject[]): ErrorObject[] {
   return errors.filter((error) => error.keyword !== "if" && !branches.has(error.parentSchema));
 }
 
-/** The one field that each branch requires, as in `oneOf: [{required: [a]}, {required: [b]}]`, or null. */
+/**
+ * Returns the one field that each branch requires, as in `oneOf: [{required: [a]}, {required: [b]}]`, or null for any
+ * other schema.
+ */
 function alternatives(schema: unknown): string[] | null {
   if (!Array.isArray(schema)) return null;
   const names = schema.map((branch: unknown) => {
@@ -51,7 +54,6 @@ function acceptedNames(error: ErrorObject): string[] {
   return isRecord(properties) ? Object.keys(properties) : [];
 }
 
-/** The values allowed for a missing field; null if the schema does not enumerate them. */
 function acceptedValues(error: ErrorObject, name: string): string[] | null {
   const properties = error.parentSchema?.["properties"];
   const field = isRecord(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
@@ -97,7 +99,7 @@ function allowedOnce(problems: readonly FieldProblem[]): FieldProblem[] {
   );
 }
 
-/** Keeps only the type problem for a value of the wrong type, because such a value also violates other rules. */
+/** Keeps only the type problem of a value, because a value of the wrong type also violates other rules. */
 function typeFirst(problems: readonly FieldProblem[]): FieldProblem[] {
   const mistyped = new Set(problems.filter((item) => item.reason === "type").map((item) => item.field));
   return problems.filter((item) => item.reason === "type" || !mistyped.has(item.field));
@@ -108,12 +110,12 @@ function unique(problems: readonly FieldProblem[]): FieldProblem[] {
   return [...seen.values()];
 }
 
-/** Converts validation errors to the API's problems. `root` is the path of the validated value. */
+/** `root` is the path of the validated value. */
 export function toProblems(errors: readonly ErrorObject[], root: string): FieldProblem[] {
   return allowedOnce(typeFirst(unique(withoutBranches(errors).map((error) => toProblem(error, root)))));
 }
 
-/** Words that make the service refuse a prompt, so that clients can test such a refusal. */
+/** Words that make the service refuse a prompt, so that clients can test the refusal. */
 export const MODERATION_TRIGGERS: readonly string[] = ["moderation-refused"];
 
 const FIELDS = ["prompt", "negative_prompt", "text", "name"];
@@ -136,12 +138,11 @@ function said(input: Readonly<Record<string, unknown>>): Said[] {
   return [...own, ...spoken];
 }
 
-/** The 422 error for an input that moderation refuses; null if the input is accepted. */
 export function moderate(input: Readonly<Record<string, unknown>>, triggers: readonly string[]): Refusal | null {
   return moderateTexts(said(input), triggers);
 }
 
-/** The 422 error for the first refused text, or null. A trigger can name a category: `moderation-refused:violence`. */
+/** Refuses the first text that contains a trigger. A trigger can name a category: `moderation-refused:violence`. */
 export function moderateTexts(texts: readonly Said[], triggers: readonly string[]): Refusal | null {
   for (const { field, text } of texts) {
     const lower = text.toLowerCase();

@@ -3,9 +3,9 @@ import { codeOf, type FailureCode, type Outcome, statusOf } from "../outbound/ou
 import { delayAfter } from "../outbound/outbox.ts";
 import type { Statements } from "../store/database.ts";
 
-/** The values in a delivery's headers. All except the attempt number are signed. */
+/** The signature covers all values except the attempt number. */
 export interface Announcement {
-  /** Id of the event, which is the same for all its attempts and redeliveries. */
+  /** The same for all attempts and redeliveries of an event. */
   readonly id: string;
   readonly event: string;
   readonly redelivery: boolean;
@@ -15,13 +15,11 @@ export interface Announcement {
 
 const KEY_NAME = "webhook_private_key";
 
-/** Small named values that are kept across restarts. */
 interface Meta {
   get(name: string): string | null;
   set(name: string, value: string): unknown;
 }
 
-/** The data folder's signing key, which is created at the first start. */
 function signingKey(meta: Meta): KeyObject {
   const known = meta.get(KEY_NAME);
   if (known !== null) {
@@ -41,7 +39,6 @@ export function webhookSigner(meta: Meta, brand: string) {
   const privateKey = signingKey(meta);
   const name = (ending: string) => `X-${brand}-Webhook-${ending}`;
   return {
-    /** Base64 of the key's 32 raw bytes. */
     publicKey: rawPublicKey(privateKey),
     headers({ id, event, redelivery, attempt, signedAt }: Announcement, body: Uint8Array): Record<string, string> {
       const timestamp = String(Math.floor(signedAt / 1000));
@@ -63,7 +60,7 @@ export function webhookSigner(meta: Meta, brand: string) {
 
 export type WebhookSigner = ReturnType<typeof webhookSigner>;
 
-/** Maximum number of attempts per cycle. The first delivery is a cycle, and each redelivery is another one. */
+/** Maximum number of attempts per cycle. The first delivery is a cycle, and so is each redelivery. */
 export const MAX_ATTEMPTS = 12;
 
 /*
@@ -76,25 +73,24 @@ export const MAX_ATTEMPTS = 12;
 export type DeliveryStatus = "PENDING" | "DELIVERING" | "DELIVERED" | "FAILED";
 export type DeliveryEvent = "job.completed" | "job.failed" | "billing.top_off_failed";
 
-/** The state of a delivery. Times are epoch milliseconds on the service's clock. */
+/** Times are epoch milliseconds on the service's clock. */
 export interface DeliveryState {
   readonly status: DeliveryStatus;
   /** Null until the job has ended. */
   readonly event: DeliveryEvent | null;
-  /** Total number of attempts that were started. It never decreases. */
+  /** Number of attempts started so far. It never decreases. */
   readonly attempts: number;
-  /** Number of failed attempts in the current cycle. It determines the retry delay. */
+  /** Number of failed attempts in the current cycle, which determines the retry delay. */
   readonly failedInCycle: number;
   readonly redeliveryCount: number;
   readonly lastResponseStatus: number | null;
-  /** Error of the most recent failed attempt. */
   readonly lastError: FailureCode | null;
   readonly lastAttemptAt: number | null;
-  /** When the next attempt is due; null if there is nothing to send. */
+  /** Time at which the next attempt is due. Null if there is nothing to send. */
   readonly nextAttemptAt: number | null;
 }
 
-/** The state of a delivery when a redelivery was requested. */
+/** A delivery's state when a redelivery was requested. */
 export interface ReplayEntry {
   readonly requestedAt: number;
   readonly status: DeliveryStatus;
@@ -116,7 +112,6 @@ export const NEW_DELIVERY: DeliveryState = {
   nextAttemptAt: null,
 };
 
-/** The delivery after its job has ended. The first attempt is due at `dueAt`. */
 export function fire<D extends DeliveryState>(delivery: D, event: DeliveryEvent, dueAt: number): D {
   return { ...delivery, event, nextAttemptAt: dueAt };
 }
@@ -125,13 +120,13 @@ export function isDue({ status, nextAttemptAt }: DeliveryState, now: number): bo
   return status === "PENDING" && nextAttemptAt !== null && nextAttemptAt <= now;
 }
 
-/** Returns the delivery with a new attempt begun. Store it before anything is sent. */
+/** Begins an attempt. Store the result before anything is sent. */
 export function begin<D extends DeliveryState>(delivery: D, now: number): D {
   const attempts = delivery.attempts + 1;
   return { ...delivery, status: "DELIVERING", attempts, lastAttemptAt: now, nextAttemptAt: null };
 }
 
-/** The delivery after an attempt. If the destination is forbidden, there are no further attempts. */
+/** Returns the delivery after an attempt. A forbidden destination gets no further attempts. */
 export function end<D extends DeliveryState>(delivery: D, outcome: Outcome, now: number): D {
   const error = codeOf(outcome);
   const answered = { ...delivery, lastResponseStatus: statusOf(outcome) };
@@ -142,7 +137,9 @@ export function end<D extends DeliveryState>(delivery: D, outcome: Outcome, now:
   return { ...failed, status: "PENDING", nextAttemptAt: now + delayAfter(failedInCycle) };
 }
 
-/** The delivery after the process died during an attempt. The attempt is repeated, because it may have failed. */
+/**
+ * Returns the delivery after the process died during an attempt. The attempt is repeated, because it may have failed.
+ */
 export function interrupted<D extends DeliveryState>(delivery: D, now: number): D {
   return { ...delivery, status: "PENDING", nextAttemptAt: now };
 }
@@ -151,7 +148,7 @@ export function mayReplay({ status }: DeliveryState): boolean {
   return status === "DELIVERED" || status === "FAILED";
 }
 
-/** Starts a new cycle that a person requested. Returns the delivery, and the history entry to store. */
+/** Starts a cycle that a person requested. Returns the delivery, and the history entry to store. */
 export function replay<D extends DeliveryState>(
   delivery: D,
   now: number,
@@ -164,7 +161,6 @@ export function replay<D extends DeliveryState>(
   };
 }
 
-/** A delivery, with the values that were fixed when its job was submitted. */
 export interface DeliveryRow extends DeliveryState {
   readonly seq: number;
   readonly jobSeq: number;
@@ -175,9 +171,9 @@ export interface DeliveryRow extends DeliveryState {
   readonly url: string;
   readonly source: "per_job" | "default";
   readonly createdAt: number;
-  /** How many times the next attempt sends the POST: twice if a fault duplicates it. */
+  /** How often the next attempt sends the POST: twice if a fault duplicates it. */
   readonly copies: number;
-  /** The body of an event that belongs to no job. Such a delivery is neither listed nor redelivered. */
+  /** Body of an event that is not about a job. Such a delivery is neither listed nor redelivered. */
   readonly payload: string | null;
 }
 
@@ -214,7 +210,6 @@ CREATE TABLE IF NOT EXISTS redeliveries (
 const PAGE = "SELECT * FROM deliveries WHERE workspaceId = ? AND payload IS NULL AND seq < ? ORDER BY seq DESC LIMIT ?";
 const UNSENT = "SELECT * FROM deliveries WHERE nextAttemptAt IS NOT NULL OR status = 'DELIVERING' ORDER BY seq";
 
-/** Default webhooks, deliveries and their redeliveries. Creates missing tables. */
 export function webhookTables(db: Statements) {
   db.define(TABLES);
   return {
@@ -234,13 +229,11 @@ export function webhookTables(db: Statements) {
         workspaceId,
         jobId,
       ),
-    /** Deliveries before the cursor `before`, newest first. */
     page: (workspaceId: string, before: number, limit: number) => db.all<DeliveryRow>(PAGE, workspaceId, before, limit),
-    /** Deliveries still to be sent. They include those that an earlier process was sending when it died. */
+    /** Also returns deliveries that an earlier process was sending when it died. */
     unsent: () => db.all<DeliveryRow>(UNSENT),
     addReplay: (deliverySeq: number, number: number, entry: ReplayEntry) =>
       db.insert("redeliveries", { deliverySeq, number, ...entry }),
-    /** Redeliveries of a delivery, oldest first. */
     replays: (seq: number) =>
       db.all<ReplayEntry>("SELECT * FROM redeliveries WHERE deliverySeq = ? ORDER BY number", seq),
   };

@@ -28,7 +28,6 @@ import {
   webhookTables,
 } from "./deliveries.ts";
 
-/** Maximum number of concurrent POSTs, in total and per host. */
 const LIMITS = { total: 32, perLane: 8 } as const;
 
 function laneOf(url: string): string {
@@ -39,14 +38,16 @@ function createDispatcher(ports: ServiceParts, tables: WebhookTables, signer: We
   const { store, clock, views, outbound } = ports;
   const outbox = new Outbox(ports, LIMITS, attempt);
 
-  /** Schedules the next attempt. Call it after the transaction that made the delivery due is committed. */
+  /** Schedules the next attempt. Call it after the commit of the transaction that made the delivery due. */
   function schedule(delivery: DeliveryRow): void {
     const { seq, nextAttemptAt } = delivery;
     if (nextAttemptAt === null || outbox.closed) return;
     clock.at(nextAttemptAt, () => outbox.push(laneOf(delivery.url), seq));
   }
 
-  /** Builds the message of an attempt. Each attempt needs its own, because the URLs in the body are signed anew. */
+  /**
+   * Builds the message of an attempt. Each attempt needs its own message, because the URLs in the body are signed anew.
+   */
   function messageOf(delivery: DeliveryRow): Message {
     const job = store.jobs.bySeq(delivery.jobSeq);
     const payload = delivery.payload ?? (job && JSON.stringify(views.result(job, "payload")));
@@ -78,7 +79,7 @@ function createDispatcher(ports: ServiceParts, tables: WebhookTables, signer: We
     const delivery = await store.write(() => start(seq));
     if (!delivery) return;
     const outcome = await post(delivery);
-    // The service is closing: the row stays DELIVERING, and the next start repeats the attempt.
+    // The service is closing. The row stays DELIVERING, and the next start repeats the attempt.
     if (outcome === null) return;
     for (let copy = 1; copy < delivery.copies; copy += 1) await post(delivery);
     await store.write(() => {
@@ -109,7 +110,7 @@ export function createWebhooks(ports: ServiceParts) {
   const dispatcher = createDispatcher(ports, tables, signer);
 
   /**
-   * The job's own URL, or else the workspace's current default. The URL is stored, so that later changes of the default
+   * Chooses the job's own URL, or else the workspace's default. The URL is stored, so that later changes of the default
    * do not affect the delivery.
    */
   function targetOf(job: JobRow): Pick<DeliveryRow, "url" | "source"> | null {
@@ -140,9 +141,7 @@ export function createWebhooks(ports: ServiceParts) {
 
   return {
     endpoints: webhookEndpoints(ports, tables, signer, dispatcher),
-    /** Resumes deliveries that an earlier process left unsent. */
     recover: dispatcher.recover,
-    /** Reports a failed top-off to the default webhook, if one is set. */
     topOffFailed: (workspaceId: string, dollars: number) =>
       store.write(() => {
         const target = tables.defaults.get(workspaceId);
@@ -165,7 +164,6 @@ export function createWebhooks(ports: ServiceParts) {
 
 export type Webhooks = ReturnType<typeof createWebhooks>;
 
-/** Fields that a delivery and the entries of its history have in common. */
 function attemptsView({
   status,
   attempts,
@@ -235,7 +233,6 @@ function webhookEndpoints(
     return noContent;
   }
 
-  /** Sends a signed test delivery about a job that does not exist. Its event kind marks it as a test. */
   async function testDefault(call: Call): Promise<Answer> {
     const { url } = findDefault(call);
     const id = `job_${randomUUID()}`;

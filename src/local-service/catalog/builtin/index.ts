@@ -101,7 +101,6 @@ export const image = builtIn({
 
 const AVATAR_PER_SECOND_MICROS: Readonly<Record<string, number>> = { "720p": 80_000, "1080p": 120_000 };
 
-/** Duration of the film: `duration_ms`, or else the duration of the audio. */
 const filmMs = (work: Work) => integer(work, "duration_ms", mediaMs(work, "audio"));
 
 export const avatar = builtIn({
@@ -200,7 +199,6 @@ export const imageRetired = builtIn({
 
 export { STOCK_VOICES };
 
-/** The built-in catalog: this service's own models, then those of hosted services. */
 export const BUILT_IN_MODELS: readonly ModelDefinition[] = [
   image,
   video,

@@ -16,7 +16,6 @@ import {
   type Work,
 } from "../model.ts";
 
-/** The properties that a built-in model sets; any other property has a default that all built-in models share. */
 export interface BuiltIn extends Partial<Omit<ModelDefinition, "entry" | "kind">> {
   readonly id: string;
   readonly modality: Modality;
@@ -65,7 +64,6 @@ export function integer(work: Work, field: string, fallback: number): number {
   return typeof value === "number" ? value : fallback;
 }
 
-/** Total duration of all media in a field, in milliseconds. */
 export function mediaMs(work: Work, field: string): number {
   return (work.media[field] ?? []).reduce((sum, media) => sum + (media.durationMs ?? 0), 0);
 }
@@ -76,7 +74,6 @@ export function secondsBegun(ms: number): number {
 }
 
 const PER_SECOND_MICROS: Readonly<Record<string, number>> = { "720p": 50_000, "1080p": 90_000, "4K": 200_000 };
-/** Surcharge for sound, as a percentage of the price without sound. */
 const SOUND_PERCENT = 20;
 
 const TIERS: JsonSchema = {

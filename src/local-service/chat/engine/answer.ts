@@ -9,25 +9,20 @@ const QUOTE = "[\"“'`]([^\"”'`\\n]{1,200})[\"”'`]";
 const LITERAL = new RegExp(`\\b(?:reply|respond|answer|say|output|return)\\b[^.\\n"“'\`]{0,40}${QUOTE}`, "i");
 const BARE_LITERAL =
   /\b(?:[Rr]eply|[Rr]espond|[Aa]nswer|[Ss]ay)\b(?:\s+(?:only|just|exactly|with|the|single|word))+:?\s+([A-Z][A-Z0-9]{0,20})\b/;
-/** Maximum number of characters that an answer quotes from its request. */
 const MOST_QUOTED = 120;
-/** Maximum number of characters of a request that are analyzed. */
 const MOST_READ = 20_000;
 
-/** The text of a request without its JSON, on one line, cut at a word boundary if too long. */
 function inShort(requested: string): string {
   const line = withoutJson(requested.slice(0, MOST_READ)).replaceAll(/\s+/gu, " ").trim();
   if (line.length <= MOST_QUOTED) return line;
   return `${line.slice(0, MOST_QUOTED).replace(/\s\S*$/u, "")}…`;
 }
 
-/** The literal text that a request asks for, as in `Reply with "OK"`; null if it asks for none. */
 function literal(requested: string): string | null {
   const short = requested.slice(0, MOST_READ);
   return LITERAL.exec(short)?.[1] ?? BARE_LITERAL.exec(short)?.[1] ?? null;
 }
 
-/** Returns a generator of texts that quote the request. `variant` distinguishes answers with different seeds. */
 function simulatedText(requested: string, variant: string): SimulatedText {
   const about = inShort(requested);
   return (index) => {
@@ -43,13 +38,12 @@ function lastRequest(messages: readonly ChatMessage[]): string {
   return requested?.text ?? messages.at(-1)?.text ?? "";
 }
 
-/** Seed for the answer's wording. It depends on the messages and, above temperature 0, also on temperature and seed. */
+/** Returns the seed for the answer's wording. At temperature 0, it depends only on the messages. */
 function seedOf({ messages, temperature, seed }: ChatRequest): string {
   const loose = temperature === 0 ? [] : [temperature, seed];
   return JSON.stringify([messages, 0, ...loose]);
 }
 
-/** The shape of a JSON answer; null for a plain-text answer. A schema in `response_format` takes priority. */
 function shapeOf({ format }: ChatRequest, requested: string, text: string): SchemaNode | null {
   if (format.is === "schema") return format.schema;
   const wantsJson = format.is === "json" || /\bjson\b/i.test(requested);
@@ -79,7 +73,7 @@ function portsOf(request: ChatRequest, black: readonly number[] | null) {
 /**
  * Answers a request with JSON if requested, and otherwise with a sentence that is marked as simulated. Equal requests
  * get equal answers. A JSON verdict on pictures (`pass` and `reasons`) rejects only black pictures.
- * @throws Refusal 400 for a schema that no value can satisfy
+ * @throws Refusal 400 if no value can satisfy the schema
  */
 export function answerTo(request: ChatRequest, black: readonly number[] | null = null): string {
   const { last, all, ports } = portsOf(request, black);
@@ -92,18 +86,17 @@ export function answerTo(request: ChatRequest, black: readonly number[] | null =
   throw invalid([problem("response_format.json_schema.schema", `cannot be answered: ${answer.reason}`, "schema")]);
 }
 
-/** The reasoning text that precedes an answer; empty if no reasoning was requested. */
 export function reasoningOn({ effort, messages }: ChatRequest): string {
   if (effort === null || effort === "none") return "";
   return `Simulated reasoning (effort ${effort}) about: ${inShort(lastRequest(messages))}`;
 }
 
-/** Shorter words in a tool's name are ignored when the name is compared with a message. */
+/** Words shorter than this are ignored when a tool's name is compared with a message. */
 const LEAST_LETTERS = 4;
 
 /**
- * The tool that an answer calls: the required tool, or else the first whose name shares a word with the user's message.
- * Null if the answer is text, which it is after a tool result unless a tool is required.
+ * Chooses the tool that an answer calls, or null for a text answer. Prefers a tool whose name shares a word with the
+ * user's message. After a tool result, calls a tool only if `tool_choice` requires one.
  */
 export function toolCalled({ tools, toolChoice, messages }: ChatRequest): ChatTool | null {
   if (toolChoice === "none") return null;
@@ -114,7 +107,7 @@ export function toolCalled({ tools, toolChoice, messages }: ChatRequest): ChatTo
   return messages.at(-1)?.role === "user" ? (named ?? null) : null;
 }
 
-/** Arguments that fit a tool's schema, as JSON. @throws Refusal 400 for a schema that no value can satisfy */
+/** Returns arguments that fit a tool's schema, as JSON. @throws Refusal 400 if no value can satisfy the schema */
 export function argumentsOf(request: ChatRequest, { name, parameters }: ChatTool): string {
   const answer = jsonAnswer({ type: "object", ...parameters }, portsOf(request, null).ports);
   if (answer.is === "value") return JSON.stringify(answer.value);

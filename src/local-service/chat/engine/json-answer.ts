@@ -6,10 +6,10 @@ import { isRecord } from "../../json.ts";
 import type { Random } from "../../render/random.ts";
 import type { SchemaNode } from "./json-text.ts";
 
-/** Keywords that identify the document or dialect, and are not needed to resolve local references. */
+/** These keywords identify the document or dialect. Local references do not need them. */
 const LEFT_OUT = new Set(["$schema", "$id", "id"]);
 
-/** Converts an untrusted schema from older dialects, in which a list under `items` means `prefixItems`. */
+/** Converts a schema of an older dialect, in which a list under `items` means `prefixItems`. */
 function prepareSchema(schema: SchemaNode): SchemaNode {
   function prepared(node: unknown): unknown {
     if (Array.isArray(node)) return node.map(prepared);
@@ -27,36 +27,33 @@ function prepareSchema(schema: SchemaNode): SchemaNode {
 
 const USUAL_LENGTH = 3;
 const MAX_MS = 400;
-/** Maximum number of attempts. Every second omits optional properties; the first six adapt values to the request. */
+/** Every second attempt omits optional properties. The first six adapt values to the request. */
 const ATTEMPTS = 12;
 const DEEPEST = 30;
 const LONGEST_PATTERN = 20_000;
 
 export type JsonAnswer =
   | { readonly is: "value"; readonly value: unknown }
-  /** The schema is invalid, or no matching value was found. */
   | { readonly is: "impossible"; readonly reason: string };
 
-/** Returns a text for list position `index` that is recognizable as simulated. */
+/** Returns a text that is recognizable as simulated, for position `index` in a list. */
 export type SimulatedText = (index: number) => string;
 
 interface Ports {
-  /** The text of all messages. */
   readonly requested: string;
   readonly text: SimulatedText;
   readonly random: Random;
-  /** The numbers of the request's black pictures; null if it has no pictures. */
+  /** The numbers of the request's black pictures. Null if it has no pictures. */
   readonly black: readonly number[] | null;
 }
 
-/** Makes a verdict on pictures (`pass`) depend only on the black pictures; returns any other value unchanged. */
+/** Makes a verdict on pictures (`pass`) depend only on the black pictures. Returns any other value unchanged. */
 function judged(value: unknown, { black }: Ports): unknown {
   if (black === null || !isRecord(value) || typeof value["pass"] !== "boolean") return value;
   const reasons = black.map((number) => `picture ${number} is black`);
   return { ...value, pass: black.length === 0, ...(Array.isArray(value["reasons"]) && { reasons }) };
 }
 
-/** Replaces a generated value with one that suits the request, where the schema allows it. */
 function suited(value: unknown, schema: JsonSchema, pointer: string, { requested, text }: Ports): unknown {
   if (!isRecord(schema) || "const" in schema) return value;
   const place = placeOf(pointer);
@@ -108,7 +105,7 @@ function isWithin(value: number, schema: SchemaNode): boolean {
 
 function attempt(schema: SchemaNode, ports: Ports): JsonAnswer {
   const open = withUsualLengths(schema) as JsonSchema;
-  // Not shared, because the time limit may interrupt it at any point.
+  // The validator is never shared, because the time limit may interrupt it at any point.
   const ajv = new Ajv2020({ strict: false, logger: false, multipleOfPrecision: 6, meta: false, validateSchema: false });
   formatsPlugin.default(ajv);
   const fits = ajv.compile(schema);
@@ -146,7 +143,6 @@ export function jsonAnswer(schema: SchemaNode, ports: Ports): JsonAnswer {
 
 export const numberOf = (value: unknown): number | null => (typeof value === "number" ? value : null);
 
-/** The location of a value: the name of its property or list, and its position in the list. */
 export interface Place {
   readonly name: string;
   readonly index: number;
@@ -158,7 +154,7 @@ export function placeOf(pointer: string): Place {
   return { name: parts.findLast((part) => !isPosition(part)) ?? "", index: Number(parts.findLast(isPosition) ?? 0) };
 }
 
-/** Values for text properties for which a sentence would be useless, selected by words in the property's name. */
+/** Values for text properties that a sentence would not suit. Words in the property's name select the value. */
 const TEXTS: readonly (readonly [words: string, write: (index: number) => string])[] = [
   ["id slug key handle", (index) => `item-${index + 1}`],
   ["ratio", () => "16:9"],
@@ -167,13 +163,12 @@ const TEXTS: readonly (readonly [words: string, write: (index: number) => string
   ["url link href", (index) => `https://example.com/item-${index + 1}`],
 ];
 
-/** The words in a name: `shotList`, `shot_list` and `shots-list` all contain `shot` and `list`. */
+/** Splits a name into words: `shotList`, `shot_list` and `shots-list` all contain `shot` and `list`. */
 export function wordsOf(name: string): readonly string[] {
   const spaced = name.replaceAll(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
   return spaced.split(/[^a-z]+/).flatMap((word) => [word, word.replace(/s$/, "")]);
 }
 
-/** A text that suits the property's name and the schema's length limits. */
 function likelyText(schema: SchemaNode, { name, index }: Place, text: SimulatedText): string {
   const words = new Set(wordsOf(name));
   const write = TEXTS.find(([known]) => known.split(" ").some((word) => words.has(word)))?.[1] ?? text;
@@ -181,7 +176,6 @@ function likelyText(schema: SchemaNode, { name, index }: Place, text: SimulatedT
   return fitted(written, numberOf(schema["minLength"]) ?? 0, numberOf(schema["maxLength"]) ?? written.length);
 }
 
-/** Fits text into the bounds: repeats short text, and cuts long text, at a word boundary if enough text remains. */
 function fitted(text: string, least: number, most: number): string {
   const enough = `${text} `.repeat(Math.ceil(least / text.length) || 1).trimEnd();
   const characters = [...enough];
@@ -191,7 +185,6 @@ function fitted(text: string, least: number, most: number): string {
   return [...atWord].length >= Math.max(1, least) ? atWord : cut;
 }
 
-/** A number that suits the property's name; null if the name gives no hint. */
 function likelyNumber({ name, index }: Place): number | null {
   const words = new Set(wordsOf(name));
   const has = (...all: readonly string[]) => all.some((word) => words.has(word));
@@ -202,7 +195,6 @@ function likelyNumber({ name, index }: Place): number | null {
   return has("index", "order", "shot", "scene") ? index + 1 : null;
 }
 
-/** The enum value that the request mentions as a separate word. */
 function namedOption(schema: SchemaNode, requested: string): string | undefined {
   const padded = ` ${requested.replaceAll(/[^\p{L}\p{N}:_-]+/gu, " ")} `;
   return [schema["enum"]].flat().find((option): option is string => {

@@ -1,13 +1,10 @@
 import { isRecord, parsed } from "../../json.ts";
 
-/** An unvalidated JSON Schema, or a part of one. */
 export type SchemaNode = Readonly<Record<string, unknown>>;
 
-/** Maximum length of the text that is searched for JSON, and maximum number of positions tried. */
 const MAX_SEARCHED = 200_000;
 const MAX_STARTS = 50;
 
-/** Finds the end of the JSON value that begins at `start`, by counting brackets; -1 if they are not closed. */
 function endOf(text: string, start: number): number {
   let depth = 0;
   let quoted = false;
@@ -21,7 +18,6 @@ function endOf(text: string, start: number): number {
   return -1;
 }
 
-/** Separates the JSON objects embedded in a text from the text around them. */
 function split(whole: string): { readonly objects: readonly SchemaNode[]; readonly around: string } {
   const text = whole.slice(0, MAX_SEARCHED);
   const objects: SchemaNode[] = [];
@@ -65,7 +61,10 @@ function closedObject(properties: readonly (readonly [string, SchemaNode])[]): S
   return { type: "object", properties: Object.fromEntries(properties), required, additionalProperties: false };
 }
 
-/** The JSON shape that a prompt requests, from a schema or else an example in the prompt; null if it has neither. */
+/**
+ * Returns the JSON shape that a prompt requests: its schema, or else the shape of its example. Returns null if it has
+ * neither.
+ */
 export function schemaInText(text: string): SchemaNode | null {
   const { objects } = split(text);
   const schema = objects.find(isSchema);
@@ -80,7 +79,10 @@ const LIST = new RegExp(
 );
 const NUMERIC = /_ms$|seconds|duration|count|number|index|score|year|width|height/i;
 
-/** The shape that a prompt describes in words, as in `an array "shots" of objects with "prompt" and "duration_ms"`. */
+/**
+ * Returns the shape that a prompt describes in words, as in `an array "shots" of objects with "prompt" and
+ * "duration_ms"`.
+ */
 export function describedShape(text: string): SchemaNode {
   const short = text.slice(0, 20_000);
   const [, before, after] = LIST.exec(short) ?? [];

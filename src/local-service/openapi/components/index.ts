@@ -47,7 +47,6 @@ const summary = {
 };
 
 const price = { type: "number", minimum: 0, description: "US dollars." };
-// Components only for language models.
 const chat = {
   context_length: whole,
   max_output_tokens: whole,
@@ -78,7 +77,6 @@ export const catalogComponents = {
   },
 };
 
-/** The schema of an estimate. It depends on how this service shows an unknown cost. */
 export function estimateComponent(unquotable: UnquotableCost): JsonSchema {
   if (unquotable === "refuse") return object({ model: text, cost: dollars, currency: usd });
   const description = `While the cost is unknown, \`quotable\` is false, and this is ${WHEN_UNQUOTABLE[unquotable]}.`;
@@ -228,7 +226,6 @@ const called = (...required: readonly ("id" | "type")[]) => {
   const always = Object.fromEntries(required.map((name) => [name, fields[name]]));
   return object({ ...always, function: object({ arguments: text }, { name: text }) }, { ...fields, index: whole });
 };
-/** Allows additional fields in an object, as clients of the Responses API expect. */
 const open = (schema: JsonSchema): JsonSchema => ({ ...schema, additionalProperties: true });
 const calls = { tool_calls: listOf(called("id", "type")) };
 const reasoning = { reasoning_content: text };
@@ -300,7 +297,6 @@ export const chatComponents = {
 
 const anyInput = { ...anyFields, description: "Matches the model's input_schema." };
 
-/** The schema of a `POST /responses` body. Its `input` can also be a string instead of a list of items. */
 function responsesRequest(): JsonSchema {
   const { properties, ...body } = bodyOf(responsesBody);
   const { input, ...rest } = properties as Readonly<Record<string, JsonSchema>>;
@@ -346,7 +342,7 @@ export const errorComponents = {
   ),
 };
 
-/** All request and response schemas. Clients must tolerate additional fields. */
+/** Clients must tolerate additional fields. */
 export const COMPONENTS: Readonly<Record<string, JsonSchema>> = {
   ...jobComponents,
   ...streamComponents,

@@ -1,7 +1,6 @@
 import { pick, type Random, randomFrom } from "../random.ts";
 import { type Color, mix } from "./brush.ts";
 
-/** Colours that go well together. */
 export interface Palette {
   readonly sky: readonly [top: Color, middle: Color, bottom: Color];
   readonly far: Color;
@@ -16,7 +15,6 @@ export type Mood = "day" | "dawn" | "sunset" | "night" | "neon" | "forest" | "wa
 
 type Colors = [Color, Color, Color, Color, Color, Color, Color, Color];
 
-/** Parses a palette of eight colours: three for the sky, three from far to near distance, an accent and a light. */
 function palette(colors: string, isDark: boolean): Palette {
   const [top, middle, bottom, far, mid, near, accent, light] = colors.split(" ") as Colors;
   return { sky: [top, middle, bottom], far, mid, near, accent, light, isDark };
@@ -57,34 +55,30 @@ const COLOR_WORDS = new Map(
     .map((pair) => pair.split(" ") as [string, Color]),
 );
 
-/** The palette that the prompt suggests, or else the place's usual palette, or else a random palette. */
 function paletteFor(words: string, usual: Mood | null, random: Random): Palette {
   const chance = pick<Mood>(random, ["day", "dawn", "calm", "candy", "warm", "sunset"]);
   return PALETTES[firstMatch(MOOD_WORDS, words) ?? usual ?? chance];
 }
 
-/** The first colour named in the prompt, softened to fit the palette; null if no colour is named. */
 function namedColor(words: string, palette: Palette): Color | null {
   const named = words.split(/[^a-z]+/u).flatMap((word) => COLOR_WORDS.get(word) ?? []);
   return named[0] === undefined ? null : mix(named[0], palette.sky[1], 0.08);
 }
 
 export type Setting = "mountain" | "sea" | "city" | "forest" | "desert" | "hills" | "studio" | "space";
-/** The main subjects that a picture can show. Each is drawn from the file of the same name in `figures/`. */
+/** Each subject is drawn from the file of the same name in `figures/`. */
 export type Subject =
   | ("face" | "cat" | "dog" | "bird" | "robot")
   | ("car" | "boat" | "rocket" | "balloon" | "bottle" | "cup" | "house" | "flower");
 
 export type Weather = "clear" | "rain" | "snow" | "fog" | "sparks";
 
-/** The content of a picture, derived from the prompt's words. Details that the prompt does not mention are random. */
 export interface Brief {
   readonly prompt: string;
   readonly setting: Setting;
   readonly subject: Subject | null;
   readonly weather: Weather;
   readonly palette: Palette;
-  /** Colour of the subject: the colour that the prompt names, or else the palette's accent. */
   readonly tint: Color;
   /** Seed for all further random choices. */
   readonly key: string;
@@ -94,7 +88,6 @@ type Row = readonly [Subject, RegExp, usual: readonly [Setting, ...Setting[]]];
 
 const OPEN_LAND = ["mountain", "hills", "sea", "forest"] as const;
 
-/** For each subject, the words that name it, and the places where it usually appears. */
 const SUBJECTS: readonly Row[] = [
   ["robot", /\b(robots?|androids?|droid)\b/, ["studio"]],
   ["cat", /\b(cats?|kittens?|kitty)\b/, ["studio"]],
@@ -137,7 +130,6 @@ const WEATHER: readonly (readonly [Weather, RegExp])[] = [
   ["sparks", /\b(sparks?|embers?|fire|fireflies|magic|magical|glitter|confetti|celebration)\b/],
 ];
 
-/** Derives the brief from a prompt. The same prompt, seed and index always give the same brief. */
 export function readBrief(prompt: string, seed: number, index: number): Brief {
   const words = prompt.toLowerCase();
   const key = `${prompt}\u0001${seed}\u0001${index}`;

@@ -5,7 +5,7 @@ export type Color = string;
 
 type Rgb = readonly [number, number, number];
 
-/** The colour between `from` and `to` at `amount`, where 0 is `from` and 1 is `to`. */
+/** Mixes two colours. An `amount` of 0 gives `from`, and 1 gives `to`. */
 export function mix(from: Color, to: Color, amount: number): Color {
   const [a, b] = [parse(from), parse(to)];
   return format([0, 1, 2].map((i) => (a[i] ?? 0) + ((b[i] ?? 0) - (a[i] ?? 0)) * amount));
@@ -14,7 +14,6 @@ export function mix(from: Color, to: Color, amount: number): Color {
 export const lighter = (color: Color, amount: number): Color => mix(color, "#ffffff", amount);
 export const darker = (color: Color, amount: number): Color => mix(color, "#0a0a1a", amount);
 
-/** Returns a CSS colour with an opacity from 0 to 1. */
 export function alpha(color: Color, opacity: number): string {
   const [r, g, b] = parse(color);
   return `rgba(${r}, ${g}, ${b}, ${opacity.toFixed(3)})`;
@@ -48,13 +47,11 @@ export function vertical(context: Context, from: number, to: number, colors: rea
   return gradient;
 }
 
-/** Fills the frame from a height down to its lower edge. */
 export function band(context: Context, { width, height }: Size, from: number, fill: string | Gradient): void {
   context.fillStyle = fill;
   context.fillRect(0, from, width, height - from);
 }
 
-/** Draws a soft round light. */
 export function glow(context: Context, x: number, y: number, radius: number, color: Color, opacity: number): void {
   const gradient = context.createRadialGradient(x, y, 0, x, y, radius);
   gradient.addColorStop(0, alpha(color, opacity));

@@ -5,15 +5,15 @@ import type { Size } from "../size.ts";
 import type { Brief, Subject } from "./brief.ts";
 import { alpha, type Color, type Context, darker, lighter, mix, oval } from "./brush.ts";
 
-/** Width of the margin drawn beyond each side, because a moving camera may show it, as a fraction of the frame. */
+/** Width of the margin drawn beyond each side, as a fraction of the frame. A moving camera may show it. */
 export const OVERSCAN = 0.12;
 
-/** Values for the placeholders of a drawing: colours, and "1" or "0" for parts that are shown or hidden. */
+/** Values of a drawing's placeholders: colours, and the opacities of parts. */
 type Tones = Readonly<Record<string, string>>;
 
 /**
- * Reads a drawing from `figures/` and fills in its colours: `{coat}` is replaced with the colour `coat`, `{coat+20}`
- * with a colour 20 % lighter, and `{coat-20}` with one 20 % darker.
+ * Reads a drawing from `figures/` and fills in its colours. `{coat+20}` is the colour `coat` made 20 % lighter, and
+ * `{coat-20}` is 20 % darker.
  */
 function inTones(name: Subject, tones: Tones): string {
   const svg = readFileSync(new URL(`./figures/${name}.svg`, import.meta.url), "utf8");
@@ -24,7 +24,7 @@ function inTones(name: Subject, tones: Tones): string {
   });
 }
 
-/** The position of a figure's centre, and the size of the figure's unit, all in pixels. */
+/** A figure's centre and unit, in pixels. */
 interface Place {
   readonly x: number;
   readonly y: number;
@@ -41,11 +41,14 @@ function drawFigure(context: Context, { width, height }: Size, svg: string, { x,
 }
 
 interface Placement {
-  /** Height of the ground below the subject, or of a flying subject's centre, as a fraction of the frame. */
+  /**
+   * Distance of the subject's base from the top, as a fraction of the frame's height. The base is one unit below the
+   * centre.
+   */
   readonly at: number;
-  /** Half the width of the subject, as a fraction of the shorter side of the frame. */
+  /** The subject's unit, which is half its width, as a fraction of the shorter side of the frame. */
   readonly scale: number;
-  /** Half the width of the subject's shadow; 0 for a subject that flies or floats. */
+  /** Half the width of the subject's shadow, in units. 0 for a subject that flies or floats. */
   readonly shadow: number;
 }
 
@@ -84,7 +87,6 @@ function tonesOf({ palette, tint, key }: Brief): Tones {
   };
 }
 
-/** Draws the picture's main subject, in the middle. */
 export function drawSubject(context: Context, size: Size, brief: Brief): void {
   const { subject, palette } = brief;
   if (subject === null) return;
@@ -110,7 +112,9 @@ export interface FaceGeometry {
   readonly eyes: { readonly y: number; readonly apart: number; readonly radius: number };
 }
 
-/** Positions of the parts of a drawn face. They depend only on the frame's size, so the avatar renderer finds them. */
+/**
+ * Positions of the parts of a drawn face. They depend only on the frame's size, so the avatar renderer can find them.
+ */
 export function faceGeometry({ width, height }: Size): FaceGeometry {
   const radius = Math.min(width * 0.27, height * 0.2);
   const [x, y] = [width / 2, height * 0.42];
@@ -147,7 +151,6 @@ function hairStyle(words: string, isMan: boolean, random: Random): HairStyle {
   return pick<HairStyle>(random, isWoman ? ["long", "bob", "bun"] : ["short", "long", "bob", "curly", "bun"]);
 }
 
-/** The tones of a person (head and shoulders, facing the camera), chosen by the prompt's words. */
 function personOf({ prompt, palette, tint, key }: Brief): Tones {
   const random = randomFrom(key, "face");
   const words = prompt.toLowerCase();

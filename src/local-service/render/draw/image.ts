@@ -16,7 +16,7 @@ const FILES: readonly (readonly [family: string, file: string])[] = [
   ["Render DejaVu", "dejavu-fonts-ttf/ttf/DejaVuSans.ttf"],
 ];
 
-/** A CSS font value for the bundled fonts. The machine's fonts are never used, so text looks the same everywhere. */
+/** Uses only the bundled fonts, so that text looks the same on every machine. */
 export function fontOf(sizePx: number): string {
   for (const [family, file] of FILES) {
     if (!GlobalFonts.has(family)) GlobalFonts.registerFromPath(require.resolve(file), family);
@@ -28,7 +28,6 @@ const LINES = 2;
 
 const letterOf = ({ width, height }: Size) => Math.max(11, Math.min(width, height) * 0.023);
 
-/** Writes the prompt in small letters at the lower left, on a dark strip that keeps it legible. */
 export function drawCaption(context: Context, size: Size, prompt: string): void {
   const { width, height } = size;
   const text = prompt.replace(/\s+/gu, " ").trim();
@@ -84,15 +83,9 @@ function ellipsized(context: Context, line: string, width: number): string {
   return `${shown.trimEnd()}…`;
 }
 
-/** Width of the scene's band, relative to the width of a reference's band. */
 const SCENE_SHARE = 0.7;
-/** Half the width of the dissolve between two bands, as a fraction of the frame. */
 const SOFTNESS = 0.07;
 
-/**
- * Combines references into one picture. Each reference fills a band with soft edges, and the prompt's scene fills the
- * last band. All bands are tinted with the prompt's palette.
- */
 export function blendReferences(scene: Surface, references: readonly Image[], brief: Brief): Surface {
   const { width, height } = scene;
   const canvas = createCanvas(width, height);
@@ -128,7 +121,6 @@ export function blendReferences(scene: Surface, references: readonly Image[], br
 
 const MAX_SIDE = 8192;
 
-/** The picture enlarged by `scale`, with the longer side at most 8192 pixels. */
 export function enlargePicture(picture: Image, scale: number): Surface {
   const factor = Math.min(scale, MAX_SIDE / Math.max(picture.width, picture.height));
   const canvas = createCanvas(Math.round(picture.width * factor), Math.round(picture.height * factor));
@@ -141,7 +133,7 @@ export function enlargePicture(picture: Image, scale: number): Surface {
 const REFERENCE_FIELDS = ["images", "image", "start_image", "reference_images"] as const;
 
 /**
- * Draws an image for the prompt or, if `scale` is set, enlarges the first given picture. `output_format`: png
+ * Draws an image for the prompt. If `scale` is set, enlarges the first picture instead. `output_format` is png
  * (default), jpeg or webp.
  */
 export async function renderImage(request: RenderRequest): Promise<Uint8Array> {

@@ -6,7 +6,6 @@ import { alpha, band, type Context, disc, glow, mix, type Surface, vertical } fr
 import { drawSubject } from "./figures.ts";
 import { drawSetting } from "./settings.ts";
 
-/** Position and radius of the sun or moon, which is the light source for all other layers. */
 export function sunAt(brief: Brief, { width, height }: Size) {
   const random = randomFrom(brief.key, "sun");
   const side = random() < 0.5 ? between(random, 0.2, 0.36) : between(random, 0.64, 0.8);
@@ -39,7 +38,6 @@ function drawSky(context: Context, size: Size, brief: Brief): void {
   }
 }
 
-/** Draws a flat cloud from three pills on a common base line. They form one path, so that overlaps do not show. */
 function drawCloud(context: Context, x: number, y: number, width: number): void {
   const h = width * 0.13;
   context.beginPath();
@@ -49,7 +47,6 @@ function drawCloud(context: Context, x: number, y: number, width: number): void 
   context.fill("nonzero");
 }
 
-/** Draws everything behind the subject: the sky, the place, its fog and the darkened edges. */
 export function drawBackdrop(context: Context, size: Size, brief: Brief): void {
   const { width, height } = size;
   const { light } = brief.palette;
@@ -66,10 +63,10 @@ export function drawBackdrop(context: Context, size: Size, brief: Brief): void {
   band(context, size, 0, rim);
 }
 
-/** Draws particles in the air, `seconds` after the shot's start. `strength` is their visibility, from 0 to 1. */
+/** Draws particles in the air, `seconds` after the shot's start. `strength` is their visibility from 0 to 1. */
 export type Air = (context: Context, seconds: number, strength: number) => void;
 
-/** Number of particles, and the distance that they fall per second, as a fraction of the frame's height. */
+/** `fall` is the distance per second, as a fraction of the frame's height. */
 const WEATHER: Readonly<Record<Weather, readonly [count: number, fall: number]>> = {
   clear: [16, -0.02],
   fog: [10, -0.02],
@@ -78,7 +75,6 @@ const WEATHER: Readonly<Record<Weather, readonly [count: number, fall: number]>>
   sparks: [50, -0.14],
 };
 
-/** Particles for the weather that the prompt suggests: rain, snow, sparks or slow motes of light. */
 export function airOf({ width, height }: Size, { key, weather, palette }: Brief): Air {
   const [count, fall] = WEATHER[weather];
   const random = randomFrom(key, "particles");

@@ -18,7 +18,6 @@ import {
   vertical,
 } from "./brush.ts";
 
-/** The canvas on which a place is drawn, with the values needed to draw the place. */
 interface Stage extends Size {
   readonly context: Context;
   readonly brief: Brief;
@@ -29,7 +28,6 @@ interface Stage extends Size {
   readonly sun: { readonly x: number; readonly y: number; readonly radius: number };
 }
 
-/** Returns `count` colours that change from the far distance to the near distance. */
 function distances({ far, mid, near }: Palette, count: number): Color[] {
   return Array.from({ length: count }, (_, i) => {
     const t = (2 * i) / (count - 1);
@@ -37,19 +35,16 @@ function distances({ far, mid, near }: Palette, count: number): Color[] {
   });
 }
 
-/** Random heights around a baseline. */
 function waves(random: Random, count: number, base: number, swing: number): number[] {
   return Array.from({ length: count }, () => base + between(random, -swing, swing));
 }
 
-/** Heights that alternate between valleys on the base line and summits above it. */
 function peaks(random: Random, count: number, base: number, rise: number): number[] {
   return Array.from({ length: count }, (_, i) =>
     i % 2 === 0 ? base + rise * 0.15 * random() : base - rise * between(random, 0.45, 1),
   );
 }
 
-/** Draws a pale band that separates the foreground from the background. */
 function haze(stage: Stage, y: number): void {
   const { context, height, palette } = stage;
   const top = y - height * 0.2;
@@ -89,7 +84,6 @@ function drawWindows({ context, height, random }: Stage, left: number, top: numb
   }
 }
 
-/** Draws a studio: a plain backdrop with soft light, a large pale circle and a floor. */
 function drawStudio(stage: Stage): void {
   const { context, width, height, unit, palette, brief } = stage;
   const isPortrait = brief.subject === "face";

@@ -4,7 +4,6 @@ import { open } from "../../../core/kit/file-handle.ts";
 export interface Format {
   readonly kind: "image" | "video" | "audio";
   readonly contentType: string;
-  /** The library that reads the format: the canvas, the demuxer, or a sound decoder. */
   readonly reader: "canvas" | "demuxer" | "mp3" | "flac" | "ogg";
 }
 
@@ -12,7 +11,6 @@ function format(kind: Format["kind"], type: string, reader: Format["reader"]): F
   return { kind, contentType: `${kind}/${type}`, reader };
 }
 
-/** Accepted formats, by the MIME type that the format detector returns. */
 const FORMATS: ReadonlyMap<string, Format> = new Map([
   ["image/png", format("image", "png", "canvas")],
   ["image/apng", format("image", "png", "canvas")],
@@ -37,7 +35,6 @@ const FORMATS: ReadonlyMap<string, Format> = new Map([
 const ACCEPTED = "PNG, JPEG, WebP, GIF, AVIF, MP4, MOV, WebM, WAV, MP3, M4A, OGG or FLAC";
 const HEAD_BYTES = 65_536;
 
-/** The first and last bytes of a file, which show its format and whether it is complete. */
 export interface FileEnds {
   readonly path: string;
   readonly sizeBytes: number;
@@ -56,10 +53,10 @@ export async function endsOf(path: string): Promise<FileEnds> {
   return { path, sizeBytes: size, head, tail: size <= HEAD_BYTES ? head : await read(size - HEAD_BYTES) };
 }
 
-/** Detects the format from a file's first bytes. @throws Error that says why the format is not accepted */
+/** Detects the format from a file's first bytes. @throws Error if the format is not accepted */
 export async function sniff({ head }: FileEnds): Promise<Format> {
   if (head.length === 0) throw new Error("the file is empty");
-  // The sniffer reads a PNG's chunks to detect animation, and fails on damaged ones.
+  // The detector reads a PNG's chunks to find animation, and fails on damaged ones.
   const isPng = head.toString("latin1", 0, 8) === "\x89PNG\r\n\x1a\n";
   const type = isPng ? "image/png" : (await fileTypeFromBuffer(head.subarray(0, 4096)).catch(() => undefined))?.mime;
   if (type === undefined) throw new Error(`the file is not in an accepted format (${ACCEPTED})`);
@@ -70,7 +67,7 @@ export async function sniff({ head }: FileEnds): Promise<Format> {
 
 const CUT = "it is truncated";
 
-/** The reason why a file is incomplete; null if it is complete. Decoders would silently fill in missing parts. */
+/** Returns why a file is incomplete, or null if it is complete. Decoders would silently fill in missing parts. */
 export function missingEnd({ sizeBytes, head, tail }: FileEnds, { contentType }: Format): string | null {
   switch (contentType) {
     case "image/gif":
@@ -100,7 +97,7 @@ const SEGMENT = "18538067";
 /** Element ids in a segment: SeekHead, Info, Tracks, Cluster, Cues, Chapters, Tags, Attachments, Void and CRC-32. */
 const PARTS = /^(114d9b74|1549a966|1654ae6b|1f43b675|1c53bb6b|1043a770|1254c367|1941a469|ec|bf)$/;
 
-/** Whether a WebM file begins with known elements. If it does not, the demuxer may never finish. */
+/** Checks that a WebM file begins with known elements. Otherwise, the demuxer may never finish. */
 function hasKnownParts(head: Buffer): boolean {
   const lengthAt = (at: number) => Math.clz32(head[at] ?? 0) - 23;
   for (let [at, count] = [0, 0]; at + 12 < head.length; count++) {

@@ -20,7 +20,6 @@ export async function probeFile(path: string): Promise<ProbeResult> {
   }
 }
 
-/** Reads the properties that a file's first bytes declare. @throws Error if the format is not accepted */
 export async function probeHead(path: string): Promise<AnnouncedMedia> {
   const file = await endsOf(path);
   return announcedBy(file, await sniff(file));
@@ -34,7 +33,7 @@ async function announcedBy({ head }: FileEnds, { kind, contentType }: Format): P
 
 type Measured = Omit<Extract<ProbeResult, { ok: true }>, "ok">;
 
-/** Measures a file. Each library is loaded when it is first needed, because it uses more memory than most files. */
+/** Each library is loaded when it is first needed, because it uses more memory than most files. */
 async function measure(file: FileEnds, format: Format): Promise<Measured> {
   const { path, sizeBytes } = file;
   const { kind, contentType, reader } = format;
@@ -53,7 +52,6 @@ async function measure(file: FileEnds, format: Format): Promise<Measured> {
 
 const MAX_SIDE = 8192;
 
-/** Measures a file by reading every packet of every track. */
 async function measureTracks(path: string, { kind, contentType }: Format): Promise<Measured> {
   const { openInput } = await import("../sound/decode.ts");
   using input = openInput(path);
@@ -92,7 +90,7 @@ async function readThrough(track: InputTrack): Promise<void> {
   if (packets < (await track.computePacketStats()).packetCount) throw new Error("it is truncated");
 }
 
-/** The NAL units of a length-prefixed picture, and the offset at which the last complete unit ends. */
+/** Splits a length-prefixed picture into NAL units. `end` is the offset at which the last complete unit ends. */
 export function nalUnits(picture: Uint8Array): { readonly units: readonly Uint8Array[]; readonly end: number } {
   const view = new DataView(picture.buffer, picture.byteOffset, picture.byteLength);
   const units: Uint8Array[] = [];
@@ -106,7 +104,7 @@ export function nalUnits(picture: Uint8Array): { readonly units: readonly Uint8A
   return { units, end };
 }
 
-/** Frames per second, measured from the times between frames. Not every container states the last frame's duration. */
+/** Measures the times between frames, because not every container states the last frame's duration. */
 export async function frameRateOf(track: InputVideoTrack): Promise<number> {
   const { packetCount, averagePacketRate } = await track.computePacketStats();
   const last = await new EncodedPacketSink(track).getPacket(Number.POSITIVE_INFINITY, { metadataOnly: true });

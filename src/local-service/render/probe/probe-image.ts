@@ -8,13 +8,12 @@ import { type DecodeGate, passGate } from "../pool.ts";
 import type { Size } from "../size.ts";
 import { endsOf, type FileEnds, type Format, missingEnd, sniff } from "./formats.ts";
 
-/** Decodes an image. If the thread is closing, decodes nothing, and the promise stays pending. */
+/** If the thread is closing, decodes nothing, and the promise stays pending. */
 export function decodeImage(bytes: Uint8Array): Promise<Image> {
   const gate = workerData as DecodeGate | null;
   return gate === null ? loadImage(bytes) : passGate(gate, () => loadImage(bytes));
 }
 
-/** The size that an image's first bytes declare; null if they declare none. */
 export function announcedSize(head: Uint8Array): Size | null {
   try {
     const { width, height } = imageSize(head);
@@ -24,12 +23,10 @@ export function announcedSize(head: Uint8Array): Size | null {
   }
 }
 
-/** Limits that are checked before decoding: bytes, pixels per side, and total pixels. */
 const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_SIDE = 16_384;
 const MAX_PIXELS = 64_000_000;
 
-/** Measures an image by decoding it, after checking its declared size. @throws Error */
 export async function measureImage(file: FileEnds, format: Format): Promise<Size> {
   const { width, height } = await decodeFile(file, format);
   return { width, height };
@@ -50,7 +47,7 @@ async function decodeFile({ path, sizeBytes, head }: FileEnds, { contentType }: 
   return image;
 }
 
-/** Checks a PNG's checksums, because the decoder accepts a damaged PNG but decodes only a part of it. @throws Error */
+/** Checks a PNG's checksums, because the decoder decodes only a part of a damaged PNG. @throws Error */
 function assertChecksums(bytes: Buffer): void {
   for (let at = 8; at + 12 <= bytes.length; ) {
     const end = at + 8 + bytes.readUInt32BE(at);

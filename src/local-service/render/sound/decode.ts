@@ -28,7 +28,7 @@ interface Decoded {
   readonly errors: readonly unknown[];
 }
 
-/** A streaming decoder. Each is imported when it is first needed, because it uses more memory than most files. */
+/** Each decoder is imported when it is first needed, because it uses more memory than most files. */
 interface SoundDecoder {
   readonly ready: Promise<void>;
   decode(slice: Uint8Array): Decoded | Promise<Decoded>;
@@ -36,7 +36,6 @@ interface SoundDecoder {
   free(): void;
 }
 
-/** Receives each decoded block, as one array per channel. */
 type Sink = (channels: readonly Float32Array[]) => void;
 
 type Slices = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
@@ -47,7 +46,6 @@ interface Length {
   readonly samples: number;
 }
 
-/** Decodes a sound slice by slice, then frees the decoder. @throws Error */
 async function unpack(decoder: SoundDecoder, slices: Slices, sink: Sink): Promise<Length> {
   let [rate, samples, faults] = [0, 0, 0];
   const take = ({ channelData, sampleRate, samplesDecoded, errors }: Decoded) => {
@@ -71,13 +69,13 @@ async function unpack(decoder: SoundDecoder, slices: Slices, sink: Sink): Promis
   return { rate, samples };
 }
 
-/** Opens a container. An error that occurs between two reads makes the next read fail, instead of ending the thread. */
+/** Opens a container. An error between two reads makes the next read fail, instead of ending the thread. */
 export function openInput(path: string): Input {
   const source = new FilePathSource(path, { handleUnhandledError: () => undefined });
   return new Input({ source, formats: [MP4, QTFF, WEBM, OGG, WAVE] });
 }
 
-/** Decodes FLAC, either bare or in Ogg. For bare FLAC, returns the length that the file states. */
+/** Decodes FLAC, bare or in Ogg. For bare FLAC, returns the length that the file states. */
 async function unpackFlac(path: string, head: Buffer, sink: Sink): Promise<Length> {
   const { FLACDecoder } = await import("@wasm-audio-decoders/flac");
   const found = await unpack(new FLACDecoder(), createReadStream(path), sink);
@@ -133,7 +131,6 @@ export async function packetsOf(track: InputTrack): Promise<EncodedPacket[]> {
   return packets;
 }
 
-/** Decodes a sound slice by slice. @throws Error that says why it cannot be decoded */
 export async function readSound(path: string, reader: Format["reader"], sink: Sink): Promise<Length> {
   switch (reader) {
     case "mp3":
@@ -159,7 +156,10 @@ export async function readSound(path: string, reader: Format["reader"], sink: Si
 
 const MAX_BYTES = 100 * 1024 * 1024;
 
-/** Decodes a whole sound file. AAC becomes silence; copy its encoded packets to keep the sound. @throws Error */
+/**
+ * Decodes a whole sound file. AAC is returned as silence. To keep its sound, copy its encoded packets.
+ * @throws Error
+ */
 export async function decodeSound(path: string): Promise<Sound> {
   const file = await endsOf(path);
   if (file.sizeBytes > MAX_BYTES) throw new Error(`the file is larger than ${MAX_BYTES} bytes`);
@@ -172,7 +172,6 @@ export async function decodeSound(path: string): Promise<Sound> {
   return withLength({ rate, channels: [first ?? new Float32Array(0), ...rest] }, samples);
 }
 
-/** Decodes the sound in the input field `field`. @throws RenderError */
 export async function loadSound({ path }: MediaFile, field: string): Promise<Sound> {
   try {
     return await decodeSound(path);

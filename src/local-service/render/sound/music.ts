@@ -7,7 +7,6 @@ const MASTER = 0.5;
 type Mode = readonly number[];
 const MAJOR: Mode = [0, 2, 4, 5, 7, 9, 11];
 const MINOR: Mode = [0, 2, 3, 5, 7, 8, 10];
-/** Repeatable chord progressions, as degrees of the scale. */
 const MAJOR_TURNS: readonly [number[], ...number[][]] = [
   [0, 4, 5, 3],
   [0, 5, 3, 4],
@@ -24,10 +23,6 @@ interface Stereo {
   readonly right: Float32Array;
 }
 
-/**
- * Composes quiet music for a prompt: soft chords, a plucked line and an echo. Adds wind, rain or waves if the prompt
- * names them.
- */
 export function composeMusic(prompt: string, seed: number, seconds: number): Sound {
   const random = randomFrom("music", prompt, seed);
   const words = prompt.toLowerCase();
@@ -54,13 +49,12 @@ export function composeMusic(prompt: string, seed: number, seconds: number): Sou
   return { rate: RATE, channels: [track.left, track.right] };
 }
 
-/** Frequency in hertz of the scale degree `degree` above the MIDI note `root`. */
 function noteAt(scale: Mode, root: number, degree: number): number {
   const note = root + 12 * Math.floor(degree / scale.length) + (scale[degree % scale.length] ?? 0);
   return 440 * 2 ** ((note - 69) / 12);
 }
 
-/** Adds a decaying or swelling tone of three harmonics. `pan` places it between left (0) and right (1). */
+/** Adds a tone of three harmonics. `pan` is 0 for left and 1 for right. */
 function addTone(
   track: Stereo,
   hz: number,
@@ -131,7 +125,6 @@ function addEcho(track: Stereo, seconds: number, feedback: number): void {
   }
 }
 
-/** Adds filtered noise. The words of the prompt set how loud and how bright it is. */
 function addNature(track: Stereo, words: string, random: Random): void {
   const sea = /\b(sea|ocean|beach|waves?|coast|surf|sail\w*|boat|lake|shore)\b/.test(words);
   const rain = /\b(rain|rainy|storm|stormy|drizzle)\b/.test(words);
@@ -151,7 +144,6 @@ function addNature(track: Stereo, words: string, random: Random): void {
   }
 }
 
-/** Normalizes the sound to a moderate peak level, and fades both ends. */
 function finish(track: Stereo, seconds: number): void {
   let peak = 1e-6;
   for (const ear of [track.left, track.right]) for (const sample of ear) peak = Math.max(peak, Math.abs(sample));

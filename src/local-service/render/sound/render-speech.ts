@@ -9,7 +9,7 @@ import { NATURAL_PITCH, speak } from "./speech.ts";
 
 const MAX_SECONDS = 60;
 
-/** Measures the pitch and loudness of a sample's first minute, and chooses the stock voice nearest to them. */
+/** Measures the pitch and loudness of a sample's first minute, and chooses the stock voice with the nearest pitch. */
 export function profileOf(sample: Sound, label: string): VoiceProfile {
   const heard = toMono(sample).subarray(0, sample.rate * MAX_SECONDS);
   const pitch = medianPitch(heard, sample.rate);
@@ -30,7 +30,7 @@ function nearestBase(pitchHz: number | null): VoiceProfile["base"] {
 const MP3_BITRATE = 96_000;
 let registered = false;
 
-/** Encodes the sound as 16-bit WAV, or its first channel as MP3. */
+/** MP3 contains only the first channel. */
 export async function encodeSound({ rate, channels }: Sound, format: "wav" | "mp3"): Promise<Uint8Array> {
   if (!registered) registerMp3Encoder();
   registered = true;
@@ -67,8 +67,8 @@ export async function renderSpeech(
 }
 
 /**
- * Renders a WAV. A given sound is kept, or shifted to the pitch of `voice` if a voice is given. Without a sound,
- * composes `duration_ms` of music from the prompt.
+ * Renders a WAV. If a voice is set, shifts the input's sound to the pitch of that voice. Without a sound, composes
+ * `duration_ms` of music from the prompt.
  */
 export async function renderSound({ input, media, voice, seed, index }: RenderRequest): Promise<Uint8Array> {
   const [file] = media.audio ?? [];
@@ -80,7 +80,7 @@ export async function renderSound({ input, media, voice, seed, index }: RenderRe
   const spoken = voice === null ? null : medianPitch(toMono(sound), sound.rate);
   if (voice === null || spoken === null) return encodeSound(sound, "wav");
   const moved = resampleBy(toMono(sound), (voice.pitchHz ?? NATURAL_PITCH[voice.base]) / spoken);
-  // Keeps the length: a raised voice is shorter, so silence fills the rest.
+  // A raised voice is shorter, so silence fills the rest.
   return encodeSound(withLength({ rate: sound.rate, channels: [moved] }, lengthOf(sound)), "wav");
 }
 

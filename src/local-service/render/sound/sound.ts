@@ -1,4 +1,4 @@
-/** Decoded sound: an array of samples in [-1, 1] for each channel, all of the same length. */
+/** Samples are in [-1, 1]. All channels have the same length. */
 export interface Sound {
   readonly rate: number;
   readonly channels: readonly [Float32Array, ...Float32Array[]];
@@ -24,7 +24,6 @@ export function toMono(sound: Sound): Float32Array {
   return mixed;
 }
 
-/** Cuts the sound, or extends it with silence, to exactly `length` samples. */
 export function withLength(sound: Sound, length: number): Sound {
   const [first, ...rest] = sound.channels.map((channel) => {
     const out = new Float32Array(length);
@@ -44,7 +43,7 @@ export function joined(parts: readonly Float32Array[]): Float32Array {
   return out;
 }
 
-/** Concatenates sounds at the sample rate of the first sound. The result is mono if there are several sounds. */
+/** Uses the sample rate of the first sound. Several sounds are joined in mono. */
 export function joinSounds(first: Sound, rest: readonly Sound[]): Sound {
   if (rest.length === 0) return first;
   const parts = [first, ...rest].map((sound) => toMono(toRate(sound, first.rate)));
@@ -55,8 +54,8 @@ const HALF_WIDTH = 16;
 const PHASES = 256;
 
 /**
- * Resamples `input` with a windowed sinc. A `step` of 2 halves the length and raises the pitch by an octave. Removes
- * frequencies that would alias first.
+ * Resamples `input` with a windowed sinc, without aliasing. A `step` of 2 halves the length and raises the pitch by an
+ * octave.
  */
 export function resampleBy(input: Float32Array, step: number): Float32Array {
   const length = Math.max(1, Math.round(input.length / step));
@@ -103,7 +102,7 @@ const QUIET_DB = -50;
 const BELOW_PEAK_DB = 30;
 const ANALYSIS_RATE_MIN = 16_000;
 
-/** Pitch of one frame in hertz (YIN, de Cheveigné and Kawahara 2002); null if the frame is unvoiced. */
+/** Returns the pitch of one frame in hertz (YIN, de Cheveigné and Kawahara 2002), or null if the frame is unvoiced. */
 export function pitchOfFrame(samples: Float32Array, start: number, window: number, rate: number): number | null {
   const longest = Math.floor(rate / LOWEST_HZ);
   const shortest = Math.floor(rate / HIGHEST_HZ);
@@ -127,7 +126,7 @@ export function pitchOfFrame(samples: Float32Array, start: number, window: numbe
   return null;
 }
 
-/** Median pitch of the voiced parts in hertz; null if too little is voiced. `rate` is in samples per second. */
+/** Returns the median pitch of the voiced parts in hertz, or null if too little is voiced. */
 export function medianPitch(samples: Float32Array, rate: number): number | null {
   const stride = Math.max(1, Math.floor(rate / ANALYSIS_RATE_MIN));
   const signal = stride === 1 ? samples : decimate(samples, stride);
@@ -144,7 +143,7 @@ export function medianPitch(samples: Float32Array, rate: number): number | null 
   return found.length < 3 ? null : median(found);
 }
 
-/** Loudness (root mean square) of the parts that are not silent, in dB relative to full scale; null for silence. */
+/** Returns the root mean square of the parts that are not silent, in dB relative to full scale, or null for silence. */
 export function activeLoudness(samples: Float32Array, rate: number): number | null {
   const window = Math.max(1, Math.round(rate * 0.03));
   const gate = loudGate(samples, window);

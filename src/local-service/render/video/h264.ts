@@ -10,7 +10,7 @@ import type { EncoderSettings } from "./encoder-thread.ts";
 
 const KEY_PICTURE = 5;
 
-/** Encoded pictures in display order, and the decoder configuration. */
+/** The pictures are in display order. */
 export interface EncodedPictures {
   readonly config: VideoDecoderConfig;
   /** NAL units, each with a four-byte length prefix. */
@@ -27,7 +27,7 @@ export async function encodePictures(
   pictures: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
   onPicture: (count: number) => void = () => undefined,
 ): Promise<EncodedPictures> {
-  // Fine enough for smooth gradients; coarser for very large frames, where the steps are not visible.
+  // This is fine enough for smooth gradients. Very large frames can be coarser, because the steps are not visible.
   const quantizationParameter = size.width * size.height > 2_500_000 ? 24 : 20;
   const workerData: EncoderSettings = { ...size, frameRate: fps, quantizationParameter, groupOfPictures: fps * 2 };
   const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
@@ -46,7 +46,7 @@ export async function encodePictures(
 
   try {
     for await (const rgba of pictures) {
-      // Waiting also gives the event loop a turn in which the canvas's copies of earlier frames are freed.
+      // The wait also lets the event loop free the canvas's copies of earlier frames.
       while (sent - answered >= buffers.length) await reply();
       const buffer = buffers[sent % buffers.length]!;
       writeYuv(buffer, rgba, size);
@@ -63,7 +63,7 @@ export async function encodePictures(
   }
 }
 
-/** Extracts the pictures from the encoder's MP4 file. Ignores the times and key-frame marks in that file. */
+/** Ignores the times and key-frame marks in the encoder's MP4 file. */
 async function readPictures(file: Uint8Array, size: Size): Promise<EncodedPictures> {
   using input = new Input({ source: new BufferSource(file), formats: [MP4] });
   const track = await input.getPrimaryVideoTrack();
@@ -82,10 +82,13 @@ const FAILED = new Set([3, 4, 5]);
 const MAX_UNIT_BYTES = 1024 * 1024;
 const START = Buffer.from([0, 0, 0, 1]);
 
-/** Decodes baseline-profile pictures, passed in order, to RGBA; returns null for a picture that cannot be decoded. */
+/**
+ * Decodes baseline-profile pictures to RGBA. Pass the pictures in order. Returns null for a picture that cannot be
+ * decoded.
+ */
 export type PictureDecoder = (picture: Uint8Array) => Uint8ClampedArray | null;
 
-/** Opens a decoder with the parameter sets of an avcC record; null if the profile is not baseline. */
+/** Opens a decoder with the parameter sets of an avcC record. Returns null if the profile is not baseline. */
 export function openDecoder(description: Uint8Array, size: Size): PictureDecoder | null {
   if (description[1] !== 66) return null;
   const { H264Decoder: Decoder } = createRequire(import.meta.url)("h264decoder") as {

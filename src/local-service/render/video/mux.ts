@@ -13,14 +13,14 @@ import { openInput, packetsOf } from "../sound/decode.ts";
 import { joined, type Sound, toRate, withLength } from "../sound/sound.ts";
 import type { EncodedPictures } from "./h264.ts";
 
-/** AAC sound in encoded form, which can be copied into another file without loss. */
+/** Encoded AAC, which can be copied into another file without loss. */
 export interface CodedSound {
   readonly config: AudioDecoderConfig;
   readonly packets: readonly EncodedPacket[];
   readonly durationMs: number;
 }
 
-/** Reads the AAC track of a file; null if the file has none. */
+/** Returns null if the file has no AAC track. */
 export async function readCodedSound(path: string): Promise<CodedSound | null> {
   using input = openInput(path);
   const track = await input.getPrimaryAudioTrack();
@@ -30,7 +30,7 @@ export async function readCodedSound(path: string): Promise<CodedSound | null> {
   return packets.length === 0 ? null : { config, packets, durationMs: (await track.computeDuration()) * 1000 };
 }
 
-/** The contents of an MP4 file. The last frame stays on screen until `durationSeconds`. */
+/** The last frame stays on screen until `durationSeconds`. */
 export interface Movie {
   readonly fps: number;
   readonly durationSeconds: number;
@@ -47,7 +47,7 @@ export async function muxMovie(movie: Movie): Promise<Uint8Array> {
   output.addVideoTrack(video);
   const addSound = movie.sound && soundTrack(output, movie.sound, movie.durationSeconds);
   await output.start();
-  // One after the other, because the file contains packets in the order in which they are added.
+  // The file contains packets in the order in which they are added, so the tracks are added one after the other.
   await addFrames(video, movie);
   await addSound?.();
   await output.finalize();
@@ -74,7 +74,6 @@ const AAC_BITRATE = 128_000;
 const CHUNK = AAC_FRAME * 32;
 let registered = false;
 
-/** Adds a track for the sound, and returns a function that fills it. */
 function soundTrack(output: Output, sound: Sound | CodedSound, durationSeconds: number): () => Promise<void> {
   if ("packets" in sound) {
     const audio = new EncodedAudioPacketSource("aac");
@@ -106,8 +105,8 @@ function soundTrack(output: Output, sound: Sound | CodedSound, durationSeconds: 
 }
 
 /**
- * Converts sound for the encoder: to the AAC rate, at most stereo, and one AAC frame shorter than the pictures, because
- * the encoder adds a frame.
+ * Converts sound to the AAC rate and at most stereo. The result is one AAC frame shorter than the pictures, because the
+ * encoder adds a frame.
  */
 function wholeFrames(sound: Sound, durationSeconds: number): Sound {
   const [left, right] = sound.channels;
@@ -121,7 +120,7 @@ function withoutDates(file: Buffer): Buffer {
   const index = file.subarray(0, file.indexOf("mdat"));
   for (const box of ["mvhd", "tkhd", "mdhd"]) {
     for (let at = index.indexOf(box); at >= 0; at = index.indexOf(box, at + 4)) {
-      // One byte for the version and three for flags, then two dates of 4 bytes each, or 8 bytes in version 1.
+      // One byte for the version and three for flags, then two dates of 4 bytes each (8 bytes in version 1).
       index.fill(0, at + 8, at + (index[at + 4] === 1 ? 24 : 16));
     }
   }

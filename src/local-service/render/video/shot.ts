@@ -6,7 +6,7 @@ import { airOf, drawBackdrop } from "../draw/scene.ts";
 import { pick, randomFrom } from "../random.ts";
 import type { Size } from "../size.ts";
 
-/** The camera's view. Offsets are fractions of the frame. A larger scale makes the picture appear larger. */
+/** Offsets are fractions of the frame. A larger scale makes the picture appear larger. */
 export interface View {
   readonly scale: number;
   readonly x: number;
@@ -32,7 +32,7 @@ const MOVES: readonly (readonly [Move, RegExp])[] = [
   ["shake", /\b(handheld|hand-held|shak(y|es|ing)|run(s|ning)?|chase|action|walk(s|ing)?)\b/],
 ];
 
-/** The camera's movement in a shot, from its start (0) to its end (1). At first, the camera shows the whole picture. */
+/** Returns the camera's view from the start (0) to the end (1) of a shot. At first, it shows the whole picture. */
 export function cameraFor(prompt: string, seed: number): (progress: number) => View {
   const words = prompt.toLowerCase();
   const chance = pick<Move>(randomFrom("camera", prompt, seed), ["in", "in", "right", "left", "up"]);
@@ -40,7 +40,7 @@ export function cameraFor(prompt: string, seed: number): (progress: number) => V
   return (progress) => VIEWS[move](ease(progress), progress);
 }
 
-/** The views of each kind of movement. `t` rises from 0 to 1 with easing, and `raw` rises linearly. */
+/** `t` rises from 0 to 1 with easing, and `raw` rises linearly. */
 const VIEWS: Readonly<Record<Move, (t: number, raw: number) => View>> = {
   still: (t) => ({ scale: 1 + 0.012 * t, x: 0, y: 0 }),
   in: (t) => ({ scale: 1 + 0.26 * t, x: 0, y: -0.015 * t }),
@@ -57,12 +57,11 @@ const VIEWS: Readonly<Record<Move, (t: number, raw: number) => View>> = {
   shake: (t, raw) => ({ scale: 1 + 0.1 * t, x: 0.012 * Math.sin(raw * 23) * t, y: 0.014 * Math.sin(raw * 31) * t }),
 };
 
-/** Eases a progress from 0 to 1, so that it is slow at both ends. */
 export function ease(t: number): number {
   return t * t * (3 - 2 * t);
 }
 
-/** A drawing over which a camera moves. `left` and `top` are the position of the canvas on a frame of `size`. */
+/** `left` and `top` are the position of the canvas on a frame of `size`. */
 export interface Layer {
   readonly canvas: Canvas;
   readonly left: number;
@@ -84,7 +83,7 @@ export function mirroredLayer(picture: Canvas): Layer {
   return { canvas, left: -mx, top: -my, size: { width, height } };
 }
 
-/** A layer with everything that `draw` paints in and around a frame, cropped to the painted area; null if empty. */
+/** Paints in and around a frame, and crops the result to the painted area. Returns null if nothing is painted. */
 export function croppedLayer(size: Size, draw: (context: Context) => void): Layer | null {
   const { mx, my, canvas, context } = roomyCanvas(size);
   context.translate(mx, my);
@@ -96,7 +95,7 @@ export function croppedLayer(size: Size, draw: (context: Context) => void): Laye
   return { canvas: cut, left: box.left - mx, top: box.top - my, size };
 }
 
-/** Draws the layer as the camera sees it. With a `depth` below 1, the layer moves less, as distant things do. */
+/** Draws the layer as the camera sees it. With a `depth` below 1, it moves less, as distant things do. */
 export function drawLayer(context: Context, { canvas, left, top, size }: Layer, view: View, depth = 1): void {
   const scale = 1 + (view.scale - 1) * depth;
   const x = size.width * (0.5 - (0.5 + clamp(view.x * depth, scale)) * scale);
@@ -106,7 +105,6 @@ export function drawLayer(context: Context, { canvas, left, top, size }: Layer, 
   context.resetTransform();
 }
 
-/** Keeps the view inside the margin at the given scale. */
 function clamp(offset: number, scale: number): number {
   const slack = Math.max(0, 0.5 + OVERSCAN - 0.5 / scale);
   return Math.max(-slack, Math.min(slack, offset));
@@ -132,7 +130,6 @@ function paintedBox(rgba: Uint8Array, width: number, height: number) {
   return right < 0 ? null : { left, top, width: right - left + 1, height: bottom - top + 1 };
 }
 
-/** Draws one frame of a shot. `progress` is from 0 (first frame) to 1 (last frame). */
 export type Shot = (context: Context, progress: number) => void;
 
 export interface ShotOptions {
@@ -140,15 +137,14 @@ export interface ShotOptions {
   readonly brief: Brief;
   readonly seed: number;
   readonly seconds: number;
-  /** The exact first frame; null draws the shot from the prompt. */
+  /** The exact first frame. Null draws the shot from the prompt. */
   readonly start: Surface | null;
   /** The first frame without its caption, into which the shot dissolves before the camera moves. */
   readonly bare: Surface | null;
-  /** The exact last frame; null if none is given. */
   readonly end: Surface | null;
 }
 
-/** Subjects that move by themselves. They move ahead of the camera instead of falling behind it. */
+/** Subjects that move by themselves, so they move ahead of the camera instead of falling behind it. */
 const TRAVELLERS: ReadonlySet<Subject> = new Set(["car", "boat", "rocket", "balloon", "bird"]);
 
 interface Plane {
@@ -157,10 +153,8 @@ interface Plane {
   readonly leads: boolean;
 }
 
-/** Time during which the first frame's caption fades out, in seconds. */
 const BARE_AFTER_S = 0.8;
 
-/** When the dissolve into the end frame starts, as a fraction of the shot. */
 const DISSOLVE_FROM = 0.3;
 
 export function createShot(options: ShotOptions): Shot {
@@ -188,7 +182,6 @@ export function createShot(options: ShotOptions): Shot {
 
 const ahead = ({ scale, x, y }: View): View => ({ scale, x: -0.7 * x, y: -0.7 * y });
 
-/** Dissolves into the end frame, which is slightly enlarged at first and gradually shrinks to its exact size. */
 function drawArrival(context: Context, layer: Layer, progress: number): void {
   const t = ease(Math.max(0, (progress - DISSOLVE_FROM) / (1 - DISSOLVE_FROM)));
   if (t <= 0) return;
@@ -198,7 +191,7 @@ function drawArrival(context: Context, layer: Layer, progress: number): void {
   context.globalAlpha = 1;
 }
 
-/** Draws the place and the subject as separate layers, so that the subject moves more than the background. */
+/** Draws place and subject as separate layers, so that the subject moves more than the background. */
 function drawnLayers(size: Size, brief: Brief): readonly Plane[] {
   const back = createCanvas(size.width, size.height);
   drawBackdrop(back.getContext("2d"), size, brief);

@@ -17,7 +17,10 @@ import { createShot } from "./shot.ts";
 const FPS = 24;
 const MAX_MS = 60_000;
 
-/** Renders a video from the start frame to the end frame. Lasts `duration_ms`, or as long as its customized shots. */
+/**
+ * Enlarges the source video if there is one, and otherwise draws a video. A drawn video lasts `duration_ms`, or as long
+ * as its customized shots.
+ */
 export async function renderVideo(request: RenderRequest, onProgress: (fraction: number) => void): Promise<Uint8Array> {
   const { input, media } = request;
   const source = media.source_video?.[0] ?? media.videos?.[0];
@@ -78,8 +81,8 @@ const MAX_LONG_SIDE = 3840;
 const FIELD = "source_video";
 
 /**
- * Enlarges the given film by `scale`, to at most 3840 pixels on the longer side. Sound, timing and frame rate stay the
- * same. Pictures that cannot be decoded here become plain grey.
+ * Keeps the sound, timing and frame rate. The longer side has at most 3840 pixels. If the codec or its profile is not
+ * supported, all pictures are plain grey.
  */
 async function enlargeVideo(
   { input: { scale } }: RenderRequest,
@@ -105,7 +108,7 @@ async function enlargeVideo(
   const encoded = await encodePictures(to, fps, pictures(), (count) => onProgress((count / packetCount) * 0.95));
   const durationSeconds = Math.max(await track.computeDuration(), encoded.frames.length / fps);
   const hasSound = (await input.getPrimaryAudioTrack()) !== null;
-  // Copied without decoding if MP4 allows that, otherwise decoded.
+  // AAC is copied without decoding it. Other sound is decoded.
   const sound = hasSound ? ((await readCodedSound(file.path)) ?? (await loadSound(file, FIELD))) : null;
   return muxMovie({ fps, durationSeconds, pictures: encoded, sound });
 }
@@ -116,7 +119,10 @@ function enlarged({ codedWidth, codedHeight }: InputVideoTrack, scale: number): 
   return { width: even(codedWidth), height: even(codedHeight) };
 }
 
-/** Returns a function that draws the track's pictures at another size. It returns null for a damaged picture. */
+/**
+ * Returns a function that draws a picture of the track at another size. That function returns null for a damaged
+ * picture.
+ */
 async function painterOf(track: InputVideoTrack, to: Size): Promise<(picture: Uint8Array) => Uint8Array | null> {
   const { codedWidth: width, codedHeight: height, codec } = track;
   const description = (await track.getDecoderConfig())?.description;
