@@ -37,7 +37,6 @@ export function bodyReport(body: Body, context: MigrationContext): BodyReport {
   return { ...base, status: "migrated", steps, outputs: converted.outputs, fields: entries.map(cleaned), body: null };
 }
 
-/** Changes an open decision to `dropped` if the user accepted the loss of this field. */
 function decided(entry: FieldEntry, { options }: MigrationContext): FieldEntry {
   const { isLost, ...rest } = entry;
   if (!isLost || !options.leaveOut.has(lossKey(entry))) return entry;
@@ -46,7 +45,6 @@ function decided(entry: FieldEntry, { options }: MigrationContext): FieldEntry {
 
 const NOTHING_MADE = { makes: { kind: "image", count: 0 }, steps: [], outputs: [] } as const;
 
-/** Reports an uploaded asset as a file that the user must supply, if a body uses it. */
 export function assetReport(
   { index, source, value }: Extract<Checked, { is: "asset" }>,
   context: MigrationContext,
@@ -62,7 +60,6 @@ export function assetReport(
   return { number: index + 1, at: source.at, type: "asset", status: "asset", ...NOTHING_MADE, fields, body: null };
 }
 
-/** Reports the bodies that are not migrated. The reason given for each is its first mistake. */
 export function refusedReports(mistakes: readonly Mistake[], sources: readonly V2Source[]): readonly BodyReport[] {
   const first = new Map<V2Source, string>();
   for (const { source, also, message } of mistakes) {
@@ -89,7 +86,6 @@ function cleaned(entry: BodyReport["fields"][number]): BodyReport["fields"][numb
   };
 }
 
-/** Why a field that any v2 body may have is not migrated, by field name. */
 const WHY: Readonly<Record<string, string>> = {
   type: "in v3 the model determines what is generated",
   workspace_id: "a v3 key belongs to one workspace",
@@ -97,12 +93,11 @@ const WHY: Readonly<Record<string, string>> = {
   name: "the step already has a name",
 };
 
-/** Maximum number of places that a report lists as using an id. */
 const MOST_USES = 3;
 
 type Uses = ReadonlyMap<string, readonly string[]>;
 
-/** Explains why a field was not converted. `uses` contains the places that use each id. */
+/** `uses` contains the places that use each id. */
 function whyDropped(
   body: { readonly [key: string]: unknown },
   type: V2Type | null,
@@ -129,7 +124,6 @@ function whyDropped(
   return type === null ? "not part of an upload in v3" : `${type} has no such field in v2${hint}`;
 }
 
-/** Explains why an id is not needed in v3: references to the id become connections between steps. */
 function whyId(value: unknown, uses: Uses): string {
   const users = [...new Set(textsIn(value).flatMap((id) => uses.get(id) ?? []))];
   if (users.length === 0) return "v3 assigns its own ids, and nothing else in this document uses this id";

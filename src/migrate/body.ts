@@ -5,7 +5,6 @@ import type { ModelView } from "./models/view.ts";
 import type { V2Source } from "./read/source.ts";
 import type { V2Type } from "./v2-types.ts";
 
-/** A v2 request body that is being converted. */
 export interface Body {
   /** Position among the sources, from 0. */
   readonly index: number;
@@ -17,27 +16,22 @@ export interface Body {
   readonly name: string;
 }
 
-/** Returns the value at a path in the body. Undefined if it is absent or null. */
+/** Returns undefined if the value is absent or null. */
 export function given(body: Body, ...path: JsonPath): unknown {
   return valueAt(body.value, path) ?? undefined;
 }
 
-/** A paid job in the pipeline. It has several variations if the v2 body requested several. */
 export interface ConvertedJob {
   readonly view: ModelView;
-  /** Input fields that all variations share. */
   readonly input: ReadonlyMap<string, Expression>;
   readonly variations: readonly Variation[];
   /** Name of the constant for the shared input in the generated source; null if there is none. */
   readonly sharedName: string | null;
-  /** A task that shifts the job's sound before the job runs; null if there is none. */
   readonly shift: Shift | null;
   readonly comments: readonly string[];
-  /** Index of the v2 body that was converted to this job. */
   readonly body: number;
 }
 
-/** A local task that makes a sound begin later or earlier. */
 export interface Shift {
   readonly step: string;
   readonly sound: Expression;
@@ -51,9 +45,8 @@ export interface Variation {
 }
 
 export interface ConvertedBody {
-  /** Jobs in execution order. */
   readonly jobs: readonly ConvertedJob[];
-  /** Names of the steps that produce what v2 would have returned, one for each variation. */
+  /** Names of the steps that produce the outputs of v2, one for each variation. */
   readonly outputs: readonly string[];
   readonly yields: ModelView["yields"];
 }

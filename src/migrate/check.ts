@@ -18,17 +18,15 @@ import {
   valuesOf,
 } from "./v2-types.ts";
 
-/** A mistake because of which a v2 body is not migrated. */
+/** A reason not to migrate a v2 body. */
 export interface Mistake {
   readonly code: string;
   readonly source: V2Source;
   readonly path: JsonPath;
   readonly message: string;
-  /** Other bodies that the mistake concerns. */
   readonly also?: readonly V2Source[];
 }
 
-/** Returns all problems of a document with their locations, in document order. */
 export function problemsOf(mistakes: readonly Mistake[], read: ReadBodies): readonly MigrationProblem[] {
   const all = [
     ...read.problems.map((one) => ({ ...one, field: null })),
@@ -48,13 +46,11 @@ export function problemsOf(mistakes: readonly Mistake[], read: ReadBodies): read
     .sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
 }
 
-/** A request body or asset that v2 would accept. */
 export type Checked = { readonly index: number; readonly source: V2Source } & (
   | { readonly is: "asset"; readonly value: { readonly [key: string]: unknown } }
   | { readonly is: "body"; readonly body: Body }
 );
 
-/** Separates the sources that v2 would accept from those with mistakes. */
 export function check(
   sources: readonly V2Source[],
   context: MigrationContext,
@@ -93,7 +89,6 @@ export function check(
   return { bodies, mistakes };
 }
 
-/** Names a body's steps after its `name`, its node in the flow, or its type and a number. */
 function nameFor(
   value: { readonly [key: string]: unknown },
   type: V2Type,
@@ -119,7 +114,7 @@ function typeOf(body: { readonly [key: string]: unknown }): V2Type | BodyMistake
   return { code: "unknown-type", path: ["type"], message: `${shown} is not a type of v2 body; ${known}` };
 }
 
-/** Returns all mistakes for which v2 would refuse a body. Unknown fields do not count; they are reported later. */
+/** Returns all mistakes for which v2 would refuse a body. Unknown fields are reported later. */
 function mistakesIn(body: { readonly [key: string]: unknown }, type: V2Type): readonly BodyMistake[] {
   return valuesOf(body, { ...ANSWER_FIELDS, ...fieldsOf(type) }).flatMap((one) => mistakeIn(one) ?? []);
 }
@@ -145,7 +140,7 @@ const isText = (value: unknown) => typeof value === "string";
 const isNumber = (value: unknown) => typeof value === "number";
 const isPoint = (value: unknown) => Array.isArray(value) && value.length === 2 && value.every(isNumber);
 
-/** Describes a shape's type and returns a test for values. `valuesOf` has already divided lists and objects. */
+/** `valuesOf` has already divided lists and objects. */
 function typeCheck(shape: Shape): readonly [type: string, accepts: (value: unknown) => boolean] {
   switch (shape.is) {
     case "text":
@@ -176,7 +171,7 @@ function typeCheck(shape: Shape): readonly [type: string, accepts: (value: unkno
   }
 }
 
-/** Describes the values that a field of v2 accepts; null if v2 accepts this value. */
+/** Returns null if v2 accepts this value. */
 function rangeMissed(value: unknown, shape: Shape): string | null {
   if (shape.is === "choice") return shape.of.some((one) => one === value) ? null : shape.of.join(", ");
   if (shape.is !== "number") return null;

@@ -6,7 +6,7 @@ import { parseJson } from "../core/kit/json-text.ts";
 export interface MigrationDecisions {
   /** Maps v2 model slugs to v3 model ids, and v2 voice ids to v3 voice ids. */
   readonly map: { readonly [v2: string]: string };
-  /** Accepted losses, each given by the `answer.key` of its decision. */
+  /** Accepted losses, each as the `answer.key` of its decision. */
   readonly leaveOut: readonly string[];
 }
 

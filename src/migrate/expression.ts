@@ -1,10 +1,8 @@
 import type { Json, MediaKind } from "../core/plan/plan.ts";
 import type { MediaBounds } from "../core/plan/schema/field.ts";
 
-/** A value in the input of a migrated job. It becomes TypeScript in the source and handles in the pipeline. */
 export type Expression =
   | { readonly is: "json"; readonly value: Json }
-  /** The output of the step with this name. */
   | { readonly is: "step"; readonly step: string }
   /** A file that is an input of the pipeline. */
   | { readonly is: "upload"; readonly input: string }
@@ -34,7 +32,6 @@ const NIL = "00000000-0000-4000-8000-000000000000";
 
 type Leaf = Exclude<Expression, { readonly is: "list" | "record" }>;
 
-/** Converts an expression to another form, given the converted values of its leaves. */
 export function evaluate<V>(expression: Expression, leaf: (leaf: Leaf) => V): V {
   if (expression.is === "list") return expression.items.map((item) => evaluate(item, leaf)) as V;
   if (expression.is !== "record") return leaf(expression);
@@ -60,7 +57,6 @@ export function sampleOf(expression: Expression, stringAt: "media" | "voice" = "
   });
 }
 
-/** Formats an expression for a report. */
 export function shown(expression: Expression): Json {
   return evaluate<Json>(expression, (leaf) => {
     switch (leaf.is) {

@@ -19,13 +19,11 @@ const WORK = new RegExp(
   ].join("|")})(?:\\[\\d+\\])?$`,
 );
 
-/** True if a field contains media, a prompt, a shot or a voice and is not blank. */
 export function isWork(field: string, value: Json): boolean {
   return WORK.test(field) && !isEmpty(value);
 }
 
 export interface EntryDetails {
-  /** The step and the field that receive the value, such as `video-1: prompt`. */
   readonly to?: string;
   readonly newValue?: Json;
   readonly why?: string;
@@ -35,13 +33,12 @@ export interface EntryDetails {
 }
 
 /**
- * Collects what happened to each field of a body. Every given field gets exactly one entry: `close` adds the missing
- * entries, so that no field is lost without a report.
+ * Collects the outcome of each field of a body. `close` adds missing entries, so that every given field has exactly
+ * one.
  */
 export class FieldReport {
   readonly #body: unknown;
   readonly #entries = new Map<string, FieldEntry>();
-  /** Paths of objects and lists that contain a value with an entry. */
   readonly #prefixes = new Set<string>();
 
   constructor(body: unknown) {
@@ -62,8 +59,8 @@ export class FieldReport {
   }
 
   /**
-   * Adds an entry for a field that v3 requires, if the body has no usable value for it. If the field already has an
-   * entry because its value could not be used, extends that entry. `field` is a path without list indexes.
+   * Adds an entry for a field that v3 requires and the body does not fill. Extends the entry of a value that could not
+   * be used. `field` is a path without list indexes.
    */
   add(field: string, outcome: "defaulted" | "decision", details: EntryDetails): void {
     const known = this.#entries.get(field);
@@ -80,7 +77,7 @@ export class FieldReport {
     }
   }
 
-  /** Changes a field's entry. With `outcome` null, keeps the outcome and, for an open decision, also its choices. */
+  /** Changes a field's entry. If `outcome` is null, keeps the outcome, and the choices of an open decision. */
   amend(path: JsonPath, outcome: Outcome | null, details: EntryDetails): void {
     const known = this.#entries.get(pathText(path));
     if (known === undefined) return;
@@ -106,7 +103,6 @@ export class FieldReport {
     return this.#entries.has(field) || this.#prefixes.has(field);
   }
 
-  /** Adds an entry for each remaining field, with the outcome and details that `explain` returns. */
   close(explain: (path: JsonPath) => readonly [Outcome, EntryDetails]): readonly FieldEntry[] {
     this.#sweep(this.#body, [], explain);
     return [...this.#entries.values()];
@@ -132,7 +128,6 @@ function entry(field: string, given: boolean, value: Json, outcome: Outcome, det
   return { field, given, outcome, value, to, newValue: changed, why, choices, ...(isLost && { isLost }) };
 }
 
-/** True for null, blank text, and a list or object that contains only such values. */
 function isEmpty(value: Json): boolean {
   if (typeof value === "string") return value.trim() === "";
   return value === null || (typeof value === "object" && Object.values(value).every(isEmpty));

@@ -1,4 +1,3 @@
-/** The location of a value inside another: keys and list indexes. */
 export type JsonPath = readonly (string | number)[];
 
 /** Formats a path as `a.b[0]`. A key that is not a plain word is quoted: `a["x y"]`. */
@@ -12,14 +11,13 @@ export function pathText(path: JsonPath): string {
     .join("");
 }
 
-/** Maximum nesting depth of a v2 body. Real ones have at most five levels. */
+/** Maximum nesting depth of a v2 body. Real bodies have at most five levels. */
 export const MAX_DEPTH = 40;
 
 export function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Names the kind of a value, with its article: `a list`. */
 export function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "a list";

@@ -17,7 +17,10 @@ import { type BodyReport, decisionsOf, type MigrationReport } from "./report/rep
 import { writeSource } from "./source.ts";
 import { usedIds } from "./v2-types.ts";
 
-/** Records the ids by which a body's output may be referenced. Of several bodies with an id, the first gets it. */
+/**
+ * Records the ids by which a body's output may be referenced. If several bodies have the same id, it refers to the
+ * first.
+ */
 function noteIdentities(sources: readonly V2Source[], context: MigrationContext): void {
   for (const [index, { value }] of sources.entries()) {
     if (!isRecord(value)) continue;
@@ -37,7 +40,6 @@ function noteIdentities(sources: readonly V2Source[], context: MigrationContext)
 
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** Converts each body after the bodies that it references. Bodies in a cycle are reported as problems. */
 function convertAll(checked: readonly Checked[], context: MigrationContext, sources: readonly V2Source[]) {
   const byIndex = new Map(checked.map((one) => [one.index, one]));
   const edgesOf = (index: number): readonly Edge[] => {
@@ -94,14 +96,14 @@ export interface MigrateOptions {
 export interface Migration {
   /** TypeScript source whose default export is the pipeline; null if nothing could be migrated. */
   readonly source: string | null;
-  /** What happened to every field. Plain JSON. */
+  /** The outcome of every field, as plain JSON. */
   readonly report: MigrationReport;
 }
 
 /**
  * Migrates v2 work: a request body, a list of bodies, or an exported automation flow, as a value or as text (JSON or
- * JSON Lines). Never throws for invalid bodies: `report.problems` lists them with their locations, and the others are
- * migrated. Equal values and options give equal results.
+ * JSON Lines). Never throws for invalid bodies: `report.problems` lists them with their locations, and the other bodies
+ * are migrated. Equal values and options give equal results.
  */
 export function migrateV2(value: unknown, options: MigrateOptions): Migration {
   const read: ReadBodies = typeof value === "string" ? readText(value) : { ...bodiesOf(value), locate: null };
@@ -163,8 +165,8 @@ function stepsOf(context: MigrationContext): MigrationReport["steps"] {
 }
 
 /**
- * Migrates the v2 work in a file, like {@link migrateV2}. The pipeline is named after the file unless `name` is given.
- * Throws `V2FileError` if the file cannot be read.
+ * Migrates the v2 work in a file, like {@link migrateV2}. The default name of the pipeline is the file's name.
+ * @throws V2FileError if the file cannot be read
  */
 export async function migrateV2File(path: string, options: MigrateOptions): Promise<Migration> {
   const read = await readV2File(path);
@@ -181,7 +183,7 @@ export function migrationFiles(migration: Migration, catalog: Catalog): { readon
   };
 }
 
-/** Writes {@link migrationFiles} to a folder, which is created if it is missing. Returns the paths. */
+/** Writes {@link migrationFiles} to a folder, and returns their paths. Creates the folder if it is missing. */
 export async function writeMigration(
   folder: string,
   migration: Migration,
@@ -206,8 +208,8 @@ interface Cycle {
 }
 
 /**
- * Sorts the nodes so that each comes after those that it references, otherwise in their original order. Nodes in a
- * cycle are returned separately. Takes time linear in nodes and edges.
+ * Sorts the nodes so that each comes after those that it references, and otherwise keeps their order. Returns nodes in
+ * a cycle separately. Takes time linear in nodes and edges.
  */
 function inOrder(
   count: number,

@@ -17,11 +17,9 @@ export interface MigrationContextOptions {
   readonly catalog: Catalog;
   readonly map: ReadonlyMap<string, string>;
   readonly voices: ReadonlyMap<string, readonly StockVoice[]>;
-  /** Keys of accepted losses, in the form that `lossKey` returns. */
   readonly leaveOut: ReadonlySet<string>;
 }
 
-/** What an id in a body refers to. */
 export type Link =
   | { readonly to: "body"; readonly index: number; readonly variation: number }
   /** A value from outside the document. `name` is its name in the automation flow. */
@@ -32,16 +30,14 @@ export interface KnownAsset {
   readonly kind: MediaKind | null;
 }
 
-/** What the bodies of a document share: names, pipeline inputs, and the jobs so far. */
 export class MigrationContext {
   readonly names = new Names();
   readonly chooser: ModelChooser;
   readonly options: MigrationContextOptions;
   readonly converted = new Map<number, ConvertedBody>();
   readonly assets = new Map<number, KnownAsset>();
-  /** Which body and which of its variations produce the asset with a v2 id. */
+  /** The body and the variation that produce the asset with a v2 id. */
   readonly identities = new Map<string, { readonly index: number; readonly variation: number }>();
-  /** Places in the document that use a v2 id. */
   readonly uses = new Map<string, string[]>();
   readonly #inputs = new Map<string, PipelineInput>();
 
@@ -54,7 +50,7 @@ export class MigrationContext {
     return [...this.#inputs.values()];
   }
 
-  /** Finds what an id refers to. An id that is an expression is followed through the automation flow. */
+  /** Finds the target of an id. Follows an expression through the automation flow. */
   link(body: Pick<Body, "source">, id: string): Link {
     if (!isTemplate(id)) {
       const known = this.identities.get(id);
@@ -71,7 +67,7 @@ export class MigrationContext {
     return { to: "outside", key: `template ${resolved.name}`, name: resolved.name };
   }
 
-  /** Adds a file input to the pipeline. Calls with the same key share an input. */
+  /** Calls with the same key share an input. */
   file(
     key: string,
     kind: MediaKind,
@@ -82,12 +78,12 @@ export class MigrationContext {
     return { is: "upload", input: this.#input(`file ${kind} ${key}`, base, why, make) };
   }
 
-  /** Adds a voice, a choice or a text input to the pipeline. Calls with the same key share an input. */
+  /** Calls with the same key share an input. */
   input(key: string, base: string, why: string, kind: InputKind): Expression {
     return { is: "input", input: this.#input(`${kind.is} ${key}`, kebab(base) ?? kind.is, why, () => kind) };
   }
 
-  /** Converts text with expressions. Values that the flow would fill in become inputs of the pipeline. */
+  /** Converts text with expressions. Adds a pipeline input for each value that the flow would fill in. */
   template(body: Pick<Body, "source">, text: string, why: string): Expression {
     const parts = textParts(text).map((part) => (typeof part === "string" ? part : this.#variable(body, part, why)));
     const [only] = parts;
@@ -127,7 +123,7 @@ function nameOfOutside(name: string): string {
   return short.trim() === "" ? name : short;
 }
 
-/** Returns all jobs of a migration. Each comes after the jobs whose outputs it uses. */
+/** Each job comes after the jobs whose outputs it uses. */
 export function jobsOf(context: MigrationContext): readonly ConvertedJob[] {
   return [...context.converted.values()].flatMap(({ jobs }) => jobs);
 }
@@ -136,7 +132,7 @@ export function returnedSteps(context: MigrationContext): readonly string[] {
   return [...context.converted].sort(([a], [b]) => a - b).flatMap(([, { outputs }]) => outputs);
 }
 
-/** Returns the pipeline inputs that jobs use. Inputs of bodies that could not be converted are left out. */
+/** Omits inputs of bodies that could not be converted. */
 export function usedInputs(context: MigrationContext): readonly PipelineInput[] {
   const used = new Map<string, MediaBounds>();
   const add = (expression: Expression, field?: FieldView) => {

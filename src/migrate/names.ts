@@ -9,7 +9,7 @@ const RESERVED = new Set(
 
 const MOST_LETTERS = 40;
 
-/** Converts `My Portrait, take 2` to `my-portrait-take-2`. Null if the text has no letter or digit. */
+/** Converts `My Portrait, take 2` to `my-portrait-take-2`. Returns null if the text has no Latin letter or digit. */
 export function kebab(text: string): string | null {
   const plain = text
     .normalize("NFKD")
@@ -22,7 +22,6 @@ export function kebab(text: string): string | null {
   return whole.slice(0, MOST_LETTERS) || null;
 }
 
-/** Converts `my-portrait-2` to `myPortrait2`. The result starts with a letter. */
 export function camel(name: string): string {
   return name.replace(/-+([a-z0-9])/g, (_, first: string) => first.toUpperCase());
 }
@@ -33,7 +32,6 @@ export class Names {
   /** The suffix to try next for each name, so that reserving many equal names takes linear time. */
   readonly #next = new Map<string, number>();
 
-  /** Reserves a step name: the base itself if it is free, or the base with a numeric suffix. */
   reserve(base: string): string {
     if (this.#isFree(base)) return this.#use(base);
     for (let count = this.#next.get(base) ?? 2; ; count++) {

@@ -18,7 +18,10 @@ export interface ShiftSoundOptions {
   readonly startMs: number;
 }
 
-/** Makes a sound start later or earlier, like `audio_start_ms` in v2. Tasks in migrated pipelines use it. */
+/**
+ * Makes a sound start later or earlier, like `audio_start_ms` in v2. Tasks in migrated pipelines use it.
+ * @throws ShiftSoundError
+ */
 export async function shiftSound({ from, to, startMs }: ShiftSoundOptions): Promise<void> {
   const bytes = await readFile(from);
   const isWav = bytes.toString("latin1", 0, 4) === "RIFF" && bytes.toString("latin1", 8, 12) === "WAVE";

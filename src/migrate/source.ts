@@ -7,7 +7,7 @@ import { jobsOf, type MigrationContext, returnedSteps } from "./migration-contex
 import { camel } from "./names.ts";
 import type { MigrationReport } from "./report/report.ts";
 
-/** Generates the pipeline as TypeScript. `modelsModule` is the import path of the generated models. */
+/** `modelsModule` is the import path of the generated models. */
 export function writeSource(report: MigrationReport, context: MigrationContext, modelsModule: string): string {
   const { inputs } = report;
   const jobs = jobsOf(context);
@@ -41,7 +41,6 @@ function summary({ bodies, steps }: MigrationReport): string {
   return `Migrated from v2: ${migrated}${rest} ${count === 1 ? "body" : "bodies"}, ${steps.length} ${steps.length === 1 ? "job" : "jobs"}.`;
 }
 
-/** Keeps a comment that several jobs share only at the first of them. */
 function commentedOnce(jobs: readonly ConvertedJob[]): readonly ConvertedJob[] {
   const written = new Set<string>();
   return jobs.map((job) => {
@@ -51,7 +50,7 @@ function commentedOnce(jobs: readonly ConvertedJob[]): readonly ConvertedJob[] {
   });
 }
 
-/** Returns the names of the models in the generated module. They depend on all models, because it lists them all. */
+/** Returns the names of models in the generated module. They depend on all models of the catalog. */
 function modelNames({ options }: MigrationContext): (job: ConvertedJob) => string {
   const names = valueNames(generatedModels(options.catalog));
   return ({ view }) => {
@@ -115,7 +114,7 @@ function jobLines(job: ConvertedJob, model: string): readonly string[] {
 
 const LINE_WIDTH = 120;
 
-/** Formats a value after `head`. `indent` is the indentation of the current line. */
+/** `indent` is the indentation of the current line. */
 function written(value: Expression, indent: string, head = ""): string {
   switch (value.is) {
     case "json":
@@ -151,21 +150,18 @@ function written(value: Expression, indent: string, head = ""): string {
   }
 }
 
-/** Converts a JSON list or object to an expression whose parts are expressions. */
 function divided(value: Exclude<Json, string | number | boolean | null>): Expression {
   const part = (item: Json): Expression => ({ is: "json", value: item });
   if (Array.isArray(value)) return { is: "list", items: value.map(part) };
   return { is: "record", entries: Object.entries(value).map(([name, item]) => [name, part(item)] as const) };
 }
 
-/** Formats a list on one line if it fits; otherwise with one item per line. */
 function listed(open: string, items: readonly string[], close: string, indent: string): string {
   const line = `${open}${items.join(", ")}${close}`;
   if (items.length === 0 || (!line.includes("\n") && indent.length + line.length < LINE_WIDTH)) return line;
   return `${open.trimEnd()}\n${items.map((item) => `${indent}  ${item},\n`).join("")}${indent}${close.trimStart()}`;
 }
 
-/** Matches invisible and bidirectional control characters. */
 const INVISIBLE = /[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 function literal(text: string): string {

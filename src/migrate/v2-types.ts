@@ -1,6 +1,6 @@
 import { isRecord, type JsonPath } from "./json-path.ts";
 
-/** What a field of a v2 body may contain. An `answer` is a value that v2 returned, which is not validated. */
+/** The shape of a field of a v2 body. An `answer` is a value from v2's response, which is not validated. */
 export type Shape =
   | { readonly is: "text" | "id" | "url" | "boolean" | "point" | "answer" }
   | { readonly is: "choice"; readonly of: readonly string[] }
@@ -187,15 +187,13 @@ export function isV2Type(value: unknown): value is V2Type {
   return V2_TYPES.some((type) => type === value);
 }
 
-/** A value in a v2 body, with the shape that v2 requires for it. */
 export interface ShapedValue {
   readonly path: JsonPath;
-  /** The value; undefined if the field is required but absent. */
   readonly value: unknown;
   readonly shape: Shape;
 }
 
-/** Returns the values of known fields. Valid lists and objects are divided into their parts. */
+/** Divides valid lists and objects into their parts. */
 export function valuesOf(
   body: { readonly [key: string]: unknown },
   fields: Fields,
@@ -231,7 +229,6 @@ const NO_REFERENCES = new Set([
   ...["workspace_id", "agent_thread_id", "ai_model_id", "model_id"],
 ]);
 
-/** Returns all ids by which a body refers to something that existed before it. */
 export function usedIds(body: { readonly [key: string]: unknown }, type: V2Type) {
   return valuesOf(body, fieldsOf(type)).flatMap(({ path, value, shape }) => {
     const isId = shape.is === "id" || shape.is === "url" || (shape.is === "list" && shape.item.is === "id");

@@ -16,7 +16,6 @@ import { fillSound, fillSpeech, fillVoice } from "./speech.ts";
 import { batchOf, finishedJob, noteBatch, seedsOf } from "./variations.ts";
 import { fillAudio, fillFilm, fillFrames, fillReferences, fillVideoInputs } from "./video.ts";
 
-/** Converts the fields of an image body, except the seed. */
 export function fillImage(job: Job): void {
   const { context, body, view } = job;
   job.text(["text_prompt"], "prompt");
@@ -136,7 +135,6 @@ export function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: st
 /** The jobs for a v2 body, or in `open` the reason why it cannot be converted yet. */
 export type Converted = ConvertedBody | { readonly open: string };
 
-/** Converts a v2 body into jobs and reports what happened to each field. */
 export function convert(context: MigrationContext, body: Body): Converted {
   const choice = choose(context, body, needsOf(body), []);
   if (choice === null) return { open: `no v3 model in the catalog supports ${body.type}` };
@@ -160,7 +158,6 @@ export function convert(context: MigrationContext, body: Body): Converted {
   return { jobs: [...before, converted], outputs: converted.variations.map(({ step }) => step), yields };
 }
 
-/** Creates the job for a chosen model. If the slug contains a quality level, the job uses that level. */
 function chosenJob(context: MigrationContext, body: Body, prefix: JsonPath, choice: Choice, step: string): Job {
   const job = new Job(context, body, choice.view, step);
   noteModel(body, prefix, choice, step);
@@ -183,7 +180,7 @@ function choose(context: MigrationContext, body: Body, needs: readonly Need[], p
 const seedPath = (type: V2Type): JsonPath =>
   type === "video" || type === "motion_control" ? ["generated_video_inputs", "seed"] : ["seed"];
 
-/** Fills a job from a v2 body, depending on the body's type. Jobs that must run first are added to `before`. */
+/** Adds jobs that must run first to `before`. */
 function fill(job: Job, before: ConvertedJob[]): Defaults {
   const none: Defaults = { prefix: "", values: {} };
   const { type } = job.body;
@@ -246,7 +243,9 @@ function ratioFrom(job: Job, path: JsonPath): Defaults["values"] {
   return typeof size === "string" && /^\d+\s*[x×]\s*\d+$/i.test(size) ? { aspect_ratio: size } : {};
 }
 
-/** Converts the speech in `audio_generation` to a separate job. Null if the body has none, or if no model fits. */
+/**
+ * Converts the speech in `audio_generation` to a separate job. Returns null if the body has none, or if no model fits.
+ */
 function speechFor(outer: Job, before: ConvertedJob[]): Expression | null {
   const { context, body } = outer;
   const path: JsonPath = ["audio_generation"];
@@ -277,7 +276,7 @@ function speechFor(outer: Job, before: ConvertedJob[]): Expression | null {
   return { is: "step", step: speech.step };
 }
 
-/** Reports that the body's label becomes the step's name, unless the model has a field for the label. */
+/** Reports the body's label as the step's name, unless it went into a field of the model. */
 function noteName(job: Job): void {
   const path: JsonPath = ["name"];
   if (given(job.body, ...path) === undefined || job.body.fieldReport.has(path)) return;

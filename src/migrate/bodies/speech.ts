@@ -37,7 +37,6 @@ function platformCodes(): ReadonlyMap<string, string> {
 
 let codes: ReadonlyMap<string, string> | null = null;
 
-/** Regional varieties of a language that have codes of their own, by the language's code. */
 const VARIETIES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   zh: { yue: "yue", cantonese: "yue", wu: "wuu", shanghainese: "wuu", hakka: "hak", hokkien: "nan", "min nan": "nan" },
   no: { nynorsk: "nn", nn: "nn", bokmål: "nb", bokmal: "nb", nb: "nb" },
@@ -45,7 +44,7 @@ const VARIETIES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 /**
  * Returns the code for a language name, which may contain a region: `pt` for `Portuguese (Brazil)`, `yue` for
- * `Chinese,Yue`. Codes are returned unchanged. Null for unknown names and for names of two languages.
+ * `Chinese,Yue`. Returns codes unchanged, and null for unknown names and names of two languages.
  */
 export function languageCode(name: string): string | null {
   const plain = name.trim().toLowerCase();
@@ -67,7 +66,6 @@ function codeOf(name: string): string | null {
   return own(ALIASES, name) ?? codes.get(name) ?? null;
 }
 
-/** Converts the text and settings of speech. The speech may be a v2 body of its own or a part of a video body. */
 export function fillSpeech(job: Job, prefix: JsonPath): void {
   const at = (name: string): JsonPath => [...prefix, name];
   job.text(at("text"), "text");
@@ -77,7 +75,9 @@ export function fillSpeech(job: Job, prefix: JsonPath): void {
   fillLanguage(job, at("language"));
 }
 
-/** Connects a cloned voice to the step that creates it, and replaces voices in the map. Others become decisions. */
+/**
+ * Connects a cloned voice to the step that creates it, and replaces voices in the map. Other voices need a decision.
+ */
 export function fillVoice(job: Job, path: JsonPath): void {
   const { context, body, view } = job;
   const field = slotField(view, "voice");
@@ -99,7 +99,6 @@ export function fillVoice(job: Job, path: JsonPath): void {
   askForVoice(job, path, field, link.to === "outside" ? link.key : id);
 }
 
-/** What the pipeline does until a voice is chosen. */
 const CHOOSE_LATER = "choose it when the pipeline is run";
 
 function askForVoice(job: Job, path: JsonPath, field: FieldView, key: string): void {
@@ -171,7 +170,6 @@ function codeIn(field: FieldView, code: string): Json | null {
   return found?.[0] ?? null;
 }
 
-/** Converts the source audio for a cloned voice, a changed voice or an isolated sound. */
 export function fillSound(job: Job, path: JsonPath): void {
   const { context, body, view } = job;
   if (given(body, ...path) === undefined) return;

@@ -40,7 +40,7 @@ export function seedsOf(job: Job, path: JsonPath, count: number): readonly Json[
   return seeds;
 }
 
-/** Returns the seed of a variation. Seeds count up from the first and start over after the largest. */
+/** Seeds count up from the first and start over after the largest. */
 function nth(field: FieldView, first: number, index: number): Json {
   const fitted = coerce(field, first);
   const start = fitted.fits && typeof fitted.value === "number" ? fitted.value : 0;
@@ -50,7 +50,6 @@ function nth(field: FieldView, first: number, index: number): Json {
   return over > 0 ? low + over - 1 : start + index;
 }
 
-/** Completes a job. A body that requested several variations becomes a job with several variations. */
 export function finishedJob(job: Job, count: number, seeds: readonly Json[] | null): ConvertedJob {
   const { context, body, view, input, shift } = job;
   const base = { view, input, shift, comments: [], body: body.index };

@@ -22,7 +22,7 @@ export function fillVideoInputs(job: Job): number | null {
   return shotsMs;
 }
 
-/** Converts the shots, which replace the prompt if the model accepts them. Returns their total duration, or null. */
+/** Converts the shots. They replace the prompt if the model accepts them. Returns their total duration, or null. */
 function fillShots(job: Job): number | null {
   const prompt = slotField(job.view, "prompt");
   const shots = readShots(job);
@@ -101,7 +101,6 @@ function readShots(job: Job): Shots | null {
   };
 }
 
-/** Returns the model family's limits on the total duration of the shots. */
 function sumsOf({ context, view }: Job): readonly number[] {
   const rules = context.options.catalog.family(view.id)?.rules ?? [];
   return rules.flatMap((rule) => {
@@ -153,7 +152,7 @@ function fillShotType(job: Job, hasShots: boolean): void {
   } else if (isGiven) job.drop(path, "has an effect only if there are shots");
 }
 
-/** Converts the duration of the video. If it has shots, their total duration is used. */
+/** The total duration of the shots takes precedence. */
 function fillDuration(job: Job, shotsMs: number | null): void {
   const field = job.plainField(["duration_ms"]);
   const length = given(job.body, ...at("duration_ms"));
@@ -200,7 +199,7 @@ export function fillFilm(job: Job): void {
   setMedia(job, slotField(job.view, "video"), [medium], "film to start from");
 }
 
-/** Converts the audio. Speech that is generated for the video comes before existing sound. */
+/** Converts the audio. Puts speech that is generated for the video before existing sound. */
 export function fillAudio(job: Job, speech: Expression | null): void {
   const { context, body, view } = job;
   const field = slotField(view, "audio");

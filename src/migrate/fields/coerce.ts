@@ -1,12 +1,10 @@
 import type { Json } from "../../core/plan/plan.ts";
 import type { FieldView } from "../models/view.ts";
 
-/** A v2 value converted for a v3 field, or the reason why it does not fit. */
 export type Coerced =
   | { readonly fits: true; readonly value: Json; readonly why: string | null }
   | { readonly fits: false; readonly why: string; readonly choices: readonly string[] };
 
-/** Returns the value itself, the nearest value that the field accepts, or the reason why no value fits. */
 export function coerce(field: FieldView, value: Json): Coerced {
   if (field.values !== null) return fitListed(field, field.values, value);
   const type = typeof value;
@@ -51,7 +49,6 @@ function nearestOf(name: string, value: Json, values: readonly Json[]): Json | u
   return best?.value;
 }
 
-/** Returns a number for comparing values of a field; null if the value has none. */
 function measureOf(name: string, value: Json, linesPerK: number): number | null {
   if (typeof value === "number") return value > 0 ? value : null;
   if (typeof value !== "string") return null;

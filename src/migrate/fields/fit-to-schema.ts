@@ -6,7 +6,6 @@ import { coerce } from "./coerce.ts";
 import { fitToTable, isOfTable } from "./fit-to-table.ts";
 import type { Job } from "./job.ts";
 
-/** Values for required fields that v2 does not have or the body omits. */
 export interface Defaults {
   /** Path of the enclosing object in the v2 body, for the report. */
   readonly prefix: string;
@@ -17,7 +16,7 @@ const MAX_ROUNDS = 12;
 
 /**
  * Makes a job's input valid against the model's schema: fills required fields, selects the quality for the resolution,
- * and omits fields that still do not fit. Each omission becomes a decision. Returns the remaining problems.
+ * and omits fields that still do not fit. Adds a decision for each omission. Returns the remaining problems.
  */
 export function fitToSchema(job: Job, defaults: Defaults): readonly FieldProblem[] {
   for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -53,17 +52,16 @@ function problemsOf(job: Job, input: Job["input"] = job.input): readonly FieldPr
   return context.options.catalog.check(view.model, Object.fromEntries(sample));
 }
 
-/** Returns a valid placeholder for a text input. The pipeline validates the real value when it is supplied. */
+/** The pipeline validates the real value when it is supplied. */
 function inputSample(field: FieldView | undefined, sample: Json): Json {
   return sample === "supplied" && field?.values != null ? (field.values[0] ?? sample) : sample;
 }
 
-/** Returns the name of the input field that has a problem. */
 function topOf({ field }: FieldProblem): string | null {
   return /^input\.([^.[]+)/.exec(field)?.[1] ?? null;
 }
 
-/** Adds a field that the body lacks. `isOfRow` is true if the chosen combination of fields requires it. */
+/** Adds a required field that the body lacks. `isOfRow`: the chosen combination of fields requires it. */
 function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults, isOfRow = false): boolean {
   const name = topOf(problem);
   const field = name === null ? undefined : job.view.fields.get(name);
@@ -74,7 +72,7 @@ function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults, i
   // A resolution required only by a level is chosen together with the level.
   if (TIER.includes(field.name) && !field.isRequired && !isOfRow) return false;
   if (takes.what === "media") {
-    // Omit a frame that requires another one, rather than making the other an input.
+    // A frame that requires another frame is omitted later, instead of adding an input for the other.
     if (!field.isRequired && !isOfRow) return false;
     const [kind = "image"] = takes.kinds;
     const file = job.context.file(`${job.step} ${field.name}`, kind, {
@@ -103,7 +101,6 @@ function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults, i
   return true;
 }
 
-/** Values for required fields without a default. */
 const USUAL: ReadonlyMap<string, Json> = new Map<string, Json>([
   ["aspect_ratio", "16:9"],
   ["resolution", "720p"],
@@ -126,7 +123,6 @@ function defaultOf(field: FieldView, requested: Json | undefined): Json | null {
 const TIER = ["quality", "resolution"];
 const isOfTier = (problem: FieldProblem) => TIER.includes(topOf(problem) ?? "");
 
-/** Finds a valid pair of quality and resolution, as close as possible to the given values. */
 function findTier(job: Job, defaults: Defaults): boolean {
   const [quality, resolution] = TIER.map((name) => job.view.fields.get(name));
   if (quality?.values == null) return false;
@@ -141,7 +137,7 @@ function findTier(job: Job, defaults: Defaults): boolean {
   const resolutions = resolution?.values ?? [];
   const pairs = [undefined, ...quality.values].flatMap((q) => [undefined, ...resolutions].map((r) => [q, r] as const));
   const cost = ([q, r]: (typeof pairs)[number]) =>
-    // The resolution is visible in the output; the level only enables it.
+    // A changed resolution costs more, because it is visible in the output.
     (r === givenResolution ? 0 : givenResolution === undefined ? 1 : 10 + resolutions.indexOf(r ?? null)) +
     (q === givenQuality ? 0 : givenQuality === undefined ? 2 : 5);
   for (const pair of pairs.toSorted((a, b) => cost(a) - cost(b))) {
@@ -205,7 +201,7 @@ function leaveOut(job: Job, problem: FieldProblem): boolean {
   return true;
 }
 
-/** Returns the given field that requires a missing one, such as an end frame without a start frame. */
+/** Returns the field that requires a missing one, such as an end frame without a start frame. */
 function dependentOf(job: Job, problem: FieldProblem): string | null {
   const missing = topOf(problem);
   const [, other] = /when (\w+) is given/.exec(problem.message) ?? [];

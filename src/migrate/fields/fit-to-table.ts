@@ -5,15 +5,13 @@ import type { FieldView } from "../models/view.ts";
 import { coerce, linesOf } from "./coerce.ts";
 import type { Job } from "./job.ts";
 
-/** Codes of problems with the combinations of fields that a model publishes. */
 const CODES = ["combination-table", "combination-by-default"];
 export const isOfTable = ({ code }: { readonly code: string }) => CODES.includes(code);
 
 /**
- * Fits the input to the combination in the model's table that keeps most of the body: media count more than text, and
- * text more than settings. Fields that the combination omits are left out, and values that it does not accept are
- * replaced by the nearest; each change is a decision. Returns the fields that it requires and the body lacks; null if
- * none fits or nothing had to change.
+ * Fits the input to the combination in the model's table that loses least of the body. Omits fields that the
+ * combination excludes, and replaces values by the nearest accepted value. Returns the fields that the combination
+ * requires and the body lacks; null if no combination fits or nothing changed.
  */
 export function fitToTable(job: Job, prefix: string): readonly string[] | null {
   const rows = (combinationTable(job.view.model.inputSchema)?.rows ?? [])
@@ -40,7 +38,7 @@ function lossOf(job: Job, { requires, omits, accepts: accepted }: Combination): 
   );
   const lacking = fields(requires.filter((name) => !isThere(job, name))).map((field) => {
     if (field === undefined) return Number.POSITIVE_INFINITY;
-    // Media that the body lacks become an input of the pipeline only if no other row fits.
+    // The pipeline asks for media that the body lacks only if no other row fits.
     return field.takes.what === "media" && !field.isRequired ? 5000 : 20;
   });
   const changed = [...accepted].map(([name, values]) =>
@@ -67,7 +65,6 @@ function isThere(job: Job, name: string): boolean {
   return job.input.has(name) || job.view.fields.get(name)?.preset !== undefined;
 }
 
-/** Returns the value that will be sent. Undefined if there is none or if it is known only when the pipeline runs. */
 function sentValue(job: Job, name: string): Json | undefined {
   return job.input.has(name) ? job.sent(name) : job.view.fields.get(name)?.preset;
 }

@@ -8,14 +8,12 @@ import { type FieldView, type ModelView, type Slot, slotField } from "../models/
 import { isTemplate } from "../read/template.ts";
 import { coerce } from "./coerce.ts";
 
-/** A v3 job whose input is being built. */
 export class Job {
   readonly context: MigrationContext;
   readonly body: Body;
   readonly view: ModelView;
   readonly step: string;
   readonly input = new Map<string, Expression>();
-  /** The task that shifts the job's sound before the job runs; null if there is none. */
   shift: Shift | null = null;
   /** The quality level in the slug, with the path of the field that contains the slug. */
   levelOfSlug: { readonly quality: string; readonly path: JsonPath } | null = null;
@@ -42,7 +40,7 @@ export class Job {
     if (from !== null) this.#origins.set(field, [...this.originsOf(field), from]);
   }
 
-  /** Sets the field to a value. If the field contains a list, appends the value to the list. */
+  /** If the field contains a list, appends the value. */
   add(field: FieldView, value: Expression, from: JsonPath | null): void {
     this.set(field.name, field.isList ? { is: "list", items: [...this.itemsOf(field), value] } : value, from);
   }
@@ -66,7 +64,6 @@ export class Job {
     else this.body.fieldReport.amend(origin, "converted", details);
   }
 
-  /** Omits a field that does not fit, and adds a decision about it. */
   leaveOut(field: string, because: string, choices: readonly string[]): void {
     this.input.delete(field);
     for (const path of this.originsOf(field))
@@ -107,7 +104,7 @@ export class Job {
     this.carried(path, field.name, fitted.value, why ?? fitted.why);
   }
 
-  /** Converts text, which may contain placeholders. Text that the model rejects becomes an input of the pipeline. */
+  /** Converts text, which may contain placeholders. Replaces text that the model rejects by a pipeline input. */
   text(path: JsonPath, slot: Slot | FieldView): void {
     const value = given(this.body, ...path);
     if (typeof value !== "string") return;
@@ -131,14 +128,13 @@ export class Job {
     this.decide(path, fitted.why, fitted.choices, { to: this.to(field.name), newValue: shown(expression) });
   }
 
-  /** Adds a pipeline input for a text that the body lacks or that the model rejects. */
   textInput(field: FieldView, why: string): Expression {
     const maxLength = Number.isFinite(field.maxLength) ? field.maxLength : null;
     const key = `${this.step} ${field.name}`;
     return this.context.input(key, `${this.step}-${field.name}`, why, { is: "text", maxLength });
   }
 
-  /** Reports a v2 field that is used. `target` is the location in the input, if it is not the field itself. */
+  /** `target` is the location in the input, if it is not the field itself. */
   carried(path: JsonPath, field: string, value: Json, why: string | null, target = field): void {
     const old = given(this.body, ...path) as Json;
     const isSame = JSON.stringify(old) === JSON.stringify(value);
@@ -157,7 +153,6 @@ export class Job {
     this.body.fieldReport.note(path, "dropped", { why });
   }
 
-  /** Reports a field that is left out because v2 itself ignored it. */
   dropUnused(path: JsonPath, why: string): void {
     this.body.fieldReport.note(path, "dropped", { why, isUnusedByV2: true });
   }

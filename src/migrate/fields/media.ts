@@ -7,7 +7,6 @@ import type { MigrationContext } from "../migration-context.ts";
 import type { FieldView } from "../models/view.ts";
 import type { Job } from "./job.ts";
 
-/** A media file that a body uses: the output of another step, or a file that the user supplies. */
 export interface Medium {
   readonly path: JsonPath;
   readonly expression: Expression;
@@ -16,7 +15,7 @@ export interface Medium {
   readonly choices: readonly string[];
 }
 
-/** Finds the media file for the id at a path. `role` names the file if the document has no better name. */
+/** `role` names the file if the document has no better name. */
 export function mediumAt(context: MigrationContext, body: Body, path: JsonPath, kind: MediaKind, role: string): Medium {
   const id = String(given(body, ...path));
   const link = context.link(body, id);
@@ -52,7 +51,6 @@ export function mediumAt(context: MigrationContext, body: Body, path: JsonPath, 
   );
 }
 
-/** Puts media into a field. A decision is added for media that the field cannot take. */
 export function setMedia(job: Job, field: FieldView | null, media: readonly Medium[], what: string): void {
   const { view, body } = job;
   if (field === null) {

@@ -3,10 +3,9 @@ import type { Catalog } from "../../core/plan/index.ts";
 import { keepsFilm, type Need, suits, TYPE_FACTS } from "./need.ts";
 import { type ModelView, viewOf } from "./view.ts";
 
-/** The v3 model for a body, and how sure the choice is. */
 export interface Choice {
   readonly view: ModelView;
-  /** Quality level and resolution from the slug, if the model offers them; otherwise null. */
+  /** Quality level and resolution from the slug. Null if the model does not offer them. */
   readonly quality: string | null;
   readonly resolution: string | null;
   /**
@@ -16,7 +15,6 @@ export interface Choice {
   readonly by: "mapped" | "exact" | "similar" | "only" | "shape";
   /** Which parts of the slug match the model. Null if nothing was compared. */
   readonly why: string | null;
-  /** Ids of all candidates, the chosen one first. */
   readonly candidates: readonly string[];
 }
 
@@ -70,7 +68,7 @@ export class ModelChooser {
     }
     const ofType = this.#views.filter((view) => isOfType(view, need));
     const { match, otherVersions } = slug === null ? NO_MATCH : findBySlug(slug, ofType);
-    // An exact match is used even if the model lacks a field; a similar one is not.
+    // An exact match may lack a field; a similar match may not.
     const isUsable = ({ view, confidence }: SlugMatch) =>
       candidates.includes(view) || (confidence === "exact" && (!mustKeepFilm || keepsFilm(view, need)));
     const used = match === null || isUsable(match) ? match : findBySlug(slug ?? "", candidates).match;
@@ -113,7 +111,6 @@ export function isUuid(text: string): boolean {
 
 interface SlugMatch {
   readonly view: ModelView;
-  /** The quality level in the slug, if the model offers it. */
   readonly quality: string | null;
   /** `exact`: every part of the slug agrees. `similar`: the user must confirm the match. */
   readonly confidence: "exact" | "similar";
@@ -126,7 +123,7 @@ interface SlugSearch {
   readonly otherVersions: readonly string[];
 }
 
-/** Finds the model for a slug. A model of another version never matches. */
+/** A model of another version never matches. */
 export function findBySlug(slug: string, views: readonly ModelView[]): SlugSearch {
   const requested = parseModelName(slug);
   const compared = views.map((view) => compare(slug, requested, view)).filter((one) => one !== null);
@@ -135,7 +132,7 @@ export function findBySlug(slug: string, views: readonly ModelView[]): SlugSearc
   return { match: best?.match ?? mostSimilar(requested, views), otherVersions };
 }
 
-/** Compares a slug with a model. Null if the family, version or mode differs. */
+/** Returns null if the family, version or mode differs. */
 function compare(
   slug: string,
   requested: ModelName,
@@ -166,13 +163,12 @@ function namedLevel(slug: string | null, view: ModelView): Pick<Choice, "quality
 interface Level {
   readonly quality: string | null;
   readonly resolution: string | null;
-  /** Words of the slug that match neither the model's name nor its settings. */
   readonly unmatched: readonly string[];
-  /** A phrase for the reason; empty if the slug contains no quality level of the model. */
+  /** Phrase for the reason; empty if the slug contains no quality level of the model. */
   readonly text: string;
 }
 
-/** Returns the level in a slug. Words that are not in the model's name become its quality or resolution. */
+/** Words that are not in the model's name may be its quality or resolution. */
 function levelOf(requested: ModelName, own: ModelName, view: ModelView): Level {
   const qualities = (view.fields.get("quality")?.values ?? []).map(String);
   const resolutions = (view.fields.get("resolution")?.values ?? []).map(String);
@@ -183,7 +179,7 @@ function levelOf(requested: ModelName, own: ModelName, view: ModelView): Level {
   const resolution = resolutions.find((value) => others.includes(value.toLowerCase())) ?? null;
   const isMatched = (word: string) => {
     if (word === resolution?.toLowerCase()) return true;
-    // A model without a tier is the standard one, unless its levels are named otherwise.
+    // A model without a tier is the standard one, unless its levels have other names.
     return word === "standard" && qualities.length === 0 && own.tiers.length === 0;
   };
   const unmatched = others.filter((word) => !isMatched(word));
@@ -232,7 +228,6 @@ function isOtherVersion(requested: ModelName, own: ModelName): boolean {
   );
 }
 
-/** Describes a name, such as `kling, version 26, turbo, i2v`. The dots of a version are left out. */
 function describe({ family, version, tiers, mode }: ModelName): string {
   return [
     family.join(" "),

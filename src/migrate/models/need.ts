@@ -3,7 +3,7 @@ import { type Body, given } from "../body.ts";
 import type { V2Type } from "../v2-types.ts";
 import { type ModelView, type Slot, slotField } from "./view.ts";
 
-/** Returns what a body requires of a model, then weaker requirements in case no model meets these. */
+/** Returns requirements on a model, strictest first. A weaker one applies if no model meets those before it. */
 export function needsOf(body: Body): readonly Need[] {
   const has = (...names: readonly string[]) => names.some((name) => hasAny(given(body, name)));
   const { type } = body;
@@ -46,7 +46,6 @@ function hasAny(value: unknown): boolean {
 
 export interface Need {
   readonly type: V2Type;
-  /** Inputs that a model must accept. */
   readonly must: readonly Slot[];
   /** Further inputs of the body. A model that accepts more of them is preferred. */
   readonly also: readonly Slot[];
@@ -57,7 +56,6 @@ export interface Need {
 interface TypeFacts {
   /** Start of a step's name if the body has none. */
   readonly short: string;
-  /** Inputs that a model must accept. */
   readonly must: readonly Slot[];
   readonly yields: ModelView["yields"];
   /** Matches the id, name or description of models for this type. Null if the models' inputs identify them. */
@@ -126,12 +124,13 @@ function fitsTable({ model, fields }: ModelView, met: ReadonlySet<string>): bool
   );
 }
 
-/** True if the model accepts the body's video, or if the body has none. */
 export function keepsFilm(view: ModelView, need: Need): boolean {
   return !need.must.includes("video") || slotField(view, "video") !== null;
 }
 
-/** True if the model can produce this kind of output. An upscaler for both images and videos is listed as one kind. */
+/**
+ * True if the model can produce this kind of output. The catalog lists an upscaler of images and videos as one kind.
+ */
 function makes(view: ModelView, need: Need, yields: ModelView["yields"]): boolean {
   if (view.yields === yields) return true;
   return need.type === "image_upscale" && view.yields === "video" && slotField(view, "image") !== null;

@@ -11,18 +11,16 @@ export interface FieldView {
   readonly isRequired: boolean;
   readonly isList: boolean;
   readonly maxItems: number;
-  /** The accepted values; null if the field does not list them. */
   readonly values: readonly Json[] | null;
   readonly types: readonly string[];
   readonly min: number;
   readonly max: number;
   readonly step: number | null;
   readonly maxLength: number;
-  /** Null if there is no pattern or matching may take exponential time. Planning checks such patterns. */
+  /** Null if there is no pattern, or if matching it may take exponential time. Planning checks such patterns. */
   readonly pattern: Matcher | null;
   readonly preset: Json | undefined;
   readonly role: string | null;
-  /** Fields of the list's items, if the items are objects. */
   readonly item: ReadonlyMap<string, FieldView>;
   /** Maximum total duration of the list's items, in milliseconds. */
   readonly maxTotalMs: number;
@@ -37,7 +35,7 @@ export interface ModelView {
 
 const views = new WeakMap<CatalogModel, ModelView | null>();
 
-/** Returns what is known about a model. Null if its modality is unknown or it cannot be used now. */
+/** Returns null if the model's modality is unknown, or if it cannot be used now. */
 export function viewOf(model: CatalogModel): ModelView | null {
   const known = views.get(model);
   if (known !== undefined) return known;
@@ -53,7 +51,6 @@ function fieldsOf(schema: JsonSchema): ReadonlyMap<string, FieldView> {
   return fieldViews(schema, applicable(schema, schema), [schema], (name) => takesOf(location.property(name)));
 }
 
-/** Returns the fields of an object from all schemas that apply to it. */
 function fieldViews(
   root: JsonSchema,
   parts: readonly JsonSchema[],
@@ -70,7 +67,7 @@ function fieldViews(
   );
 }
 
-/** Returns which media a field accepts. For a list, these are the media that its items accept. */
+/** For a list, returns the media that its items accept. */
 function takesOf(location: SchemaLocation | null): AcceptedMedia {
   const own: AcceptedMedia = location?.takes ?? { what: "json", types: [] };
   const items = own.what === "json" ? location?.item(0)?.takes : undefined;
@@ -113,7 +110,7 @@ function fieldView(
   };
 }
 
-/** Compiles an untrusted pattern. Null if it is invalid or matching may take exponential time. */
+/** Returns null if the pattern is invalid, or if matching it may take exponential time. */
 function linearPattern(text: unknown): Matcher | null {
   try {
     const { matcher, isLinear } = readPattern(String(text));
@@ -127,7 +124,7 @@ interface SlotFacts {
   /** Names that models give the field, in order of preference. */
   readonly names: readonly string[];
   readonly takes: MediaKind | "voice" | "json" | "choice";
-  /** Role of the media. Matches this field with one that has a different name in another model. */
+  /** Identifies the field if its name differs. */
   readonly role?: string;
 }
 
@@ -147,7 +144,7 @@ const SLOTS = {
   name: { names: ["name"], takes: "json" },
 } as const satisfies Readonly<Record<string, SlotFacts>>;
 
-/** A purpose of an input field, such as the first frame. Models name the field for a purpose differently. */
+/** A purpose of an input field, such as the first frame. Models have different names for it. */
 export type Slot = keyof typeof SLOTS;
 
 export function slotField({ fields }: ModelView, slot: Slot): FieldView | null {
@@ -161,7 +158,7 @@ export function slotField({ fields }: ModelView, slot: Slot): FieldView | null {
 
 function holds(field: FieldView, requested: SlotFacts["takes"]): boolean {
   const { takes } = field;
-  // The schema lists preset voices as a plain enumeration, which is accepted as a voice here.
+  // Preset voices appear in the schema as a plain enumeration.
   if (requested === "voice") return takes.what === "voice" || (takes.what === "json" && field.values !== null);
   if (requested === "choice") return takes.what === "json" && field.values !== null;
   if (takes.what !== "media") return requested === "json" && takes.what === "json" && field.values === null;

@@ -22,7 +22,7 @@ interface QuoteView {
 export interface EstimateOptions {
   /** The pipeline that the generated source exports. */
   readonly pipeline: Pipeline;
-  /** What the report calls the service that quotes the prices: an address, or "the local service". */
+  /** Name of the service in the report: its address, or "the local service". */
   readonly service: string;
   /** A value for every input of the pipeline. Use samples for values that do not exist yet. */
   readonly input: unknown;

@@ -87,7 +87,6 @@ export async function verifyMigration(
   return verified(status, outputs, [...failuresOf(report.steps), ...workDifferences(migration.report, planned.plan)]);
 }
 
-/** Describes the failed steps. Steps that were skipped because of another failed step are left out. */
 function failuresOf(steps: RunView["report"]["steps"]): readonly string[] {
   return steps
     .filter(({ status }) => status === "failed" || status === "partial")
@@ -137,7 +136,7 @@ function kindsByStep(outputs: unknown): ReadonlyMap<string, Kind | "nothing"> {
   return new Map(entries.map(([name, value]) => [name, kindOf(value)]));
 }
 
-/** Returns the kind of an output. It is taken from the file's type, not from the catalog. */
+/** Returns the kind of an output, from its file's type instead of the catalog. */
 function kindOf(output: unknown): Kind | "nothing" {
   if (typeof output !== "object" || output === null) return "nothing";
   if ("voiceId" in output && typeof output.voiceId === "string") return "voice";
@@ -174,7 +173,6 @@ function differenceOf({ at, outputs }: BodyReport, entry: FieldEntry, plan: Plan
   });
 }
 
-/** Returns the step with this name. If it has variations, returns the steps for these. */
 function stepsNamed(plan: Plan, name: string, outputs: readonly string[]): readonly PlanStep[] {
   const own = plan.steps.filter(({ path }) => path === name);
   if (own.length > 0) return own;
@@ -195,7 +193,7 @@ function wrongValue(plan: Plan, step: PlanStep, target: string, entry: FieldEntr
   if (expected === null) return null;
   if (sent === undefined) return `is missing in ${target}`;
   if (isDeepStrictEqual(sent, expected)) return null;
-  // The seeds of a batch: one per step.
+  // The seeds of a batch have one entry per step.
   if (Array.isArray(expected) && isDeepStrictEqual(sent, expected[index])) return null;
   if (typeof expected === "string") {
     const [, converted] = /^output of (.+)$/.exec(expected) ?? [];
@@ -208,7 +206,6 @@ function wrongValue(plan: Plan, step: PlanStep, target: string, entry: FieldEntr
   return `is ${JSON.stringify(sent)} in ${target}, but should be ${JSON.stringify(expected)}`;
 }
 
-/** Returns the paths of the steps whose outputs a value uses, directly or through local tasks. */
 function sourcesOf(plan: Plan, value: Json): ReadonlySet<string> {
   return new Set(
     referencesIn(value).flatMap((path) => {
@@ -224,7 +221,6 @@ function referencesIn(value: Json): readonly string[] {
   return Object.values(value).flatMap(referencesIn);
 }
 
-/** Returns the value at a path such as `multi_prompt[0].prompt` in a step's input. Undefined if there is none. */
 function sentAt(step: PlanStep, target: string): Json | undefined {
   const input = "input" in step ? step.input : undefined;
   return valueAt(input, target.split(/[.[\]]+/).filter(Boolean)) as Json | undefined;

@@ -5,10 +5,8 @@ import { type FlowNode, nodesOf } from "./flow-nodes.ts";
 import { type ReadBodies, type ReadProblem, type Resolved, readProblem, type V2Source } from "./source.ts";
 import { lastName, type Target, targetOf } from "./template.ts";
 
-/** Keys under which an exported file may contain its list of bodies. */
 const LIST_KEYS = ["generations", "bodies", "requests", "data", "items", "results"];
 
-/** Finds the v2 bodies in a document: a body, a list, a response of v2's list endpoint, or an automation flow. */
 export function bodiesOf(value: unknown): Omit<ReadBodies, "locate"> {
   if (Array.isArray(value)) return listOf(value, []);
   if (isFlow(value)) return readFlow(value);
@@ -48,7 +46,6 @@ export function collected(all: readonly Read[]): Pick<ReadBodies, "sources" | "p
   };
 }
 
-/** Reads one element as a body. Returns a problem if it is not a body. */
 export function sourceOf(given: unknown, at: string, givenPath: JsonPath): Read {
   const [value, path] = unwrapped(given, givenPath);
   const bad = (code: string, message: string) => readProblem(code, at, path, message);
@@ -92,7 +89,7 @@ const ASSET_FIELDS = [
   "created_at",
 ];
 
-/** True for a request or response of POST /assets, which has a name and a media type but no field of a generation. */
+/** True for a request or response of POST /assets. It has a name and a media type, but no field of a generation. */
 export function isAssetRecord(value: { readonly [key: string]: unknown }): boolean {
   return (
     typeof value.name === "string" &&
@@ -104,8 +101,8 @@ export function isAssetRecord(value: { readonly [key: string]: unknown }): boole
 type Resolve = (from: FlowNode, target: Target) => Resolved;
 
 /**
- * Returns a function that finds the request whose result an expression in the flow uses. Nodes that only poll a status,
- * upload bytes or pass on a value are skipped.
+ * Returns a function that finds the request whose result an expression in the flow uses. It skips nodes that only poll
+ * a status, upload bytes or pass on a value.
  */
 function createResolver(nodes: readonly FlowNode[], indexOf: (node: FlowNode) => number | null): Resolve {
   const byName = new Map<string, FlowNode>();
@@ -176,7 +173,7 @@ function listKey(value: { readonly [key: string]: unknown }): string | null {
   return NODE_KEYS.find((key) => isNodes(value[key])) ?? null;
 }
 
-/** Reads the v2 requests of a flow, in node order. Each node becomes a source or a problem, or is left out. */
+/** Reads the v2 requests of a flow, in node order. Returns other nodes in `left`. */
 function readFlow(flow: { readonly [key: string]: unknown }): Omit<ReadBodies, "locate"> {
   const key = listKey(flow) ?? "nodes";
   const list = flow[key];

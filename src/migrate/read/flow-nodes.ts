@@ -3,8 +3,8 @@ import { isRecord, type JsonPath } from "../json-path.ts";
 import { isV2Type } from "../v2-types.ts";
 
 /**
- * Parses a flow's JSON, which may contain templates in strings or instead of values. A template outside a string
- * becomes a string. Quotes inside a template need not be escaped.
+ * Parses a flow's JSON, which may contain templates in strings or instead of values. Converts a template outside a
+ * string to a string. Quotes inside a template need no escape.
  */
 export function parseTemplatedJson(given: string): { readonly value: unknown } | { readonly problem: string } {
   const text = withoutStringify(given.trim().replace(/^=/, ""));
@@ -45,34 +45,31 @@ function quoted(text: string): string {
       continue;
     }
     if (character === '"') isInString = !isInString;
-    // These tools accept a line break inside a string.
+    // Automation tools accept a line break inside a string.
     result += isInString && character === "\n" ? "\\n" : character;
   }
   return result;
 }
 
-/** True if a template starts here. Outside strings, two braces start a template unless a key follows them. */
+/** True if a template starts here. Outside strings, two braces before a key start an object instead. */
 function isTemplateHere(text: string, at: number, isInString: boolean): boolean {
   return isInString || !/^\{\{\s*"/.test(text.slice(at, at + 40));
 }
 
 type Rec = { readonly [key: string]: unknown };
 
-/** A node in a flow, with the v2 request that it sends. */
 export interface FlowNode {
   readonly name: string;
   /** Further names by which templates can refer to the node. */
   readonly ids: readonly string[];
-  /** What the node's request does. `upload` and `status` act on the id in the URL; `other` may pass on values. */
+  /** Purpose of the node's request. `upload` and `status` act on the id in the URL; `other` may pass on values. */
   readonly does: "generate" | "asset" | "upload" | "status" | "other";
   readonly url: string;
   readonly body: unknown;
   readonly bodyPath: JsonPath;
   /** Names under which the node stores its results. Templates such as `{image_asset_id}` use these names. */
   readonly gives: readonly string[];
-  /** Names of the nodes that come directly before the node. */
   readonly before: readonly string[];
-  /** Why the node's body cannot be parsed; null if it was parsed. */
   readonly problem: string | null;
   /** True if the node is disabled. It then sends nothing and only passes on its input. */
   readonly isDisabled: boolean;
@@ -149,7 +146,6 @@ type Request = Pick<FlowNode, "does" | "url" | "body" | "bodyPath" | "problem">;
 
 const noRequest = (bodyPath: JsonPath): Request => ({ does: "other", url: "", body: null, bodyPath, problem: null });
 
-/** Finds the HTTP request of a node, which tools store in different places. */
 function requestOf(node: Rec, path: JsonPath): Request {
   const none = noRequest(path);
   const [holder, holderPath] = holderOf(node, path);
@@ -175,7 +171,7 @@ function holderOf(node: Rec, path: JsonPath): readonly [Rec | null, JsonPath] {
   return [null, path];
 }
 
-/** Returns the purpose of a request from its URL and method. Templates in the URL may contain slashes. */
+/** Templates in the URL may contain slashes. */
 function purposeOf(url: string, method: unknown): FlowNode["does"] {
   const plain = url.replace(/\{\{[\s\S]*?\}\}|\$?\{[^}]*\}/g, "x").replace(/[?#].*$/, "");
   const isPost = String(method ?? "POST").toUpperCase() === "POST";
@@ -207,7 +203,7 @@ function bodyOf(
   return { problem: "sends to POST /generations, but its body was not found in the node", bodyPath: path };
 }
 
-/** Converts the name and value pairs of a form to an object. A dot in a name leads to a nested field. */
+/** A dot in a name leads to a nested field. */
 function pairsOf(pairs: unknown): Rec {
   const body: { [key: string]: unknown } = {};
   for (const pair of Array.isArray(pairs) ? pairs : []) {

@@ -25,8 +25,9 @@ export interface ReadFileOptions {
 const MIB = 1024 * 1024;
 
 /**
- * Reads a file of v2 bodies with limited memory: a JSON document up to a maximum size, or JSON Lines of any size, line
- * by line. Throws {@link V2FileError} if the file cannot be read at all; `problems` lists problems with its content.
+ * Reads a file of v2 bodies with limited memory: a JSON document up to a maximum size, or JSON Lines of any size.
+ * `problems` lists problems with its content.
+ * @throws V2FileError if the file cannot be read
  */
 export async function readV2File(path: string, options: ReadFileOptions = {}): Promise<ReadBodies> {
   const { maxBytes = 32 * MIB, maxLineBytes = 4 * MIB, maxLines = 20_000 } = options;
@@ -55,7 +56,6 @@ export async function readV2File(path: string, options: ReadFileOptions = {}): P
   }
 }
 
-/** True if the first line that is not blank is a complete JSON object. */
 function isLine(head: Buffer): boolean {
   const line = head
     .toString("utf8")
@@ -65,7 +65,6 @@ function isLine(head: Buffer): boolean {
   return line !== undefined && /^\s*\{.*\}\s*$/.test(line) && "value" in parseJson(line);
 }
 
-/** Reads JSON Lines one by one. Lines beyond a limit are reported as problems. */
 async function readLongLines(
   path: string,
   { maxLineBytes, maxLines }: Required<Omit<ReadFileOptions, "maxBytes">>,
@@ -91,7 +90,6 @@ async function readLongLines(
   return { ...read, problems: [...read.problems, ...problems] };
 }
 
-/** Returns the number of the first line that is not valid UTF-8. */
 function badLine(bytes: Buffer): number {
   let from = 0;
   for (let line = 1; ; line++) {

@@ -3,7 +3,6 @@ import type { JsonPath } from "../json-path.ts";
 import { bodiesOf, collected, sourceOf } from "./bodies.ts";
 import { type ReadBodies, type ReadProblem, readProblem, unreadable, type V2Source } from "./source.ts";
 
-/** Parses text that is a JSON document or JSON Lines. */
 export function readText(given: string): ReadBodies {
   const text = given.replace(/^\uFEFF/, "");
   if (text.trim() === "") return unreadable("empty", "the text is empty");
@@ -34,7 +33,7 @@ function isLines(text: string): boolean {
   return lines.length > 1 && lines.some((line) => /^\s*\{.*\}\s*$/.test(line) && "value" in parseJson(line));
 }
 
-/** Reads JSON Lines. An invalid line does not affect other lines. */
+/** An invalid line does not affect other lines. */
 export function readLines(lines: readonly string[]): ReadBodies {
   const reads: (V2Source | ReadProblem)[] = [];
   const lineOf = new Map<string, number>();
@@ -92,7 +91,6 @@ const KINDS: Readonly<Record<string, Token["is"]>> = {
 
 interface Node {
   readonly below: Map<string | number, Node>;
-  /** Indexes of the requested paths that lead to this value. */
   readonly paths: number[];
 }
 
@@ -128,7 +126,6 @@ function locate(text: string, paths: readonly JsonPath[]): readonly Position[] {
   return positions;
 }
 
-/** Maximum number of duplicate keys to report. */
 const MOST = 100;
 
 /** Finds keys that occur twice in an object of a valid JSON text. A parser would keep only the last occurrence. */

@@ -2,23 +2,19 @@ import type { Position } from "../../core/kit/json-text.ts";
 import type { JsonPath } from "../json-path.ts";
 import type { Target } from "./template.ts";
 
-/** A v2 request body, or the record of an uploaded asset, as found in the document. */
 export interface V2Source {
   /** Location, such as `body 3`, `line 3` or `node "Make portrait"`. */
   readonly at: string;
   readonly value: unknown;
-  /** Path of the source within the document or the line. */
   readonly path: JsonPath;
   /** Name of the source's node in the automation flow; null if there is no flow. */
   readonly label: string | null;
-  /** `asset` for a request or response of POST /assets. */
   readonly is: "generation" | "asset";
-  /** Finds what an expression in this body refers to; null if there is no flow. */
+  /** Finds the target of an expression in this body; null if there is no flow. */
   readonly resolve: ((target: Target) => Resolved) | null;
 }
 
 export type Resolved =
-  /** The output of another source. `index` is its position in the list. */
   | { readonly to: "source"; readonly index: number }
   /** A value from outside the document. Each use of the value has the same name. */
   | { readonly to: "outside"; readonly name: string };
@@ -26,7 +22,6 @@ export type Resolved =
 export interface ReadProblem {
   readonly code: string;
   readonly at: string;
-  /** Path of the invalid value within the document; null if there is none. */
   readonly path: JsonPath | null;
   /** Line number from 1; null if the text is not known. */
   readonly line: number | null;
@@ -37,7 +32,6 @@ export interface ReadProblem {
 export interface ReadBodies {
   readonly sources: readonly V2Source[];
   readonly problems: readonly ReadProblem[];
-  /** Parts of the document that are not bodies, and why they are left out. */
   readonly left: readonly { readonly at: string; readonly why: string }[];
   readonly format: "body" | "list" | "lines" | "flow" | "none";
   /** Returns the positions of values, given by source and path; null if there is no text. */

@@ -1,4 +1,3 @@
-/** A part of a text: literal text, or an expression in an automation flow. */
 export type TextPart = string | { readonly expression: string };
 
 /** Matches text that consists only of `{image_asset_id}`. Within longer text, single braces are literal. */
@@ -10,7 +9,7 @@ export function isTemplate(value: unknown): value is string {
   return typeof value === "string" && (nextTemplate(value, 0) !== null || SINGLE.test(value) || DOLLAR.test(value));
 }
 
-/** Splits text into its parts, without a leading `=`, which some flows put before expressions. */
+/** Splits text into its parts. Removes a leading `=`, which some flows put before expressions. */
 export function textParts(value: string): readonly TextPart[] {
   const alone = SINGLE.exec(value) ?? DOLLAR.exec(value);
   if (alone !== null) return [{ expression: alone[1] ?? "" }];
@@ -33,14 +32,13 @@ function nextTemplate(text: string, from: number): { readonly start: number; rea
   return close < 0 ? null : { start, end: close + 2 };
 }
 
-/** Returns the expression if the text consists of just one; otherwise null. */
 export function soleExpression(value: string): string | null {
   const parts = textParts(value).filter((part) => typeof part !== "string" || part.trim() !== "");
   const [only] = parts;
   return parts.length === 1 && typeof only === "object" ? only.expression : null;
 }
 
-/** What an expression refers to: an earlier node by its name or number, the previous node, or a variable. */
+/** The target of an expression: an earlier node by its name or number, the previous node, or a variable. */
 export type Target =
   | { readonly to: "node"; readonly name: string; readonly rest: string }
   | { readonly to: "previous"; readonly rest: string }

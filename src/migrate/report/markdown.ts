@@ -33,7 +33,7 @@ const LEGEND =
   "Every field of the v2 bodies is listed once. Carried over: the same name and value; renamed: the same value under another name; " +
   "converted: another value or form; defaulted: absent, and written explicitly because v3's default differs; dropped: not in the pipeline, for the reason given.";
 
-/** Formats the report as Markdown. Equal reports give equal text. */
+/** Equal reports give equal text. */
 export function reportMarkdown(report: MigrationReport): string {
   const { bodies } = report;
   return [

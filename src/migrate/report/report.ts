@@ -4,7 +4,7 @@ import type { PipelineInput } from "../expression.ts";
 const MODEL = /(?:^|\.)(?:model_slug|ai_model_id|model_id)$/;
 const VOICE = /(?:^|\.)voice_id$/;
 
-/** Returns the decisions that users must make. The same question about several bodies is a single decision. */
+/** The same question about several bodies is a single decision. */
 export function decisionsOf(bodies: readonly BodyReport[]): readonly Decision[] {
   const found = new Map<string, { readonly decision: Decision; readonly where: string[] }>();
   for (const { at, fields, status } of bodies) {
@@ -32,7 +32,7 @@ function answerOf(entry: FieldEntry): Decision["answer"] {
   return about !== null && given && typeof value === "string" ? { about, key: value } : null;
 }
 
-/** Returns a key for a loss. The same loss in several list items or bodies has the same key. */
+/** The same loss in several list items or bodies has the same key. */
 export function lossKey({ field, why }: Pick<FieldEntry, "field" | "why">): string {
   return `${field.replace(/\[\d+\]/g, "[]")}: ${why ?? ""}`;
 }
@@ -53,7 +53,7 @@ function shorten(value: unknown): string {
 
 export type Outcome = "carried" | "renamed" | "converted" | "defaulted" | "dropped" | "decision";
 
-/** What happened to one field of a v2 body. */
+/** The outcome of one field of a v2 body. */
 export interface FieldEntry {
   /** Path of the field within the body. */
   readonly field: string;
@@ -66,11 +66,11 @@ export interface FieldEntry {
   readonly to: string | null;
   /** The value in the pipeline; null if it was not changed or is not used. */
   readonly newValue: Json;
-  /** Why the field was changed, filled in, left out or left open. */
+  /** Why the field was changed, filled in, omitted or left open. */
   readonly why: string | null;
   /** Possible answers to a decision. The generated source uses the first. */
   readonly choices: readonly string[];
-  /** True if v2 used this medium, prompt, shot or voice and the pipeline does not. Someone must accept the loss. */
+  /** True if v2 used this medium, prompt, shot or voice and the pipeline does not. The user must accept the loss. */
   readonly isLost?: true;
 }
 
@@ -87,7 +87,7 @@ export interface BodyReport {
   readonly status: "migrated" | "asset" | "open" | "refused";
   /** Names of the body's steps, in execution order. */
   readonly steps: readonly string[];
-  /** Names of the steps that produce what v2 would have returned. */
+  /** Names of the steps that produce the outputs of v2. */
   readonly outputs: readonly string[];
   /** The outputs that v2 would have returned. */
   readonly makes: { readonly kind: "image" | "video" | "audio" | "voice"; readonly count: number };
@@ -102,10 +102,10 @@ export interface Decision {
   /** The bodies and fields that the decision concerns, such as `body 3: audio_start_ms`. */
   readonly where: readonly string[];
   readonly question: string;
-  /** Possible answers. The first describes what the pipeline does now. */
+  /** Possible answers. The pipeline currently uses the first. */
   readonly choices: readonly string[];
   /**
-   * How to store the answer in the decisions file: a model or voice under its v2 slug or id in `map`, a loss in
+   * Key of the answer in the decisions file. A model or voice is stored in `map` under its v2 slug or id, and a loss in
    * `leave_out`. Null if the decision can be made only in the source.
    */
   readonly answer: { readonly about: "model" | "voice" | "loss"; readonly key: string } | null;
@@ -117,7 +117,7 @@ export interface MigrationProblem {
   readonly at: string;
   /** Path of the field within the body; null if the problem concerns no field. */
   readonly field: string | null;
-  /** Line number, starting at 1; null if the migration was given values instead of text. */
+  /** Line number, starting at 1; null if the input was a value instead of text. */
   readonly line: number | null;
   readonly column: number | null;
   readonly message: string;
@@ -131,11 +131,11 @@ export interface MigratedStep {
   readonly body: number;
 }
 
-/** What was migrated, what needs a decision, and what v3 does not support. */
+/** Describes a migration: the outcome of every field, open decisions, and parts that v3 does not support. */
 export interface MigrationReport {
   readonly version: 1;
   readonly pipeline: string;
-  /** SHA-256 of the source as generated, which shows later edits; null if there is no source. */
+  /** SHA-256 of the generated source, to detect later edits; null if there is no source. */
   readonly sourceSha256: string | null;
   readonly format: "body" | "list" | "lines" | "flow" | "none";
   readonly bodies: readonly BodyReport[];
@@ -166,7 +166,7 @@ export interface StepPriceReport {
 }
 
 export interface PriceReport {
-  /** What the report calls the service that quoted the prices. */
+  /** Name of the service that quoted the prices. */
   readonly service: string;
   readonly steps: readonly StepPriceReport[];
   /** Sum of the known prices, in US dollars as a decimal string; null if no price is known. */

@@ -12,7 +12,7 @@ interface KeyStorage {
 export interface ConnectOptions {
   /** Headers such as `{ Authorization: "Bearer …" }`, or a function called for each request. Default: only cookies. */
   readonly headers?: Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>);
-  /** Where the client stores which run belongs to each key; null stores nothing. Default: `sessionStorage`. */
+  /** Stores which run belongs to each key. Null stores nothing. Default: `sessionStorage`. */
   readonly storage?: KeyStorage | null;
 }
 
@@ -21,11 +21,14 @@ export interface StartOptions {
   /** The pipeline's input. Any `File` or `Blob` in it is uploaded with the request. */
   readonly input: unknown;
   /**
-   * Id of the quote that the user agreed to. The start is refused without an id, or if that quote no longer matches the
-   * run; {@link RequestError.quote} then contains the quote to agree to.
+   * Id of the quote that the user agreed to. If it is missing or out of date, the start is refused.
+   * {@link RequestError.quote} then contains the quote to agree to.
    */
   readonly quote?: string;
-  /** New maximum cost of an existing run, as decimal US dollars. Also accepts the prices that paused the run. */
+  /**
+   * New maximum cost of an existing run, in US dollars as a decimal string. Also agrees to the prices that paused the
+   * run.
+   */
   readonly agree?: string;
   /** Your own key, such as an order id. Starting again with the same key returns the same run. Default: random. */
   readonly key?: string;
@@ -51,7 +54,7 @@ export interface Runs {
   list(query?: { readonly pipeline?: string; readonly limit?: number }): Promise<readonly RunLine[]>;
 }
 
-/** What is stored under a key: the run's id or, until the id is known, the request, so that it can be sent again. */
+/** The stored value: the run's id or, until the id is known, the request, so that it can be sent again. */
 type Kept = { readonly id: string } | { readonly pipeline: string; readonly body: string };
 
 /** Returns a client for the handler at an address such as `/api/films`. */
@@ -89,7 +92,7 @@ export function connect(url: string, { headers = {}, storage = ownStorage() }: C
       keep(key, { id });
       return follow(id);
     } catch (error) {
-      // A refused start created no run. Without an answer there may be a run, which the same key finds.
+      // A refused start created no run. A lost answer may hide a run, so its key stays stored.
       if (error instanceof RequestError && error.status < 500) forget(key);
       throw error;
     }
@@ -128,7 +131,6 @@ export function connect(url: string, { headers = {}, storage = ownStorage() }: C
   };
 }
 
-/** Returns JSON or, if the input contains files, a form with one part per file, named after the file's field. */
 function bodyOf({ input, ...rest }: { readonly input: unknown; readonly [name: string]: unknown }): string | FormData {
   const files: [string, Blob][] = [];
   const plain = (value: unknown, path: string): unknown => {

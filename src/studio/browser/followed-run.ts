@@ -16,7 +16,7 @@ export class RequestError extends Error {
   /** Reference to the entry in the server's log; null if nothing was logged. */
   readonly reference: string | null;
 
-  /** The quote to agree to; null unless the start was refused because agreement is missing. */
+  /** The quote to agree to, if the start was refused because agreement is missing; otherwise null. */
   readonly quote: QuoteView | null;
 
   constructor(
@@ -79,7 +79,7 @@ export interface FollowedRun {
 }
 
 const FINAL: readonly string[] = ["succeeded", "partial", "failed", "cancelled"];
-/** Milliseconds without data after which a connection is treated as dead. The server sends data every 15 seconds. */
+/** A connection without data for this many milliseconds is treated as dead. The server sends data every 15 seconds. */
 const SILENT_MS = 40_000;
 const MOST_WAIT_MS = 15_000;
 
@@ -105,7 +105,7 @@ export function followedRun(link: Link, id: string): FollowedRun {
     if (type === "event") for (const event of [...listeners.values()]) event?.(said);
   };
 
-  /** Opens a connection and reads it until it ends. Returns true if the run has no further changes. */
+  /** Returns true if the run will not change any more. */
   const listen = async (signal: AbortSignal): Promise<boolean> => {
     const silent = new AbortController();
     const either = AbortSignal.any([signal, silent.signal]);
@@ -142,7 +142,7 @@ export function followedRun(link: Link, id: string): FollowedRun {
         if (await listen(signal)) return set({ connection: "over", progress: [] });
       } catch (error) {
         if (signal.aborted) return;
-        // Does not retry what the server refuses permanently.
+        // The server would refuse a retry too.
         if (error instanceof RequestError && error.status < 500 && error.status !== 429) {
           return set({ connection: "over", error });
         }
@@ -209,10 +209,9 @@ export function placed<T = RunView>(base: string, value: unknown): T {
   return Object.fromEntries(entries) as T;
 }
 
-/** The global object, which sends the page's events in browsers. Elsewhere, it may lack these methods. */
+// Outside browsers, the global object may lack these methods.
 const page = globalThis as Partial<Pick<EventTarget, "addEventListener" | "removeEventListener">>;
 
-/** Waits for `ms` milliseconds, but at most until the browser is online again. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((done) => {
     const timer = setTimeout(end, ms);
@@ -232,7 +231,6 @@ interface SentEvent {
   readonly id: string | null;
 }
 
-/** Returns a function that takes the next piece of a stream's text, and returns the events that are now complete. */
 function eventReader(): (text: string) => readonly SentEvent[] {
   let rest = "";
   return (text) => {

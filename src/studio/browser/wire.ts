@@ -2,7 +2,9 @@
 
 /** An output file of a run. */
 export interface MediaView {
-  /** Path on the server. It can be used for at least an hour. */
+  /**
+   * URL of the file, usable for at least an hour. The server sends it as a path; the browser client adds the origin.
+   */
   readonly url: string;
   readonly kind: "image" | "video" | "audio" | "other";
   readonly contentType: string;
@@ -55,7 +57,7 @@ export interface RunView {
   /** At most the first 500 steps. */
   readonly steps: readonly StepView[];
   readonly waiting: readonly WaitingView[];
-  /** The pipeline's results so far. Files are given as {@link MediaView}; parts that do not exist yet are null. */
+  /** The pipeline's results so far. Contains files as {@link MediaView}, and null for parts that do not exist yet. */
   readonly outputs: { readonly [name: string]: unknown };
 }
 
@@ -68,9 +70,9 @@ export interface EventView {
   readonly type: string;
   readonly step?: string;
   readonly attempt?: number;
-  /** The status at the end; only in `run.finished` and `step.finished`. */
+  /** Final status. Only in `run.finished` and `step.finished`. */
   readonly status?: string;
-  /** Why a step ended this way, or why a run is paused. */
+  /** Why the step has this status, or why the run is paused. */
   readonly reason?: string;
 }
 
@@ -86,7 +88,7 @@ export interface ProgressView {
   readonly endsAt: number | null;
 }
 
-/** What a run would cost, in US dollars as decimal strings. */
+/** A quote for a run. Amounts are US dollars as decimal strings. */
 export interface QuoteView {
   /** Id to pass to `start` as `quote`. Each quote can be used only once. */
   readonly id: string;
@@ -97,11 +99,12 @@ export interface QuoteView {
   /** Steps without a known price. The run pauses before each of these steps, and asks for agreement to its price. */
   readonly openSteps: readonly string[];
   readonly usd: {
-    readonly min: string /** Maximum cost; null if there is no upper limit. */;
+    readonly min: string;
+    /** Maximum cost; null if there is no upper limit. */
     readonly max: string | null;
     readonly expected: string;
   };
-  /** What is left of the caller's budget; null if the caller has no overall budget. */
+  /** The caller's remaining budget; null if the caller has no overall budget. */
   readonly leftUsd: string | null;
   readonly expectedMs: number | null;
   readonly stepCount: number;

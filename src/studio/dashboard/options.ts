@@ -3,7 +3,6 @@ import type { EventStream } from "./http/answer.ts";
 import type { GaugeReader } from "./live/gauges.ts";
 import type { WatchParts } from "./live/run-watch.ts";
 
-/** Another program is already listening on the dashboard's port. */
 export class PortInUseError extends ShowrunnerError {
   readonly code = "DASHBOARD_PORT_IN_USE";
   readonly port: number;
@@ -15,7 +14,6 @@ export class PortInUseError extends ShowrunnerError {
   }
 }
 
-/** A pipeline that can be planned and started from the page. */
 export interface OfferedPipeline {
   /** Name shown on the page, such as `recipes/talking-avatar.ts#default`; must be unique. */
   readonly name: string;
@@ -27,64 +25,62 @@ export interface OfferedPipeline {
 type ShownMedia = Pick<MediaStore, "sizeOf" | "read" | "link" | "linkOrigin">;
 
 export interface DashboardOptions {
-  /** Starts and resumes runs from the page. It stays open when the dashboard closes. */
+  /** Stays open when the dashboard closes. */
   readonly show: Showrunner;
   /**
-   * Called when the local service that `show` uses has ended, for example with the command that started it. Returns a
-   * replacement, and closes `lost`. Default: `show` is not replaced.
+   * Returns a replacement for `lost`, whose local service has ended, and closes `lost`. Default: `show` is not
+   * replaced.
    */
   readonly reopen?: ((lost: Showrunner) => Promise<Showrunner>) | undefined;
-  /** The journal that `show` uses; other processes may write to it. */
   readonly journal: JournalStore;
-  /** The store that contains the bytes of outputs and uploads. */
   readonly media: ShownMedia;
-  /** Port to listen on. Default 0: any free port. */
+  /** Default 0: any free port. */
   readonly port?: number | undefined;
   /** Address to listen on. Default `127.0.0.1`; any other address lets other machines see and control runs. */
   readonly host?: string | undefined;
   /** Further names or addresses, without ports, under which browsers reach the dashboard. Default none. */
   readonly allowHosts?: readonly string[] | undefined;
   /**
-   * Public origin of review links, such as `https://review.example.com`. A proxy there must forward requests with their
-   * `Host` header. Under this name, the server serves only review links. Default: links point to this machine.
+   * Public origin of review links, such as `https://review.example.com`. Under this name, the server serves only review
+   * links. A proxy there must keep the `Host` header of requests. Default: links point to this machine.
    */
   readonly publicUrl?: string | undefined;
   /** Token that opens the dashboard; at least 16 characters. Default: a new random token at each start. */
   readonly token?: string | undefined;
   /** Token for read-only access: a viewer sees everything, but cannot change anything. Default none. */
   readonly viewerToken?: string | undefined;
-  /** Pipelines that can be planned and started from the page. Default none. */
   readonly pipelines?: readonly OfferedPipeline[] | undefined;
   /** Folder for input files picked in the browser, kept so that runs can be resumed. Default: picking is disabled. */
   readonly pickedDir?: string | undefined;
-  /** Loads a run's code, to compare it with the run's plan; null if the code no longer exists. Default: always null. */
+  /**
+   * Loads a run's code, to compare it with the run's plan. Returns null if the code no longer exists. Default: always
+   * null.
+   */
   readonly loadPipeline?:
     | ((source: { readonly file: string; readonly exportName: string }) => Promise<Pipeline | null>)
     | undefined;
   /** Beginning of the commands that the page shows, such as `npx showrunner`. Default `showrunner`. */
   readonly launcher?: string | undefined;
   /**
-   * Called with unexpected errors. `reference` is set if a reviewer was shown it with the error message. Default:
-   * errors are written to stderr.
+   * Receives unexpected errors. `reference` is the code that a reviewer saw with the error message. Default: writes
+   * errors to stderr.
    */
   readonly onDefect?: ((error: unknown, reference?: string) => void) | undefined;
 }
 
 export interface Dashboard {
-  /** Address to open in a browser, including the token. */
+  /** Includes the token. */
   readonly url: string;
   /** Address for read-only access; null without `viewerToken`. */
   readonly viewerUrl: string | null;
-  /** Address without the token. */
   readonly origin: string;
-  /** Returns the address of a run's page, including the token. */
+  /** Includes the token. */
   runUrl(runId: string): string;
-  /** Disconnects all clients and stops the server. Runs that were started from the page continue in `show`. */
+  /** Disconnects all clients and stops the server. Runs that the page started continue in `show`. */
   close(): Promise<void>;
 }
 
 export interface DashboardContext extends WatchParts {
-  /** The current instance, which `renew` may replace. */
   readonly show: Showrunner;
   /** Replaces `show` if its service has ended and another can be opened. */
   renew(): Promise<void>;

@@ -15,7 +15,6 @@ const STYLE = `
   .edge { fill: none; stroke: #8c959f; stroke-width: 1.25 }
   .edge.critical { stroke: #c2410c; stroke-width: 2 }`;
 
-/** Draws the plan as a self-contained SVG document, without scripts or fonts. */
 export function planSvg({ pipeline, steps }: Plan, { note, highlighted = [] }: DiagramOptions = {}): string {
   const critical = new Set(highlighted);
   const { nodes, arrows, width, height } = draw({
@@ -60,7 +59,7 @@ function cut(value: string): string {
   return characters.length <= MAX_CHARACTERS ? value : `${characters.slice(0, MAX_CHARACTERS - 1).join("")}…`;
 }
 
-/** Escapes text for XML. Control characters, which XML cannot contain, become spaces. */
+/** Escapes text for XML. Replaces control characters, which XML cannot contain, by spaces. */
 function text(value: string): string {
   return value.replace(/\p{Cc}/gu, " ").replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
 }

@@ -183,14 +183,13 @@ function readOnly(): Refusal {
   return new Refusal(403, "READ_ONLY", "This login is read-only; ask someone with full access.");
 }
 
-/** Returns the request's URL; null if it is not a path. The path is not decoded, so encoded slashes stay. */
+/** Returns null if the request's target is not a path. Encoded slashes in the path stay encoded. */
 function urlOf({ url: target = "/" }: IncomingMessage): URL | null {
   return target.startsWith("/") && URL.canParse(`http://dashboard${target}`)
     ? new URL(`http://dashboard${target}`)
     : null;
 }
 
-/** Sends an error: as a page if a person navigated here, or as JSON if the dashboard's page made the request. */
 async function fail({ incoming, response }: Request, folder: string, refusal: Refusal): Promise<void> {
   const isPerson = incoming.headers.accept?.includes("text/html") === true && !response.headersSent;
   if (isPerson && refusal.status === 401) sendLockedPage(response, { isWrong: incoming.method === "POST" });

@@ -4,7 +4,7 @@ import { fileExtension } from "../../internal.ts";
 import { isSame } from "../served/index.ts";
 import type { Context } from "./options.ts";
 
-/** Minimum lifetime of a file's address in milliseconds. Addresses change rarely, because a change restarts players. */
+/** Minimum lifetime of a file's address. Addresses change rarely, because a change restarts players. */
 export const ADDRESS_MS = HOUR_MS;
 
 interface SignedFile {
@@ -23,7 +23,7 @@ export function fileAddress({ secret, prefix }: Signing, file: SignedFile, now: 
   return `${prefix}/media/${encodeURIComponent(file.runId)}/${name}?${query}`;
 }
 
-/** Returns the file for an address; null if the address was changed, was signed with another secret, or has expired. */
+/** Returns null if the address was changed, was signed with another secret, or has expired. */
 export function fileOfAddress(
   { secret }: Pick<Context, "secret">,
   { runId, name, query }: { readonly runId: string; readonly name: string; readonly query: URLSearchParams },

@@ -3,11 +3,13 @@ import { checkTags, formatUsd, InvalidOptionError, parseUsd, type RunRow } from 
 import { leftOfBudget, notFound, Refusal } from "../served/index.ts";
 import type { Call, Caller, Context } from "./options.ts";
 
-/** Key of the tag that names the endpoint at which a run was started. */
 export const ENDPOINT = "endpoint";
 export const ENDPOINT_NAME = /^[A-Za-z0-9][\w.-]{0,59}$/;
 
-/** Checks what `authorize` returned. A caller without tags would own every run. @throws InvalidOptionError */
+/**
+ * Checks the caller that `authorize` returned. A caller without tags would own every run.
+ * @throws InvalidOptionError
+ */
 export function checkedCaller({ tags, budget, ...rest }: Caller): Caller {
   const checked = checkTags(tags, "tags");
   const keys = Object.keys(checked);
@@ -22,13 +24,13 @@ export function checkedCaller({ tags, budget, ...rest }: Caller): Caller {
   return { ...rest, tags, ...(budget !== undefined && { budget }) };
 }
 
-/** Returns the caller's first tag as `key=value`. Runs with this tag share the caller's budget. */
+/** Returns the caller's first tag. Runs with this tag share the caller's budget. */
 export function budgetTag({ tags }: Caller): string {
   const [[key, value]] = Object.entries(tags) as [[string, string]];
   return `${key}=${value}`;
 }
 
-/** Returns the money left in the caller's budget, in micro-dollars; null if the caller has no budget. */
+/** Returns micro-dollars, or null if the caller has no budget. */
 export async function leftMicros({ show }: Context, caller: Caller): Promise<number | null> {
   if (caller.budget === undefined) return null;
   return leftOfBudget(show, { tag: budgetTag(caller), budgetMicros: parseUsd(caller.budget)! });
@@ -39,12 +41,11 @@ export function overBudget(expectedMicros: number, left: number): Refusal {
   return new Refusal(402, "OVER_BUDGET", message);
 }
 
-/** Returns the id for a run. It depends only on the caller and the key, so every process computes the same id. */
+/** Depends only on the caller and the key, so every process computes the same id. */
 export function runIdOf(caller: Caller, key: string): string {
   return `run-${hash("sha256", JSON.stringify([ownerTags(caller), key])).slice(0, 32)}`;
 }
 
-/** Returns a name for the caller that is safe as a folder name. */
 export function ownerOf(caller: Caller): string {
   return hash("sha256", JSON.stringify(ownerTags(caller))).slice(0, 16);
 }
@@ -53,7 +54,7 @@ function ownerTags({ tags }: Caller) {
   return Object.entries(tags).toSorted(([one], [other]) => (one < other ? -1 : 1));
 }
 
-/** Returns the requested run's row. Refuses other callers' runs as if they did not exist. @throws Refusal 404 */
+/** Refuses other callers' runs as if they did not exist. @throws Refusal 404 */
 export async function ownRun({ context, caller, params }: Call): Promise<RunRow> {
   const row = await context.show.journal.run(params.run!);
   const isOwn =

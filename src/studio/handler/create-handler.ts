@@ -30,14 +30,14 @@ const MOST_MESSAGE = 1_000;
 const MOST_FIELD = 300;
 const DEFAULT_MOST_BYTES = 64 * 1024 * 1024;
 const MOST_KEPT = { caller: 1024 ** 3, all: 16 * 1024 ** 3 };
-/** Maximum total bytes of request bodies in memory. */
 const MOST_IN_MEMORY = 128 * 1024 * 1024;
 /** Memory counted for a request in addition to its body. */
 const REQUEST_BYTES = 64 * 1024;
 
 /**
- * Creates a handler that serves pipelines as endpoints of your server. Callers can price, start, list, follow, decide
- * on and stop their own runs, and get their files. You have to close `show` yourself. @throws InvalidOptionError
+ * Creates a handler that serves pipelines as endpoints of your server. Callers can price, start, list, follow and stop
+ * their own runs, make decisions in them, and get their files. The handler does not close `show`.
+ * @throws InvalidOptionError
  */
 export function createHandler(show: Showrunner, options: HandlerOptions): Handler {
   const context = contextOf(show, options);
@@ -154,7 +154,7 @@ async function withShare<T>(
   }
 }
 
-/** Checks the caller that `authorize` returned. Each kind of mistake in it is logged once. @throws Refusal 500 */
+/** Checks the caller that `authorize` returned. Logs each kind of mistake only once. @throws Refusal 500 */
 function callerOf({ report, mistakes }: Context, given: Caller): Caller {
   try {
     return checkedCaller(given);

@@ -10,7 +10,7 @@ interface Followed {
   readers: number;
 }
 
-/** All open event streams. Each run is read only once, even if several clients follow it. */
+/** Reads each run only once, even if several clients follow it. */
 export class EventStreams {
   readonly #context: Context;
   readonly #followed = new Map<string, Followed>();
@@ -63,12 +63,11 @@ export class EventStreams {
       { highWaterMark: 0 },
     );
     request.signal.addEventListener("abort", end, { once: true });
-    // The reader may have disconnected while the run was looked up; no abort event follows then.
+    // If the reader has already disconnected, no abort event follows.
     if (request.signal.aborted) end();
     return new Response(body, { headers: { ...STREAM_HEADERS, "Cache-Control": "no-store" } });
   }
 
-  /** Yields the text of the stream until the run ends, the feed is closed, or the client disconnects. */
   async *#frames(feed: RunFeed, after: number, signal: AbortSignal): AsyncGenerator<string, void, undefined> {
     yield STREAM_START;
     await feed.ready;
@@ -119,7 +118,7 @@ function seenBefore(request: Request, { lastSeq }: RunRow): number {
   return seq > lastSeq ? 0 : seq;
 }
 
-/** Waits for a change, but at most one heartbeat interval. Returns true if there was no change. */
+/** Returns true if nothing changed within a heartbeat interval. */
 async function beatOr(moved: Promise<void>, signal: AbortSignal): Promise<boolean> {
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);

@@ -11,7 +11,7 @@ interface Schema {
   readonly additionalProperties?: Schema | boolean;
   readonly items?: Schema | boolean;
   readonly prefixItems?: readonly Schema[];
-  /** Media kind; set if the value is a file. */
+  /** Media kind of a value that is a file. */
   readonly showrunnerFile?: string;
 }
 
@@ -22,7 +22,7 @@ export function inputSchema(input: z.ZodType): { readonly [keyword: string]: unk
   return z.toJSONSchema(input, { io: "input", unrepresentable: "any" });
 }
 
-/** Returns a copy of a value in which every file is replaced. The schema says which values are files. */
+/** Returns a copy of a value in which each file is replaced. The schema determines which values are files. */
 export async function withFiles(
   schema: { readonly [keyword: string]: unknown },
   value: unknown,
@@ -47,10 +47,13 @@ export async function withFiles(
   return map(value, [root], "", 0);
 }
 
-/** Returns the schemas and those that they refer to or combine, each once: a union may contain itself. */
+/**
+ * Returns the schemas with all schemas that they refer to or combine. Each appears once, because a union may contain
+ * itself.
+ */
 function expanded(root: Schema, nodes: readonly Schema[]): readonly Schema[] {
   const all = new Set(nodes);
-  // Iterating over a set also visits nodes that are added in the meantime.
+  // Iterating over a set also visits nodes that the loop adds.
   for (const node of all) {
     const { $ref, anyOf = [], oneOf = [], allOf = [] } = node;
     const named = $ref?.startsWith("#/$defs/") ? own(root.$defs ?? {}, $ref.slice("#/$defs/".length)) : undefined;

@@ -81,7 +81,6 @@ const decisionShape = z.object({
   note: z.string().max(2000).optional(),
 });
 
-/** Returns the OpenAPI 3.1 document of the endpoints, with the input schema of each pipeline. */
 export function openApi({ endpoints, prefix }: Context): Schema {
   const paths = [...endpoints].flatMap(([name, endpoint]) => Object.entries(pathsOf(name, endpoint)));
   return {
@@ -208,7 +207,6 @@ function plain(schema: z.ZodType): Schema {
   return rest;
 }
 
-/** Returns the schema of an input, with references that fit the document. Files become URLs or form parts. */
 function bundled(name: string, input: z.ZodType): Schema {
   const { $schema: _, ...rest } = inputSchema(input);
   const text = JSON.stringify(rest).replaceAll('"$ref":"#', `"$ref":"#/components/schemas/${inputName(name)}`);

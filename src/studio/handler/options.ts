@@ -2,10 +2,13 @@ import type { Pipeline, Showrunner } from "../../internal.ts";
 import type { Report, Shares } from "../served/index.ts";
 import type { RequestFiles, SentFiles } from "./sent-files.ts";
 
-/** A pipeline as an endpoint, with settings that only its author decides. */
+/** A pipeline as an endpoint, with settings that callers cannot change. */
 export interface Endpoint {
   readonly pipeline: Pipeline;
-  /** Where the code is. Stored with the run, so that a worker finds it. Default: this process supplies the code. */
+  /**
+   * File and export of the pipeline. Stored with the run, so that a worker can load the code. Default: this process
+   * supplies the code.
+   */
   readonly source?: { readonly file: string; readonly exportName: string } | undefined;
   /**
    * Files and folders that the pipeline's own code may upload, such as `["assets/"]`, relative to the working folder.
@@ -25,7 +28,7 @@ export interface Caller {
   readonly tags: { readonly [key: string]: string };
   /**
    * Maximum total cost of all runs with the first of `tags`, without a time limit, in US dollars as a decimal string.
-   * It is checked in the transaction that reserves money for a job. Default: each start sets a budget of its own.
+   * The transaction that reserves money for a job checks it. Default: each start sets a budget of its own.
    */
   readonly budget?: string | undefined;
   /** Whether the caller can make decisions in runs. Default true. */
@@ -48,8 +51,8 @@ export interface HandlerOptions {
    */
   readonly secret?: string | undefined;
   /**
-   * Folder for files that callers send. The files of a run are kept as long as the run, so that it can be resumed. The
-   * files of a quote are kept until the quote expires. Default `.showrunner/sent`.
+   * Folder for files that callers send. Keeps the files of a run as long as the run, so that it can be resumed, and the
+   * files of a quote until it expires. Default `.showrunner/sent`.
    */
   readonly filesDir?: string | undefined;
   /**
@@ -66,9 +69,9 @@ export interface HandlerOptions {
   /** Engine that drives the runs, such as the pg-boss engine. Default: this process drives them. */
   readonly engine?: { wake(runId: string): Promise<void> } | undefined;
   /**
-   * Called with errors that callers cannot see: those of the service, of this machine, and of your code, other than
-   * `CallerError`. Callers can quote `reference`. A run's own failures are only in the journal, under the run's id.
-   * Default: errors are written to stderr.
+   * Receives errors that callers cannot see: errors of the service, of this machine and of your code, except
+   * `CallerError`. Callers can quote `reference`. Failures of a run are only in the journal, under the run's id.
+   * Default: writes errors to stderr.
    */
   readonly onDefect?: ((error: unknown, reference: string) => void) | undefined;
 }
@@ -89,13 +92,12 @@ export interface Context {
   readonly prefix: string;
   readonly secret: string;
   readonly sent: SentFiles;
-  /** Limits the bytes that unanswered requests keep in memory. */
   readonly memory: Shares;
   /** Limits the number of quotes per caller and day. */
   readonly quotes: Shares;
   readonly mostBytes: number;
   readonly report: Report;
-  /** Mistakes in what `authorize` returned that were already logged: the log's reference for each invalid option. */
+  /** The log's reference for each invalid option of a caller, so that a mistake is logged only once. */
   readonly mistakes: Map<string, string>;
 }
 

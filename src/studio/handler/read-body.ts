@@ -8,7 +8,6 @@ type Body = Readonly<Record<string, unknown>>;
 
 /** Maximum size of a body without files, and of a form field, in bytes. */
 export const MOST_JSON_BYTES = 1024 * 1024;
-/** Maximum number of form parts: files, the input, and options. */
 const MOST_PARTS = 120;
 const SLICE_BYTES = 64 * 1024;
 
@@ -66,7 +65,7 @@ export async function readForm(
   if (outcome !== undefined) throw badRequest("The form is malformed or incomplete.");
 }
 
-/** Splits large pieces, so that a refusal within a piece takes effect before the rest of that piece is parsed. */
+/** Splits large pieces, so that a refusal takes effect before the rest of a piece is parsed. */
 async function* inSlices(pieces: AsyncIterable<Uint8Array>) {
   for await (const piece of pieces) {
     for (let at = 0; at < piece.length; at += SLICE_BYTES) yield piece.subarray(at, at + SLICE_BYTES);

@@ -12,12 +12,10 @@ interface ReadInput {
   readonly body: Body;
 }
 
-/** Time limit for fetching a file from a URL, in milliseconds. */
 const FETCH_MS = 60_000;
 const MOST_FILES = 100;
 const MOST_LEVELS = 40;
 
-/** A form file that was saved on this machine. */
 class SentFile {
   readonly path: string;
   constructor(path: string) {
@@ -26,8 +24,9 @@ class SentFile {
 }
 
 /**
- * Reads the body of a request for a quote or a start. Files in the form and at URLs are saved on this machine, and the
- * input then contains their paths. Any other path is refused: callers must not read other files. @throws Refusal
+ * Reads the body of a request for a quote or a start. Saves files in the form and at URLs on this machine, and puts
+ * their paths into the input. Refuses any other path, because callers must not read other files.
+ * @throws Refusal
  */
 export async function readInput(call: Call, { pipeline }: Endpoint): Promise<ReadInput> {
   const isForm = isOfType(bodyOfRequest(call.request), "multipart/form-data");
@@ -89,7 +88,7 @@ function place(input: Record<string, unknown>, name: string, file: SentFile): vo
   (at as Record<string, unknown>)[last] = file;
 }
 
-/** Saves the file at a URL, and returns its path. `left` is how many more bytes the whole request may use. */
+/** Saves the file at a URL, and returns its path. `left` counts the bytes that the whole request may still use. */
 async function fetched(call: Call, value: unknown, field: string, left: { bytes: number }): Promise<string> {
   const { mostBytes, options } = call.context;
   const url = webAddress(typeof value === "object" && value !== null ? (value as { path?: unknown }).path : value);
@@ -132,11 +131,11 @@ function decodedName({ pathname }: URL): string {
 /** Matches text that starts like a path: absolute, home, parent folder, or a `file:` URL. */
 const PATH = /^(?:file:|[/\\]|~[/\\]|[A-Za-z]:[/\\]|\.{1,2}[/\\])/i;
 
-/** True if the text could be used as a path. Each test takes linear time, because text may be as long as a body. */
+/** Each test takes linear time, because text may be as long as a body. */
 function isPath(value: string): boolean {
   const text = value.trim();
   if (text.includes("\0")) return true;
-  // `..` counts even in a name with spaces, because the pipeline's code may prepend a folder.
+  // `..` is unsafe even in a name with spaces, because the pipeline's code may prepend a folder.
   if (text.length >= 2 && text.split(/[/\\]/).includes("..")) return true;
   return text.length >= 2 && !/\s/.test(text) && PATH.test(text);
 }

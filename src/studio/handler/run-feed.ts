@@ -7,7 +7,7 @@ import { runView } from "./run-view.ts";
 /** Maximum number of events kept as text. Clients that need older events get them from the journal. */
 const MOST_FRAMES = 500;
 const READ_AT_ONCE = 500;
-/** Milliseconds between checks of the progress and of the driving process, for which the journal has no events. */
+// The journal has no events for progress and for the end of the driving process, so both are polled.
 const LOOK_MS = 1_000;
 /** Minimum time between two states that are sent: these milliseconds per step, but at least `LEAST_VIEW_MS`. */
 const VIEW_MS_PER_STEP = 5;
@@ -20,8 +20,8 @@ interface Latest {
 }
 
 /**
- * Reads a run once for all clients that follow the run. Nothing is buffered per client: each client takes events when
- * it is ready, and gets events that it missed from the journal.
+ * Reads a run once for all clients that follow it. Each client takes events when it is ready, and gets events that it
+ * missed from the journal. Nothing is buffered per client.
  */
 export class RunFeed {
   readonly #context: Context;
@@ -70,7 +70,6 @@ export class RunFeed {
     return this.#progress;
   }
 
-  /** True if the run has ended, and the newest state to send includes its end. */
   get isShownToEnd(): boolean {
     const { state } = this.#folded!;
     return isRunFinal(state.status) && this.#shownSeq === state.seq;
@@ -84,7 +83,7 @@ export class RunFeed {
     return this.#moved.promise;
   }
 
-  /** Returns the events after `afterSeq` as text, perhaps not yet all of them; null if there are none. */
+  /** Returns some or all events after `afterSeq` as text; null if there are none. */
   async after(afterSeq: number): Promise<{ readonly text: string; readonly seq: number } | null> {
     if (afterSeq >= this.lastSeq) return null;
     const [first] = this.#frames;
@@ -130,7 +129,7 @@ export class RunFeed {
     return events.length;
   }
 
-  /** Prepares to send a new state of the run. Events that follow each other quickly share one state. */
+  /** Events in quick succession share one state. */
   #showInTime(): void {
     const now = Date.now();
     const everyMs = Math.max(LEAST_VIEW_MS, VIEW_MS_PER_STEP * this.#folded!.state.planned.plan.steps.length);

@@ -19,10 +19,9 @@ import { runLine, runView } from "./run-view.ts";
 
 const MOST_LISTED = 200;
 
-/** A route. If its result is a `Response`, it is sent unchanged; any other result is sent as JSON. */
+/** A `Response` from `handle` is sent unchanged, any other result as JSON. */
 export interface Route {
   readonly method: "GET" | "POST";
-  /** Path pattern below the prefix, such as `/runs/:run`, where `:run` matches any segment. */
   readonly path: string;
   handle(call: Call): Promise<unknown>;
 }
@@ -43,7 +42,7 @@ export async function viewOf(context: Context, { runId }: Pick<RunRow, "runId">)
   const isInterrupted = row !== null && statusNow(row, Date.now()).status === "interrupted";
   const state = await loadRun(journal, runId);
   const { seq } = state;
-  // A decision counts at once, even before the driving process has read it.
+  // Includes decisions that the driving process has not read yet.
   return { ...runView(context, new Folded(foresee(state, await journal.inbox(runId))), isInterrupted), seq };
 }
 
@@ -74,10 +73,13 @@ async function decideOn(call: Call): Promise<RunView> {
   return viewOf(context, row);
 }
 
-/** Returns the caller's budget if the run uses it and it has changed since the start; otherwise undefined. */
+/**
+ * Returns the caller's budget if it has changed since the start; undefined if it has not, or if the run does not use
+ * it.
+ */
 async function budgetNow({ context, caller }: Call, { runId }: RunRow): Promise<string | undefined> {
   const { planned } = await loadRun(context.show.journal, runId);
-  // A caller who makes a decision in a run with someone else's budget does not change that budget.
+  // A decision in a run with someone else's budget does not change that budget.
   const isShared = planned.budgetTag === budgetTag(caller) && (await leftMicros(context, caller)) !== null;
   return isShared && parseUsd(caller.budget!) !== planned.budgetMicros ? caller.budget : undefined;
 }
@@ -89,7 +91,6 @@ async function stop(call: Call): Promise<RunView> {
   return viewOf(call.context, row);
 }
 
-/** Ensures that the run is driven: by the engine's workers or, without an engine, by this process. */
 export async function continueRun(context: Context, runId: string, budget?: string): Promise<void> {
   const { show, options } = context;
   if (options.engine !== undefined) return options.engine.wake(runId);
@@ -103,14 +104,13 @@ export async function continueRun(context: Context, runId: string, budget?: stri
   }
 }
 
-/** Drives a run in the background. Errors are reported, unless another process already drives the run. */
+/** Drives a run in the background. Another process that already drives the run is not an error. */
 export function drive({ report }: Context, handle: { result(): Promise<unknown> }): void {
   handle.result().catch((error: unknown) => {
     if ((error as { readonly code?: unknown }).code !== "RUN_BUSY") reported(error, report);
   });
 }
 
-/** Returns the endpoint at which a run was started; null if this handler does not have it. */
 export function endpointOf({ endpoints }: Context, { planned }: RunState): Endpoint | null {
   const name = planned.tags?.[ENDPOINT];
   const endpoint = name === undefined ? undefined : endpoints.get(name);

@@ -88,7 +88,7 @@ function mediaView(
 function returned(state: RunState, media: Media): RunView["outputs"] {
   const one = ({ $ref }: Reference): unknown => {
     if ($ref.as === "value") return referencedValue(state, $ref) ?? null;
-    // The sender already has its own inputs.
+    // The caller already has the files that it sent.
     if ($ref.as === "upload") return null;
     const all = referenced(state, $ref).map(({ step, output }) => {
       return output.voiceId === null ? media(step, output) : { voiceId: output.voiceId };

@@ -15,10 +15,11 @@ const RETRY_AFTER_S = 3600;
 const FILE_BYTES = 12 * 1024;
 
 interface Parts {
-  /** Folder with each file as `OWNER/SHA256/NAME`. Empty files beside it, called marks, record what still needs it. */
+  /**
+   * Contains each file as `OWNER/SHA256/NAME`. Empty files beside it, called marks, record what still needs the file.
+   */
   readonly folder: string;
   readonly show: Pick<Showrunner, "journal" | "media">;
-  /** Limits on the bytes that belong to no run, per caller and in total. */
   readonly most: { readonly each: number; readonly all: number };
   readonly now: () => number;
 }
@@ -30,10 +31,10 @@ export interface SentBytes {
   tooLarge(): Refusal;
 }
 
-/** What needs a file: a request, a quote (`until` is its expiry in epoch milliseconds), or a run. */
+/** The reason to keep a file: a request, a quote (`until` is its expiry in epoch milliseconds), or a run. */
 type Use = { readonly request: string } | { readonly until: number } | { readonly run: string };
 
-/** Prefix of the file that marks a removal in progress. Whoever sends the same file again waits for its end. */
+/** Prefix of the file that marks a removal in progress. A sender of the same file waits until the removal ends. */
 const REMOVING = ".removing-";
 const REMOVAL_MS = 60_000;
 const REMOVAL_POLL_MS = 20;
@@ -42,21 +43,20 @@ interface Kept {
   readonly isUsed: boolean;
   readonly isCopied: boolean;
   readonly runs: readonly string[];
-  /** When the file was removed, in epoch milliseconds, if the media store may still have a copy; otherwise null. */
+  /** Time of removal, in epoch milliseconds, if the media store may still have a copy; otherwise null. */
   readonly endedAt: number | null;
   readonly sizeBytes: number;
 }
 
 /**
- * Keeps the files that callers send as long as a request, quote or run needs them, and then removes them. Copies in the
- * media store are removed later. The bytes that belong to no run are limited per caller and in total. Several processes
- * can share the folder: to use a file, a process marks it, and then checks whether it is being removed. To remove a
- * file, a process marks the removal, and then checks whether the file is in use.
+ * Keeps the files that callers send as long as a request, quote or run needs them. Limits the bytes that belong to no
+ * run, per caller and in total. Several processes can share the folder. To use a file, a process marks it, and then
+ * checks whether it is being removed. To remove a file, a process marks the removal, and then checks whether the file
+ * is in use.
  */
 export class SentFiles {
   readonly #parts: Parts;
   readonly #shares: Shares;
-  /** Bytes that count towards the limits, by owner and hash. */
   readonly #sizes = new Map<string, Map<string, number>>();
   #counts: Promise<void> = Promise.resolve();
   #counted: Promise<void> | null = null;
@@ -67,7 +67,7 @@ export class SentFiles {
     this.#shares = new Shares({ ...parts.most, what: "files", retryAfterS: RETRY_AFTER_S });
   }
 
-  /** Returns a store for one request's files. `owner` identifies the caller, and is safe as a folder name. */
+  /** `owner` identifies the caller, and is safe as a folder name. */
   request(owner: string): RequestFiles {
     return new RequestFiles(this, owner);
   }
@@ -114,7 +114,6 @@ export class SentFiles {
     await this.#count(owner, sha256);
   }
 
-  /** Ends a request's use of its files. Files that nothing else needs are removed. */
   async release({ owner, id, mayBeCopied }: RequestFiles, hashes: readonly string[]): Promise<void> {
     for (const sha256 of hashes) {
       const folder = this.#folderOf(owner, sha256);
@@ -124,7 +123,6 @@ export class SentFiles {
     }
   }
 
-  /** Removes files that are no longer needed, copies of them in the media store, and leftovers of killed processes. */
   async sweep(): Promise<void> {
     const { show, now } = this.#parts;
     const gone: { readonly owner: string; readonly sha256: string }[] = [];
@@ -160,10 +158,10 @@ export class SentFiles {
     if ((await decide(await this.#kept(owner, sha256))) !== null) {
       await writeFile(join(folder, removal), "").catch(unlessMissing);
       const decided = await decide(await this.#kept(owner, sha256));
-      // Written first, so that the next sweep starts over if this process dies in between.
+      // The mark is written first, so that the next sweep starts over if this process dies in between.
       if (decided?.mark !== undefined) await writeFile(join(folder, decided.mark), "").catch(unlessMissing);
       for (const name of decided === null ? [] : await namesIn(folder)) {
-        // Another process may still be removing it.
+        // Another process may still be removing the file.
         if (name.startsWith(REMOVING) ? await isLeft(join(folder, name)) : name !== decided?.mark)
           await rm(join(folder, name), { force: true });
       }
@@ -174,7 +172,6 @@ export class SentFiles {
     await this.#count(owner, sha256);
   }
 
-  /** Counts the files that are already in the folder, and starts regular sweeps. */
   async #begin(): Promise<void> {
     for await (const { owner, sha256 } of this.#all()) await this.#count(owner, sha256);
     this.#timer = setInterval(() => void this.sweep().catch(() => {}), SWEEP_MS).unref();
@@ -203,7 +200,7 @@ export class SentFiles {
       const [, kind, value = ""] = /^\.(request|until|run|ended|copied|removing)-(.+)$/.exec(name) ?? [];
       const found = kind === undefined || kind === "request" ? await stat(join(folder, name)).catch(() => null) : null;
       if (kind === undefined) sizeBytes += FILE_BYTES + (found?.size ?? 0);
-      // An older request ended with its process.
+      // The process of an older request has died.
       else if (kind === "request") isUsed ||= found !== null && now - found.mtimeMs < SWEEP_MS;
       else if (kind === "until") isUsed ||= Number(value) > now;
       else if (kind === "ended") [endedAt = 0, endedBytes = 0] = value.split("-").map(Number);
@@ -214,7 +211,7 @@ export class SentFiles {
     return { isUsed, isCopied, runs, endedAt: isGone ? endedAt : null, sizeBytes: isGone ? endedBytes : sizeBytes };
   }
 
-  /** Updates the counted bytes of a file. Counts run one at a time, so that the last one includes all changes. */
+  /** Counts run one at a time, so that the last one includes all changes. */
   #count(owner: string, sha256: string): Promise<void> {
     const counted = this.#counts.then(() => this.#countNow(owner, sha256));
     this.#counts = counted.catch(() => {});
@@ -242,7 +239,6 @@ export class SentFiles {
 export class RequestFiles {
   readonly owner: string;
   readonly id = randomUUID();
-  /** True once the media store may have copies of the files. */
   mayBeCopied = false;
   readonly #files: SentFiles;
   readonly #paths = new Set<string>();
@@ -263,7 +259,7 @@ export class RequestFiles {
       this.#paths.add(path);
       return path;
     } finally {
-      // With several files, one may arrive after another one caused the request to be refused.
+      // A file may arrive after another file caused the request to be refused.
       if (this.#isAnswered) await this.release();
     }
   }
@@ -272,7 +268,6 @@ export class RequestFiles {
     for (const path of this.#paths) await this.#files.mark(this.owner, shaOf(path), use);
   }
 
-  /** Keeps the files in `named` for a run. The request's other files are no longer kept for it. */
   async keepOnly(run: string, named: ReadonlySet<string>): Promise<void> {
     for (const path of this.#paths) {
       if (named.has(path)) await this.#files.mark(this.owner, shaOf(path), { run });
@@ -286,7 +281,7 @@ export class RequestFiles {
   }
 }
 
-/** Marks a file as used by a request. This happens before the file exists, so that nobody removes its folder. */
+/** Marks a file as used by a request, before the file exists, so that no process removes its folder. */
 async function use(folder: string, request: string): Promise<void> {
   for (;;) {
     await mkdir(folder, { recursive: true, mode: 0o700 }).catch(unlessMissing);

@@ -47,7 +47,7 @@ async function quoteView({ context, caller, files }: Call, quote: Quote): Promis
 
 const KEY = /^[\x21-\x7e]{1,200}$/;
 
-/** Starts a run or, if a run with the same key exists, returns it, and continues it if it is paused or interrupted. */
+/** Starts a run. If a run with the same key exists, returns it, and continues it if it is paused or interrupted. */
 async function start(call: Call): Promise<Response> {
   const { context, caller, params, request, files } = call;
   const key = request.headers.get("Idempotency-Key") ?? "";
@@ -77,7 +77,7 @@ async function start(call: Call): Promise<Response> {
     filesFrom,
     source: endpoint.source,
   };
-  // Done before the run exists, so that it finds its files even if this process dies or its engine cannot be reached.
+  // Precedes the start, so that the run finds its files even if this process dies or the engine cannot be reached.
   await files.keepFor({ run: id });
   try {
     if (options.engine === undefined) drive(context, await show.run(endpoint.pipeline, input, how));
@@ -93,7 +93,7 @@ async function start(call: Call): Promise<Response> {
   return Response.json(view, { status: isThere ? 200 : 201, headers: { Location: `${context.prefix}/runs/${id}` } });
 }
 
-/** Keeps only the files that the run's stored input names; if the start failed, keeps none of them for the run. */
+/** Keeps only the files that the run's stored input names. After a failed start, keeps none of them for the run. */
 async function keepNamed({ context, files }: Call, run: string): Promise<void> {
   if (files.paths.size === 0) return;
   const { journal } = context.show;
@@ -108,7 +108,7 @@ async function refuseOverBudget({ context, caller }: Call, { expectedMicros }: Q
   if (left !== null && expectedMicros > left) throw overBudget(expectedMicros, left);
 }
 
-/** Returns the budget options of a run; none are needed if a quote was agreed to. @throws Refusal 400 */
+/** Returns no options if a quote was agreed to. @throws Refusal 400 */
 function budgetOf({ caller }: Call, body: Readonly<Record<string, unknown>>, agreed: string | undefined) {
   const budget = optionalText(body, "budget", 20);
   if (caller.budget !== undefined) {
@@ -127,7 +127,6 @@ function* textsIn(value: unknown): Generator<string> {
   else if (typeof value === "object" && value !== null) for (const inner of Object.values(value)) yield* textsIn(inner);
 }
 
-/** Refuses a start until the caller agrees to this quote. */
 export class QuoteFirst extends Refusal {
   readonly quote: QuoteView;
 

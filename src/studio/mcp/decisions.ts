@@ -6,7 +6,7 @@ import type { AgentSession } from "./session.ts";
 
 const LONGEST_QUESTION = 500;
 
-/** Asks a person for a decision. The agent's proposal is shown, but the person is free to decide otherwise. */
+/** Shows the agent's proposal, but the person may decide otherwise. */
 export async function askedOf(
   person: Person,
   { runId, step, message: question, takes }: OpenDecision & { readonly runId: string },

@@ -12,12 +12,11 @@ import type { AgentSession } from "./session.ts";
 
 const HOST = "127.0.0.1";
 const PATH = "/mcp";
-/** The HTTP methods of the protocol; others, such as TRACE, cannot be converted to a `Request`. */
+/** The HTTP methods of the protocol. Others, such as TRACE, cannot be converted to a `Request`. */
 const METHODS = new Set(["POST", "GET", "DELETE"]);
 const BOUNDS = { mostBytes: 1024 * 1024, instead: "pass large files by URL" };
 
 export interface McpHttp {
-  /** The server's URL, which ends in `/mcp`. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -48,7 +47,7 @@ interface HttpRefusal {
   readonly message: string;
 }
 
-/** Returns why a request is refused, for example because its token is invalid; null if it is accepted. */
+/** Returns null if the request is accepted. */
 function refusalOf(
   { method = "", headers, url }: IncomingMessage,
   hosts: readonly string[],

@@ -6,7 +6,7 @@ import { isRecord } from "../served/index.ts";
 /** An MCP server that also responds to invalid messages. The SDK alone ignores them, and their senders keep waiting. */
 export class AnsweringServer extends Server {
   override connect(transport: Transport): Promise<void> {
-    // The protocol calls a handler that was set before its own first, with every message.
+    // The SDK calls this handler with every message, before its own.
     transport.onmessage = (message) => {
       const answer = malformed(message);
       if (answer !== null) transport.send(answer).catch(() => {});
@@ -37,7 +37,7 @@ function errorOf(code: ErrorCode, message: string, id: string | number | undefin
   return { jsonrpc: "2.0", ...(id !== undefined && { id }), error: { code, message } };
 }
 
-/** Returns the id of a request; undefined for a response, whose id belongs to a request of this server. */
+/** Returns the id of a request; undefined for a response, because this server chose its id. */
 function idOf(given: unknown): string | number | undefined {
   if (!isRecord(given) || "result" in given || "error" in given) return undefined;
   const { id } = given;

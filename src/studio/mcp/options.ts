@@ -1,7 +1,7 @@
 import type { JournalStore, Json, MediaStore, Pipeline, Showrunner } from "../../internal.ts";
 
 export interface AgentPipeline {
-  /** Name of the pipeline; must be unique. */
+  /** Must be unique. */
   readonly name: string;
   readonly pipeline: Pipeline;
   readonly source: { readonly file: string; readonly exportName: string };
@@ -16,7 +16,6 @@ export interface Decision {
   readonly value?: Json | undefined;
 }
 
-/** What a person has allowed agents to do. */
 export interface McpOptions {
   readonly show: Showrunner;
   readonly journal: JournalStore;
@@ -25,19 +24,18 @@ export interface McpOptions {
   /** The only folder from which inputs may use files. */
   readonly filesDir: string;
   /**
-   * Total budget of all runs that agents start while this server runs, in micro-dollars; if null, agents cannot start
-   * runs. `show` enforces it, with `beforeMicros` added, as a cap on the tag of these runs.
+   * Budget of all runs that agents start while this server runs, in micro-dollars; if null, agents cannot start runs.
+   * `show` enforces it, with `beforeMicros` added, as a cap on `AGENT_TAG`.
    */
   readonly budgetMicros: number | null;
   /** Cost of all agent runs before this server started, in micro-dollars. Default 0. */
   readonly beforeMicros?: number | undefined;
-  /** Maximum cost of one run, in micro-dollars; if null, its quote is the maximum. */
+  /** Maximum cost of one run, in micro-dollars. Null: the run's quote is the maximum. */
   readonly runBudgetMicros: number | null;
   /** Maximum cost of one job without a quote, in US dollars as a decimal string. */
   readonly maxUnquoted?: string | undefined;
   readonly allowApprove: boolean;
-  /** Whether the user of the agent's program may be asked for decisions, and to allow costs above the limit per run. */
+  /** Whether the server may ask the agent's user for decisions, and to allow costs above the limit per run. */
   readonly mayAsk: boolean;
-  /** Writes a line for the person who started the server. */
   readonly log: (text: string) => void;
 }

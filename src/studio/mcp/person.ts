@@ -9,9 +9,9 @@ import { cleanText } from "../../core/kit/clean-text.ts";
 import { CallerError } from "../../core/kit/errors.ts";
 import { ToolError } from "./tool-error.ts";
 
-/** The user of the agent's program, which shows them our questions. The model cannot answer instead. */
+/** The user of the agent's program. The program shows them our questions, so the model cannot answer instead. */
 export interface Person {
-  /** Returns what the user filled in; throws {@link ToolError} if they decline or do not answer. */
+  /** Returns the user's answers by field. @throws ToolError if they decline or do not answer */
   ask(message: string, fields: Fields): Promise<Readonly<Record<string, unknown>>>;
 }
 
@@ -24,7 +24,7 @@ export function ofTask(taskId: string) {
   return { [RELATED_TASK_META_KEY]: { taskId } };
 }
 
-/** Returns the user; null if the options do not allow questions, or the agent's program cannot ask the user. */
+/** Returns null if the options do not allow questions, or if the agent's program cannot ask the user. */
 export function personAt(
   server: Server,
   how: {

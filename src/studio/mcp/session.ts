@@ -29,11 +29,10 @@ const FINAL: ReadonlySet<string> = new Set(["succeeded", "partial", "failed", "c
 export const AGENT_TAG = "started-by=agent";
 const tags = { "started-by": "agent" };
 
-/** Runs that agents started through this server. All connections to the server share one session. */
+/** All connections to the server share one session. */
 export class AgentSession {
   readonly options: McpOptions;
   readonly #driven = new Map<string, Promise<unknown>>();
-  /** Runs that a person has allowed to exceed the limit per run. */
   readonly #allowed = new Set<string>();
   #last: Promise<unknown> = Promise.resolve();
 
@@ -41,7 +40,7 @@ export class AgentSession {
     this.options = options;
   }
 
-  /** Returns the pipeline with this name. @throws ToolError if there is none */
+  /** @throws ToolError if no pipeline has this name */
   pipeline(name: string): AgentPipeline {
     const found = this.options.pipelines.find((one) => one.name === name);
     if (found !== undefined && isPipeline(found.pipeline)) return found;
@@ -49,7 +48,7 @@ export class AgentSession {
     throw new ToolError(`Pipeline ${JSON.stringify(name)} does not exist`, `choose one of: ${names}`);
   }
 
-  /** Returns what a pipeline would cost. @throws ToolError if the input uses files outside the folder */
+  /** Prices a run. @throws ToolError if the input uses files outside the folder */
   async quote(name: string, input: unknown, { keep = false } = {}) {
     const { show, maxUnquoted, filesDir } = this.options;
     const found = this.pipeline(name);
@@ -62,9 +61,8 @@ export class AgentSession {
   }
 
   /**
-   * Starts a run or, if one with the same name and input exists, continues it. Returns its id without waiting for its
-   * end. `allowedMicros` is what a person allowed instead of the limit per run. `agreed` is the id of the quote that a
-   * person agreed to.
+   * Starts a run, or continues one with the same name and input. Returns its id without waiting for its end. A person
+   * has agreed to `allowedMicros`, which replaces the limit per run, and to the quote with the id `agreed`.
    */
   start(
     name: string,
@@ -95,7 +93,6 @@ export class AgentSession {
     });
   }
 
-  /** Continues a paused or interrupted run with its own budget. */
   resume(runId: string): Promise<void> {
     return this.#inTurn(() => this.#resume(runId));
   }
@@ -118,7 +115,7 @@ export class AgentSession {
     return found.filter((one) => one.runId === runId);
   }
 
-  /** Makes a decision and continues the run. @throws ToolError if the step no longer waits for a decision */
+  /** @throws ToolError if the step no longer waits for a decision */
   decide({ runId, step, since }: WaitingDecision, { decision, pick, note, value }: Decision): Promise<void> {
     return this.#inTurn(async () => {
       await this.refuseBeyondLimits(runId, decision);
@@ -158,7 +155,7 @@ export class AgentSession {
   }
 
   async report(runId: string): Promise<RunReport> {
-    // The tag decides, not the name, because a person may have given a run a name like an agent's.
+    // Checks the tag, because a person may have given a run a name like an agent's.
     await this.state(runId);
     return this.options.show.show(runId);
   }
@@ -168,7 +165,6 @@ export class AgentSession {
     return rows.filter(({ runId }) => runId.startsWith(PREFIX));
   }
 
-  /** Waits until the run pauses or ends, the time is up, or the signal aborts. Returns a report on the run. */
   async wait(
     runId: string,
     timeoutMs: number,
@@ -191,7 +187,7 @@ export class AgentSession {
     }
   }
 
-  /** Returns the money left in the agents' budget, in micro-dollars; null if agents have no budget. */
+  /** Returns micro-dollars, or null if agents have no budget. */
   async remainingMicros(): Promise<number | null> {
     const { show, budgetMicros, beforeMicros = 0 } = this.options;
     if (budgetMicros === null) return null;
@@ -202,7 +198,6 @@ export class AgentSession {
     return [...this.#driven.keys()];
   }
 
-  /** Resolves once no run is being driven by this server. */
   async idle(): Promise<void> {
     while (this.#driven.size > 0) await Promise.allSettled(this.#driven.values());
   }
@@ -214,7 +209,7 @@ export class AgentSession {
     this.#driven.set(runId, over);
   }
 
-  /** Continues an existing run. Throws if the pipeline or the input is not the run's own. */
+  /** Continues an existing run. Throws if its pipeline or input differs. */
   async #again(id: string, pipeline: AgentPipeline["pipeline"], input: unknown): Promise<string> {
     const { status } = await this.state(id);
     if (!this.#driven.has(id) && !FINAL.has(status)) await this.#refuseToGoOn(id);
@@ -224,7 +219,10 @@ export class AgentSession {
     return id;
   }
 
-  /** Returns a run's budget: the limit per run or, without a limit, the quote; never more than agents have left. */
+  /**
+   * Returns a run's budget: the limit per run or, without a limit, the quote. It never exceeds the agents' remaining
+   * budget.
+   */
   async #capFor({ totalMicros, expectedMicros }: Quote, allowedMicros: number | null): Promise<number> {
     const runBudgetMicros = allowedMicros ?? this.options.runBudgetMicros;
     const left = (await this.remainingMicros()) ?? 0;
@@ -237,7 +235,6 @@ export class AgentSession {
     );
   }
 
-  /** Refuses to continue a run whose expected cost exceeds the current limit per run. @throws ToolError */
   async #refuseToGoOn(runId: string): Promise<void> {
     this.#refuseAboveRunBudget(runId, parseUsd((await this.report(runId)).projected) ?? 0);
   }
@@ -259,7 +256,7 @@ export class AgentSession {
     );
   }
 
-  /** Runs calls one at a time, so that two starts with the same name become one run. */
+  /** Runs calls one at a time, so that two starts with the same name create only one run. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#last.then(work);
     this.#last = result.catch(() => {});
@@ -274,7 +271,6 @@ function notAnAgents(runId: string): ToolError {
   );
 }
 
-/** Returns the error for a start without a quote. The error tells the agent the price and the quote to agree to. */
 function quoteFirst({ id, maximumUsd, prices }: Quote): ToolError {
   const open = openSteps(prices);
   const asks =
@@ -286,17 +282,16 @@ function quoteFirst({ id, maximumUsd, prices }: Quote): ToolError {
 }
 
 const MOST_CHARACTERS = 300;
-/** Maximum nesting of an input, because the search is recursive; no pipeline needs more. */
+/** Maximum nesting of an input, because the search is recursive. No pipeline needs more. */
 const MOST_LEVELS = 100;
-/** Maximum number of strings in an input: each needs a disk lookup, during which other calls may have to wait. */
+/** Maximum number of strings in an input. Each needs a disk lookup, which can delay other calls. */
 const MOST_TEXTS = 20_000;
 
 /**
- * Refuses an input that names a file outside the folder. Otherwise, an agent that follows someone else's instructions
- * could make a pipeline send any file on this machine to the service. An absolute path, or a path with `..`, is refused
- * if it leads outside the folder, even to a file that does not exist, so that agents cannot find out which files exist.
- * Other text is refused only if such a file exists, because it may not be a path at all. Uploads are not checked here:
- * Showrunner itself opens only files in the folder.
+ * Refuses an input that names a file outside the folder. Otherwise, an agent that follows injected instructions could
+ * make a pipeline send any file on this machine to the service. An absolute path, or a path with `..`, is refused even
+ * if the file does not exist, so that agents cannot probe for files. Other text may not be a path, so it is refused
+ * only if such a file exists. Uploads need no check here, because Showrunner opens only files in the folder.
  * @throws ToolError
  */
 export async function checkFiles(input: unknown, folder: string): Promise<void> {
@@ -311,7 +306,7 @@ export async function checkFiles(input: unknown, folder: string): Promise<void> 
     const path = resolve(text);
     const climbs = isAbsolute(text) || text.split(/[\\/]/).includes("..");
     if (climbs && !isWithin(folder, path) && !isWithin(await realFolder(), path)) throw outside(text, folder);
-    // In a linked folder, `..` leads up from the link's target.
+    // In a linked folder, `..` leads to the parent of the link's target.
     for (const one of climbs ? [path, text] : [path]) {
       const place = await realpath(one).catch(() => null);
       if (place !== null && !isWithin(await realFolder(), place)) throw outside(text, folder);

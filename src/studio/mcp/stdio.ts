@@ -6,7 +6,6 @@ import type { AgentSession } from "./session.ts";
 
 const MOST_BYTES = 10 * 1024 * 1024;
 
-/** Serves the agent over standard input and output. Settles when the agent disconnects or `signal` aborts. */
 export async function serveStdio(session: AgentSession, signal: AbortSignal): Promise<void> {
   const server = createServer(session);
   const say = (answer: object) => void process.stdout.write(`${JSON.stringify(answer)}\n`);

@@ -35,7 +35,6 @@ export async function taskOf(session: AgentSession, runId: string): Promise<Task
   };
 }
 
-/** Returns the status of a run's task. A paused run requires input; a stopped run is reported as cancelled. */
 function statusOf(status: string, pause: string | null): Task["status"] {
   switch (status) {
     case "succeeded":
@@ -54,7 +53,7 @@ function statusOf(status: string, pause: string | null): Task["status"] {
   }
 }
 
-/** Waits for a run's result. If the run waits for the agent's user, asks the user and continues the run. */
+/** If the run waits for the agent's user, asks the user and continues the run. */
 async function resultOf(
   session: AgentSession,
   runId: string,

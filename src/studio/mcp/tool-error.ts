@@ -30,13 +30,12 @@ const NEXT: Readonly<Record<string, string>> = {
 
 const MOST_CHARACTERS = 4_000;
 
-/** Returns any thrown value as JSON for an agent. Details that agents may not see are written to the operator's log. */
+/** Returns any thrown value as JSON for an agent. Logs details that agents may not see. */
 export function errorText(error: unknown, options: Pick<McpOptions, "log">): string {
   const { message: text, next } = error instanceof ToolError ? error : agentError(error, options);
   return JSON.stringify({ error: cleanText(text, MOST_CHARACTERS), next });
 }
 
-/** Returns options that make `refusalFor` word errors for agents, and log details that agents may not see. */
 export function reportTo({ log }: Pick<McpOptions, "log">) {
   const report = (error: unknown, reference: string) => log(`${reference}: ${String(error)}`);
   return { audience: "agent", report } as const;

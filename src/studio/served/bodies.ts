@@ -41,7 +41,7 @@ export function bodyOfMessage(incoming: IncomingMessage): SentBody {
   };
 }
 
-/** Limits on a body. `instead` says what to do if the body is too large. */
+/** Limits on a body. `instead` is advice for a sender whose body is too large. */
 export interface BodyBounds {
   readonly mostBytes: number;
   readonly instead: string;
@@ -88,7 +88,7 @@ export async function* passBytes(body: SentBody, bounds: BodyBounds): AsyncGener
   }
 }
 
-/** Refuses an empty body if bytes were announced: the run would start without its input. @throws Refusal 400 */
+/** Refuses an empty body that should have bytes, because the run would start without its input. @throws Refusal 400 */
 function checkCame(size: number, { declaredBytes }: SentBody): void {
   if (size > 0 || !(declaredBytes > 0)) return;
   throw badRequest(

@@ -14,11 +14,10 @@ interface Bytes {
 interface Answer {
   /** Status of the response. Default: 200, or 206 for a range of bytes. */
   readonly status?: number | undefined;
-  /** Response headers. A request with `If-None-Match` or `If-Range` is compared with the `ETag` among them. */
+  /** An `ETag` among them is compared with `If-None-Match` and `If-Range` of the request. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Returns a response with the bytes, or with the range of bytes that was requested. */
 export async function bytesResponse(
   { method, headers: asked }: Asked,
   { sizeBytes: size, read }: Bytes,

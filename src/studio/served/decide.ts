@@ -12,7 +12,7 @@ export function verdictIn(body: Readonly<Record<string, unknown>>, approved: boo
   return { approved, note, pick: optionalPosition(body, "pick"), value: body["value"] as Json | undefined };
 }
 
-/** Records a person's decision, wherever it was made. Throws the errors of `approve` and `reject`. */
+/** Throws the errors of `approve` and `reject`. */
 export function decide(
   show: Pick<Showrunner, "approve" | "reject">,
   runId: string,

@@ -8,7 +8,7 @@ export function textField(body: Body, name: string): string {
   return value;
 }
 
-/** Reads an optional text field; undefined if it is absent, null or empty. @throws Refusal 400 */
+/** Returns undefined if the field is absent, null or empty. @throws Refusal 400 */
 export function optionalText(body: Body, name: string, most = 10_000): string | undefined {
   const value = body[name];
   if (value === undefined || value === null || value === "") return undefined;

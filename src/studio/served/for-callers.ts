@@ -18,9 +18,8 @@ import {
 import { Refusal } from "./refusal.ts";
 
 /**
- * Who an error message is for. Each error becomes a fixed sentence in this file, or the message of a `CallerError`.
- * Other details, such as messages from the service, are only written to the operator's log. Only this file turns errors
- * into responses.
+ * The reader of an error message. Callers get only the fixed sentences in this file, and the messages of `CallerError`.
+ * Other details are only written to the operator's log. Only this file turns errors into responses.
  */
 export type Audience = "customer" | "agent" | "reviewer";
 
@@ -45,7 +44,6 @@ const MOST_MESSAGE = 1_000;
 const PERSON = "the person who started this server";
 const OPERATOR: Sentences = { customer: "the operator of this server", agent: PERSON };
 
-/** The response to each of Showrunner's errors, by code. `isReported` is set if the operator has to do something. */
 const REFUSALS: Readonly<
   Record<string, { readonly status: number; readonly is: Sentences; readonly isReported?: true }>
 > = {
@@ -75,7 +73,6 @@ const REFUSALS: Readonly<
   PLAN_PROBLEMS: { status: 422, is: both("The pipeline cannot run with this input.") },
 };
 
-/** Messages about invalid options that the caller has set. */
 const OPTIONS: Readonly<Record<string, string>> = {
   step: "This step is not waiting for a decision.",
   pick: "Choose one of the items shown, by its number.",
@@ -89,7 +86,7 @@ interface How {
   readonly report: Report;
 }
 
-/** Converts an error to the refusal that a caller gets. Reports the details that the caller must not see. */
+/** Reports the details that the caller must not see. */
 export function refusalFor(error: unknown, { audience, report }: How): Refusal {
   if (error instanceof Refusal) return error;
   if (isCallerError(error)) return new Refusal(422, "CALLER_ERROR", cleanText(error.message, MOST_MESSAGE));
@@ -122,13 +119,12 @@ function problemsIn(error: unknown): readonly Problem[] | null {
   return error.problems as readonly Problem[];
 }
 
-/** Returns how the caller's own input has changed since the quote; null if it has not. Other changes are not shown. */
+/** Describes how the caller's own input has changed since the quote; null if it has not. Omits other changes. */
 export function inputChanges({ changes }: { readonly changes: readonly string[] }): string | null {
   const own = changes.filter((line) => line.startsWith("input."));
   return own.length === 0 ? null : cleanText(own.join("; "), MOST_MESSAGE);
 }
 
-/** Reports an error, and returns a reference that callers can quote. */
 export function reported(error: unknown, report: Report): string {
   const reference = randomBytes(4).toString("hex");
   report(error, reference);
@@ -158,7 +154,7 @@ export class Unplannable extends Refusal {
   }
 }
 
-/** Returns the refusal for an input that cannot be planned. Problems that callers should not see are reported. */
+/** Reports problems that callers should not see. */
 export function unplannable(problems: readonly Problem[], { audience, report }: How): Unplannable {
   const isWhole = problems.every(isForCallers);
   const reference = isWhole ? null : reported(new UnplannedError(problems), report);
@@ -188,7 +184,7 @@ function isForCallers({ code, step }: Pick<Problem, "code" | "step">): boolean {
 const UNPLANNED = "The pipeline cannot run with this input.";
 const NO_FILE = "A required file is missing, damaged or of the wrong type.";
 const PROBLEMS: Readonly<Record<string, string>> = {
-  // The same sentence for both, because two would show a caller whether a file exists on this machine.
+  // Both have the same sentence, because two would reveal whether a file exists on this machine.
   "missing-file": NO_FILE,
   "not-media-file": NO_FILE,
   "media-bounds": "A file is larger, smaller, longer or shorter than allowed.",
@@ -257,14 +253,15 @@ interface RunTextOptions {
 
 type Pause = Pick<NonNullable<RunState["pause"]>, "reason" | "flag" | "asks" | "requiredMicros" | "resumeAt">;
 
-/** Returns how a pause's message ends: whether the run continues by itself, or the operator has to continue it. */
 function whoContinues(reason: string, { resumeAt }: Pick<Pause, "resumeAt">, hasEngine: boolean): string {
   if (hasEngine && reason === "late") return "; the run continues once it is done.";
   if (hasEngine && resumeAt !== null) return "; the run continues later.";
   return "; the operator of this server can continue the run.";
 }
 
-/** Returns why a run is paused. `flag` is set if the operator's cap is used up, rather than the caller's own budget. */
+/**
+ * Returns why a run is paused. `flag` means that the operator's cap is used up, rather than the caller's own budget.
+ */
 function pauseText(pause: Pause, { audience, hasEngine = false }: RunTextOptions): string {
   const { reason, flag, asks, requiredMicros } = pause;
   if (asks !== undefined && requiredMicros !== null)
@@ -282,7 +279,7 @@ const INTERRUPTED: Sentences = {
 };
 const PARTIAL = "Some of the results could not be generated.";
 
-/** Returns what there is to say about a run apart from its status; null if there is nothing. */
+/** Returns a message for callers; null if the status alone is enough. */
 export function runText(state: RunState, isInterrupted: boolean, how: RunTextOptions): string | null {
   const { audience } = how;
   if (isInterrupted) return said(INTERRUPTED, audience);
@@ -302,7 +299,7 @@ export function runText(state: RunState, isInterrupted: boolean, how: RunTextOpt
   }
 }
 
-/** True if the run was paused for decisions, and all of them have been made, so that the run will continue. */
+/** True if the run was paused for decisions, and all of them have been made. The run then continues. */
 export function isDecided(state: RunState): boolean {
   return state.pause?.reason === "approval" && openDecisions(state).length === 0;
 }

@@ -15,14 +15,17 @@ export function routeOf<R extends Routed>(routes: readonly R[], { method, path }
   for (const route of routes) {
     const params = route.method === (method === "HEAD" ? "GET" : method) ? matchPath(route.path, path) : null;
     if (params === null) continue;
-    // An id that no run can have is not looked up, because a store may not even accept the text.
+    // Invalid ids are not looked up, because a store may not accept them.
     if (params.run !== undefined && !isRunId(params.run)) throw notFound("This run");
     return { route, params };
   }
   throw notFound("This address");
 }
 
-/** Returns the path's values for the pattern's named segments; null if it does not match. Values may have slashes. */
+/**
+ * Returns the values of the pattern's named segments; null if the path does not match. Decoded values may contain
+ * slashes.
+ */
 export function matchPath(pattern: string, path: string): Readonly<Record<string, string>> | null {
   const requested = pattern.split("/");
   const given = path.split("/");
@@ -50,8 +53,6 @@ export function isSame(given: string, expected: string): boolean {
   return timingSafeEqual(Buffer.from(hash("sha256", given)), Buffer.from(hash("sha256", expected)));
 }
 
-// Server-sent events, as text.
-
 export const STREAM_HEADERS = { "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" };
 /** The first text of each stream. It makes browsers reconnect one second after the connection ends. */
 export const STREAM_START = "retry: 1000\n\n";
@@ -73,7 +74,7 @@ export function headOf({ method = "GET", headers: given }: IncomingMessage): Pic
 export async function sendResponse(response: ServerResponse, { status, headers, body }: Response): Promise<void> {
   response.writeHead(status, Object.fromEntries(headers));
   if (body === null) return void response.end();
-  // A player that seeks disconnects midway, which is not an error.
+  // A player that seeks aborts the response, which is not an error.
   await pipeline(Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]), response).catch(() => {
     response.destroy();
   });

@@ -1,4 +1,3 @@
-// Code shared by the servers on this machine: the dashboard, the handler for any server, and the server for agents.
 export {
   type BodyBounds,
   bodyOfMessage,

@@ -12,7 +12,6 @@ interface Kept {
   readonly name: string;
   readonly mostBytes: number;
   tooLarge(): Refusal;
-  /** Creates the folder in which the file will be placed. */
   makeOwn?(own: string): Promise<unknown>;
 }
 
@@ -55,7 +54,7 @@ const makeFolder = (path: string) => mkdir(path, { recursive: true, mode: 0o700 
 function safeName(given: string): string {
   const name = basename(given.replaceAll("\\", "/"))
     .replace(/[^\p{L}\p{N}._ -]/gu, "_")
-    .slice(-80); // of up to three bytes, in the 255 that a name may have
+    .slice(-80); // at most 240 bytes; a file name can have 255
   if (!/[\p{L}\p{N}]/u.test(name) || name.startsWith(".")) throw badRequest("name must be a file name.", "name");
   return name;
 }

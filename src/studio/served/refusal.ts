@@ -2,7 +2,6 @@
 export class Refusal extends Error {
   readonly status: number;
   readonly code: string;
-  /** Name of the invalid field; null if no field is invalid. */
   readonly field: string | null;
   /** Reference to the entry in the operator's log; null if nothing was logged. */
   readonly reference: string | null;
@@ -22,7 +21,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Refuses a valid request because the server is busy; the request can be sent again later. */
+/** Refuses a valid request because the server is busy. The sender may try again later. */
 export class BusyRefusal extends Refusal {
   readonly retryAfterS: number;
 

@@ -1,25 +1,24 @@
 import { BusyRefusal } from "./refusal.ts";
 
 interface Limits {
-  /** Maximum for one owner. Default: only the limit that depends on the others. */
+  /** Maximum for one owner. Default: no fixed maximum. */
   readonly each?: number;
   readonly all: number;
-  /** Seconds after which the refused caller should try again. */
   readonly retryAfterS: number;
-  /** What is limited, as worded in messages, such as `open streams`. */
+  /** Words for the amount in messages, such as `open streams`. */
   readonly what: string;
-  /** Milliseconds after which an amount taken with `lend` is free again. */
+  /** Milliseconds until a loan expires. */
   readonly lentMs?: number;
 }
 
 /**
- * Divides a limited amount among owners. An owner can take only as much as then remains for others: alone, at most
- * half; if two take as much as they can, each gets at most a third. So there is always room for another owner.
+ * Divides a limited amount among owners, so that there is room for another owner. After the first take, an owner can
+ * hold at most as much as then remains for others: alone, at most half.
  */
 export class Shares {
   readonly #limits: Limits;
   readonly #held = new Map<string, number>();
-  /** Amounts that were lent, by when they become free again; the earliest is first. */
+  /** Loans in order of expiry. */
   readonly #lent = new Set<{ readonly owner: string; readonly until: number }>();
   #sum = 0;
 
@@ -41,7 +40,7 @@ export class Shares {
     this.add(owner, amount);
   }
 
-  /** Takes an amount of 1 for `lentMs`, and frees expired loans, which happens only here. @throws Refusal as `take` */
+  /** Takes an amount of 1 for `lentMs`. Also frees expired loans, which nothing else does. @throws Refusal as `take` */
   lend(owner: string, now: number): void {
     for (const loan of this.#lent) {
       if (loan.until > now) break;

@@ -9,7 +9,7 @@ const wrong =
 const bodyWith = (said: string) =>
   `${head}<main><h1>${title}</h1>${said}<p>Open the address that <code>showrunner dashboard</code> printed in the terminal. It contains your token. Or enter the token here:</p><form method="post" action="/login"><label>Token <input name="token" type="password" required autocomplete="current-password"></label> <button>Open</button></form></main></html>`;
 
-/** Sends the page for a missing or invalid token. It has no styles or scripts: loading them needs the token too. */
+/** Sends the login page. It has no styles or scripts, because loading them needs the token too. */
 export function sendLockedPage(response: ServerResponse, { isWrong }: { readonly isWrong: boolean }): void {
   // Without this policy, a form would not send its origin.
   response.setHeader("Referrer-Policy", "same-origin");
@@ -21,10 +21,6 @@ export function sendLockedPage(response: ServerResponse, { isWrong }: { readonly
   response.end(bodyWith(isWrong ? wrong : ""));
 }
 
-/**
- * Returns the headers of every response. They allow only this server's scripts, and forbid frames, type sniffing and
- * access by other sites. Media may also come from `mediaOrigin`.
- */
 export function securityHeaders(mediaOrigin: string | null): Readonly<Record<string, string>> {
   const media = mediaOrigin === null ? "'self'" : `'self' ${mediaOrigin}`;
   return { ...FIXED_HEADERS, "Content-Security-Policy": policy(media) };
@@ -57,7 +53,7 @@ const FIXED_HEADERS = {
   "Cache-Control": "no-store",
 };
 
-/** Returns the refusal for an expected failure, and null for an unexpected one. */
+/** Returns null for an unexpected error. */
 export function refusalOf(error: unknown): Refusal | null {
   if (error instanceof Refusal) return error;
   if (!isShowrunnerError(error)) return null;
@@ -79,13 +75,12 @@ export function sendRefusal(response: ServerResponse, { status, code, message }:
 }
 
 export interface EventStream {
-  /** Aborts when the client disconnects or the server closes. */
   readonly signal: AbortSignal;
   send(event: string, data: unknown, id?: number): void;
   end(): void;
 }
 
-/** Above this many unsent bytes, a client is disconnected. It reconnects, and continues after its last event. */
+/** A client with more unsent bytes is disconnected. It reconnects, and continues after its last event. */
 const MOST_UNSENT_BYTES = 32 * 1024 * 1024;
 
 export function sendStreamHead(response: ServerResponse): void {

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type BodyBounds, bodyOfMessage, isOfType, Refusal, readBytes, readJson } from "../../served/index.ts";
 
-/** Who sent the request. A viewer can see everything, but cannot change anything. */
 export interface VisitorView {
   readonly role: "operator" | "viewer";
 }
@@ -17,7 +16,6 @@ export interface Call {
 
 export interface Route {
   readonly method: "GET" | "POST";
-  /** Path pattern, such as `/api/runs/:run`, where `:run` matches any segment. */
   readonly path: string;
   /** Handles a call. Returns a value to send as JSON, a `Response`, or undefined if it has already responded. */
   handle(call: Call): Promise<unknown>;

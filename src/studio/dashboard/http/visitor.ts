@@ -14,7 +14,7 @@ const roles: readonly Role[] = ["operator", "viewer"];
 
 type Tokens = Readonly<Partial<Record<Role, string>>> & { readonly operator: string };
 
-/** Returns the tokens; the operator's is random by default. @throws TypeError if one is too short or both are equal */
+/** @throws TypeError if a token is too short, or if both are equal */
 export function checkedTokens({ token, viewerToken }: Pick<DashboardOptions, "token" | "viewerToken">): Tokens {
   const operator = token ?? randomBytes(24).toString("base64url");
   for (const [option, secret] of Object.entries({ token: operator, viewerToken })) {
@@ -54,9 +54,9 @@ function cookieValues(header: string | undefined, name: string): readonly string
 }
 
 /**
- * Returns the visitor that the cookie identifies. If the address or the login form contains a valid token, sends the
- * cookie with a page that then opens the dashboard, and returns null. A redirect would not work: if the visit began on
- * another site, browsers would not send the strict cookie with it.
+ * Returns the visitor that the cookie identifies. After a valid token, sends the cookie with a page that opens the
+ * dashboard, and returns null. A redirect would not work: if the visit began on another site, browsers would not send
+ * the strict cookie.
  * @throws Refusal 401
  */
 export async function visitorOf(
@@ -88,7 +88,7 @@ function letIn(response: ServerResponse, session: Session, token: string, path: 
   return null;
 }
 
-/** Returns a path that cannot lead to another server, as `//elsewhere` would. */
+/** Removes leading slashes, because `//example.com` would lead to another server. */
 function safePath(path: string): string {
   return `/${path.replace(/^[/\\]+/, "")}`;
 }
@@ -110,7 +110,7 @@ const EVERYWHERE = ["0.0.0.0", "[::]"];
 
 const bracketed = (name: string) => (name.includes(":") && !name.startsWith("[") ? `[${name}]` : name).toLowerCase();
 
-/** Returns the accepted values of the `Host` header. The first one is for the printed address. */
+/** The first value is for the printed address. */
 export function allowedHosts({ host, port, allowed = [], own: machine = [] }: ServerAddress): readonly string[] {
   const bare = bracketed(host);
   const bound = EVERYWHERE.includes(bare)

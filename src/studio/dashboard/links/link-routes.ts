@@ -30,7 +30,7 @@ export interface SharedPage {
 export interface LinkParts {
   readonly context: DashboardContext;
   readonly folder: string;
-  /** True if the request came through a proxy, under the host name of the public URL. */
+  /** True if the request came through the proxy of the public URL. */
   isPublic(incoming: IncomingMessage): boolean;
   readonly onDefect: (error: unknown) => void;
 }
@@ -42,14 +42,14 @@ const MOST_SHOWN = 200;
 type SharedCall = Omit<Call, "visitor" | "json">;
 type SharedRoute = Omit<Route, "handle"> & { handle(call: SharedCall): Promise<unknown> };
 
-/** Returns the routes for people with a review link. These routes ignore cookies. No others accept a link's token. */
+/** Returns the routes for people with a review link. These routes ignore cookies. Only they accept a link's token. */
 export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): readonly SharedRoute[] {
   const { journal, media } = context;
   const decisions = new SharedDecisions(context);
   const tries = new Tries();
   const turns = new Map<string, Promise<unknown>>();
 
-  /** Returns the review link that belongs to a request. @throws Refusal 404, 410 or 429 if the link is not valid */
+  /** Returns a request's review link. @throws Refusal 404, 410 or 429 if the link is not valid */
   const admitted = async (
     incoming: IncomingMessage,
     now: number,
@@ -110,7 +110,6 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
         await decide(context.show, runId, step, { ...verdict, pick: view.choose ? verdict.pick : undefined, by });
       } catch (error) {
         if (!(error instanceof InvalidOptionError)) throw error;
-        // Someone else decided first, or the decision is no longer open.
         throw decidedAlready((await found(link, ref)).view);
       }
       await continued(runId);
@@ -118,7 +117,6 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
     });
   };
 
-  /** Resumes the run, unless it is paused for a reason other than decisions. */
   const continued = async (runId: string) => {
     const { state } = (await context.cache.get(runId)).view;
     if (state.pause === null || state.pause.reason === "approval")
@@ -202,7 +200,7 @@ function nameOf(body: Readonly<Record<string, unknown>>): string {
   throw new Refusal(400, "NAME", "Enter your name: it is stored with the decision.");
 }
 
-/** Returns the sender's address; behind the proxy, the last one in `X-Forwarded-For`, which the proxy added. */
+/** Returns the sender's address. Behind the proxy, it is the last entry of `X-Forwarded-For`, which the proxy added. */
 function addressOf({ headers, socket }: IncomingMessage, isPublic: boolean): string {
   const forwarded = isPublic
     ? String(headers["x-forwarded-for"] ?? "")
@@ -242,7 +240,7 @@ export class Tries {
   }
 }
 
-/** Returns what identifies a sender. For IPv6, it is the first 64 bits, because one sender owns that network. */
+/** Returns the address or, for IPv6, its first 64 bits, because one sender has all addresses of such a network. */
 export function senderOf(address: string): string {
   const [bare = ""] = address.split("%", 1);
   if (isIP(bare) !== 6) return address;

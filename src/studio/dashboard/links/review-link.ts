@@ -26,8 +26,8 @@ export interface NewReviewLink {
 }
 
 /**
- * Creates a link and returns its token: a 128-bit id and a 192-bit secret. The token is not stored; the journal keeps
- * only a hash of the secret. @throws InvalidOptionError
+ * Creates a link and returns its token. The journal stores only a hash of the token's secret part.
+ * @throws InvalidOptionError
  */
 export async function createReviewLink(
   journal: JournalStore,
@@ -72,7 +72,7 @@ function checkNumber(option: string, value: number, least: number, most: number,
   throw new InvalidOptionError(option, `must be ${range}.`);
 }
 
-/** Compared instead of a link's hash if the link does not exist, so that response times do not reveal existing ids. */
+/** Replaces the hash of a link that does not exist, so that response times do not reveal existing ids. */
 const NO_HASH = hash("sha256", randomBytes(24));
 
 /** Returns the review link for a token, even if it has expired or was revoked; null if the token is invalid. */
@@ -102,10 +102,10 @@ function signed({ id, secretHash }: SigningLink, parts: readonly (string | numbe
     .digest("base64url");
 }
 
-/** Minimum lifetime of a file's URL, in milliseconds. URLs rarely change, because a new URL would restart a player. */
+/** Minimum lifetime of a file's URL. URLs rarely change, because a new URL would restart a player. */
 export const FILE_MS = HOUR_MS;
 
-/** Returns a file's URL and its expiry. The URL does not contain the link's token. */
+/** The URL does not contain the link's token. */
 export function fileUrl(
   link: ReviewLinkRow,
   ref: string,
@@ -121,7 +121,7 @@ function fileMark(link: SigningLink, ref: string, urlEndsAt: number): string {
 
 type FileAddress = Readonly<Record<"id" | "ref" | "ends" | "mark", string>>;
 
-/** Returns the review link that a file URL was made for, even if expired; null if this server did not make the URL. */
+/** Returns the review link of a file's URL, even if it has expired; null if the URL's signature is wrong. */
 export async function linkOfFile(
   journal: JournalStore,
   { id, ref, ends, mark }: FileAddress,

@@ -21,9 +21,8 @@ import type { CommentView } from "../views/step-view.ts";
 import { cut, cutJson } from "../views/truncate.ts";
 import { FILE_MS, fileUrl, refOf } from "./review-link.ts";
 
-// Types of all data that the page behind a review link gets. Times are epoch milliseconds.
+// The data that the page behind a review link gets. Times are epoch milliseconds.
 
-/** A file or text that a decision is about. A pick is a position in `takes`. */
 export type SharedTake =
   | {
       readonly kind: "image" | "video" | "audio" | "other";
@@ -44,7 +43,7 @@ export interface SharedDecision {
   readonly takes: readonly SharedTake[];
   readonly status: "waiting" | "approved" | "rejected";
   readonly pick: number | null;
-  /** The reviewer's note and name; null unless the decision was made through this link. */
+  /** Null, like `name`, if the decision was not made through this link. */
   readonly note: string | null;
   readonly name: string | null;
   readonly decidedAt: number | null;
@@ -56,7 +55,7 @@ export interface SharedFile {
   readonly copy: NonNullable<StepState["upload"]>;
 }
 
-/** A decision that a review link shows, and the data about it that only the server uses. */
+/** A decision that a review link shows. Only its `view` leaves the server. */
 export interface Shared {
   readonly runId: string;
   readonly step: string;
@@ -68,7 +67,7 @@ export interface Shared {
 const MOST_RUNS = 500;
 const MOST_KNOWN = 5000;
 
-/** Finds the decisions that a link shows. People with the link can see and make only these decisions. */
+/** People with the link can see and make only these decisions. */
 export class SharedDecisions {
   readonly #journal: JournalStore;
   readonly #cache: RunCache;
@@ -79,13 +78,13 @@ export class SharedDecisions {
     this.#cache = cache;
   }
 
-  /** Returns the decisions of a link, newest run first: the open ones, and those made since the link was created. */
+  /** Returns a link's open decisions, and those made since the link was created, newest run first. */
   async of(link: ReviewLinkRow, now: number): Promise<readonly Shared[]> {
     const found: Shared[] = [];
     for (const row of await runsOf(this.#journal, link.scope)) {
       const shared = await this.#ofRun(row, link, now);
       const isOpen = shared.some(({ view }) => view.status === "waiting");
-      // Decisions and comments that no process has read yet also count.
+      // The inbox contains decisions and comments that no process has read yet.
       const inbox = isOpen ? await this.#journal.inbox(row.runId) : [];
       if (inbox.length === 0) found.push(...shared);
       else found.push(...decisionsOf(foresee(await loadRun(this.#journal, row.runId), inbox), link, now, inbox));
@@ -103,7 +102,7 @@ export class SharedDecisions {
     return null;
   }
 
-  /** Returns a run's decisions; none if the run cannot be read. The result is cached until file URLs change. */
+  /** Returns no decisions if the run cannot be read. The result is cached until file URLs change. */
   #ofRun(row: RunRow, link: ReviewLinkRow, now: number): Promise<readonly Shared[]> {
     const find = () =>
       this.#cache.upTo(row).then(
@@ -121,7 +120,7 @@ async function runsOf(journal: JournalStore, { tags, runId }: ReviewScope): Prom
   return isOurs ? [row] : [];
 }
 
-/** Returns the decisions that a link shows in a run. `state` must already include the effects of `inbox`. */
+/** `state` must already include the effects of `inbox`. */
 function decisionsOf(
   state: RunState,
   link: ReviewLinkRow,
@@ -179,7 +178,7 @@ interface Take {
   readonly file: SharedFile | null;
 }
 
-/** Returns the files or text of one entry of `decision.shows`. A pick is a position in the takes of all entries. */
+/** A pick is a position in the takes of all entries of `decision.shows`. */
 function takesOf(state: RunState, decision: Decision, position: number, { link, now }: Viewing): readonly Take[] {
   const show = decision.shows[position]!;
   const { $ref } = show;

@@ -2,7 +2,7 @@ import { MINUTE_MS } from "../../../core/kit/duration.ts";
 import type { Showrunner } from "../../../internal.ts";
 import { cut } from "../views/truncate.ts";
 
-/** Milliseconds for which a balance is reused. Each request for it counts towards the rate limit that jobs share. */
+// Each request for the balance counts towards the rate limit that jobs share.
 const BALANCE_MS = 15_000;
 
 interface Balance {
@@ -10,16 +10,13 @@ interface Balance {
   readonly balanceError: string | null;
 }
 
-/** Reads the request rate and the wallet balance for all open pages. The balance is reused for `BALANCE_MS`. */
 export class GaugeReader {
   readonly #show: () => Pick<Showrunner, "balance" | "client">;
   readonly #onLost: () => void;
   readonly #now: () => number;
   #balance: { readonly at: number; readonly answer: Promise<Balance> } | null = null;
-  /** Total request counts that were read within the last minute. */
   #sent: { readonly at: number; readonly total: number }[] = [];
 
-  /** `onLost` is called whenever the service does not return a balance. */
   constructor(show: () => Pick<Showrunner, "balance" | "client">, onLost: () => void, now: () => number = Date.now) {
     this.#show = show;
     this.#onLost = onLost;

@@ -28,7 +28,6 @@ export interface WatchParts {
 
 const GATHER_MS = 120;
 const PROGRESS_MS = 1000;
-/** Milliseconds between checks of whether a process drives the run. */
 const LIVENESS_MS = 1000;
 const MOST_LINES = 200;
 const MOST_READS = 20;
@@ -52,7 +51,7 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
       drivenHere: drivers.isDriving(runId),
       counts: groups?.counts(),
     }),
-    /** Groups of steps, if the run is too large to send every step; otherwise null, and `steps` is complete. */
+    /** Null if the run is small enough to send every step. */
     groups: groups?.views() ?? null,
     steps: steps.map((step) => stepView(state, step)),
     events: since.slice(-MOST_LINES).map(eventLine),
@@ -60,7 +59,7 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
   };
 }
 
-/** Returns changed steps, and all decisions, whose choices may have changed. A new reader gets all steps. */
+/** Returns the changed steps, and all decisions, because their choices may have changed. */
 function stepsToSend(
   view: RunView,
   touched: ReadonlySet<string> | "all",
@@ -75,7 +74,6 @@ function stepsToSend(
   return view.steps.filter((step) => touched.has(step.path) || isDecision(step));
 }
 
-/** Reads the events after `from`, up to the last event in `state`. */
 async function eventsUpTo(journal: JournalStore, state: RunState, from: number): Promise<readonly StoredEvent[]> {
   for (let read = 0; read < MOST_READS; read += 1) {
     const since = await journal.read(state.runId, { afterSeq: from });
@@ -85,7 +83,6 @@ async function eventsUpTo(journal: JournalStore, state: RunState, from: number):
   throw notFound("This run");
 }
 
-/** Sends a run's changes until the client disconnects, even if another process makes the changes. */
 export async function watchRun(parts: WatchParts, runId: string, afterSeq: number, stream: EventStream): Promise<void> {
   const { journal, drivers } = parts;
   let seq = afterSeq;
@@ -109,7 +106,7 @@ export async function watchRun(parts: WatchParts, runId: string, afterSeq: numbe
   }
 }
 
-/** Resolves once a process has started or stopped driving the run. The journal has no event for that. */
+/** Resolves when a process starts or stops driving the run. The journal has no event for that. */
 async function drivenAgainOrNoMore(journal: JournalStore, runId: string, before: string, signal: AbortSignal) {
   while (!signal.aborted) {
     await pause(LIVENESS_MS, signal);
@@ -151,7 +148,7 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 
 const RUN_POLL_MS = 1000;
 
-/** Tells a page whenever any run changes, even in another process, and sends it the gauges when they change. */
+/** Tells a page when any run changes, even in another process, and sends it the gauges when they change. */
 export async function watchList(journal: JournalStore, gauges: GaugeReader, stream: EventStream): Promise<void> {
   // Polled separately: a service that does not answer must not delay the runs.
   await Promise.all([
@@ -179,7 +176,6 @@ async function whenChanged<T>(stream: EventStream, read: () => Promise<T>, tell:
   }
 }
 
-/** Returns text that changes when a run is added, removed or changed, or its process ends. */
 function signOf(rows: readonly RunRow[]): string {
   const moved = rows.reduce((sum, { lastSeq }) => sum + lastSeq, 0);
   const now = Date.now();

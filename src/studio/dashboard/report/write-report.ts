@@ -31,29 +31,23 @@ export interface WriteReportOptions {
   readonly file: string;
   /** Maximum total bytes of embedded media. Other files are stored beside the page. Default 4 000 000. */
   readonly inlineBytes?: number;
-  /** Options of `openShowrunner` with the same names: where to find the media. */
+  /** Where the media are stored. `media`, `mediaDir` and `env` are options of `openShowrunner`. */
   readonly media?: string | undefined;
   readonly mediaDir: string;
   readonly env?: MediaOptions["env"];
-  /** Set for a client's report: only the returned files and, if `hasPrice`, the cost. Default: the whole run. */
+  /** Writes a client's report, with only the returned files and, if `hasPrice`, the cost. Default: the whole run. */
   readonly forClient?: { readonly hasPrice: boolean } | undefined;
-  /** When the report was written, in epoch milliseconds. The page shows this time. */
+  /** When the report was written, in epoch milliseconds. */
   readonly writtenAt: number;
   readonly version: string;
 }
 
 export interface WrittenReport {
-  /** Absolute path of the page. */
   readonly file: string;
   readonly sizeBytes: number;
-  /** Number of returned files that are embedded in the page, stored beside it, or missing. */
   readonly media: PlacedMedia["counts"];
 }
 
-/**
- * Writes the dashboard's page of a run to one file that needs no server. Throws the errors of `show` and `events`, and
- * Node's file system errors.
- */
 export async function writeReport(
   show: Pick<Showrunner, "show" | "events">,
   runId: string,
@@ -99,7 +93,7 @@ interface Content {
   readonly data: object;
 }
 
-/** Returns the page as HTML. Its content policy allows no requests and no other scripts. */
+/** The page's content policy allows no requests and no other scripts. */
 async function reportPage({ id, title, version, data }: Content, { places, inline }: PlacedMedia): Promise<string> {
   const { script, style } = await builtParts();
   const isBeside = [...places.values()].some(({ url }) => url !== null && !Object.hasOwn(inline, url));
@@ -175,7 +169,7 @@ function isMedia(part: unknown): part is { readonly url: string } {
   return "url" in part && "sha256" in part && typeof part.url === "string" && part.url.startsWith("/media/");
 }
 
-/** Returns what a client sees of a run: only the returned files, under the names that the pipeline gives them. */
+/** Returns a run as a client sees it: only the returned files, under the names that the pipeline gives them. */
 export function clientReport(
   { view }: FoldedRun,
   { writtenAt, hasPrice }: { readonly writtenAt: number; readonly hasPrice: boolean },
@@ -205,18 +199,16 @@ const MOST_ROWS = 1000;
 /** Maximum characters of one text, and of all steps' texts together. */
 const LONGEST_TEXT = 4_000;
 const ALL_TEXT = 600_000;
-/** A running run without events for this long was probably killed. Its open steps are then shown as ended. */
+/** A running run without events for this long was probably killed, so its clock stops. */
 const LONGEST_SILENCE_MS = 10 * 60_000;
 
 interface Written {
   readonly writtenAt: number;
   readonly version: string;
-  /** True if no process drives the run, although it has not ended. */
   readonly isInterrupted: boolean;
   readonly lines: readonly EventLine[];
 }
 
-/** All data that the page of a run would request from a server, at the time of the report. */
 export type InlinedRun = ReturnType<typeof inlinedRun>;
 
 function inlinedRun(run: FoldedRun, { writtenAt, version, isInterrupted, lines }: Written) {
@@ -246,7 +238,7 @@ function inlinedRun(run: FoldedRun, { writtenAt, version, isInterrupted, lines }
       events: lines.slice(-MOST_LINES),
       progress: [],
     },
-    /** The server's responses. The keys are the parts of the requests' addresses after the run's id. */
+    /** The keys are the parts of the requests' addresses after the run's id. */
     answers,
   };
 }
@@ -281,7 +273,7 @@ function details(
   return Object.fromEntries(each);
 }
 
-/** The store's methods that find files by hash. Paths in a journal are not trusted, so they are never opened. */
+/** Finds files by hash, because paths in a journal are not trusted. */
 type Store = Pick<MediaStore, "sizeOf" | "hold">;
 
 type PlacedMedia = Awaited<ReturnType<typeof placeMedia>>;
@@ -291,23 +283,20 @@ interface Shown extends MediaView {
   readonly sha256: string;
 }
 
-/** Maximum bytes of an embedded intermediate result. */
 const SMALL_BYTES = 700_000;
 const MOST_FILES = 500;
 const MOST_OTHERS = 1000;
 
 /**
- * Decides where each file goes. The smallest returned files are embedded, as many as fit into `inlineBytes`. Other
- * returned files are linked if they are below the page's folder, or copied to a folder beside the page. Small
- * intermediate results are embedded if there is room left.
+ * Embeds the smallest returned files, as many as fit into `inlineBytes`. Links other returned files if they are below
+ * the page's folder, or copies them to a folder beside the page. Embeds small intermediate results if there is room
+ * left.
  */
 async function placeMedia(
   media: readonly MediaView[],
   { pagePath, inlineBytes, outDir, store }: { pagePath: string; inlineBytes: number; outDir: string; store: Store },
 ) {
-  /** The replacement for each dashboard URL. */
   const places = new Map<string, Pick<MediaView, "url" | "error">>();
-  /** Data URLs to embed in the page, by the names that `places` refers to. */
   const inline: Record<string, string> = {};
   const counts = { inline: 0, beside: 0, missing: 0 };
   let bytesLeft = inlineBytes;
@@ -356,7 +345,7 @@ async function sizeOf({ sha256 }: Shown, store: Store): Promise<number | null> {
   return /^[0-9a-f]{64}$/.test(sha256) ? store.sizeOf(sha256) : null;
 }
 
-/** True if a file has this hash. A store from elsewhere could contain any file under any hash. */
+/** True if a file has this hash. A foreign store could contain any file under any hash. */
 async function holds(path: string, sha256: string): Promise<boolean> {
   const hash = createHash("sha256");
   const read = finished(createReadStream(path).on("data", (piece) => hash.update(piece)));
@@ -366,14 +355,14 @@ async function holds(path: string, sha256: string): Promise<boolean> {
   );
 }
 
-/** Returns a URL relative to the page: of the file itself if it is below the page's folder, otherwise of a copy. */
+/** Returns a URL relative to the page. A file outside the page's folder is copied first. */
 async function besideUrl(
   path: string,
   { one: { file, sha256 }, sizeBytes, pagePath }: { one: Shown; sizeBytes: number; pagePath: string },
 ): Promise<string> {
   const folder = await realpath(dirname(pagePath));
   const named = resolve(folder, file!);
-  // Links can lead elsewhere, and pipes may never end.
+  // Symbolic links can leave the folder, and pipes may never end.
   const found = named.startsWith(folder + sep) ? await lstat(named).catch(() => null) : null;
   if (found?.isFile() && found.size === sizeBytes) return urlOf(relative(folder, named));
   const besides = join(folder, `${basename(pagePath).replace(/\.html?$/i, "")}-files`);

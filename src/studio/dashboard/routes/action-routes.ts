@@ -16,7 +16,6 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
     return {};
   };
 
-  /** Records the decision. If requested, also resumes the run when no process drives it. */
   const decideOn = async ({ params, json }: Call, approved: boolean) => {
     const body = await json();
     await decide(context.show, params.run!, textField(body, "step"), verdictIn(body, approved));
@@ -44,7 +43,7 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
       view: { state },
     } = await cache.get(params.run!);
     const attempts = Object.hasOwn(state.steps, step) ? state.steps[step]!.attempts : [];
-    // A provider's file is given as a path on this machine, which only the command line accepts.
+    // Only the command line accepts a provider's file, because it is a path on this machine.
     if (jobId !== null && attempts.at(-1)?.provider !== undefined)
       throw badRequest(`Adopt the provider's file on the command line: showrunner adopt ${params.run!} ${step} FILE`);
     await context.show.adopt(params.run!, step, jobId);
@@ -67,7 +66,6 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
     const { offered, input, maxUnquoted } = await quoteOf(body);
     const handle = await context.show.run(offered.pipeline, input, {
       id: optionalText(body, "id", 100),
-      // A start from the page always creates a new run.
       onExisting: "fail",
       budget: textField(body, "budget"),
       quote: optionalText(body, "quote", 100),
@@ -129,7 +127,7 @@ export function planView(quote: Quote) {
     expectedMicros: quote.expectedMicros,
     openSteps: openSteps(quote.prices).slice(0, MOST_LISTED),
     forecastMs: quote.forecastMs,
-    /** Outputs that may expire on the service before they are needed, and would then have to be paid for again. */
+    /** Outputs that may expire before they are needed, and would then have to be paid for again. */
     risks: quote.risks
       .filter(({ heals }) => !heals)
       .slice(0, MOST_RISKS)

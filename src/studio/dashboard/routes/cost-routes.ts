@@ -5,10 +5,10 @@ import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 import { runCosts } from "../views/run-costs.ts";
 
-/** Maximum number of runs whose costs are summed; newer runs are preferred. */
+/** Maximum number of runs whose costs are summed, newest first. */
 const MOST_RUNS = 1000;
 const MOST_TAGS = 200;
-/** Milliseconds for which the service's figures are reused, because each read counts towards the request limit. */
+// Each read of the service's figures counts towards the request limit.
 const USAGE_MS = 60_000;
 
 interface Share {
@@ -21,16 +21,14 @@ export interface AllCosts {
   readonly from: number;
   /** One entry per day, in micro-dollars: the charges for the jobs whose money was reserved on that day. */
   readonly days: readonly number[];
-  /** Costs of the runs that have changed since `from`. They include what these runs cost before `from`. */
+  /** Costs of the runs that have changed since `from`, including their costs before `from`. */
   readonly pipelines: readonly Share[];
   readonly tags: readonly Share[];
-  /** The service's own figures, which also include jobs outside runs; empty if the service has none. */
+  /** Figures of the service, which also include jobs outside runs. Empty if the service has none. */
   readonly models: readonly Share[];
-  /** Number of older runs that `pipelines` leaves out. */
   readonly runsLeftOut: number;
 }
 
-/** Returns the routes for costs by day, pipeline and tag. */
 export function costRoutes(context: Pick<DashboardContext, "journal" | "cache" | "show">): readonly Route[] {
   const { journal, cache } = context;
 
@@ -82,7 +80,7 @@ async function byPipeline(journal: JournalStore, rows: readonly RunRow[]): Promi
   return [...sums].map(([name, costMicros]) => ({ name, costMicros }));
 }
 
-/** Returns a function that calls `ask` at most once per `USAGE_MS`, and returns an empty list if `ask` fails. */
+/** Calls `ask` at most once per `USAGE_MS`. Returns an empty list if `ask` fails. */
 function onceInAWhile<T>(ask: (from: number) => Promise<readonly T[]>): (from: number) => Promise<readonly T[]> {
   let known: { readonly from: number; readonly at: number; readonly answer: Promise<readonly T[]> } | null = null;
   return (from) => {

@@ -11,7 +11,6 @@ import { badRequest, bytesResponse, headOf, keepFile, mediaResponse, notFound, R
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 
-/** Addresses at which the server sends the page. The page then decides what to show. */
 const SCREENS = ["/", "/review", "/plan", "/costs", "/runs/:run", "/runs/:run/:tab"];
 
 export function pageRoutes(folder: string): readonly Route[] {
@@ -24,7 +23,7 @@ export function pageRoutes(folder: string): readonly Route[] {
   ];
 }
 
-/** Returns the routes for media. They serve only files that the journal lists; addresses never become paths. */
+/** Returns the routes for media. They serve only files that the journal lists, so addresses cannot be used as paths. */
 export function mediaRoutes({ cache, media }: DashboardContext): readonly Route[] {
   const send = async ({ params, query, incoming }: Call) => {
     const {
@@ -42,7 +41,6 @@ export function mediaRoutes({ cache, media }: DashboardContext): readonly Route[
   return [{ method: "GET", path: "/media/:run/:step/:index", handle: send }];
 }
 
-/** Content types by extension; other files are not served. */
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
@@ -86,7 +84,6 @@ interface Entry {
   readonly sha256: string;
 }
 
-/** Returns the route for an archive of a run's results. Intermediate results are in a folder of their own. */
 export function downloadRoutes({ cache, media }: Pick<DashboardContext, "cache" | "media">): readonly Route[] {
   const send = async ({ params, incoming, response }: Call): Promise<void> => {
     const { view } = await cache.get(params.run!);
@@ -137,7 +134,6 @@ function entriesOf({ state, steps }: RunView): readonly Entry[] {
   );
 }
 
-/** Returns a safe relative path with a similar name. */
 function safePath(path: string): string {
   const parts = path.split(/[/\\]/).map((part) => part.replace(/[^\p{L}\p{N}._ -]/gu, "_"));
   return parts.filter((part) => !/^\.*$/.test(part)).join("/");
@@ -150,10 +146,9 @@ function unused(name: string, taken: Set<string>): string {
   return free;
 }
 
-/** Maximum size of a file that can be picked, in bytes; for a larger one, people enter its path. */
+/** Maximum size of a file that can be picked, in bytes. People enter the path of a larger file. */
 const MOST_BYTES = 2 ** 31;
 
-/** Returns the route that stores files picked in the browser. Its response contains the path to use in the input. */
 export function pickRoutes({ pickedDir }: Pick<DashboardContext, "pickedDir">): readonly Route[] {
   if (pickedDir === null) return [];
   const pick = async ({ incoming, query }: Call) => {

@@ -29,7 +29,7 @@ export interface RunQuery {
 const MOST_ROWS = 1000;
 const MOST_SUMMARIES = 2000;
 
-/** Lists the runs of a journal. A run is read again only after it has changed. */
+/** Reads a run again only after it has changed. */
 export class RunList {
   readonly #journal: JournalStore;
   readonly #cache: RunCache;
@@ -40,7 +40,6 @@ export class RunList {
     this.#cache = cache;
   }
 
-  /** Returns the newest runs that match, and the number of matching runs in each status. */
   async find(query: RunQuery) {
     const now = Date.now();
     const all = (await this.#journal.runs({ search: query.search })).map((row) => statusNow(row, now));
@@ -50,11 +49,10 @@ export class RunList {
       rows.push(await this.#summaries.get(row, () => this.#read(row), { more: row.status }));
     const byStatus: Record<string, number> = {};
     for (const { status } of all) byStatus[status] = (byStatus[status] ?? 0) + 1;
-    // Counts by status cover everything that the search finds, whatever status is requested.
     return { rows, matching: requested.length, byStatus };
   }
 
-  /** Summarises a run. If it cannot be read, only its row is used, so that one bad run does not hide the others. */
+  /** Uses only the row of a run that cannot be read, so that one bad run does not hide the others. */
   async #read(row: RunRow): Promise<RunSummary> {
     try {
       const { view, groups } = await this.#cache.upTo(row);
@@ -86,7 +84,7 @@ export function stepsPage({ view, groups }: KnownRun, query: URLSearchParams, li
 
 const MOST_INCIDENTS = 300;
 
-/** Returns the timeline's first `rows` steps. `from` and `to` refer to the timeline of all steps. */
+/** `rows` limits the steps. `from` and `to` refer to the timeline of all steps. */
 export function timelineView({ view, history }: FoldedRun, rows: number) {
   const { spans } = history;
   const steps = new Set(spans.map(({ step }) => step));
@@ -95,7 +93,6 @@ export function timelineView({ view, history }: FoldedRun, rows: number) {
   return {
     rows: steps.size,
     from: spans[0]?.from ?? 0,
-    /** Null if nothing has ended yet. */
     to: ends.length === 0 ? null : ends.reduce((latest, end) => Math.max(latest, end)),
     spans: spans.filter(({ step }) => shown.has(step)),
     incidents: history

@@ -15,7 +15,6 @@ import type { DashboardContext } from "../options.ts";
 import { stepForm } from "../views/input-form.ts";
 import { cut } from "../views/truncate.ts";
 
-/** Returns the routes for resuming a run, and for showing what that would change and cost. */
 export function resumeRoutes(context: DashboardContext): readonly Route[] {
   const { cache } = context;
 
@@ -85,7 +84,7 @@ async function remadeOf(
   return { rerun, edit };
 }
 
-/** Reads the edited input fields of each step. The value null removes a field. @throws Refusal 400 */
+/** The value null removes a field. @throws Refusal 400 */
 function editOf({ edit }: Readonly<Record<string, unknown>>): ResumeOptions["edit"] {
   if (edit === undefined || edit === null) return undefined;
   const wrong = () => badRequest("edit must map each step to an object with its changed fields.");
@@ -103,7 +102,6 @@ function everywhereOf({ everywhere }: Readonly<Record<string, unknown>>): boolea
   throw badRequest("everywhere must be true or false.");
 }
 
-/** Returns a form for the step's input fields without references, and for other fields that the model accepts. */
 async function stepInputView(context: DashboardContext, state: RunState, path: string) {
   const plan = state.planned.plan.steps.find((step) => step.path === path);
   if (plan === undefined) throw notFound("This step");
@@ -119,7 +117,6 @@ async function stepInputView(context: DashboardContext, state: RunState, path: s
   );
 }
 
-/** True for a value that contains no reference to another step or an asset. */
 function isPlain(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return true;
   return !("$ref" in value) && !("$asset" in value) && Object.values(value).every(isPlain);
@@ -144,14 +141,12 @@ export async function goOnWhereParked(context: DashboardContext, runId: string):
 
 type Code = Awaited<ReturnType<DashboardContext["loadPipeline"]>>;
 
-/** Returns the run's code if the run calls local functions; otherwise null, because the plan is enough to continue. */
 async function neededCode(context: DashboardContext, state: RunState): Promise<Code> {
   const { plan } = state.planned;
   const isNeeded = plan.steps.some((step) => traitsOf(step).needsCode);
   return isNeeded ? codeOf(context, state) : null;
 }
 
-/** Returns options that make a run continue as planned, even if its code has changed. */
 async function asPlanned(
   context: DashboardContext,
   state: RunState,
@@ -165,16 +160,14 @@ export async function codeOf({ loadPipeline }: DashboardContext, state: RunState
   return source === null ? null : loadPipeline(source);
 }
 
-/** What resuming would do. `drift` and `rerunScope` are null if the run simply continues. */
 export interface ResumePreview {
   readonly drift: ReturnType<typeof driftView> | null;
   readonly rerunScope: ReturnType<typeof rerunView> | null;
   readonly edited: readonly { readonly step: string; readonly field: string; readonly value: string }[];
-  /** Other fields that contain a replaced text. They stay unchanged, unless the text is replaced everywhere. */
+  /** Other fields that contain a replaced text. They change only with `everywhere`. */
   readonly sameText: readonly { readonly step: string; readonly field: string }[];
 }
 
-/** Returns what would change if the run were resumed, which steps would run again, and what that would cost. */
 export async function resumePreview(
   context: DashboardContext,
   state: RunState,
@@ -201,7 +194,6 @@ export async function resumePreview(
 
 const MOST_LISTED = 100;
 
-/** Returns the steps that would run again and their price. Long lists are shortened. */
 function rerunView(rerunScope: RerunScope & Pick<Quote, "id">) {
   const { id, runId, problems, totalMicros, expectedMicros, committedMicros, budgetMicros, ...lists } = rerunScope;
   return {

@@ -1,13 +1,11 @@
 import { EventEmitter, once } from "node:events";
 import type { RunHandle } from "../../../internal.ts";
 
-/** Keeps track of the runs that this dashboard drives, and of errors in runs that it drove. */
 export class Drivers {
   readonly #driven = new Set<string>();
   readonly #errors = new Map<string, string>();
   readonly #changes = new EventEmitter().setMaxListeners(0);
 
-  /** Settles when this dashboard starts or stops driving the run, or the signal aborts. */
   async changed(runId: string, signal: AbortSignal): Promise<void> {
     await once(this.#changes, nameOf(runId), { signal }).catch(() => {});
   }
@@ -46,5 +44,5 @@ export class Drivers {
   }
 }
 
-/** Returns the event name for a run. The prefix is needed because a run's id may be `error`, a special name. */
+// The prefix is needed because a run's id may be `error`, which is a special event.
 const nameOf = (runId: string) => `run ${runId}`;

@@ -11,7 +11,6 @@ import {
 import { inTurn, notFound } from "../../served/index.ts";
 import { MOST_WHOLE, RunGroups } from "../views/run-groups.ts";
 
-/** A run up to its newest event. `groups` is set only for a large run. */
 interface KnownView {
   readonly view: RunView;
   groups: RunGroups | null;
@@ -21,7 +20,7 @@ export interface KnownRun extends KnownView {
   readonly row: RunRow;
 }
 
-/** Caches a value for each run until the run changes. With more than `most` values, the oldest is removed. */
+/** Caches a value for each run until the run changes. */
 export class RunMemo<T> {
   readonly #most: number;
   readonly #known = new Map<string, { readonly mark: string; readonly found: T }>();
@@ -30,7 +29,9 @@ export class RunMemo<T> {
     this.#most = most;
   }
 
-  /** `of` tells apart several values of one run. `more` is anything besides the run's events that affects the value. */
+  /**
+   * `of` distinguishes several values of one run. `more` is anything besides the run's events that affects the value.
+   */
   async get(
     { runId, createdAt, lastSeq }: RunRow,
     find: () => Promise<T>,
@@ -56,7 +57,6 @@ export class RunMemo<T> {
 
 const MOST_VIEWS = 40;
 
-/** Keeps views of runs up to date by reading only new events. */
 export class RunCache {
   readonly #journal: JournalStore;
   readonly #views = new Map<string, KnownView>();
@@ -90,7 +90,7 @@ export class RunCache {
     return current;
   }
 
-  /** Returns a run with its history. If it was the last run requested, only its new events are read. */
+  /** Reads only new events if the run was the last one requested. */
   async history({ runId, createdAt }: RunRow): Promise<FoldedRun> {
     let known = this.#histories.get(runId);
     if (known?.createdAt !== createdAt) known = { createdAt, seq: 0, run: new FoldedRun() };

@@ -15,13 +15,12 @@ export interface QueueQuery {
   readonly search: string;
   readonly run: string | null;
   readonly pipeline: string | null;
-  /** Only decisions of runs with this tag, given as `key=value`. */
+  /** A tag as `key=value`. */
   readonly tag: string | null;
 }
 
 const MOST_ITEMS = 1000;
 
-/** Finds the decisions that wait for a person in a journal's runs. A run is read again only after it has changed. */
 export class WaitingDecisions {
   readonly #journal: JournalStore;
   /** Unlimited: with a limit below the number of waiting runs, each request would read all of them again. */
@@ -65,7 +64,7 @@ export class WaitingDecisions {
     return row === null ? [] : [row];
   }
 
-  /** Returns the steps for which a decision was made that no process has read yet. */
+  /** Returns the steps whose decision no process has read yet. */
   async #decided(runId: string): Promise<ReadonlySet<string>> {
     const inbox = await this.#journal.inbox(runId);
     return new Set(

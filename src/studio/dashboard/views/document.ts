@@ -1,5 +1,5 @@
-// Types of the server's answers to the page, from the functions that make them. Money is micro-dollars, times are epoch
-// milliseconds. Texts from users are cut to a length that can be shown.
+// The server's answers to the page. Money is in micro-dollars, times are in epoch milliseconds. Long texts from users
+// are cut.
 import type { keepFile } from "../../served/index.ts";
 import type { VisitorView } from "../http/route.ts";
 import type { GaugeReader } from "../live/gauges.ts";
@@ -30,15 +30,11 @@ export type { EventLine } from "./step-detail.ts";
 export type { CommentView, StepView } from "./step-view.ts";
 
 export type RunHead = ReturnType<typeof runHead>;
-/** Changes to a run. The first patch that a page receives contains the whole run. */
 export type RunPatch = Awaited<ReturnType<typeof runPatch>>;
-/** A step's progress, from 0 to 1, and when the service expects the step to end. */
 export type ProgressView = RunPatch["progress"][number];
 export type AttemptView = StepView["attempts"][number];
 export type DecisionView = NonNullable<ReturnType<typeof decisionOf>>;
-/** A result that a check refused. */
 export type RefusedView = StepView["refused"][number];
-/** A result from a superseded attempt. */
 export type EarlierView = ReturnType<typeof earlierOf>[number];
 export type StepDetail = ReturnType<typeof stepDetail>;
 export type StepsPage = ReturnType<typeof stepsPage>;
@@ -48,7 +44,6 @@ export type RunCosts = ReturnType<typeof runCosts>;
 export type RunsPage = Awaited<ReturnType<RunList["find"]>>;
 export type ReviewQueue = Awaited<ReturnType<WaitingDecisions["find"]>>;
 export type WaitingView = ReviewQueue["items"][number];
-/** A run's results as a client sees them: without steps, prompts or incidents, and without cost unless requested. */
 export type ClientReport = ReturnType<typeof clientReport>;
 export type PlanView = ReturnType<typeof planView>;
 export type OfferedView = ReturnType<typeof offeredView>;
@@ -58,9 +53,7 @@ export type StepInputView = ReturnType<typeof stepForm>;
 export type DriftView = NonNullable<ResumePreview["drift"]>;
 export type RerunView = NonNullable<ResumePreview["rerunScope"]>;
 export type Gauges = Awaited<ReturnType<GaugeReader["read"]>>;
-/** A file that was picked in the browser and is now on the server's disk. */
 export type PickedView = Awaited<ReturnType<typeof keepFile>>;
-/** The response to the page's first request: the visitor's role, and the launcher with which commands begin. */
 export type WelcomeView = VisitorView & { readonly launcher: string };
 export interface ErrorBody {
   readonly error: { readonly code: string; readonly message: string };

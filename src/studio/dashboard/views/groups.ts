@@ -8,19 +8,16 @@ export interface Groupable {
 }
 
 export interface Group<T> {
-  /** The path that the members share. It has `*` where their paths differ. */
+  /** The path that the members share, with `*` where their paths differ. */
   readonly key: string;
   readonly members: readonly T[];
-  /** Keys of the groups that this group needs. */
   readonly needs: readonly string[];
 }
 
-/** Maximum number of steps that are drawn individually. */
 export const MOST_SINGLE = 60;
 const MOST_GROUPS = 150;
 export const LEAST_MEMBERS = 3;
 
-/** Returns groups of similar steps or, unless `isGrouped`, a group for each step. */
 export function groupsOf<T extends Groupable>(
   steps: readonly T[],
   isGrouped: boolean,
@@ -63,7 +60,6 @@ export interface GroupView {
   readonly key: string;
   readonly count: number;
   readonly phases: { readonly [P in StepPhase]?: number };
-  /** Paths of the steps in this group that were sent to the page as samples. */
   readonly shown: readonly string[];
   readonly needs: readonly string[];
 }
@@ -77,7 +73,7 @@ interface Steps {
   readonly groups?: readonly GroupView[] | null;
 }
 
-/** Returns the groups of steps that the graph draws. For a large run, the server has already grouped the steps. */
+/** For a large run, the server has already grouped the steps. */
 export function bundlesOf({ steps, groups = null }: Steps, isGrouped: boolean): readonly Bundle[] {
   if (groups !== null) {
     return groups.map((group) => ({ ...group, members: group.shown.flatMap((path) => steps.get(path) ?? []) }));

@@ -11,7 +11,6 @@ export interface FieldView {
   readonly control: Control;
 }
 
-/** How a value is entered. `json` is a text field for JSON, used if no other control fits the schema. */
 export type Control =
   | {
       readonly type: "text";
@@ -30,7 +29,6 @@ export type Control =
 /** The fields of a form; null if the input has no named fields, or if no field can be edited. */
 type Fields = readonly FieldView[] | null;
 
-/** The JSON Schema keywords that determine the control. */
 interface Schema {
   readonly type?: unknown;
   readonly description?: string;
@@ -47,13 +45,12 @@ interface Schema {
   readonly maxLength?: number;
   readonly minimum?: number;
   readonly maximum?: number;
-  /** Media kind; set if the value is a file path. */
+  /** Media kind of a value that is a file path. */
   readonly showrunnerFile?: string;
 }
 
 const MOST_LEVELS = 3;
 
-/** Returns a form for a pipeline's input, and sample JSON with defaults and blanks. */
 export function inputForm(input: z.ZodType): { readonly sample: string; readonly fields: Fields } {
   try {
     const schema = z.toJSONSchema(input, { io: "input", unrepresentable: "any" }) as Schema;
@@ -66,8 +63,8 @@ export function inputForm(input: z.ZodType): { readonly sample: string; readonly
 }
 
 /**
- * Returns a form for the fields in `plain`, and for other fields of the model. Other fields with free text are left
- * out, because their values could be ids of assets that other steps supply.
+ * Returns a form for the fields in `plain`, and for other fields of the model. Omits other fields with free text,
+ * because their values could be ids of assets from other steps.
  */
 export function stepForm(
   schema: { readonly properties?: unknown },
@@ -96,7 +93,6 @@ function fieldOf(name: string, about: string | undefined, required: boolean, con
 
 const SMALL: ReadonlySet<Control["type"]> = new Set(["number", "switch", "choice"]);
 
-/** Returns a value to decide on, and how to edit it: as its schema says or, without a schema, as its type suggests. */
 export function shownValueOf(value: Json, schema: Json | null) {
   return { value, control: controlOf(schema === null ? schemaOf(value) : (schema as Schema), MOST_LEVELS) };
 }
@@ -121,7 +117,7 @@ function controlOf(schema: Schema, levels: number): Control {
   if (suggested !== null) return { type: "text", minLength, maxLength, suggested };
   if (type === "string") return { type: "text", minLength, maxLength };
   if (type === "integer" || type === "number") {
-    // zod gives every integer these bounds, so they are not shown.
+    // zod sets the bounds of safe integers on every integer, so they are not shown.
     const bounded = (limit: number | null) =>
       limit !== null && Number.isSafeInteger(limit + Math.sign(limit)) ? limit : null;
     return { type: "number", isInteger: type === "integer", min: bounded(min), max: bounded(max) };
@@ -140,7 +136,6 @@ function controlOf(schema: Schema, levels: number): Control {
   return { type: "group", fields };
 }
 
-/** Returns the values that a schema allows, if it lists them; otherwise null. */
 function choiceOf(schema: Schema): readonly (string | number)[] | null {
   const { anyOf } = schema;
   const values = schema.enum ?? (schema.const !== undefined ? [schema.const] : anyOf?.map((one) => one.const));

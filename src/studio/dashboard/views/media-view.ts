@@ -3,11 +3,10 @@ import type { OutputState } from "../../../internal.ts";
 export interface MediaView
   extends Omit<OutputState, "index" | "status" | "voiceId" | "contentType" | "error" | "phase" | "copy" | "uncopied"> {
   readonly step: string;
-  /** Position among the step's outputs, or `upload`. */
   readonly index: number | "upload";
   readonly kind: "image" | "video" | "audio" | "other";
   readonly contentType: string | null;
-  /** URL of the stored copy; null if there is no copy. */
+  /** Null if there is no stored copy. */
   readonly url: string | null;
   readonly sizeBytes: number | null;
   readonly sha256: string | null;

@@ -17,7 +17,7 @@ interface Tally {
 }
 
 const ended: ReadonlySet<StepPhase> = new Set(["succeeded", "partial", "skipped", "cancelled", "waiting"]);
-/** The state under which each phase or status is counted. Any other phase or status is counted as active. */
+/** Phases and statuses that are missing here are counted as active. */
 const countedAs: Partial<Readonly<Record<StepPhase | "running", keyof StepCounts>>> = {
   succeeded: "done",
   partial: "done",
@@ -36,7 +36,6 @@ export function countSteps(phases: Iterable<readonly [StepPhase | "running", num
   return counts;
 }
 
-/** Counts the steps of a large run by group and phase, and updates the counts as steps change. */
 export class RunGroups {
   readonly #groups = new Map<string, Tally>();
   readonly #groupOf = new Map<string, Tally>();
@@ -88,7 +87,6 @@ export class RunGroups {
     });
   }
 
-  /** Returns the paths of the steps to send to a new page: unfinished steps, and samples of each group. */
   shown(): ReadonlySet<string> {
     const notable: string[] = [];
     for (const [path, phase] of this.#phases) {

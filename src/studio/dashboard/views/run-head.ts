@@ -35,7 +35,7 @@ export function summaryView(
     pause:
       pause === null ? null : { ...pause, message: cut(pause.message, 500), fundingUrl: safeUrl(pause.fundingUrl) },
     message: message === null ? null : cut(message, 500),
-    /** How many decisions are open, and the first of their steps; none unless the run is paused for decisions. */
+    /** Number of open decisions and the first of their steps, if the run is paused for decisions. */
     decisions: { count: open.length, first: open.slice(0, MOST_NAMED).map(({ step }) => step) },
     counts,
     tookMs: state.activeTime.ms,
@@ -47,7 +47,6 @@ function isResting({ status }: RunState): boolean {
   return status !== "running" && status !== "planned";
 }
 
-/** Returns the summary of a run of which only the row can be read. */
 export function unreadable(
   { runId, pipeline, title, tags, status, createdAt, updatedAt }: RunRow,
   why: string,
@@ -79,7 +78,6 @@ export function unreadable(
 
 export interface HeadFacts {
   readonly row: Pick<RunRow, "updatedAt" | "status">;
-  /** The error that made this dashboard stop driving the run; null if there was none. */
   readonly driveError: string | null;
   readonly drivenHere: boolean;
   readonly counts?: StepCounts | undefined;
@@ -91,7 +89,6 @@ export function runHead(state: RunState, { row, driveError, drivenHere, counts }
   return {
     ...summary,
     tags: tagTexts(planned.tags),
-    /** What the run still needs in order to finish, in the same words as in other views. */
     missing: missing(state, { isInterrupted: summary.status === "interrupted" }).slice(0, MOST_MISSING),
     seq: state.seq,
     startedAt: state.startedAt,
@@ -107,7 +104,6 @@ export function runHead(state: RunState, { row, driveError, drivenHere, counts }
   };
 }
 
-/** Returns pictures and films to represent a run: first those that the pipeline returns, then the newest others. */
 function coversOf(state: RunState): readonly MediaView[] {
   const covers = new Map<string, readonly MediaView[]>();
   let count = 0;
@@ -130,7 +126,7 @@ function* newestFirst({ files, planned }: RunState): Generator<string> {
   for (let at = steps.length - 1; at >= 0; at -= 1) yield steps[at]!.path;
 }
 
-/** Returns the text if it is a web address, otherwise null: a journal could contain any text. */
+/** Returns null for anything but a web address, because a journal could contain any text. */
 function safeUrl(url: string | null): string | null {
   return url !== null && /^https?:\/\//i.test(url) ? url : null;
 }

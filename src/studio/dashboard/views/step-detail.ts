@@ -16,7 +16,7 @@ const MOST_READ = 10_000;
 const MOST_NEIGHBOURS = 200;
 const MOST_USED = 24;
 
-/** Returns the details of a step that are not part of lists. `mostText`: maximum characters of each string. */
+/** `mostText`: maximum characters of each string. */
 export function stepDetail(
   { state }: RunView,
   { path, plan, value }: StepView,
@@ -44,7 +44,7 @@ const ownFields = new Set(["path", "kind", "needs", "fingerprint", "yields", "po
 /** Returns a step's input or, if it has none, the fields of its plan that only steps of this kind have. */
 function requested(plan: PlanStep): unknown {
   if ("input" in plan && plan.input !== null) return plan.input;
-  // The page already shows the items to decide on above.
+  // The page shows the items to decide on with the decision.
   if (traitsOf(plan).standsFor.length > 0) return null;
   const fields = Object.entries(plan).filter(([name, value]) => !ownFields.has(name) && value !== null);
   return fields.length === 0 ? null : Object.fromEntries(fields);
@@ -64,7 +64,7 @@ export function usersOf({ state }: RunView): UsedBy {
   return users;
 }
 
-/** Reads a step's events. In a very long journal, reads only events close to the step's start and end. */
+/** In a very long journal, reads only events close to the step's start and end. */
 export async function eventsOf(
   journal: JournalStore,
   { runId, seq }: RunState,

@@ -35,7 +35,6 @@ const MOST_COMMENTS = 100;
 
 export type CommentView = NonNullable<ReturnType<typeof decisionOf>>["comments"][number];
 
-/** Returns what a step lets a person or a rule choose, and what was chosen; null if the step has nothing to decide. */
 export function decisionOf(state: RunState, plan: PlanStep, step: StepState) {
   const { standsFor: refs, isChoice, subject, decision } = traitsOf(plan);
   if (refs.length === 0) return null;
@@ -52,7 +51,7 @@ export function decisionOf(state: RunState, plan: PlanStep, step: StepState) {
     approved: approval?.approved ?? null,
     note: approval?.note == null ? null : cut(approval.note, 2000),
     pick: pick < 0 ? null : pick,
-    /** The models that made the outputs in `shows`; null unless several models are compared. */
+    /** The models that made the outputs in `shows`, if several models are compared; otherwise null. */
     compared: compared?.map((part) => ({ ...part, missing: part.missing && cut(part.missing, 300) })) ?? null,
     comments: (step.comments ?? []).slice(-MOST_COMMENTS).map(({ text, take, timeMs, at, by }) => {
       const position = offered.findIndex((one) => one.step === take?.step && one.index === take.index);
@@ -63,7 +62,7 @@ export function decisionOf(state: RunState, plan: PlanStep, step: StepState) {
   };
 }
 
-/** Returns the decision of the step at a path. @throws Refusal 404 if it has none */
+/** @throws Refusal 404 if the step has no decision */
 export function decisionAt({ planned }: RunState, path: string | null) {
   const plan = planned.plan.steps.find((step) => step.path === path);
   const decision = plan === undefined ? null : traitsOf(plan).decision;
@@ -71,13 +70,12 @@ export function decisionAt({ planned }: RunState, path: string | null) {
   return decision;
 }
 
-/** Returns a shortened value to decide on, in a list. The list is empty if the value does not exist yet. */
 function valueView(state: RunState, ref: Reference["$ref"]) {
   const value = referencedValue(state, ref);
   return value === undefined ? [] : [{ step: ref.step, value: cutJson(value, 8000).value }];
 }
 
-/** Returns the outputs that a pick can refer to, in order; if the step has chosen one, only that one. */
+/** Returns the outputs that a pick can refer to, in order. A step that has chosen an output offers only that output. */
 function outputsAt(state: RunState, ref: Ref): readonly OutputRef[] {
   const step = state.steps[ref.step];
   if (step === undefined) return [];
@@ -120,7 +118,7 @@ export function stepView(state: RunState | null, step: Step) {
     media: state === null || own === undefined ? [] : mediaOf(state, own),
     voiceId: outputs.find(({ voiceId }) => voiceId !== null)?.voiceId ?? null,
     decision: state === null || own === undefined ? null : decisionOf(state, plan, own),
-    /** Results that a check refused. A step that passes on results also has those of the steps that made them. */
+    /** Results that a check refused, including results of other steps that this step passes on. */
     refused: state === null || own === undefined ? [] : refusedOf(state, plan),
     /** True if the plan no longer contains the step. Its media and cost are still listed. */
     isRemoved: state?.removedSteps.includes(plan) ?? false,
@@ -128,8 +126,8 @@ export function stepView(state: RunState | null, step: Step) {
 }
 
 /**
- * Returns the steps from which the graph draws arrows to this step. Steps that an expansion added are linked to it.
- * Steps that use its result are linked to the steps that it returned.
+ * Returns the steps from which the graph draws arrows to this step. An expansion has arrows to the steps that it added.
+ * Users of its result have arrows from the steps that it returned.
  */
 function linksOf(state: RunState, plan: PlanStep): readonly string[] {
   const needs = plan.needs.flatMap((need) => returnedBy(state, need));
@@ -143,7 +141,6 @@ function returnedBy(state: RunState, path: string): readonly string[] {
   return expanded.length === 0 ? [path] : expanded.flatMap(({ $ref }) => returnedBy(state, $ref.step));
 }
 
-/** Returns the expansion that added the step; null for a step planned from the start. */
 function expansionAround(state: RunState, path: string): string | null {
   for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) {
     const around = path.slice(0, end);
@@ -165,7 +162,6 @@ function reasonOf({ reason, status, error }: Step): string | null {
   return said === null ? null : cut(said, 500);
 }
 
-/** Returns the text to show for a step: its question, or the prompt, text or name in its input; null if it has none. */
 function askOf(plan: PlanStep): string | null {
   const { subject } = traitsOf(plan);
   if (subject !== null) return cut(subject, 200);
@@ -205,7 +201,7 @@ export function earlierOf(view: RunView, { path, plan }: Step) {
   return found.toSorted((a, b) => b.attempt - a.attempt).slice(0, MOST_EARLIER);
 }
 
-/** If a step only passes on results, returns the steps that made them; otherwise returns the step itself. */
+/** Returns the step itself or, if it only passes on results, the steps that made them. */
 function madeBy(state: RunState, path: string): readonly string[] {
   const plan = state.planned.plan.steps.find((step) => step.path === path);
   const passed = state.steps[path]?.expanded ?? (plan === undefined ? [] : traitsOf(plan).standsFor);
@@ -246,7 +242,7 @@ export function outputView(state: RunState, { path }: StepState, output: OutputS
 
 type Copy = NonNullable<OutputState["copy"]>;
 
-/** Returns a file's type, size and URL. The hash in the URL only prevents a browser from showing an older version. */
+/** The hash in the URL keeps browsers from showing an older version. */
 function stored(
   { runId }: RunState,
   step: string,

@@ -1,7 +1,6 @@
-/** Shortens text to at most this many characters, with an ellipsis at the end. */
 export function cut(text: string, most: number): string {
   if (text.length <= most) return text;
-  // Prevents an end in the middle of a surrogate pair.
+  // The end must not be in the middle of a surrogate pair.
   const end = /[\uD800-\uDBFF]/.test(text[most - 2] ?? "") ? most - 2 : most - 1;
   return `${text.slice(0, end)}…`;
 }
@@ -11,7 +10,7 @@ export interface Cut {
   readonly isCut: boolean;
 }
 
-/** Shortens the strings in a JSON value. If the value has too many parts, some of them are left out. */
+/** Shortens the strings in a JSON value, and omits parts above `mostParts`. */
 export function cutJson(value: unknown, mostText = 4000, mostParts = 500): Cut {
   let parts = 0;
   let isCut = false;

@@ -21,7 +21,7 @@ export interface StoredMedia {
   readonly sizeBytes: number;
 }
 
-/** Returns the outputs that are on this machine. Finds bytes by content hash; never uses paths from the journal. */
+/** Returns the outputs that are on this machine. Finds bytes by hash, because paths in a journal are not trusted. */
 export async function storedMedia(session: AgentSession, state: RunState): Promise<readonly StoredMedia[]> {
   const all = Object.values(state.steps).flatMap((step) =>
     (outputsOf(step) ?? []).flatMap(({ index, copy, contentType }) =>

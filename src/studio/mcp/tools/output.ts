@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Schema of a list that may be shortened. A shortened list ends with a string that says how many items are missing. */
+/** Schema of a list that may be shortened. The last item is then a string with the number of missing items. */
 const list = <T extends z.ZodType>(item: T) => z.array(z.union([item, z.string()]));
 const usd = z.string().nullable().describe("US dollars, as a decimal");
 
@@ -17,7 +17,6 @@ export const runSummary = z.looseObject({
   steps: list(z.looseObject({ path: z.string(), kind: z.string(), status: z.string() })),
 });
 
-/** Schema of what `run_pipeline` returns, and of the final result of the task that it starts. */
 export const startedRun = runSummary.extend({ left_usd: usd.optional() });
 
 export const stopRequested = z.looseObject({ run: z.string(), stop: z.literal("requested") });

@@ -128,7 +128,7 @@ export const runTools = [
 export async function summary(session: AgentSession, report: RunReport) {
   const { id, status, pause, cost, held, budget, quote, out_dir: outDir, steps } = report;
   const state = await session.state(id);
-  // A decision that no process has read yet counts, because the driving process will continue.
+  // Once all decisions are made, the run continues when a process reads them.
   const isGoingOn = isDecided(state);
   return {
     run: id,

@@ -6,14 +6,12 @@ import type { AgentSession } from "../session.ts";
 
 export interface Call {
   readonly session: AgentSession;
-  /** Aborts when the caller cancels or disconnects. */
   readonly signal: AbortSignal;
-  /** Reports progress if the caller asked for it. */
   readonly progress: (done: number, total: number, message: string) => void;
   readonly person: Person | null;
 }
 
-/** A tool's result. Models get the text and pictures; programs get data that fits the tool's schema. */
+/** A tool's result. Models get the text and pictures, and programs get data that fits the tool's schema. */
 export type Outcome = Pick<CallToolResult, "content" | "structuredContent">;
 
 export interface Tool {
@@ -23,12 +21,11 @@ export interface Tool {
   readonly input: z.ZodObject;
   readonly output: z.ZodObject;
   readonly isReadOnly: boolean;
-  /** Set if the tool starts a run. It can then also be called as a task. */
+  /** The tool starts a run, so it can also be called as a task. */
   readonly takesTask?: true;
   run(input: unknown, call: Call): Promise<Outcome>;
 }
 
-/** Defines a tool. `run` gets only input that fits the schema. */
 export function tool<S extends z.ZodRawShape>(
   given: Omit<Tool, "input" | "run"> & {
     readonly input: S;

@@ -14,7 +14,7 @@ interface Props {
   readonly group: string | null;
   readonly onOpen: (step: string | null) => void;
   readonly onGroup: (group: string | null) => void;
-  /** Steps on the critical path, which are drawn more prominently. */
+  /** Steps on the critical path, drawn more prominently. */
   readonly longest?: readonly string[];
 }
 
@@ -22,10 +22,10 @@ const SMALLEST = 0.2;
 const LARGEST = 1.6;
 /** Minimum zoom for fitting a graph into the view. Below it, names are unreadable, so the view scrolls instead. */
 const LEAST_FIT = 0.7;
-/** Maximum number of nodes for which a wide screen always shows the whole graph, even with unreadable names. */
+/** Maximum number of nodes for which a wide screen shows the whole graph, even with unreadable names. */
 const MOST_WHOLE = 30;
 const WIDE = 720;
-/** Nodes up to this many pixels outside the view are drawn in advance. */
+/** Pixels around the view in which nodes are drawn in advance. */
 const AHEAD = 300;
 
 export function GraphTab({
@@ -166,7 +166,7 @@ function fitting(drawing: Drawing, size: Box): number {
 
 type BoxRef = { readonly current: HTMLDivElement | null };
 
-/** Zooms around the pointer if the wheel turns with Ctrl pressed; browsers report a pinch as the same event. */
+/** Zooms when the wheel turns with Ctrl pressed. Browsers report a pinch as the same event. */
 function useZoomWheel(box: BoxRef, zoom: number, setScale: (scale: number) => void): void {
   const latest = useRef(zoom);
   latest.current = zoom;

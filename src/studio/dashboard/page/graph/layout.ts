@@ -1,6 +1,5 @@
 import { Graph, layout } from "@dagrejs/dagre";
 
-/** Returns the node that an arrow key leads to: a linked node along the flow, or the nearest node across it. */
 export function neighbour(drawing: Drawing, from: string, key: string, direction: "LR" | "TB"): string | null {
   const here = drawing.nodes.get(from);
   if (here === undefined) return null;
@@ -43,7 +42,6 @@ export interface Point {
 
 export interface Placed {
   readonly key: string;
-  /** Position of the upper left corner. */
   readonly x: number;
   readonly y: number;
   readonly width: number;
@@ -70,7 +68,7 @@ export interface Sketch {
 }
 
 const MARGIN = 28;
-/** Maximum number of nodes for the careful layout; with more, it would take seconds. */
+/** With more nodes, the careful layout would take seconds. */
 const MOST_CAREFUL = 220;
 
 export function draw(sketch: Sketch): Drawing {
@@ -102,13 +100,12 @@ function careful({ nodes, arrows, direction }: Sketch): Drawing {
   const drawn = arrows.map(([from, to]) => {
     const { points = [] } = graph.edge(from, to) as { readonly points?: readonly Point[] };
     const [first, last] = straight(placed.get(from)!, placed.get(to)!, direction === "LR");
-    // One bend is enough between neighbours; longer arrows lead around the nodes in between.
+    // Longer arrows keep their bends, which lead around other nodes.
     return { from, to, points: points.length > 3 ? [first, ...points.slice(1, -1), last] : [first, last] };
   });
   return { nodes: placed, arrows: drawn, ...extent(placed) };
 }
 
-/** True if most nodes that share a rank are drawn in the reverse of their order in the plan. */
 function isReversed(nodes: Sketch["nodes"], graph: Graph, direction: Sketch["direction"]): boolean {
   const [main, cross] = direction === "LR" ? (["x", "y"] as const) : (["y", "x"] as const);
   const last = new Map<number, number>();
@@ -137,8 +134,8 @@ function mirror(graph: Graph, direction: Sketch["direction"]): void {
 }
 
 /**
- * Puts nodes into plan order if they share a rank and have the same neighbours. Nodes in `fixed` stay where they are,
- * because their arrows bend around other nodes.
+ * Puts nodes of the same rank and with the same neighbours into plan order. `fixed` nodes stay where they are, because
+ * their arrows bend around other nodes.
  */
 function putInOrder(
   placed: Map<string, Placed>,
@@ -164,7 +161,6 @@ function putInOrder(
   }
 }
 
-/** Lays out nodes by their depth in the graph. Nodes of equal depth keep the order of the plan. */
 function quick({ nodes, arrows, direction }: Sketch): Drawing {
   const needs = new Map<string, string[]>();
   for (const [from, to] of arrows) needs.set(to, [...(needs.get(to) ?? []), from]);

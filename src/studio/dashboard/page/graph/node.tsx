@@ -10,7 +10,7 @@ export const NODE_WIDTH = 196;
 const THUMB_HEIGHT = 104;
 const TEXT_HEIGHT = 58;
 
-/** Returns the height of a node, with room for a picture if its steps make pictures, so that no node moves later. */
+/** Reserves room for a picture, so that no node moves when the picture arrives. */
 export function nodeHeight({ members, count }: Bundle): number {
   const [first] = members;
   if (count > 1) return TEXT_HEIGHT + 52;

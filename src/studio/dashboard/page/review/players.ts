@@ -19,7 +19,7 @@ export function usePlayersTogether(stage: RefObject<HTMLElement | null>): void {
       }
     };
     const events = ["play", "pause", "seeking", "ratechange"];
-    // Media events do not bubble.
+    // Media events do not bubble, so the root captures them.
     for (const name of events) root.addEventListener(name, followed, true);
     return () => {
       for (const name of events) root.removeEventListener(name, followed, true);
@@ -27,7 +27,7 @@ export function usePlayersTogether(stage: RefObject<HTMLElement | null>): void {
   }, []);
 }
 
-/** Copies the state of `one` to `other`. Sets only what differs, because each change triggers further events. */
+/** Sets only what differs, because each change triggers further events. */
 function follow(one: HTMLVideoElement, other: HTMLVideoElement, what: string): void {
   other.playbackRate = one.playbackRate;
   if (what === "play" && other.paused && !other.ended) {
@@ -54,7 +54,7 @@ export function playOrPause(root: ParentNode): void {
   if (playing.length === 0) void all[0]?.play().catch(() => {});
 }
 
-/** Returns a player's position in whole milliseconds; null if there is no player or it has not started. */
+/** Returns whole milliseconds; null if there is no player, or if it has not started. */
 export function timeAt(item: Element | undefined): number | null {
   const player = item?.querySelector<HTMLMediaElement>("video, audio");
   return player == null || player.currentTime === 0 ? null : Math.round(player.currentTime * 1000);

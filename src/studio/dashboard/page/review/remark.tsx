@@ -7,9 +7,8 @@ import { About } from "../ui/comments.tsx";
 interface Props {
   readonly runId: string;
   readonly step: string;
-  /** Number of takes; a comment is about one of them or about all. */
   readonly takes: number;
-  /** Position of a take's player in milliseconds; null if it has not started. */
+  /** Returns the position of a take's player in milliseconds; null if it has not started. */
   readonly timeOf: (take: number) => number | null;
   readonly onSaid: (comment: CommentView) => void;
 }

@@ -74,7 +74,6 @@ function Reviewing({ route, asked, queue, version }: ReviewingProps) {
     if (item !== undefined) show(item);
   };
   useKeys({ u: undo });
-  // The decision shown displays its own outcome.
   const isSaidThere = last?.[1].error != null && open[index] !== undefined && keyOf(open[index]) === last[0];
   return (
     <div class="desk">
@@ -167,7 +166,6 @@ function stepOf(at: string, signal?: AbortSignal): Promise<StepView> {
   return get<StepView>(`/api/review/step?${new URLSearchParams({ run, step: path.join("/") })}`, signal);
 }
 
-/** Requests for the data of the next decisions, by `run/step`. */
 const ahead = new Map<string, Promise<StepView>>();
 
 function Shown({ at, item, next, version, onMove, onDecided }: ShownProps) {

@@ -163,7 +163,7 @@ function Toggle({ name, shortcut, isOn, onChange }: ToggleProps) {
   );
 }
 
-/** True unless the focus is on a player or control, which handles keys itself. */
+/** False if the focus is on a player or control, which handles keys itself. */
 function isFree({ target }: KeyboardEvent): boolean {
   return !(target as HTMLElement).matches("video, audio, button, a, input, summary");
 }

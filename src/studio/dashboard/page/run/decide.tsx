@@ -17,7 +17,7 @@ interface Props {
   readonly runId: string;
   readonly step: StepView;
   readonly decision: DecisionView;
-  /** True if the run is paused or interrupted. A decision then takes effect only once the run is resumed. */
+  /** True if the run is paused or interrupted. A decision then takes effect only after a resume. */
   readonly isParked: boolean;
   readonly onOpen: (step: string) => void;
 }
@@ -107,7 +107,7 @@ const matches: Readonly<Record<CandidateView["match"], string>> = {
   unlike: "Different prompt or idempotency key:",
 };
 
-/** Lets a person say what became of a request without a response. The step's reason is already shown above. */
+/** Lets a person record the outcome of a request that got no response. */
 export function Resolve({ runId, step }: { readonly runId: string; readonly step: StepView }) {
   const isOfProvider = step.kind === "generate";
   const query = `${runPath(runId)}/candidates?step=${encodeURIComponent(step.path)}`;

@@ -9,7 +9,7 @@ const UNDO_MS = 5000;
 
 export interface Verdict {
   readonly said: string;
-  /** Why the server refused the decision; null if it did not. After a refusal, the decision is still open. */
+  /** Why the server refused the decision; null if it did not. A refused decision is still open. */
   readonly error: string | null;
   /** Undoes the decision; null once it was sent. */
   readonly undo: (() => void) | null;
@@ -18,7 +18,7 @@ export interface Verdict {
 /** Decisions made on this page, by their `decisionKey`; the newest is last. */
 export const verdicts = createStore<ReadonlyMap<string, Verdict>>(new Map());
 
-/** Returns the key of a decision. It includes the start time, because a rerun of the step needs a new decision. */
+/** Includes the start time, because a rerun of the step needs a new decision. */
 export function decisionKey(runId: string, step: string, since: number | null): string {
   return `${runId}/${step}@${since}`;
 }
@@ -35,11 +35,9 @@ function record(key: string, verdict: Verdict | null): void {
 interface Draft {
   readonly chosen: number | null;
   readonly note: string;
-  /** Replacement for the value shown; absent if it is approved unchanged. */
   readonly value?: unknown;
 }
 
-/** Returns a draft that is kept until the tab is closed, and a function that changes it. */
 function useDraft(key: string, initial: Draft): readonly [Draft, (change: Partial<Draft>) => void] {
   const name = `showrunner.draft.${key}`;
   const [, draw] = useState({});
@@ -53,7 +51,7 @@ function useDraft(key: string, initial: Draft): readonly [Draft, (change: Partia
 
 export type Deciding = ReturnType<typeof useDecision>;
 
-/** Manages a decision on a step. The decision is sent after `UNDO_MS`, even if another screen is open by then. */
+/** The decision is sent after `UNDO_MS`, even if another screen is open by then. */
 export function useDecision(
   runId: string,
   { path, decision, phase, startedAt }: StepView,
@@ -83,27 +81,22 @@ export function useDecision(
     choose: (index: number | null) => change({ chosen: index }),
     note,
     setNote: (text: string) => change({ note: text }),
-    /** The edited value to approve; undefined if the value shown was not edited. */
     changed: value,
     change: (to: unknown) => change({ value: to }),
-    /** What was decided; null before a decision, and after the server has refused it. */
     sent: verdict?.error === null ? verdict.said : null,
     error: verdict?.error ?? null,
     canApprove: isOpen && (!isChoice || chosen !== null),
     canReject: isOpen,
-    /** True while a rejection is being confirmed. */
     isSure,
     askSure,
-    /** True while the price of a redo with the note is shown. */
     isRedoOpen,
     openRedo,
-    /** `goOn`: also resume the run, if no process drives it when the decision arrives. */
+    /** `goOn`: also resumes the run, if no process drives it when the decision arrives. */
     approve: (goOn: boolean) =>
       isChoice && chosen !== null
         ? post("approve", `Take ${chosen + 1} approved.`, { goOn, pick: chosen })
         : post("approve", value === undefined ? "Approved." : "Approved with changes.", { goOn, value }),
     reject: (goOn: boolean) => post("reject", "Rejected.", { goOn }),
-    /** Undoes the decision; null if there is none, or if it was already sent. */
     undo: verdict?.undo ?? null,
   };
 }
@@ -116,7 +109,7 @@ interface ButtonsProps {
   readonly onRedone?: () => void;
 }
 
-/** The buttons for a decision. A rejection needs confirmation, because steps that need this one will not run. */
+/** A rejection needs confirmation, because steps that need this one will not run. */
 export function DecisionButtons({ runId, step, deciding, goOn, onRedone }: ButtonsProps) {
   const { chosen, note, canApprove, canReject, isSure, askSure, isRedoOpen, openRedo } = deciding;
   const { choose: isChoice } = step.decision!;

@@ -34,15 +34,12 @@ type Resumed = Pick<RunHead, "id" | "title"> & Partial<Pick<RunHead, "budgetMicr
 interface ResumeProps {
   readonly head: Resumed;
   readonly rerun?: readonly string[];
-  /** True if the input of the single step to rerun can be edited. */
   readonly isEditable?: boolean;
-  /** Asks for new versions of a step's results. The note says what to change. */
   readonly redo?: { readonly step: string; readonly note: string };
   readonly onResumed?: () => void;
   readonly onClose: () => void;
 }
 
-/** Shows the price, then resumes a run: as planned, with changed code, or with steps that are rerun or edited. */
 export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onResumed, onClose }: ResumeProps) {
   const [budget, setBudget] = useState("");
   const [note, setNote] = useState(redo?.note ?? "");
@@ -54,8 +51,8 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
   const [requestId] = useState(newRequestId);
   const [first] = rerun;
   const isEdited = Object.keys(fields).length > 0;
-  // An edited step is rerun in any case.
   const choice = everywhere === null ? {} : { everywhere };
+  // An edit also reruns its step, so it needs no `rerun`.
   const wanted =
     redo !== undefined
       ? { redo: redo.step, note, requestId, ...choice }
@@ -175,7 +172,7 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
   );
 }
 
-/** A random id. Avoids `crypto.randomUUID`, which does not exist on plain http pages. */
+// `crypto.randomUUID` does not exist on plain http pages.
 function newRequestId(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
@@ -186,7 +183,6 @@ interface DriftedProps {
   readonly onChange: (takesUp: boolean) => void;
 }
 
-/** True if the code has also changed in steps that were not edited, or in the list of steps. */
 function isMoreChanged({ changed, added, removed, renamed }: DriftView, edited: ResumePreview["edited"]): boolean {
   const others = changed.filter((one) => !edited.some(({ step }) => step === one.step));
   return others.length + added.length + removed.length + renamed.length > 0;

@@ -16,7 +16,7 @@ type Asking = "stop" | "resume" | null;
 
 interface HeaderProps {
   readonly model: RunModel;
-  /** Path of the step whose panel is open. The panel already shows the reason for its state. */
+  /** Path of the step whose panel is open. Its reason is omitted here, because the panel shows it. */
   readonly open: string | null;
   readonly onOpen: (step: string) => void;
 }
@@ -69,7 +69,6 @@ function canResume({ status, drivenHere }: RunHead): boolean {
   return !drivenHere && (status === "paused" || status === "interrupted");
 }
 
-/** True if the next thing to do is to resume the run. */
 function isResumedNext({ status, pause }: RunHead): boolean {
   return status === "interrupted" || (pause !== null && pause.reason !== "approval");
 }
@@ -138,7 +137,7 @@ function Banner({ model, open, onOpen }: HeaderProps) {
   const failed = steps.filter(({ status }) => status === "failed");
   // The failure is shown only once, beside the link to the step.
   const isListed = failed.slice(0, MOST_LINKS).some(({ path, reason }) => head.message === `${path}: ${reason}`);
-  // Decisions and failures have links to their steps, below.
+  // Decisions and failures get links to their steps instead.
   const lacking = head.missing.filter(({ what }) => what === "file" || what === "expired" || what === "bill");
   const [isRerunOpen, setRerunOpen] = useState(false);
   const canAct = useCanAct();

@@ -73,7 +73,6 @@ export function StepDetails({ step, model, detail, onOpen }: Props) {
   );
 }
 
-/** Returns the steps that the needed steps depend on, nearest first. */
 function ancestors({ steps }: RunModel, needs: readonly string[]): readonly string[] {
   const found = new Set(needs.flatMap((need) => steps.get(need)?.needs ?? []));
   for (const path of found) for (const further of steps.get(path)?.needs ?? []) found.add(further);
@@ -144,7 +143,7 @@ function Before({ runId, step }: { readonly runId: string; readonly step: StepVi
   );
 }
 
-/** Shows an attempt. Its error is left out if it equals `reason`, which is already shown above. */
+/** Omits an error message that equals `reason`, which the panel already shows. */
 function Attempt({ attempt, reason }: { readonly attempt: AttemptView; readonly reason: string | null }) {
   const { n, phase, jobId, costMicros, holdMicros, money, error, isSuperseded } = attempt;
   const paid = costMicros === null ? (money === "held" ? `${usd(holdMicros)} held` : null) : usd(costMicros);

@@ -106,14 +106,12 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
   );
 }
 
-/** True if a decision has anything to show. A decision about an upload's check, for example, has nothing. */
 function hasAnything({ shows, values }: DecisionView, phase: StepView["phase"]): boolean {
   return phase === "approval" || shows.length + values.length > 0;
 }
 
 const replaced = new Set(["succeeded", "partial", "failed"]);
 
-/** True if the step has finished and can be rerun, because it called a model or a function. */
 function canBeReplaced({ icon, status }: StepView): boolean {
   return replaced.has(status) && icon !== "file";
 }

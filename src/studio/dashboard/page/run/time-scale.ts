@@ -8,21 +8,17 @@ export interface Fold {
 
 export interface TimeScale {
   readonly folds: readonly Fold[];
-  /** Duration of all periods that are drawn to scale, in milliseconds. */
   readonly shownMs: number;
-  /** Returns the position of a time on the axis, from 0 to 1. */
   position(at: number): number;
-  /** Returns the point in time at which `shownMs` milliseconds of the periods drawn to scale have passed. */
+  /** Returns the time that is `shownMs` milliseconds after the start, without counting folds. */
   instant(shownMs: number): number;
 }
 
-/** Maximum share of the width that one fold takes. */
 const FOLD_SHARE = 0.03;
 /** A period without work is folded if it is at least this long, and at least this share of the time with work. */
 const LEAST_MS = 30_000;
 const LEAST_SHARE = 0.15;
 
-/** Maps times of a run to positions. Long periods in which no step works are folded. */
 export function timeScale(spans: readonly TimelineSpan[], from: number, to: number, now: number): TimeScale {
   const gaps = idle(spans, from, to, now);
   const idleMs = gaps.reduce((sum, gap) => sum + gap.to - gap.from, 0);
@@ -50,7 +46,7 @@ export function timeScale(spans: readonly TimelineSpan[], from: number, to: numb
   return { folds, shownMs, position, instant };
 }
 
-/** Returns the periods in which no step did anything but wait for a person. */
+/** Returns the periods without work. Waiting for a person is not work. */
 function idle(spans: readonly TimelineSpan[], from: number, to: number, now: number): readonly Fold[] {
   const busy = spans
     .filter(({ phase }) => phase !== "approval")

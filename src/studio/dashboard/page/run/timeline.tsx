@@ -23,7 +23,6 @@ interface Row {
 
 const ROWS_A_PAGE = 1000;
 const phases: readonly TimelineSpan["phase"][] = ["upload", "queue", "render", "download", "task", "chat", "approval"];
-/** Returns the style that sets the colour of a phase. Phases without their own colour get the accent colour. */
 const colourOf = (phase: TimelineSpan["phase"]) => ({ "--phase": `var(--${phase})` });
 
 export function TimelineTab({ model, step, onOpen }: Props) {
@@ -97,7 +96,9 @@ function rowsOf(spans: readonly TimelineSpan[]): readonly Row[] {
   return [...rows].map(([step, own]) => ({ step, spans: own }));
 }
 
-/** Milliseconds from the start to the end of a step, without waits for a person. */
+/**
+ * Returns milliseconds from the first work to the last. If there was only waiting for a person, returns its duration.
+ */
 function workOf({ spans }: Row, now: number): number {
   const own = spans.filter(({ phase }) => phase !== "approval");
   const [first] = own;

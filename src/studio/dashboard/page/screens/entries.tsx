@@ -97,7 +97,8 @@ export function ChoiceEntry({ control, required, label, value, onChange }: Of<"c
 export function FileEntry({ control, required, label, value, onChange }: Of<"file">) {
   const [note, setNote] = useState<string | null>(null);
   const id = useId();
-  // Other fields may change during the copy, so the path goes into the form's current state, if the field still exists.
+  // Other fields may change during the upload, so the path goes to the latest callback. It is dropped if the field was
+  // removed.
   const latest = useRef<typeof onChange | null>(onChange);
   latest.current = onChange;
   useEffect(
@@ -173,7 +174,7 @@ export function JsonEntry({ label, value, onChange }: Of<"json">) {
   );
 }
 
-/** Returns JSON text without whitespace; empty text stays empty, and invalid JSON becomes null. */
+/** Removes whitespace from JSON. Returns null if the JSON is invalid. */
 function compact(text: string): string | null {
   if (text.trim() === "") return "";
   try {

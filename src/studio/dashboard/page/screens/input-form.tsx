@@ -15,7 +15,6 @@ import {
 interface Props {
   /** Fields of the form; null if the input can be entered only as JSON. */
   readonly fields: readonly FieldView[] | null;
-  /** The input as JSON text, which the form displays and edits. */
   readonly text: string;
   readonly onText: (text: string) => void;
 }
@@ -57,7 +56,6 @@ function Fields({ fields, values, onChange }: FieldsProps) {
   const set = (name: string, value: unknown) => {
     const { [name]: _, ...rest } = values;
     if (value === undefined) return onChange(rest);
-    // An existing field keeps its place; a new one is added at the end.
     onChange(Object.hasOwn(values, name) ? { ...values, [name]: value } : { ...rest, [name]: value });
   };
   return fields.map((field) => (
@@ -116,7 +114,7 @@ function hintOf(control: Control, required: boolean): string {
   }
 }
 
-/** Shows the control for a value. If an optional value is cleared, it is removed from the input. */
+/** Clearing an optional value removes it from the input. */
 export function Entry(props: EntryProps) {
   const Own = entries[props.control.type] as (props: EntryProps) => ComponentChildren;
   return <Own {...props} />;

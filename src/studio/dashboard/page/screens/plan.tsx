@@ -55,7 +55,7 @@ function Planner({ offered }: { readonly offered: readonly OfferedView[] }) {
   const [text, setText] = useState(offered[0]!.sample);
   const [answer, setAnswer] = useState<Answer>({ state: "none" });
   const [isStarting, setStarting] = useState(false);
-  // A plan belongs to the input shown. A change of the input discards the plan, and any response that is still awaited.
+  // A changed input discards the plan, and any response that is still on its way.
   const edit = (next: string) => {
     setText(next);
     if (next !== text) setAnswer({ state: "none" });

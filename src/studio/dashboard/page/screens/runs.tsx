@@ -17,7 +17,6 @@ const PAGE = 50;
 const MOST_ROWS = 1000;
 const statuses = ["running", "interrupted", "paused", "planned", "succeeded", "partial", "failed", "cancelled"];
 
-/** Lists the runs that need a person first, then the others, newest first. */
 export function RunsScreen({ search, status }: { readonly search: string; readonly status: string | null }) {
   const [limit, setLimit] = useState(PAGE);
   const box = useRef<HTMLInputElement>(null);

@@ -13,7 +13,7 @@ interface Props {
   readonly decision: SharedDecision;
   readonly name: string;
   readonly onDecided: (decision: SharedDecision) => void;
-  /** Called after a refusal, to reload the decision, because someone else may already have made it. */
+  /** Reloads the decision after a refusal, because someone else may have made it. */
   readonly onRefused: () => void;
 }
 
@@ -69,7 +69,7 @@ interface ButtonsProps extends Props {
   readonly chosen: number | null;
 }
 
-/** The buttons for a decision. A rejection needs confirmation, because steps that need this one will not run. */
+/** A rejection needs confirmation, because steps that need this one will not run. */
 function Buttons({ decision, chosen, name, onDecided, onRefused }: ButtonsProps) {
   const { ref, choose, takes } = decision;
   const [note, setNote] = useState("");

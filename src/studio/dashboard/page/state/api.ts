@@ -12,7 +12,6 @@ export class Refused extends Error {
   }
 }
 
-/** Returns data from the server or, in a report, from the data that is embedded in the page. */
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   if (inlined === null) return send<T>(path, { signal: signal ?? null });
   const answer = inlinedAnswer(inlined, path);
@@ -41,11 +40,10 @@ interface Held {
 let held: Held | null = null;
 addEventListener("pagehide", () => void held?.send());
 
-/** Posts after a delay in which the request can be undone, or earlier if the page is left or posts something else. */
+/** Posts after a delay in which the request can be undone. Leaving the page, or another post, ends the delay. */
 export function postLater(path: string, body: unknown, ms: number, ended: (failure: Error | null) => void): Held {
   void held?.send();
   const timer = setTimeout(() => void own.send(), ms);
-  /** Ends the delay; returns false if the request was already sent or undone. */
   const release = () => {
     if (held !== own) return false;
     clearTimeout(timer);

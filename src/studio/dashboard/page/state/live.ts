@@ -26,7 +26,6 @@ if (inlined === null && clientReport === null)
     () => {},
   );
 
-/** Returns a function that makes the commands in a text start with this dashboard's launcher. */
 export const useCommands = () => {
   const name = useStore(launcher);
   return (text: string) => withLauncher(text, name);
@@ -34,7 +33,6 @@ export const useCommands = () => {
 
 export const useCanAct = (): boolean => useStore(visitor).role === "operator";
 
-/** Incremented whenever any run changes. */
 export const listVersion = createStore(0);
 export const run = createStore<RunView>({ state: "none" });
 
@@ -43,9 +41,8 @@ const LONGEST_WAIT_MS = 8000;
 /** Milliseconds after which a hidden page closes its connection, because browsers allow only a few per server. */
 const HIDDEN_MS = 60_000;
 
-/** Follows the list, the gauges and, if requested, a run. Returns a function that stops following. */
 export function follow(requested: string | null): () => void {
-  /** Id of the followed run. Set to null if the run does not exist; the list and the gauges are still followed. */
+  /** Null if no run is followed, or if the run does not exist. */
   let runId = requested;
   let source: EventSource | null = null;
   let waitMs = FIRST_WAIT_MS;

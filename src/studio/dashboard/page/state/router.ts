@@ -16,7 +16,6 @@ export type Route =
   | {
       readonly screen: "review";
       readonly search: string;
-      /** Filters by run, pipeline and tag (`key=value`). */
       readonly run: string | null;
       readonly pipeline: string | null;
       readonly tag: string | null;
@@ -32,7 +31,7 @@ const reviewed = ["run", "pipeline", "tag", "at"] as const;
 const route = createStore<Route>(readRoute());
 window.addEventListener("popstate", () => route.set(readRoute()));
 
-/** Returns the path of the current screen; in a report, which is a single file, that path follows the `#`. */
+/** Returns the path of the current screen. In a report, which is a single file, it follows the `#`. */
 function address(): string {
   if (inlined === null) return location.pathname + location.search;
   if (location.hash.startsWith("#/runs/")) return location.hash.slice(1);
@@ -60,7 +59,6 @@ export function useRoute(): Route {
   return useStore(route);
 }
 
-/** Opens an address within the page. `replace` leaves the current address out of the browser's history. */
 export function go(href: string, how: "push" | "replace" = "push"): void {
   if (href === address()) return;
   history[how === "push" ? "pushState" : "replaceState"](null, "", inlined === null ? href : `#${href}`);

@@ -1,13 +1,11 @@
 import type { EventLine, GroupView, ProgressView, RunHead, RunPatch, StepView } from "../../views/document.ts";
 
-/** The page's copy of a run. Updates create a new object. */
 export interface RunModel {
   readonly head: RunHead;
   /** All steps or, for a large run, those sent so far. */
   readonly steps: ReadonlyMap<string, StepView>;
   /** Groups of steps; null unless the run is large. */
   readonly groups: readonly GroupView[] | null;
-  /** Events, newest last; earlier events load on demand. */
   readonly events: readonly EventLine[];
   readonly progress: ReadonlyMap<string, ProgressView>;
 }

@@ -6,7 +6,7 @@ import { count } from "./format.ts";
 
 type Props = AnchorHTMLAttributes<HTMLAnchorElement> & { readonly href: string; readonly children: ComponentChildren };
 
-/** A link within the page. Following it does not reload the page, unless it opens in a new tab. */
+/** A link that does not reload the page. */
 export function Link({ href, children, ...rest }: Props) {
   const open = (event: MouseEvent) => {
     if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
@@ -22,7 +22,6 @@ export function Link({ href, children, ...rest }: Props) {
 
 interface EmptyProps {
   readonly title: string;
-  /** True if nothing else is shown on the screen. */
   readonly isAll?: boolean;
   readonly children?: ComponentChildren;
 }
@@ -73,7 +72,6 @@ const parts = [
   ["skipped", "off"],
 ] as const;
 
-/** Returns the number of steps in each state other than done, as text such as `3 failed`. */
 export function otherCounts(counts: StepCounts): readonly string[] {
   const names = { active: "in progress", waiting: "waiting", failed: "failed", skipped: "skipped" } as const;
   const states = Object.entries(names) as [keyof typeof names, string][];
@@ -93,7 +91,7 @@ export function StepBar({ counts }: { readonly counts: StepCounts }) {
 
 interface TableProps {
   readonly caption?: string;
-  /** Names of the columns. `{ number }` is a column with numbers; null is a column with meters and has no name. */
+  /** `{ number }` names a column with numbers. Null is a column of meters without a name. */
   readonly columns: readonly (string | { readonly number: string } | null)[];
   readonly rest?: string | null;
   readonly children: ComponentChildren;
@@ -123,7 +121,7 @@ export function Table({ caption, columns, rest = null, children }: TableProps) {
   );
 }
 
-/** Shows a part of a whole, such as how much of a budget is spent. `soft` is an additional part that is reserved. */
+/** `soft` is an additional, reserved part. */
 export function Meter({
   label,
   value,

@@ -3,7 +3,7 @@ import type { CommentView } from "../../views/document.ts";
 
 interface AboutProps {
   readonly takes: number;
-  /** The take that the comment is about; null if the comment is about all takes. */
+  /** Null if the comment is about all takes. */
   readonly about: number | null;
   readonly onChange: (about: number | null) => void;
 }

@@ -4,7 +4,7 @@ import { useLoaded } from "./hooks.ts";
 
 const none: readonly EarlierView[] = [];
 
-/** Loads the results of a step's superseded attempts. A report contains none. */
+/** A report contains no earlier attempts. */
 export function useEarlier(runId: string, { path, startedAt }: StepView): readonly EarlierView[] {
   const address = `${runPath(runId)}/earlier?path=${encodeURIComponent(path)}`;
   const loaded = useLoaded((signal) => get<readonly EarlierView[]>(address, signal), [address, startedAt]);

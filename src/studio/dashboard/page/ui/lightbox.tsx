@@ -10,7 +10,6 @@ interface LightboxProps {
   readonly onClose: () => void;
 }
 
-/** Shows results one at a time in the whole window. Arrow keys move between them. Closing it restores the focus. */
 function Lightbox({ media, start, labelOf, onClose }: LightboxProps) {
   const [index, setIndex] = useState(start);
   const ref = useRef<HTMLDialogElement>(null);

@@ -11,7 +11,6 @@ interface ThumbProps {
   readonly at?: number;
 }
 
-/** A small picture of an output. For a film, it is a frame near the start. */
 export function Thumb({ media, label, at = 0.1 }: ThumbProps) {
   const [isBroken, setBroken] = useState(false);
   useEffect(() => setBroken(false), [media.url]);

@@ -49,7 +49,7 @@ interface Props {
   readonly children: ComponentChildren;
 }
 
-/** Shows details beside the list they belong to, or over it on a phone. Takes the focus, and returns it when closed. */
+/** Shows details beside a list, or over it on a phone. Takes the focus, and returns it when closed. */
 export function Panel({ title, note, onClose, children }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -77,7 +77,6 @@ export function Panel({ title, note, onClose, children }: Props) {
   );
 }
 
-/** On a phone, disables everything behind the panel. Returns a function that enables it again. */
 function coverRest(): () => void {
   if (!matchMedia("(max-width: 760px)").matches) return () => {};
   const covered = [...document.querySelectorAll<HTMLElement>(".top, .run-head, .tabs, .view")];

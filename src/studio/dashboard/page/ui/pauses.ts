@@ -3,7 +3,7 @@ import { dateTime, usd } from "./format.ts";
 
 type Pause = NonNullable<RunSummary["pause"]>;
 
-/** Texts for each reason of a pause: a short one for lists, and a title for the run's own screen. */
+/** `word` is for lists, `title` for the run's own screen. */
 export const pauses: Readonly<Record<Pause["reason"], { readonly word: string; readonly title: string }>> = {
   funds: { word: "needs funds", title: "Wallet balance too low" },
   budget: { word: "over budget", title: "The next step would exceed the budget" },

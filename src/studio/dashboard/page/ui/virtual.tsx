@@ -7,9 +7,9 @@ interface Props<T> {
   readonly rowHeight: number;
   readonly label: string;
   readonly class?: string;
-  /** True if the list keeps its last row in view when rows are added, as long as it is scrolled to its end. */
+  /** Keeps the last row in view when rows are added, if the list is scrolled to its end. */
   readonly sticksToEnd?: boolean;
-  /** Called when the end comes into view; null if there is nothing more to load. */
+  /** Loads more rows when the end comes into view; null if there are no more. */
   readonly onEnd?: (() => void) | null;
   readonly children: (item: T, index: number) => ComponentChildren;
 }
@@ -45,7 +45,7 @@ export function VirtualList<T>({
   const first = Math.max(0, Math.floor(top / rowHeight) - EXTRA_ROWS);
   const shown = items.slice(first, last + EXTRA_ROWS);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard
     <section ref={box} class={`virtual ${name}`} onScroll={scrolled} tabIndex={0} aria-label={label}>
       <ol style={{ height: `${items.length * rowHeight}px` }}>
         {shown.map((item, offset) => (
