@@ -65,7 +65,7 @@ interface QuoteView {
   readonly expiresAt: number;
   readonly openSteps: readonly string[];
   readonly usd: {
-    readonly min: string ;
+    readonly min: string; 
     readonly max: string | null;
     readonly expected: string;
   };

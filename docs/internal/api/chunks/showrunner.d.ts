@@ -370,7 +370,8 @@ type LedgerChange = {
   readonly attempt: number;
   readonly amountMicros: number;
   readonly isElsewhere?: true;
-} | {
+}
+| {
   readonly type: "raise";
   readonly step: string;
   readonly attempt: number;
@@ -467,7 +468,7 @@ type PlanEvent = RunPlanned | RunReplanned | ExpandPlanned | {
   readonly note?: string; 
   readonly seeds?: {
     readonly [step: string]: number;
-  }; 
+  };
   readonly quoteMicros?: number | null;
 } | {
   readonly type: "step.reset";
@@ -635,7 +636,8 @@ type SubmitEvent = OfAttempt & ({
 } | {
   readonly type: "job.submit.refused";
   readonly error: JournalError;
-} | {
+}
+| {
   readonly type: "job.submit.withdrawn";
   readonly reason: keyof typeof withdrawals;
 } | {
@@ -717,7 +719,7 @@ type Command = {
   readonly type: "quote";
   readonly step: string;
   readonly attempt: number;
-  readonly model: string; 
+  readonly model: string;
   readonly input: Json;
 } | {
   readonly type: "submit";
@@ -1076,7 +1078,8 @@ type CommitOutcome = {
 } | {
   readonly committed: false;
   readonly reason: "inbox";
-} | {
+}
+| {
   readonly committed: false;
   readonly reason: "cap"; 
   readonly cap: SpendingCap;
