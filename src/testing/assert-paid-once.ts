@@ -2,10 +2,6 @@ import { AssertionError } from "node:assert";
 import type { LocalService } from "showrunner-local";
 import { FoldedRun, formatUsd, type JournalStore, type RunState } from "../internal.ts";
 
-/**
- * Asserts that each request for a job created one job on the service, that runs recorded all jobs, that no step was
- * charged twice, and that the wallet paid what the runs recorded.
- */
 export async function assertPaidOnce(service: Pick<LocalService, "stats">, journal: JournalStore): Promise<void> {
   const stats = service.stats();
   const runs = await journal.runs();
@@ -44,10 +40,7 @@ function jobsOfOneKey(jobsByKey: Readonly<Record<string, number>>, states: reado
     .map(([key, jobs]) => `${steps.get(key) ?? `the key ${key}`} created ${jobs} jobs on the service`);
 }
 
-/**
- * Finds jobs that no run has recorded. Chats are left out: they have no idempotency key, and the cost of a chat
- * repeated after a crash is in `unconfirmed`, which is checked below.
- */
+/** Ignores chats: they have no idempotency key, so a crash may repeat them. `otherCharges` allows for their cost. */
 function unknownJobs(jobsByModel: Readonly<Record<string, number>>, states: readonly RunState[]): readonly string[] {
   const known = new Map<string, Set<string>>();
   for (const { model, jobId } of states.flatMap(({ steps }) =>
@@ -81,7 +74,7 @@ function otherCharges(chargedMicros: number, states: readonly RunState[]): reado
   return [`the wallet paid ${formatUsd(chargedMicros)}, but the runs recorded ${range}`];
 }
 
-/** Returns what a run spent at providers, in micro-dollars, which the wallet does not pay. */
+/** Returns a run's charges at other providers, in micro-dollars. The wallet does not pay these. */
 export function chargedElsewhere({ steps }: Pick<RunState, "steps">): number {
   return Object.values(steps)
     .flatMap(({ attempts }) => attempts)

@@ -29,16 +29,16 @@ export interface KillOptions extends Pick<RunOptions, "budget" | "concurrency" |
   readonly at?: number | undefined;
 }
 
-/** How many kills there were, and how all runs ended. */
+/** The result of `assertSurvivesKills`. */
 export interface KillReport {
-  /** Number of boundaries (journal commits and requests) at which an engine was killed, each in a run of its own. */
+  /** Number of kills, one in each run. Each was at a different boundary, which is a journal commit or a request. */
   readonly boundaries: number;
-  /** The status with which every run ended. */
+  /** The final status of every run. */
   readonly status: RunResult["status"];
   /** Number of paid jobs in each run, not counting chats. */
   readonly jobs: number;
   readonly files: number;
-  /** Number of chat requests in all runs that were repeated after a kill, because chats have no idempotency key. */
+  /** Number of chat requests that were repeated after kills, in all runs. Chats have no idempotency key. */
   readonly repeatedChats: number;
 }
 
@@ -49,12 +49,10 @@ export interface Subject {
 
 const RUN_ID = "killed";
 const NEVER = Number.POSITIVE_INFINITY;
-/** Maximum number of processes for one run, including those that make decisions. More would mean an endless run. */
 const MOST_PROCESSES = 100;
-/** Number of runs after which a new service is started, because a service becomes slower with every run. */
+/** A service slows down with every run, so a new one replaces it after this many. */
 const RUNS_OF_A_SERVICE = 200;
 
-/** Kills a run at each boundary, and compares each result with that of a run that was not killed. */
 export async function assertSurvivesKills(
   studio: StudioOptions,
   subject: Subject,
@@ -65,7 +63,7 @@ export async function assertSurvivesKills(
   const calm = await live(NEVER);
   refuseOther(calm.life, (await live(NEVER)).life, "The pipeline's results differ from run to run, even without kills");
   let [boundaries, repeatedChats] = [0, 0];
-  // No request before the run is in the journal costs money or has a lasting effect.
+  // Before the run is in the journal, no request costs money or changes anything.
   const first = calm.injector.points.indexOf("createRun: before") + 1;
   for (let point = at ?? first; ; point += every) {
     const { life, injector, asked } = await live(point);
@@ -87,8 +85,8 @@ export async function assertSurvivesKills(
 }
 
 /**
- * Throws if the pipeline uses providers that cannot be polled. After a kill, requests to them are left to a person, so
- * the result would always differ.
+ * Refuses providers that cannot be polled. After a kill, a person must decide about requests to them, so the results
+ * would always differ.
  */
 function refuseAskedOnce(asked: readonly string[], when: string): void {
   if (asked.length === 0) return;
@@ -110,7 +108,7 @@ function refuseOther(calm: Life, life: Life, what: string): void {
   });
 }
 
-/** Completes a run whose first process is killed at the given boundary, counted from 1. */
+/** Completes a run whose first process is killed at boundary `point`, counted from 1. */
 async function lifeWithDeathAt(
   point: number,
   service: TestService,
@@ -151,7 +149,7 @@ async function lifeWithDeathAt(
   }
 }
 
-/** True if the run ended without its rewritten prompt, because a kill lost the request, which is never repeated. */
+/** True if a kill lost the request that rewrites a prompt. Showrunner never repeats this request. */
 async function isRewritingLost(journal: JournalStore): Promise<boolean> {
   const state = (await journal.run(RUN_ID)) === null ? null : await loadRun(journal, RUN_ID);
   if (state === null || !isRunFinal(state.status)) return false;
@@ -161,7 +159,6 @@ async function isRewritingLost(journal: JournalStore): Promise<boolean> {
   });
 }
 
-/** Starts processes until the run is finished. Only the first process is killed. */
 async function untilEnd(
   drive: (now: CrashInjector) => Promise<RunResult | null>,
   first: CrashInjector,
@@ -171,14 +168,13 @@ async function untilEnd(
   for (let processes = 0; processes < MOST_PROCESSES; processes++) {
     const result = await drive(injector);
     if (result === null) injector = new CrashInjector(NEVER);
-    // The next process acts as the person who allows a chat or rewriting to be repeated.
+    // Resuming the run in the next process permits it to repeat an unanswered chat.
     else if (result.pause?.reason === "approval" || result.pause?.reason === "unanswered") continue;
     else if (!(await isOwed())) return result;
   }
   throw new AssertionError({ message: `The run did not end within ${MOST_PROCESSES} processes.` });
 }
 
-/** Provides a service for each run. A service is used for several runs, as long as it is fast. */
 class ServiceSource implements AsyncDisposable {
   readonly #options: StudioOptions;
   #current: TestService | null = null;
@@ -203,26 +199,24 @@ class ServiceSource implements AsyncDisposable {
   }
 }
 
-/** The result of a run, with everything that kills must not change in `same`. */
+/** The result of a run. Kills must not change anything in `same`. */
 interface Life {
   readonly same: {
     readonly status: RunResult["status"];
-    /** Path, status and value of each step. */
     readonly steps: readonly string[];
     readonly jobs: number;
-    /** What was charged for jobs, minus refunds, in micro-dollars. */
+    /** Micro-dollars spent, without chats. */
     readonly chargedMicros: number;
     readonly heldMicros: number;
-    /** Path, position and hash of each step's files. */
     readonly files: readonly string[];
-    /** Name and hash of each named file. */
     readonly named: readonly string[];
-    /** The pipeline's return value without paths and ids. */
     readonly outputs: string;
   };
-  /** Number of chat requests that the service answered. */
   readonly chats: number;
-  /** Charges in micro-dollars that the run did not record and that exceed what it reserved for unanswered chats. */
+  /**
+   * Micro-dollars that the run neither recorded nor reserved for unanswered chats. Negative if the wallet paid less
+   * than the run recorded.
+   */
   readonly unknownMicros: number;
 }
 
@@ -279,7 +273,6 @@ async function namedFiles(names: readonly string[], outDir: string): Promise<rea
 
 const LISTED = 10;
 
-/** Describes how a run differs from the run that was not killed; empty if it does not differ. */
 function differences(calm: Life, life: Life): readonly string[] {
   const found = (Object.keys(calm.same) as (keyof Life["same"])[]).flatMap((name) => {
     const [was, is] = [calm.same[name], life.same[name]];
@@ -292,7 +285,7 @@ function differences(calm: Life, life: Life): readonly string[] {
     return lines.length === 0 ? [`${name}: only the order or the number of items differs`] : lines.slice(0, LISTED);
   });
   if (life.chats < calm.chats) found.push(`chats: ${calm.chats} → ${life.chats}`);
-  // Only the request in progress may be repeated.
+  // A kill may repeat only the chat in progress.
   if (life.chats > calm.chats + 1) found.push(`chats: ${calm.chats} → ${life.chats}, but only one may be repeated`);
   if (life.unknownMicros !== 0)
     found.push(`the wallet paid ${life.unknownMicros} micro-dollars that the run did not record`);

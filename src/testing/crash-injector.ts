@@ -4,7 +4,7 @@ import type { JournalStore } from "../internal.ts";
 
 type Controller = Dispatcher.DispatchController;
 
-/** Simulates a process that is killed at a chosen boundary: after that, none of its requests is answered. */
+/** Simulates a process that dies at a chosen boundary and then gets no more responses. */
 export class CrashInjector {
   count = 0;
   readonly points: string[] = [];
@@ -34,7 +34,6 @@ export class CrashInjector {
     await new Promise<never>(() => {});
   };
 
-  /** Returns the journal as the process sees it, with a boundary before and after each commit. */
   store(inner: JournalStore): JournalStore {
     const { boundary } = this;
     return new Proxy(inner, {
@@ -57,7 +56,6 @@ export class CrashInjector {
     });
   }
 
-  /** Returns the network as the process sees it, with a boundary before each request and after its response. */
   dispatcher(inner: Dispatcher): Dispatcher {
     return inner.compose((dispatch) => (options, handler) => {
       const { method } = options;
@@ -73,7 +71,6 @@ export class CrashInjector {
     });
   }
 
-  /** Returns the clock as the process sees it: after the kill, timers no longer fire. */
   clock(inner: Clock): Clock {
     return {
       now: () => inner.now(),
@@ -81,9 +78,7 @@ export class CrashInjector {
     };
   }
 
-  /**
-   * Resolves once the service has answered all requests except streams, so that no response reaches a later process.
-   */
+  /** Waits until the service has answered all requests except streams, so that no response reaches a later process. */
   requestsSettled(): Promise<void> {
     return this.#requests.settled();
   }
@@ -118,7 +113,6 @@ interface Call {
   readonly controller: Controller | null;
   leaves(): void;
   starts(controller: Controller): void;
-  /** Tells that the response is a stream, which may never end. */
   streams(): void;
   ends(): void;
 }
@@ -151,7 +145,7 @@ class Requests {
     return call;
   }
 
-  /** Aborts reads, as when a process dies. Requests that change something still reach the service. */
+  /** Aborts reads, as the death of a process does. Writes still reach the service. */
   hangUp(): void {
     for (const { method, controller } of this.#open.values()) {
       if (method === "GET") controller?.abort(new Error("the process was killed"));

@@ -24,14 +24,12 @@ export interface Surroundings {
   readonly providers: StudioOptions["providers"];
 }
 
-/** What remains when a process ends. */
+/** State that outlives a process. */
 export interface Remains {
   readonly journal: JournalStore;
-  /** The folder with the media and the named files. */
   readonly folder: string;
 }
 
-/** Opens an engine as if in a separate process, which `injector` can kill. */
 export async function openProcess(
   { service, dispatcher, clock, chat, families, providers }: Surroundings,
   { journal, folder }: Remains,
@@ -64,9 +62,9 @@ export async function openProcess(
 /** A step that waits for a person. */
 export interface WaitingStep {
   readonly path: string;
-  /** The question that the pipeline asks; null if there is none. */
+  /** The pipeline's question, or null if it has none. */
   readonly message: string | null;
-  /** True if one of the results shown must be picked; false if the step must be approved or rejected. */
+  /** True: the person must pick one of the results. False: the person must approve or reject the step. */
   readonly isChoice: boolean;
 }
 
@@ -79,7 +77,6 @@ export type Decide = (step: WaitingStep) => Decision;
 /** Approves everything and picks the first option. */
 export const approveAll: Decide = ({ isChoice }) => (isChoice ? { pick: 0 } : "approve");
 
-/** Makes all decisions for which the run waits. */
 export async function decideWaiting(
   showrunner: Showrunner,
   journal: JournalStore,

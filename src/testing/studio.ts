@@ -29,7 +29,7 @@ import { startTestService } from "./surroundings.ts";
 
 /** Options of a studio's `run`. */
 export interface StudioRunOptions extends RunOptions {
-  /** Makes the decisions whenever the run pauses for a person. Default: the run stays paused. */
+  /** Makes each decision for which the run pauses. Default: the run stays paused. */
   readonly decide?: Decide | undefined;
 }
 
@@ -39,13 +39,13 @@ type ResultOfRun<R extends Returns> = Awaited<ReturnType<RunHandleOf<R>["result"
 export interface Studio extends AsyncDisposable {
   /** The local service, with `stats()`, `fund()`, `faults()` and its clock. */
   readonly service: LocalService;
-  /** The Showrunner that uses the studio's journal and service, for everything that has no method here. */
+  /** A Showrunner on the studio's journal and service. Use it for everything that has no method here. */
   readonly showrunner: Showrunner;
   /** The journal, kept in memory until the studio is disposed of. */
   readonly journal: JournalStore;
   /** The folder with the media and named files, removed when the studio is disposed of. */
   readonly folder: string;
-  /** Runs the pipeline until it ends or pauses. Named files go to `<folder>/out/<run id>`, unless `outDir` is given. */
+  /** Runs the pipeline until it ends or pauses. `outDir` defaults to `<folder>/out/<run id>`. */
   run<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
     input: z.input<S>,
@@ -57,21 +57,21 @@ export interface Studio extends AsyncDisposable {
     input: z.input<S>,
     options?: QuoteOptions,
   ): Promise<Quote>;
-  /** Advances time by `ms` milliseconds, and waits for the work that becomes due in that time. */
+  /** Advances time by `ms` milliseconds, and waits for the work that becomes due. */
   advance(ms: number): Promise<void>;
   /**
-   * Asserts that each job request created exactly one job on the service, that the runs recorded every job, that no
-   * step was charged twice, and that the wallet paid what the runs recorded. Throws AssertionError.
+   * Asserts that everything was paid exactly once: each job request created one job, the runs recorded every job, no
+   * step was charged twice, and the wallet paid what the runs recorded. Throws AssertionError.
    */
   assertPaidOnce(): Promise<void>;
   /**
-   * Asserts that what the run spent and reserved never exceeded its budget, or this budget in US dollars as a decimal
-   * string. Throws AssertionError.
+   * Asserts that the run never spent and reserved more than its budget. `budget`, in US dollars as a decimal string,
+   * replaces the run's own budget. Throws AssertionError.
    */
   assertWithinBudget(run: string | { readonly id: string }, budget?: string): Promise<void>;
   /**
-   * Quotes the pipeline and compares each step's price with the file. A missing file is written, except in CI, where
-   * the assertion fails; SHOWRUNNER_UPDATE_QUOTES=1 rewrites it. Throws AssertionError with the differences.
+   * Quotes the pipeline and compares each step's price with the file. Throws AssertionError with the differences. A
+   * missing file is written, but fails the assertion if CI is set. SHOWRUNNER_UPDATE_QUOTES=1 rewrites the file.
    */
   assertSameQuote<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
@@ -80,9 +80,9 @@ export interface Studio extends AsyncDisposable {
     options?: QuoteOptions,
   ): Promise<void>;
   /**
-   * Runs the pipeline many times on a separate service. Each time, the engine is killed at a different journal commit
-   * or request, and a new engine resumes the run. Throws AssertionError if a run ends with other jobs, charges, values
-   * or files than a run that was not killed.
+   * Runs the pipeline many times on a separate service. Each time, the engine is killed at another journal commit or
+   * request, and a new engine resumes the run. Throws AssertionError if a run ends with other jobs, charges, values or
+   * files than a run without kills.
    */
   assertSurvivesKills<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
@@ -91,12 +91,12 @@ export interface Studio extends AsyncDisposable {
   ): Promise<KillReport>;
 }
 
-/** Number of steps into which {@link Studio.advance} divides the time, so that due work can continue in between. */
+/** {@link Studio.advance} divides the time into this many steps. Between them, due work continues. */
 const STEPS = 50;
 
 /**
- * Starts a local service in this process, with an engine that uses it, for tests. Dispose of it with `await using
- * studio = …`. If showrunner-local is not installed, throws with the command that installs it.
+ * Starts a local service and an engine for tests, both in this process. Dispose of the studio with `await using studio
+ * = …`. If showrunner-local is not installed, throws with the command that installs it.
  */
 export async function startStudio(options: StudioOptions = {}): Promise<Studio> {
   const started = await startTestService(options);
@@ -143,7 +143,7 @@ export async function startStudio(options: StudioOptions = {}): Promise<Studio> 
   return studio;
 }
 
-/** Waits until all responses have arrived and all requests that follow from them have been sent. */
+/** Waits until no request is open. A response may lead to new requests, so it checks several times. */
 async function settled(network: CrashInjector): Promise<void> {
   for (let quiet = 0; quiet < 3; quiet++) {
     await network.requestsSettled();
@@ -174,14 +174,12 @@ async function assertWithinBudget(journal: JournalStore, runId: string, budget?:
   }
 }
 
-/** A quote in the form stored in a file, with decimal dollar amounts. */
 interface StoredQuote {
   readonly pipeline: string;
   readonly total: { readonly min: string; readonly max: string | null };
   readonly steps: { readonly [path: string]: { readonly model: string | null; readonly price: string } };
 }
 
-/** Compares a quote with the file. Writes the file if it is missing or is to be updated. */
 async function assertSameQuote(quote: Quote, file: string | URL): Promise<void> {
   const now = storedQuote(quote);
   const path = typeof file === "string" ? file : fileURLToPath(file);

@@ -8,7 +8,6 @@ import { loadLocalService } from "../core/kit/load-local-service.ts";
 import { type StudioOptions, serviceOptions } from "./options.ts";
 import type { Surroundings } from "./process.ts";
 
-/** Waits are divided by this number in `short` mode. */
 const SPEED = 100;
 
 export interface TestService extends Surroundings, AsyncDisposable {
@@ -16,7 +15,6 @@ export interface TestService extends Surroundings, AsyncDisposable {
   readonly folder: string;
 }
 
-/** Starts a service for a test. If showrunner-local is not installed, throws with the command that installs it. */
 export async function startTestService(options: StudioOptions): Promise<TestService> {
   const { startLocalService } = await loadLocalService();
   const folder = await fastFolder("showrunner-test-");
@@ -53,7 +51,6 @@ function heldByHand(clock: ClockControl) {
 const MEMORY = "/dev/shm";
 const ENOUGH_BYTES = 256 * 1024 * 1024;
 
-/** Creates a folder, in memory if there is enough space, for tests that write much data but do not test the disk. */
 export async function fastFolder(prefix: string): Promise<string> {
   const free = await statfs(MEMORY).then(
     ({ bavail, bsize }) => bavail * bsize,
@@ -62,7 +59,6 @@ export async function fastFolder(prefix: string): Promise<string> {
   return mkdtemp(join(free >= ENOUGH_BYTES ? MEMORY : tmpdir(), prefix));
 }
 
-/** Returns a client clock that follows the local service's clock in all of its modes. */
 export function clockOf(service: Pick<ClockControl, "now" | "at">): Clock {
   return {
     now: () => service.now(),
@@ -71,8 +67,8 @@ export function clockOf(service: Pick<ClockControl, "now" | "at">): Clock {
 }
 
 /**
- * Returns a clock on which only waiting takes time: a wait takes `1 / speed` of its duration and advances the service's
- * clock to its end. Background timers, which guard sockets, take their full time.
+ * Returns a clock on which only waits take time: `1 / speed` of their duration. Each wait advances the service's clock
+ * to its end. Background timers, which guard sockets, take their full time.
  */
 function shortWaits(service: ClockControl, speed: number): Clock {
   service.manual();

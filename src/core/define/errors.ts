@@ -37,10 +37,10 @@ export class IncludeError extends ShowrunnerError {
   readonly code = "INCLUDE";
 }
 
-/** This library's folder; stack frames in it are not the user's code. */
+/** This library's folder. Stack frames in it are not the user's code. */
 const LIBRARY = decoded(new URL("../..", import.meta.url).href.replace(/^file:\/\//, ""));
 
-/** Decodes a path from a stack frame: Node escapes these paths, but test runners do not. */
+/** Node escapes the paths of stack frames, but test runners do not. */
 function decoded(path: string): string {
   try {
     return decodeURI(path);
@@ -50,8 +50,8 @@ function decoded(path: string): string {
 }
 
 /**
- * Finds the place in the user's code that an error came from, as `file:line:column`: the first stack frame outside this
- * library, Node and packages. Null if there is no such frame.
+ * Returns the place in the user's code that caused an error, as `file:line:column`. It is the first stack frame outside
+ * this library, Node and packages, or null.
  */
 export function callSite(stack: string | undefined): string | null {
   for (const line of (stack ?? "").split("\n")) {
@@ -64,7 +64,6 @@ export function callSite(stack: string | undefined): string | null {
   return null;
 }
 
-/** Returns the message of a thrown value, followed by its place in the user's code if that is known. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return thrownText(error);
   const site = callSite(error.stack);
@@ -72,14 +71,14 @@ export function errorText(error: unknown): string {
 }
 
 /**
- * Returns the problem for an error that the pipeline's own code threw: `otherwise`, except that the message of a {@link
- * CallerError} stays unchanged, because it is written for callers.
+ * Returns the problem for an error that the pipeline's own code threw. A {@link CallerError} keeps its message, because
+ * the pipeline's author wrote it for callers.
  */
 export function thrownProblem(error: unknown, otherwise: Problem): Problem {
   return isCallerError(error) ? { ...otherwise, code: FOR_CALLERS, message: error.message } : otherwise;
 }
 
-/** One path segment that is safe as a file name: a letter or digit of any language, then also `.`, `_` and `-`. */
+/** A path segment that is safe as a file name. */
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N}\p{M}._-]{0,99}$/u;
 
 export function isStepName(name: unknown): name is string {

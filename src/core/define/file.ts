@@ -4,7 +4,7 @@ import type { MediaKind } from "../plan/plan.ts";
 
 /** A local media file that a pipeline takes as input. */
 export interface FileInput<K extends MediaKind = MediaKind> {
-  /** The path as given. A relative path is resolved against the run's working directory. */
+  /** The path as given. A relative path starts at the run's working directory. */
   readonly path: string;
   readonly kind: K;
 }
@@ -14,15 +14,15 @@ export type FilePath = string | { readonly path: string };
 
 /** Schema of a {@link FileInput}. */
 export interface FileSchema<K extends MediaKind> extends z.ZodType<FileInput<K>, FilePath> {
-  /** Sets a default path. It is parsed like any other path, so it becomes a {@link FileInput}. */
+  /** Sets a default path. It is parsed like any other path. */
   default(path: FilePath | (() => FilePath)): z.ZodDefault<this>;
 }
 
 const path = z.string().min(1);
 
 /**
- * Declares a field of a pipeline's input that accepts a local file of this kind, given as a path or as `{ path }`. The
- * parsed value is a {@link FileInput}.
+ * Declares an input field for a local file of this kind. The field accepts a path or `{ path }`, and its parsed value
+ * is a {@link FileInput}.
  */
 export function file<K extends MediaKind>(kind: K): FileSchema<K> {
   const error = `must be the path of ${kind === "video" ? "a" : "an"} ${kind} file`;
@@ -30,7 +30,7 @@ export function file<K extends MediaKind>(kind: K): FileSchema<K> {
     .union([path, z.object({ path })], { error })
     .transform((given): FileInput<K> => ({ path: typeof given === "string" ? given : given.path, kind }))
     .meta({ showrunnerFile: kind });
-  // A plain default would skip the parsing above and hand a bare path to the pipeline.
+  // A plain default would skip the parsing and give the pipeline a bare path.
   return Object.assign(schema, { default: schema.prefault }) as unknown as FileSchema<K>;
 }
 
@@ -54,7 +54,6 @@ const kindOfExtension: Readonly<Record<string, MediaKind>> = {
   opus: "audio",
 };
 
-/** Returns the kind of media that a path's extension implies; null if it implies none. */
 export function kindOfPath(path: string): MediaKind | null {
   const extension = /\.([^./\\]+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
   return own(kindOfExtension, extension) ?? null;
@@ -64,7 +63,7 @@ type ImageEnding = "png" | "jpg" | "jpeg" | "webp" | "gif" | "avif";
 type VideoEnding = "mp4" | "mov" | "webm" | "mkv";
 type AudioEnding = "mp3" | "wav" | "m4a" | "aac" | "flac" | "ogg" | "opus";
 
-/** The kind of media that {@link kindOfPath} finds for a literal path; `unknown` for all other paths. */
+/** The kind of media that {@link kindOfPath} finds for a literal path. `unknown` for all other paths. */
 export type KindOfPath<P extends string> = string extends P
   ? "unknown"
   : Lowercase<P> extends `${string}.${ImageEnding}`

@@ -4,18 +4,18 @@ import { HandleMisuseError } from "./errors.ts";
 
 declare const VALUE: unique symbol;
 
-/** The kind of a handle's result; `unknown` if the model is a plain id, because only the catalog states its kind. */
+/** The kind of a handle's result. `unknown`: the model is a plain id, so only the catalog states its kind. */
 export type Yields = Yield | "unknown";
 
 /**
- * Stands for a result that does not exist yet. A step that is given a handle depends on the step that makes the result.
- * While the plan is made, a handle has no value: putting a handle into a template string throws.
+ * Stands for a result that does not exist yet. A step that uses a handle depends on the step that makes the result.
+ * While the plan is made, a handle has no value, and using it in a template string throws.
  */
 export interface Handle<Y extends Yields = Yields, F extends "single" | "list" = "single" | "list"> {
   /** Path of the step that produces the result. */
   readonly step: string;
   readonly yields: Y;
-  /** `single`: one output. `list`: all outputs; fits wherever an input accepts a list. */
+  /** `single`: one output. `list`: all outputs, for inputs that accept a list. */
   readonly form: F;
 }
 
@@ -29,7 +29,7 @@ export interface OutputsHandle<Y extends Yields = Yields> extends Handle<Y, "lis
 
 /**
  * The handle of a paid job. If the model makes only one output, the handle stands for that output. `N` is the model's
- * maximum number of outputs, `I` the type of its input.
+ * maximum number of outputs, and `I` is the type of its input.
  */
 export interface JobHandle<Y extends Yields = Yields, N extends number = number, I = unknown>
   extends Handle<Y, "single"> {
@@ -38,8 +38,8 @@ export interface JobHandle<Y extends Yields = Yields, N extends number = number,
   /** Returns a handle of all outputs, as a list. */
   outputs(): OutputsHandle<Y>;
   /**
-   * Refers to a field of this job's input, for use in another step. Captions that use the `text` of a speech step this
-   * way stay correct when somebody edits that text in a run.
+   * Refers to a field of this job's input, for use in another step. For example, captions that use the `text` of a
+   * speech step stay correct when somebody edits that text in a run.
    */
   input<K extends keyof I & string>(field: K): Value<Exclude<I[K], undefined>>;
 }
@@ -54,12 +54,12 @@ export interface AssetHandle<K extends MediaKind = MediaKind> extends Handle<K, 
   readonly assetId: string;
 }
 
-/** A JSON value that another step produces; inputs accept it in place of a literal value. */
+/** A JSON value that another step produces. Inputs accept it in place of a literal value. */
 export interface Value<T = unknown> {
   readonly step: string;
   readonly yields: "value";
   readonly form: "single";
-  /** Exists only as a type; the property is never set. */
+  /** Exists only as a type. The property is never set. */
   readonly [VALUE]?: T | undefined;
 }
 
@@ -97,29 +97,29 @@ export type PartOf<T, K> = unknown extends T
         : never
       : never;
 
-/** The handle of a local function with one declared file; it stands for that file. */
+/** The handle of a local function with one declared file. It stands for that file. */
 export interface FileTaskHandle<T, F extends TaskFiles> extends Handle<F[keyof F], "single">, TaskParts<T, F> {}
 
-/** The handle of a local function with several declared files; it stands for the list of them. */
+/** The handle of a local function with several declared files. It stands for the list of them. */
 export interface FilesTaskHandle<T, F extends TaskFiles> extends Handle<F[keyof F], "list">, TaskParts<T, F> {}
 
-/** The handle of a local function that declares no files; it stands for the returned value. */
+/** The handle of a local function that declares no files. It stands for the function's return value. */
 export interface ValueTaskHandle<T> extends ValueHandle<T> {
-  /** The returned value. Every task handle has this property. */
+  /** The function's return value. Every task handle has this property. */
   readonly value: ValueHandle<T>;
 }
 
 interface TaskParts<T, F extends TaskFiles> {
   /** Returns the handle of a declared file. */
   file<N extends keyof F & string>(name: N): OutputHandle<F[N]>;
-  /** What the function returned. */
+  /** The function's return value. */
   readonly value: ValueHandle<T>;
 }
 
 /** Files that a task declares: their kinds by name. */
 export type TaskFiles = { readonly [name: string]: FileKind };
 
-/** The handle of a task: it stands for the value, the only file or the list of files, depending on `F`. */
+/** The handle of a task. Depending on `F`, it stands for the value, the only file, or the list of files. */
 export type TaskHandle<T, F extends TaskFiles> = keyof F extends never
   ? ValueTaskHandle<T>
   : IsUnion<keyof F> extends true
@@ -128,13 +128,13 @@ export type TaskHandle<T, F extends TaskFiles> = keyof F extends never
 
 type IsUnion<T, All = T> = T extends unknown ? ([All] extends [T] ? false : true) : never;
 
-/** The handle of several takes of one job; it stands for the chosen take. `I` is the type of the model's input. */
+/** The handle of several takes of one job. It stands for the chosen take. `I` is the type of the model's input. */
 export interface TakesHandle<Y extends Yields = Yields, I = unknown> extends Handle<Y, "single"> {
   /** Returns a handle of all takes, as a list. */
   outputs(): OutputsHandle<Y>;
   /**
-   * Refers to a field of the takes' input, like {@link JobHandle.input}. `seed` cannot be used, because each take has
-   * its own.
+   * Refers to a field of the takes' input, like {@link JobHandle.input}. It does not accept `seed`, because each take
+   * has its own.
    */
   input<K extends Exclude<keyof I & string, "seed">>(field: K): Value<Exclude<I[K], undefined>>;
 }
@@ -146,8 +146,8 @@ export interface ExpandHandle<Y extends Yields = Yields> extends Handle<Y, "list
 }
 
 /**
- * One media file of this kind, as accepted by an input: the handle of one output of any step, or the handle of an
- * `upload` step for a file on this machine.
+ * One media file of this kind, for an input. It is the handle of one output of any step, or the handle of an `upload`
+ * step for a file on this machine.
  */
 export interface Media<K extends MediaKind> {
   readonly step: string;
@@ -155,14 +155,14 @@ export interface Media<K extends MediaKind> {
   readonly form: "single";
 }
 
-/** All outputs of a step, as accepted by an input that takes a list of media. */
+/** All outputs of a step, for an input that takes a list of media. */
 export interface AllMedia<K extends MediaKind> {
   readonly step: string;
   readonly yields: K | "unknown";
   readonly form: "list";
 }
 
-/** A list of media, as accepted by an input: handles, `.outputs()`, or both. */
+/** A list of media for an input: handles, `.outputs()`, or both. */
 export type MediaList<K extends MediaKind> = AllMedia<K> | readonly (Media<K> | AllMedia<K>)[];
 
 /** A voice that a step creates. */
@@ -172,9 +172,7 @@ export interface VoiceOutput {
   readonly form: "single";
 }
 
-/**
- * A voice, as accepted by an input: a voice id, a value that contains one, or the handle of a step that creates one.
- */
+/** A voice for an input: a voice id, a value that contains a voice id, or the handle of a step that creates a voice. */
 export type Voice = string | VoiceOutput | Value<string>;
 
 type Count<N extends number, Indexes extends readonly number[] = []> = Indexes["length"] extends N
@@ -183,13 +181,13 @@ type Count<N extends number, Indexes extends readonly number[] = []> = Indexes["
     ? number
     : Count<N, readonly [...Indexes, Indexes["length"]]>;
 
-/** `0 | 1 | … | N-1`; `number` if N is not a known small number. */
+/** `0 | 1 | … | N-1`, or `number` if N is not a known small number. */
 export type IndexBelow<N extends number> = number extends N ? number : Count<N>;
 
-/** The property of a handle that contains its pointer; all copies of this module use the same symbol. */
+/** The property that contains a handle's pointer. All copies of this module use the same symbol. */
 const POINTER = Symbol.for("showrunner.handle");
 
-/** The identity of one call of `build`. An expansion's build may also use handles of its enclosing build, `within`. */
+/** Identifies one call of `build`. An expansion's build may also use the handles of its enclosing build, `within`. */
 export interface Build {
   readonly within: Build | null;
 }
@@ -209,7 +207,7 @@ export type Pointer =
   | StepPointer
   | { readonly to: "several"; readonly pointers: readonly StepPointer[]; readonly step: string }
   | { readonly to: "text"; readonly pieces: readonly unknown[] }
-  /** A field of a step's input. `value` is the value that the build set; undefined if there is no such field. */
+  /** A field of a step's input. `value` is the value that the build set. Undefined if there is no such field. */
   | {
       readonly to: "input";
       readonly step: string;
@@ -223,18 +221,16 @@ interface Marked {
   readonly [POINTER]: Pointer;
 }
 
-/** Returns the pointer of a handle; null for every other value. */
 export function pointerOf(value: unknown): Pointer | null {
   const mayBe = (typeof value === "object" && value !== null) || typeof value === "function";
   return mayBe && POINTER in value ? (value as Marked)[POINTER] : null;
 }
 
-/** True if the pointer stands for a list: all outputs of a step, or several results. */
 export function isListPointer(pointer: Pointer | null): boolean {
   return pointer?.to === "several" || (pointer?.to === "step" && pointer.output === "all");
 }
 
-/** The base class of all handles: converting a handle to text throws. */
+/** The base class of all handles. Converting a handle to text throws. */
 class Unresolved {
   declare readonly step: string;
 
@@ -251,7 +247,6 @@ class Unresolved {
   }
 }
 
-/** Makes a handle with these properties that points to this target. */
 export function mark<H extends Handle>(facts: Omit<H, "toString">, pointer: Pointer): H {
   const handle = Object.assign(new Unresolved(), facts);
   pointAt(handle, pointer);
@@ -280,7 +275,7 @@ export function jobHandle<Y extends Yields, N extends number, I = unknown>(
   );
 }
 
-/** Returns the function behind `handle.input(field)`, which makes the handle of a field of a step's input. */
+/** Returns the function behind `handle.input(field)`. */
 export function fieldsOf(step: string, { build, input }: { readonly build: Build; readonly input: DraftJson }) {
   return (field: string) => {
     const isThere = typeof input === "object" && input !== null && Object.hasOwn(input, field);
@@ -308,14 +303,12 @@ export function uploadHandle<K extends MediaKind | "unknown">(
   return mark<UploadHandle<K>>({ step, yields, form: "single", file: from.file }, pointer);
 }
 
-/** Makes the handle of a step's value, or of a part of it. */
 export function valueHandle<T>(step: string, build: Build, at: readonly Key[] = []): ValueHandle<T> {
   const pointer: Pointer = { to: "step", step, output: "value", build, ...(at.length > 0 && { at }) };
   const further = (key: Key) => valueHandle(step, build, [...at, key]);
   return mark<ValueHandle<T>>({ step, yields: "value", form: "single", at: further } as ValueHandle<T>, pointer);
 }
 
-/** Makes the handle of a step that stands for one of several results, or for a single result that was accepted. */
 export function chosenHandle<Y extends Yields>(step: string, yields: Y, build: Build): Handle<Y, "single"> {
   return mark<Handle<Y, "single">>({ step, yields, form: "single" }, { to: "step", step, output: "single", build });
 }
@@ -339,8 +332,8 @@ export function expandHandle<Y extends Yields>(step: string, yields: Y, build: B
 }
 
 /**
- * Returns a text that is already known while the pipeline is built: a literal, or a literal field of another step's
- * input. Null for any other value.
+ * Returns a text that is known while the pipeline is built: a literal, or a literal field of another step's input. Null
+ * for any other value.
  */
 export function knownText(value: unknown): string | null {
   const pointer = pointerOf(value);
@@ -354,7 +347,7 @@ export function textHandle(pieces: readonly unknown[]): Value<string> {
 
 /**
  * Returns the handle of an asset that the account already owns, such as an output of an earlier run. `assetId` is an
- * `asset_…` id from a job's `outputs[]`, not a job id.
+ * `asset_…` id from a job's `outputs[]`.
  */
 export function asset<K extends MediaKind>(kind: K, assetId: string): AssetHandle<K> {
   const facts = { step: `asset ${assetId}`, yields: kind, form: "single", assetId } as const;
@@ -362,8 +355,8 @@ export function asset<K extends MediaKind>(kind: K, assetId: string): AssetHandl
 }
 
 /**
- * Returns a stand-in for a result that cannot exist, such as one of an included pipeline whose input is wrong. Every
- * property of a stand-in is again a stand-in, so the rest of the build continues and its mistakes are found too.
+ * Returns a stand-in for a result that cannot exist, such as a result of an included pipeline with a wrong input. Every
+ * property of a stand-in is a stand-in too, so the rest of the build continues and its mistakes are found.
  */
 export function recoveryHandle(step: string, build: Build): unknown {
   const target = () => undefined;

@@ -3,7 +3,7 @@ import { own } from "../kit/own.ts";
 import { kindOfValue, shown, typeWords } from "../kit/value-words.ts";
 import { didYouMean } from "../plan/suggest.ts";
 
-/** Builds a dotted path, with list positions in brackets: `input.images[0]`. */
+/** Builds a dotted path with list positions in brackets, such as `input.images[0]`. */
 export function fieldPath(root: string, keys: readonly PropertyKey[]): string {
   return keys.reduce<string>(
     (path, key) => (typeof key === "number" ? `${path}[${key}]` : `${path}.${String(key)}`),
@@ -11,12 +11,11 @@ export function fieldPath(root: string, keys: readonly PropertyKey[]): string {
   );
 }
 
-/** Parses an input. Zod's default messages are replaced; custom messages of the schema are kept. */
+/** Parses an input. Replaces zod's default messages, but not the schema's own messages. */
 export function checkInput<S extends z.ZodType>(schema: S, input: unknown): z.ZodSafeParseResult<z.output<S>> {
   return schema.safeParse(input, { error: messageOf });
 }
 
-/** Converts a zod issue to the path of the field and a message. */
 export function inputMistake({ path, message }: Pick<z.core.$ZodIssue, "path" | "message">) {
   return { field: fieldPath("input", path), message };
 }
@@ -24,7 +23,7 @@ export function inputMistake({ path, message }: Pick<z.core.$ZodIssue, "path" | 
 const JSON_TYPES: Readonly<Record<string, string>> = { int: "integer", record: "object", tuple: "array" };
 const FORMATS: Readonly<Record<string, string>> = { url: "URL", email: "email address", uuid: "UUID" };
 
-/** Returns the message for a zod issue; undefined to keep zod's own message. */
+/** Returns undefined to keep zod's own message. */
 function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
   const { input: value } = issue;
   const given = typeof value === "object" ? kindOfValue(value) : shown(value);

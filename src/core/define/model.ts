@@ -9,7 +9,7 @@ export interface Model<I = unknown, Y extends Yield = Yield, N extends number = 
   readonly yields: Y;
   /** Maximum number of outputs per job. */
   readonly maxOutputs: N;
-  /** Exists only as a type; the property is never set. */
+  /** Exists only as a type. The property is never set. */
   readonly [INPUT]?: I;
 }
 
@@ -29,7 +29,6 @@ export function model<I, Y extends Yield, N extends number = number>(
 
 /** Stands for a model that is missing from `models.ts`. The plan reports the step that uses it. */
 export class MissingModel {
-  /** The name under which the model was looked up. */
   readonly id: string;
   readonly known: readonly string[];
 
@@ -40,8 +39,8 @@ export class MissingModel {
 }
 
 /**
- * Wraps the models of a generated `models.ts`. Node does not check types, so a misspelt name would read as `undefined`;
- * with the wrapper, the plan reports it and lists the existing names.
+ * Wraps the models of a generated `models.ts`, so that the plan reports a misspelt name and lists the existing names.
+ * Otherwise, a misspelt name would read as `undefined`, because Node does not check types.
  */
 export function typedModels<M extends object>(models: M): M {
   return new Proxy(models, {
@@ -53,7 +52,7 @@ export function typedModels<M extends object>(models: M): M {
   });
 }
 
-/** The input of a model that is given as a plain id; the plan checks it against the catalog. */
+/** The input of a model that is given as a plain id. The plan checks it against the catalog. */
 export interface UntypedInput {
   readonly [field: string]: UntypedValue;
 }

@@ -12,21 +12,23 @@ import { type Recorder, startRecording } from "./recorder.ts";
 import type { Returns } from "./result.ts";
 import { FAILURE_POLICIES, failurePolicy } from "./steps/options.ts";
 
-/** The property that marks an object as a pipeline. All copies of this module in a process use the same symbol. */
+/** Marks an object as a pipeline. All copies of this module in a process use the same symbol. */
 const PIPELINE = Symbol.for("showrunner.pipeline");
 
 /** A pipeline: a name, the schema of its input, and the function that adds its steps. */
 export interface Pipeline<S extends z.ZodType = z.ZodType, R extends Returns = Returns> {
   readonly name: string;
   readonly input: S;
-  /** How a failed step affects other steps, unless a step has its own policy. Null means the default, `continue`. */
+  /**
+   * How a failed step affects other steps. A step's own policy takes precedence. Null means the default, `continue`.
+   */
   readonly onFailure: FailurePolicy | null;
-  /** Whether steps are skipped once no requested result can use them, unless a step has its own setting. */
+  /** Whether steps are skipped once no requested result can use them. A step's own setting takes precedence. */
   readonly prune: boolean;
   readonly profiles: Profiles;
-  /** The consent of the people whose voices are cloned; null if none is stated. */
+  /** The consent of the people whose voices are cloned, or null. */
   readonly consent: string | null;
-  /** Returns the title of a run with this input. If absent, runs are listed by their id. */
+  /** Returns the title of a run with this input. If absent, lists show the run's id. */
   title?(input: z.output<S>): string;
   /** Adds the steps for a parsed input. Called once, when the plan is made. */
   build(builder: Builder<z.output<S>>): R;
@@ -37,12 +39,12 @@ export interface PipelineDefinition<S extends z.ZodType, R extends Returns> {
   readonly input: S;
   /**
    * How a failed step affects other steps. `continue` skips the steps that use its result. `failFast` starts no further
-   * step. `quorum(n)`: the run succeeds once n of the returned results exist. Default `continue`.
+   * step. With `quorum(n)`, the run succeeds once n of the returned results exist. Default `continue`.
    */
   readonly onFailure?: FailurePolicy | undefined;
   /**
-   * `false` runs steps even if no requested result can use them any more, unless a step has its own setting. Default
-   * `true`: such steps are skipped and not paid for.
+   * `false` runs steps even if no requested result can use them any more. A step's own setting takes precedence.
+   * Default `true`: such steps are skipped and not paid for.
    */
   readonly prune?: boolean | undefined;
   /**
@@ -50,16 +52,18 @@ export interface PipelineDefinition<S extends z.ZodType, R extends Returns> {
    */
   readonly profiles?: Profiles | undefined;
   /**
-   * A statement that the people whose voices are cloned have agreed, and how you know this. The statement is included
-   * in the manifest of every file in which such a voice speaks. A step's own `consent` takes precedence.
+   * A statement that the people whose voices are cloned have agreed, and how you know this. The manifest of every file
+   * with such a voice includes the statement. A step's own `consent` takes precedence.
    */
   readonly consent?: string | undefined;
   /**
    * Returns the title of a run, for example the name of the advertised product. Lists show the title, and searches find
-   * it. One line of at most 120 characters; longer titles are cut.
+   * it. A title is one line of at most 120 characters. Longer titles are cut.
    */
   readonly title?: ((input: z.output<S>) => string) | undefined;
-  /** Adds the steps and returns handles of the requested results. Not async; use ordinary loops and conditions. */
+  /**
+   * Adds the steps and returns handles of the requested results. It must not be async. It may use loops and conditions.
+   */
   build(builder: Builder<z.output<S>>): R;
 }
 
@@ -94,14 +98,11 @@ export function pipeline<S extends z.ZodType, R extends Returns>(
   return Object.freeze(created);
 }
 
-/** True for the pipelines that {@link pipeline} makes, including those made by another copy of this library. */
+/** True for a pipeline that {@link pipeline} made, even in another copy of this library. */
 export function isPipeline(value: unknown): value is Pipeline {
   return typeof value === "object" && value !== null && PIPELINE in value;
 }
 
-/**
- * Calls `build` once with a parsed input and returns the steps that it added. An error in `build` becomes a problem.
- */
 export function record(pipeline: Pipeline, input: unknown): Recorded {
   const recording = startRecording({ prune: pipeline.prune });
   let returns: DraftJson = {};
@@ -130,7 +131,7 @@ function readReturns(returned: unknown, recorder: Recorder): DraftJson {
     recorder.report({ code: "bad-return", step: null, field, message });
   const isRecord = typeof returned === "object" && returned !== null && !Array.isArray(returned);
   if (returned instanceof Promise) {
-    // The async build is reported below; its rejection must not end the process.
+    // A rejection of the async build must not end the process.
     returned.catch(() => undefined);
     bad(
       "build is async, but it must add all steps synchronously; read files and fetch data beforehand, and pass the results as input",
@@ -145,7 +146,7 @@ function readReturns(returned: unknown, recorder: Recorder): DraftJson {
   return recorder.json(returned, { step: null, field: "returns" });
 }
 
-/** Reports values that are not handles (or lists or records of handles), and names that cannot be file names. */
+/** Reports names that cannot be file names. Reports values that are neither handles nor lists or records of handles. */
 function checkReturned(value: unknown, field: string, bad: (message: string, field: string) => void): void {
   const pointer = pointerOf(value);
   if (pointer?.to === "step" || pointer?.to === "several") return;
@@ -164,7 +165,6 @@ function checkReturned(value: unknown, field: string, bad: (message: string, fie
   }
 }
 
-/** The draft of a pipeline, or the problems that prevented it. */
 export interface Drafted {
   readonly draft: Draft | null;
   readonly problems: Problem[];
@@ -184,7 +184,7 @@ export function draft(pipeline: Pipeline, input: unknown): Drafted {
 }
 
 /**
- * Records a pipeline again with the parsed input from the journal. The input is parsed again only to restore what JSON
+ * Records a pipeline again with the parsed input from the journal. It parses the input again only to restore what JSON
  * cannot represent, such as dates, and to fill in new defaults.
  */
 export function redraft(pipeline: Pipeline, parsedInput: Json): Draft {
@@ -195,12 +195,12 @@ export function redraft(pipeline: Pipeline, parsedInput: Json): Draft {
 
 /**
  * Records a pipeline again like {@link redraft}, but with changes to some fields of the input. Changed fields are
- * parsed like a new input. Objects are merged field by field; all other values are replaced.
+ * parsed like a new input. Objects are merged field by field, and all other values are replaced.
  */
 export function corrected(pipeline: Pipeline, parsedInput: Json, changes: Json): Drafted {
   const wanted = merged(parsedInput, changes);
   const parsed = parse(pipeline, wanted);
-  // Fields that were parsed before might not pass again, because a transform may have changed them.
+  // The schema may reject fields that it parsed before, because a transform may have changed them.
   const refused = "problems" in parsed ? parsed.problems.filter(({ field }) => isOf(changes, field)) : [];
   const refusals = [...misnamedIn(pipeline, changes), ...refused];
   if (refusals.length > 0) return { draft: null, problems: refusals };
@@ -210,8 +210,8 @@ export function corrected(pipeline: Pipeline, parsedInput: Json, changes: Json):
 }
 
 /**
- * Returns what is wrong with an input that an earlier version of the schema parsed, such as a missing new field. Fields
- * with a transform are ignored, because the schema might reject values that are already transformed.
+ * Returns what is wrong with an input that an earlier version of the schema parsed, such as a missing new field.
+ * Ignores fields with a transform, because the schema might reject values that are already transformed.
  */
 export function outdatedInput(pipeline: Pipeline, parsedInput: Json): readonly Problem[] {
   const parsed = parse(pipeline, parsedInput);
@@ -225,7 +225,6 @@ export function outdatedInput(pipeline: Pipeline, parsedInput: Json): readonly P
   });
 }
 
-/** True if the field is among the changed fields, or stands for the whole input. */
 function isOf(changes: Json, field: string | null): boolean {
   const name = /^input\.([^.[]+)/.exec(field ?? "")?.[1];
   return name === undefined || !isRecord(changes) || Object.hasOwn(changes, name);
@@ -254,7 +253,7 @@ function titleOf(pipeline: Pipeline, input: unknown): { readonly title?: string 
   }
 }
 
-/** Returns the newly parsed value, but the earlier value wherever a transform would otherwise be applied twice. */
+/** Returns the newly parsed value, but the earlier value wherever a transform would apply twice. */
 function asBefore(now: unknown, before: Json, changes: Json = {}): unknown {
   if (fingerprint(plainJson(now)) === fingerprint(before)) return now;
   if (!isRecord(changes)) return now;
@@ -277,7 +276,7 @@ function misnamedIn({ input: schema }: Pipeline, input: unknown): Problem[] {
   return unknownFields(schema, input).map((misnamed) => ({ code: "input", step: null, ...misnamed }));
 }
 
-/** `paths`: the locations of the values that the schema rejected, in the order of the problems. */
+/** `paths`: where the schema rejected values, in the order of the problems. */
 type Parsed =
   | { readonly value: unknown }
   | { readonly problems: Problem[]; readonly paths: readonly (readonly PropertyKey[])[] };
@@ -291,7 +290,7 @@ function parse(pipeline: Pipeline, input: unknown): Parsed {
     return { problems, paths: issues.map(({ path }) => path) };
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
-    // Checked by name, because the schema may come from another copy of zod.
+    // `instanceof` would fail if the schema comes from another copy of zod.
     const isAsync = error instanceof Error && error.constructor.name === "$ZodAsyncError";
     const cure = isAsync ? "; refinements and transforms may not be async" : "";
     const message = `the input schema of ${pipeline.name} threw an error: ${text}${cure}`;
@@ -305,7 +304,7 @@ interface Misnamed {
   readonly message: string;
 }
 
-/** The properties of a zod definition that are read here. The schema may come from another copy of zod. */
+/** Properties of a zod definition. The schema may come from another copy of zod. */
 interface Definition {
   readonly type: string;
   readonly shape?: { readonly [field: string]: z.ZodType };
@@ -317,8 +316,8 @@ interface Definition {
 }
 
 /**
- * Finds input fields that the schema does not have. Zod drops such fields silently, so a misspelt optional field would
- * be ignored and the run would make the wrong thing. `z.looseObject` accepts any field.
+ * Finds input fields that the schema does not have. Zod drops them silently, so a misspelt optional field would be
+ * ignored and the run would make the wrong thing. `z.looseObject` accepts any field.
  */
 function unknownFields(
   schema: z.ZodType,
@@ -346,7 +345,7 @@ function unknownFields(
 /** Schema types whose parsed values JSON can represent unchanged. */
 const PLAIN = new Set(["string", "number", "boolean", "enum", "literal", "null", "object", "array"]);
 
-/** True if no transform applies at this path or above it, so that parsing leaves the value unchanged. */
+/** True if no transform applies at or above this path, so that parsing leaves the value unchanged. */
 function isPlainAt(schema: z.ZodType, path: readonly PropertyKey[], value: unknown): boolean {
   const definition = (schema as { readonly _zod?: { readonly def: unknown } })._zod?.def as Definition | undefined;
   if (value === undefined) return true;

@@ -4,12 +4,12 @@ import type { AppliedProfile, ProfileChange } from "../plan/profile.ts";
 import { didYouMean } from "../plan/suggest.ts";
 import type { InputOf, Model, ModelOrId, YieldOf } from "./model.ts";
 
-/** Field values for a model's input that replace the pipeline's values; `undefined` omits the field. */
+/** Field values that replace the pipeline's values in a model's input. `undefined` omits the field. */
 export interface ProfileFields {
   readonly [field: string]: Json | undefined;
 }
 
-/** A profile's changes to single steps. They are applied after the changes for all steps of a model. */
+/** A profile's changes to single steps. They apply after the changes for all steps of a model. */
 export interface ProfileStep {
   readonly model?: ModelOrId | undefined;
   readonly fields?: ProfileFields | undefined;
@@ -17,16 +17,16 @@ export interface ProfileStep {
 
 /**
  * A variant of a pipeline with other models or other field values, such as a cheap, quick `draft`. Without a profile,
- * the pipeline runs as written. `swap` and `fieldsOf` check the types of a profile's entries; plain ids work as well.
+ * the pipeline runs as written. `swap` and `fieldsOf` check the types of a profile's entries. Plain ids work as well.
  */
 export interface Profile {
   /** Replacement models, by the id of the model that they replace, as {@link swap} returns them. */
   readonly models?: { readonly [id: string]: ModelOrId } | undefined;
   /** Field values, by the id of the model that the step runs under this profile, as {@link fieldsOf} returns them. */
   readonly fields?: { readonly [model: string]: ProfileFields } | undefined;
-  /** Changes to single steps by path; `*` matches any characters: `scene-*`. */
+  /** Changes to single steps by path. `*` matches any characters, as in `scene-*`. */
   readonly steps?: { readonly [path: string]: ProfileStep } | undefined;
-  /** `local`: the profile runs only on the local service; the command line starts that service automatically. */
+  /** `local`: the profile runs only on the local service. The command line starts that service automatically. */
   readonly service?: "local" | undefined;
 }
 
@@ -75,7 +75,6 @@ function idOf(model: string | { readonly id: string }): string {
   return typeof model === "string" ? model : model.id;
 }
 
-/** Returns the changes of a profile in the form that the journal stores. */
 export function changeOf(fields: ProfileFields): ProfileChange {
   const entries = Object.entries(fields);
   const set = entries.filter(([, value]) => value !== undefined).map(([name, value]) => [name, plainJson(value)]);

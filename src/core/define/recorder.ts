@@ -3,29 +3,27 @@ import type { FailurePolicy, Plan, Problem } from "../plan/plan.ts";
 import { BuilderClosedError, stepNameProblem } from "./errors.ts";
 import { type Build, isListPointer, type Pointer, pointerOf, type StepPointer } from "./handle.ts";
 
-/** Collects the steps of a build, or of a part of it. Mistakes are collected too, and then reported all at once. */
+/** Collects the steps of a build, or of a part of it. It also collects mistakes, so that they are reported together. */
 export interface Recorder {
-  /** Identifies this build; contained in each of its handles. */
   readonly build: Build;
-  /** The failure policy for steps of this part that do not set their own. */
+  /** The failure policy of this part's steps. A step's own policy takes precedence. */
   readonly onFailure: FailurePolicy | null;
-  /** Whether this part's steps are skipped once no requested result can use them, unless a step has its own setting. */
+  /**
+   * Whether this part's steps are skipped once no requested result can use them. A step's own setting takes precedence.
+   */
   readonly prune: boolean;
-  /** How many parts enclose this one. */
   readonly depth: number;
   path(name: unknown): string;
   add(step: DraftStep): void;
   report(problem: Problem): void;
-  /** Converts a value to JSON with references. `field` is the dotted path of the value. */
+  /** Converts a value to JSON with references. `field` is the value's dotted path. */
   json(value: unknown, at: { readonly step: string | null; readonly field: string }): DraftJson;
-  /** True if handles of `build` can be used here, because it is this build or one that encloses it. */
+  /** True if handles of `build` can be used here: it is this build or an enclosing build. */
   knows(build: Build): boolean;
   bind(path: string, code: LocalFunction): void;
-  /** Limits the total cost of the steps under a path. */
   group(path: string, maxCostMicros: number): void;
-  /** Returns a recorder that prefixes all names with `<name>/`. Reserves the name, so that no step can have it. */
+  /** Returns a recorder that prefixes all names with `<name>/`. It reserves the name, so that no step can have it. */
   part(name: unknown, options?: Partial<PartDefaults>): Recorder & { readonly prefix: string };
-  /** Returns the paths of the steps added under a prefix so far. */
   under(prefix: string): readonly string[];
 }
 
@@ -38,18 +36,15 @@ export interface Recording extends Recorder {
   close(): void;
 }
 
-/** Settings for a part's steps that do not set their own. */
 interface PartDefaults extends Pick<Recorder, "onFailure" | "prune"> {
-  /** Steps that must have ended before any step of the part begins. */
   readonly after: readonly string[];
-  /** Whether the part's handles can be used only inside the part. */
+  /** True if only the part itself can use its handles. */
   readonly isClosed: boolean;
 }
 
 export interface RecordingOptions extends Partial<Pick<PartDefaults, "onFailure" | "prune">> {
   /** The prefix of all names, such as `shots/`. Default: none. */
   readonly prefix?: string;
-  /** The enclosing build whose handles may be used too. Default: none. */
   readonly within?: Build | null;
 }
 
@@ -144,15 +139,14 @@ interface Context {
   report(problem: Problem): void;
 }
 
-/** Maximum nesting depth. Real inputs have a handful of levels; the limit stops values that contain themselves. */
+/** Real inputs have a handful of levels. The limit stops values that contain themselves. */
 const MAX_DEPTH = 100;
 
 /** Keys with a special meaning in a planned or resolved input. */
 const RESERVED = ["$ref", "$asset", "$text", "$file", "$input"];
 
 /**
- * Copies a value to plain JSON, with handles as references. Values that JSON cannot represent are reported with their
- * field and omitted.
+ * Copies a value to plain JSON, with handles as references. Omits values that JSON cannot represent, and reports them.
  */
 export function draftJson(value: unknown, context: Context & { readonly field: string }): DraftJson {
   return convert(value, context.field, context, 0) ?? null;
@@ -173,11 +167,11 @@ function convertList(list: readonly unknown[], field: string, context: Context, 
   const converted: DraftJson[] = [];
   for (let index = 0; index < list.length; index += 1) {
     const item = convert(list[index], `${field}[${index}]`, context, depth) ?? null;
-    // Several results are spread, like all outputs of one step when the run resolves them.
+    // Several results are spread here. All outputs of one step are spread when the run resolves them.
     if (Array.isArray(item) && pointerOf(list[index])?.to === "several") converted.push(...item);
     else converted.push(item);
   }
-  // Releases the spare capacity of a list that grew.
+  // Releases the list's spare capacity.
   return converted.slice();
 }
 
@@ -192,7 +186,7 @@ function convertObject(value: object, field: string, context: Context, depth: nu
     }
     const converted = convert(item, at, context, depth);
     if (converted === undefined) continue;
-    // In an input, a list handle on its own is wrapped, so that it resolves to a list.
+    // In an input, a list handle outside a list is wrapped, so that it resolves to a list.
     const wraps = context.step !== null && pointerOf(item)?.to === "step" && isListPointer(pointerOf(item));
     entries.push([key, wraps ? [converted] : converted]);
   }

@@ -5,8 +5,8 @@ import { textHandle } from "./handle.ts";
 export type TextPiece = string | number | boolean | Value<string | number | boolean | null>;
 
 /**
- * Builds text that contains values from steps, which are inserted once they exist. The result, such as `` text`A
- * picture of ${story.at("title")}` ``, can be used wherever an input accepts text.
+ * Builds text with values from steps, which are inserted once they exist. The result, such as `` text`A picture of
+ * ${story.at("title")}` ``, can be used wherever an input accepts text.
  */
 export function text(literals: TemplateStringsArray, ...pieces: readonly TextPiece[]): Value<string> {
   return textHandle(
@@ -17,7 +17,7 @@ export function text(literals: TemplateStringsArray, ...pieces: readonly TextPie
 interface MediaResult {
   /** Path of the downloaded file. */
   readonly path: string;
-  /** The id of the asset on the service; null after it expired. */
+  /** The id of the asset on the service. Null if the asset has expired. */
   readonly assetId: string | null;
   readonly sha256: string;
   readonly contentType: string;
@@ -36,7 +36,7 @@ export interface VideoResult extends MediaResult {
   readonly width: number;
   readonly height: number;
   readonly durationMs: number;
-  /** Frames per second; null if the service has not measured the video. */
+  /** Frames per second. Null if the service has not measured the video. */
   readonly fps: number | null;
 }
 
@@ -101,7 +101,7 @@ export type ResultOf<R> = R extends UploadHandle
           : ResultByYield[Y]
         : { readonly [K in keyof R]: ResultOf<R[K]> };
 
-/** The type of a value that `build` returned, in the result of any other run; missing parts are null. */
+/** The type of a value that `build` returned, in the result of any other run. Missing parts are null. */
 export type PartialResultOf<R> = R extends UploadHandle
   ? UploadResult | null
   : R extends Value<infer T>

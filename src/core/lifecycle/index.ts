@@ -4,7 +4,8 @@ import { compileTable, tagged } from "./table.ts";
 export { chatMachine, jobMachine, outputMachine, runMachine, stepMachine } from "./machines.ts";
 export { next, type StateNames, stateName, type TransitionTable } from "./table.ts";
 
-// Written out, so that the package's types do not depend on xstate; a type test compares them with the charts.
+// These types are written out, so that the package's types do not depend on xstate. A type test compares them with the
+// charts.
 export type RunStatus = "planned" | "running" | "paused" | "succeeded" | "partial" | "failed" | "cancelled";
 export type StepStatus =
   | "waiting"
@@ -31,7 +32,6 @@ export type MoneyPhase = "none" | "held" | "settled" | "released";
 export type OutputPhase = "pending" | "available" | "downloaded" | "lapsed" | "archived" | "expired" | "failed";
 export type ChatPhase = "sent" | "answered" | "failed" | "abandoned";
 
-/** The five charts as transition tables, which are used to apply the journal's events to a run's state. */
 export const tables = {
   run: compileTable(runMachine),
   step: compileTable(stepMachine),
@@ -42,7 +42,6 @@ export const tables = {
 
 const phase = jobMachine.states.phase!;
 
-/** The states that have each tag in the charts. */
 export const runStates = { ended: tagged<RunStatus>(runMachine, "ended") } as const;
 export const stepStates = {
   ended: tagged<StepStatus>(stepMachine, "ended"),

@@ -37,7 +37,7 @@ export const outputMachine = setup({
     },
     downloaded: { on: { "output.lapsed": "archived", "output.expired": "archived" } },
     lapsed: { on: { "output.lapsed": "lapsed", "output.downloaded": "archived", "output.expired": "expired" } },
-    // Another step or a download in progress may report the output again: nothing new, or a copy after all.
+    // Another step, or a download in progress, may report the output again. A download that succeeds archives it.
     archived: { on: { "output.lapsed": "archived", "output.expired": "archived", "output.downloaded": "archived" } },
     expired: { on: { "output.lapsed": "expired", "output.expired": "expired", "output.downloaded": "archived" } },
     failed: { type: "final" },
@@ -56,7 +56,10 @@ export const outputMachine = setup({
  */
 export const jobMachine = setup({
   types: {
-    /** `open`: the job may exist. `inFlight`: open, and not left to a person. `accepted`: also acknowledged. */
+    /**
+     * `open`: the job may exist. `inFlight`: it is open, and no person must decide about it. `accepted`: it is in
+     * flight, and the service acknowledged it.
+     */
     tags: {} as "open" | "inFlight" | "submitting" | "accepted",
     events: {} as
       | { type: "job.quoted" }
@@ -81,7 +84,7 @@ export const jobMachine = setup({
     // A refusal may arrive after the attempt was left to a person.
     isUnanswered: or([stateIn({ phase: "submitting" }), stateIn({ phase: "unresolved" })]),
     isUnresolved: stateIn({ phase: "unresolved" }),
-    // Charges become known only for jobs that the service acknowledged.
+    // Only jobs that the service acknowledged have known charges.
     isAcknowledged: or([
       stateIn({ phase: "inQueue" }),
       stateIn({ phase: "inProgress" }),
@@ -125,7 +128,6 @@ export const jobMachine = setup({
           tags: ["open", "inFlight", "accepted"],
           on: { "job.completed": "completed", "job.failed": "failed", "job.unresolved": "unresolved" },
         },
-        // Ended by a late answer to the send, by a read that finds the job, or by a person.
         unresolved: {
           tags: "open",
           on: {
@@ -162,7 +164,6 @@ export const jobMachine = setup({
   },
 });
 
-/** Transition out of terminal states: a rerun resets the step. */
 const again = { "step.reset": "waiting" } as const;
 const withResult = { tags: ["ended", "withResult"], on: again } as const;
 const withoutResult = { tags: ["ended", "withoutResult"], on: again } as const;
@@ -207,7 +208,7 @@ export const stepMachine = setup({
         "step.started": "running",
         "step.skipped": "skipped",
         "step.cancelled": "cancelled",
-        // Priced but not started: it is priced again.
+        // A step that is priced but not started is priced again.
         "step.reset": "waiting",
       },
     },
@@ -216,11 +217,11 @@ export const stepMachine = setup({
         "step.succeeded": "succeeded",
         "step.partial": "partial",
         "step.failed": "failed",
-        // The step has no job on the service, and nothing that depends on it can succeed any more.
+        // The step has no job on the service, and no step that depends on it can succeed any more.
         "step.skipped": "skipped",
         "step.cancelled": "cancelled",
         "job.unresolved": "unresolved",
-        // Started, but without a job on the service: a refused submit, an open decision, a failed attempt.
+        // The step has no job on the service: its submit was refused, its decision is open, or its attempt failed.
         "step.reset": "waiting",
       },
     },
@@ -236,14 +237,14 @@ export const stepMachine = setup({
     },
     succeeded: withResult,
     partial: withResult,
-    // The run ended while the job was in progress, and a resume polls it again.
+    // The run ended while the job was in progress. A resume polls the job again.
     failed: { ...withoutResult, on: { ...again, "step.awaited": "running" } },
     skipped: withoutResult,
     cancelled: withoutResult,
   },
 });
 
-/** Terminal states. Only a rerun, or a late job that the run did not wait for, reopens the run. */
+/** A rerun, or a late job for which the run did not wait, reopens a run that has ended. */
 const ended = { tags: "ended", on: { "run.reopened": "running" } } as const;
 
 /**

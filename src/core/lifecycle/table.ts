@@ -6,7 +6,7 @@ export interface TransitionTable {
   readonly states: ReadonlyMap<string, ReadonlyMap<string, string>>;
 }
 
-/** Name of a state: `submitting.sent` if nested; parallel regions are joined by `|` in alphabetical order. */
+/** Returns the name of a state, such as `submitting.sent`. Parallel regions are joined by `|` in alphabetical order. */
 export function stateName(value: StateValue): string {
   if (typeof value === "string") return value;
   const regions = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -17,7 +17,6 @@ export function stateName(value: StateValue): string {
   return regions.map(([, child]) => stateName(child!)).join("|");
 }
 
-/** All reachable transitions of a machine. They are computed when the table is first used. */
 export function compileTable(machine: AnyStateMachine): TransitionTable {
   let compiled: TransitionTable | undefined;
   const table = () => {
@@ -54,17 +53,16 @@ function explore(machine: AnyStateMachine): TransitionTable {
   return { initial: stateName(first.value), states };
 }
 
-/** Name of the next state; null if the chart has no such transition. */
 export function next(table: TransitionTable, state: string, event: string): string | null {
   return table.states.get(state)?.get(event) ?? null;
 }
 
-/** The type of all names that {@link stateName} can return for this type of state value. */
+/** All names that {@link stateName} can return for this type of state value. */
 export type StateNames<V> = V extends string
   ? V
   : { [K in keyof V & string]-?: `${K}.${StateNames<Exclude<V[K], undefined>>}` }[keyof V & string];
 
-/** Names of the states that have this tag, either directly or through an enclosing state. */
+/** Returns the states that have this tag, either directly or through an enclosing state. */
 export function tagged<Name extends string>(region: Pick<AnyStateNode, "states">, tag: string): ReadonlySet<Name> {
   return new Set(namesWithin(region, tag, false) as Name[]);
 }

@@ -18,7 +18,8 @@ export interface Mark {
 }
 
 /**
- * The file was not changed: it already has a mark (`kept`), or cannot get one (`left`, with the reason in a sentence).
+ * The file was not changed. `kept`: it already has a mark. `left`: it cannot have a mark, and `reason` is a sentence
+ * that says why.
  */
 export type Unmarked =
   | { readonly status: "kept"; readonly digitalSourceType: string }
@@ -30,8 +31,8 @@ export type MarkPreview = Unmarked | { readonly status: "marked"; readonly sha25
 
 /**
  * Adds IPTC's digital source type, as XMP, to a PNG, JPEG, WebP, MP4, MOV, WAV or MP3 file. Replaces the file
- * atomically; pixels and audio remain the same. A file that already states a source type, or has a C2PA signature, is
- * not changed. Throws Node's errors if the file cannot be read or written.
+ * atomically and keeps pixels and audio. Does not change a file that already states a source type or has a C2PA
+ * signature. Throws Node's errors if the file cannot be read or written.
  */
 export async function markFile(path: string, mark: Mark): Promise<Marking> {
   return withMark(path, mark, async (source, splices) => {
@@ -40,7 +41,7 @@ export async function markFile(path: string, mark: Mark): Promise<Marking> {
   });
 }
 
-/** Like {@link markFile}, but writes the marked file to the empty `target`. If no mark is added, writes nothing. */
+/** Like {@link markFile}, but writes the marked file to the empty `target`. Without a mark, it writes nothing. */
 export async function writeMarked(path: string, target: FileHandle, mark: Mark): Promise<Marking> {
   return withMark(path, mark, async (source, splices) => {
     await target.writeFile(spliced(source, splices));
@@ -48,7 +49,7 @@ export async function writeMarked(path: string, target: FileHandle, mark: Mark):
   });
 }
 
-/** Computes what {@link markFile} would do, without changing the file. The same bytes and mark give the same result. */
+/** Computes the result of {@link markFile} without changing the file. The same bytes and mark give the same result. */
 export async function previewMark(path: string, mark: Mark): Promise<MarkPreview> {
   return withMark(path, mark, async (source, splices) => {
     const digest = createHash("sha256");
@@ -80,15 +81,12 @@ async function withMark<T>(
   }
 }
 
-/** What the marks in a file say about its origin. */
 export interface FileMarks {
-  /** Content type according to the file's bytes; null if their format is unknown. */
   readonly contentType: string | null;
-  /** IPTC's digital source type in the file's XMP, usually a URI. Null if there is none, or if it was not read. */
+  /** IPTC's digital source type in the file's XMP, usually a URI. Null if the file has none or could not be read. */
   readonly digitalSourceType: CleanText | null;
-  /** Where the C2PA manifest is: in the file, or elsewhere and linked. `readCredentials` verifies signatures. */
+  /** Where the C2PA manifest is: in the file, or at a link. `readCredentials` verifies its signature. */
   readonly contentCredentials: "embedded" | "linked" | null;
-  /** A sentence that says why the marks could not be read; null if they could. */
   readonly problem: string | null;
 }
 
@@ -105,7 +103,6 @@ export async function readMarks(path: string): Promise<FileMarks> {
   }
 }
 
-/** Recognizes a file's format and finds its marks. @throws UnmarkableError */
 async function scanFile(source: Source): Promise<{ readonly contentType: string; readonly scan: Scan }> {
   const head = await source.read(0, Math.min(source.sizeBytes, 16));
   const format = formats.find(({ isIt }) => isIt(head));

@@ -4,7 +4,7 @@ import { open } from "../kit/file-handle.ts";
 
 export interface Source {
   readonly sizeBytes: number;
-  /** Reads exactly this many bytes. @throws UnmarkableError if the file ends earlier */
+  /** Reads exactly `length` bytes. @throws UnmarkableError if the file ends earlier */
   readonly read: (at: number, length: number) => Promise<Buffer>;
 }
 
@@ -24,7 +24,7 @@ export async function openSource(path: string): Promise<OpenSource> {
   }
 }
 
-/** Number of bytes per read. Parts of a file are often a few bytes long, and there may be tens of thousands of them. */
+/** A file may have tens of thousands of parts of a few bytes each, so reads happen in blocks. */
 const BLOCK_BYTES = 64 * 1024;
 
 function reader(file: FileHandle, size: number): Source["read"] {
@@ -53,12 +53,12 @@ export interface Box {
   readonly end: number;
 }
 
-/** Maximum number of boxes. Hours of fragmented video contain fewer. Reading each box needs one read. */
+/** Hours of fragmented video contain fewer boxes. Each box needs one read. */
 const MOST_BOXES = 65_536;
 
 /**
- * Reads the boxes from `at` to `end` with `boxAt`, until that returns null. Each box must end after it starts and no
- * later than `end`, so that no file can make the walk endless. @throws UnmarkableError
+ * Reads boxes with `boxAt` from `at` to `end`, or until it returns null. Each box must end after its start and at `end`
+ * at the latest, so that no file can make the walk endless. @throws UnmarkableError
  */
 export async function walk<B extends Box>(
   at: number,
@@ -78,7 +78,7 @@ export async function walk<B extends Box>(
   return boxes;
 }
 
-/** A change to a file: replaces the bytes `[at, at + remove)` with `insert`. */
+/** Replaces the bytes `[at, at + remove)` with `insert`. */
 export interface Splice {
   readonly at: number;
   readonly remove: number;
@@ -87,7 +87,7 @@ export interface Splice {
 
 const PIECE_BYTES = 1024 * 1024;
 
-/** Yields the bytes of the source with these changes applied. The changes must not overlap. */
+/** Yields the bytes of the source with the changes applied. Changes must not overlap. */
 export async function* spliced(source: Source, splices: readonly Splice[]): AsyncIterable<Uint8Array> {
   let at = 0;
   for (const splice of splices.toSorted((a, b) => a.at - b.at)) {
@@ -102,5 +102,5 @@ async function* range(source: Source, from: number, to: number): AsyncIterable<U
   for (let at = from; at < to; at += PIECE_BYTES) yield source.read(at, Math.min(PIECE_BYTES, to - at));
 }
 
-/** A file's marks cannot be read or written. The message is a clause such as `it is truncated`. */
+/** A file's marks cannot be read or written. The message is a clause, such as `it is truncated`. */
 export class UnmarkableError extends Error {}

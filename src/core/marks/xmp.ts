@@ -1,17 +1,15 @@
 import { UnmarkableError } from "./source.ts";
 
-/** IPTC digital source types: media made by a model, and composites that contain such media. */
+/** IPTC digital source types for media made by a model and for composites with such media. */
 export type DigitalSourceType = (typeof sourceTypes)[number];
 
 export const sourceTypes = ["trainedAlgorithmicMedia", "compositeWithTrainedAlgorithmicMedia"] as const;
 
-/** IPTC NewsCodes: URI of the vocabulary to which source types belong. */
 export const NEWS_CODES = "http://cv.iptc.org/newscodes/digitalsourcetype/";
 
-/** Maximum size of a packet in bytes; larger packets are not changed. */
 export const MOST_XMP_BYTES = 1024 * 1024;
 
-/** Decodes an XMP packet. @throws UnmarkableError if it is not UTF-8, or far too long */
+/** Decodes an XMP packet. @throws UnmarkableError if it is too long or not in UTF-8 */
 export function xmpText(bytes: Uint8Array): string {
   if (bytes.length > MOST_XMP_BYTES) throw new UnmarkableError("its XMP metadata is larger than 1 MB");
   try {
@@ -21,7 +19,7 @@ export function xmpText(bytes: Uint8Array): string {
   }
 }
 
-/** The digital source type in a packet; null if there is none. Usually an IPTC URI, but it may be any text. */
+/** Finds the digital source type in a packet. It is usually an IPTC URI, but may be any text. */
 export function sourceTypeIn(packet: string): string | null {
   const attribute = /[\s:]DigitalSourceType\s*=\s*["']([^"'<>]{1,500})["']/.exec(packet)?.[1];
   const [, attributes = "", text = ""] =
@@ -30,12 +28,11 @@ export function sourceTypeIn(packet: string): string | null {
   return [attribute, resource, text.trim()].find((found) => found !== undefined && found !== "") ?? null;
 }
 
-/** True if the packet links to a C2PA manifest stored elsewhere. */
 export function linksManifest(packet: string): boolean {
   return /<(?:[\w.-]{1,64}:)?provenance[\s>]|[\s:]provenance\s*=\s*["']/.test(packet);
 }
 
-/** Adds this source type to a packet, or to a new one. @throws UnmarkableError if the packet has no place for it */
+/** Adds the source type to a packet, or to a new packet. @throws UnmarkableError if the packet has no place for it */
 export function withSourceType(packet: string | null, type: DigitalSourceType): string {
   if (packet === null) return newPacket(description("", type));
   const closing = [...packet.matchAll(/<\/(?:[\w.-]{1,64}:)?RDF\s{0,100}>/g)].at(-1)?.index;
@@ -45,7 +42,7 @@ export function withSourceType(packet: string | null, type: DigitalSourceType): 
   return `${packet.slice(0, closing)}${description(about, type)}${packet.slice(closing)}`;
 }
 
-/** Formats an XMP description. It declares its own prefixes, because the packet may use others. */
+/** A description declares its own prefixes, because the packet may use others. */
 function description(about: string, type: DigitalSourceType): string {
   const property = `<Iptc4xmpExt:DigitalSourceType>${NEWS_CODES}${type}</Iptc4xmpExt:DigitalSourceType>`;
   const names =

@@ -14,12 +14,12 @@ export interface CatalogModel {
   readonly inputSchema: JsonSchema;
   readonly outputSchema: JsonSchema;
   /**
-   * `retired`: the model no longer exists; see `replacedBy`. `unsupported`: the service does not offer it yet.
-   * `unknown`: this version does not recognize the kind of output that it makes.
+   * `retired`: the model no longer exists, see `replacedBy`. `unsupported`: the service does not offer it yet.
+   * `unknown`: this version does not recognize the model's kind of output.
    */
   readonly state: "live" | "retired" | "unsupported" | "unknown";
   readonly replacedBy?: string;
-  /** Why the model cannot be used, in the service's words. */
+  /** The service's explanation of why the model cannot be used. */
   readonly message?: string;
 }
 
@@ -40,17 +40,17 @@ export interface FieldProblem {
 
 /** The models that a plan may use. */
 export interface Catalog {
-  /** Returns the model with this id; null if the service does not know it. */
+  /** Returns the model with this id, or null if the service does not know it. */
   model(id: string): CatalogModel | null;
-  /** The ids of all models that can be used, for lists and suggestions. */
+  /** Returns the ids of all models that can be used, for lists and suggestions. */
   ids(): readonly string[];
-  /** All models, including retired ones. */
+  /** Returns all models, including retired ones. */
   models(): readonly CatalogModel[];
-  /** The service's advice about an unknown id, such as its successor; null if it gives none. */
+  /** Returns the service's advice about an unknown id, such as its successor, or null. */
   advice(id: string): string | null;
-  /** True if the service says that it has no chat model with this id; false if the service was not asked. */
+  /** Returns true if the service has no chat model with this id. Returns false if the service was not asked. */
   lacksChat(id: string): boolean;
-  /** The family of the model with this id; null if it has none. */
+  /** Returns the family of the model with this id, or null. */
   family(id: string): Family | null;
   /**
    * Validates an input without references against the model's schema, combination table and family rules, and returns

@@ -4,12 +4,11 @@ import { type JobLimits, slotsOf } from "./slots.ts";
 export type DurationMs = (step: PlanStep) => number;
 
 export interface CriticalPath {
-  /** Paths of the steps in the longest chain, in order. */
   readonly path: readonly string[];
   readonly lengthMs: number;
 }
 
-/** The chain of steps that determines how long the run takes if no step has to wait for a slot. */
+/** Returns the chain of steps that determines the run's duration if no step waits for a slot. */
 export function criticalPath(plan: Plan, durationMs: DurationMs): CriticalPath {
   const lengths = chainLengths(plan, durationMs);
   const users = dependentsOf(plan);
@@ -23,7 +22,7 @@ export function criticalPath(plan: Plan, durationMs: DurationMs): CriticalPath {
   return { path, lengthMs: first === undefined ? 0 : lengths.get(first.path)! };
 }
 
-/** Length in milliseconds of the longest chain that begins with each step, by path. */
+/** Returns, by path, the length in milliseconds of the longest chain that begins with each step. */
 export function chainLengths({ steps }: Plan, durationMs: DurationMs): ReadonlyMap<string, number> {
   const lengths = new Map<string, number>();
   const after = new Map<string, number>();
@@ -37,8 +36,8 @@ export function chainLengths({ steps }: Plan, durationMs: DurationMs): ReadonlyM
 }
 
 /**
- * Estimated duration of the plan in milliseconds: the length of the longest chain or, if longer, the time that the
- * busiest slots need. A run cannot be faster than this; with a good order of steps it is hardly slower.
+ * Estimates the plan's duration in milliseconds: the longest chain or, if longer, the time that the busiest slots need.
+ * No run is faster. With a good order of steps, a run is hardly slower.
  */
 export function expectedSpanMs(plan: Plan, durationMs: DurationMs, limits: JobLimits): number {
   const busyMs = new Map<string, number>();
@@ -51,7 +50,6 @@ export function expectedSpanMs(plan: Plan, durationMs: DurationMs, limits: JobLi
   return Math.ceil(span);
 }
 
-/** Groups steps by the path of the step that they need. */
 export function dependentsOf(plan: Plan): ReadonlyMap<string, readonly PlanStep[]> {
   const found = new Map<string, PlanStep[]>();
   for (const step of plan.steps) {

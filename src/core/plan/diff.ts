@@ -6,7 +6,6 @@ import { isReference } from "./references.ts";
 /** Current step names by former name. */
 export type Names = ReadonlyMap<string, string>;
 
-/** Returns a copy of the step with the new names, both in its references and as its own path. */
 export function renameIn(step: PlanStep, names: Names): PlanStep {
   if (!names.has(step.path) && !step.needs.some((path) => names.has(path))) return step;
   const { path, needs, when, ...rest } = step;
@@ -38,7 +37,10 @@ function renameCondition(when: Condition, nameOf: (name: string) => string): Con
 
 /** A changed value in a step's request. */
 export interface FieldChange {
-  /** Dotted path with list indexes in brackets, such as `input.images[0]`; or just `model` or `file`. */
+  /**
+   * Dotted path with list indexes in brackets, such as `input.images[0]`. For a step's own fields: just `model` or
+   * `file`.
+   */
   readonly field: string;
   /** Undefined if the field is new. */
   readonly before: Json | undefined;
@@ -58,8 +60,8 @@ export interface PlanDiff {
 }
 
 /**
- * Compares plans by path and fingerprint. A step with an identical request but a new name counts as renamed, and the
- * steps that use it count as unchanged. Policies (attempts, maxCost, keep) are ignored.
+ * Compares plans by path and fingerprint. A step with an identical request but a new name is renamed, and the steps
+ * that use it are unchanged. Policies (attempts, maxCost, keep) are ignored.
  */
 export function diffPlans(before: Plan, after: Plan): PlanDiff {
   const was = byPath(before);
@@ -88,8 +90,8 @@ export function diffPlans(before: Plan, after: Plan): PlanDiff {
 const byPath = (plan: Plan) => new Map(plan.steps.map((step) => [step.path, step]));
 
 /**
- * Finds new steps that have the same request as a removed step. Works in plan order, so that a step is renamed before
- * the steps that use it are compared.
+ * Finds new steps that have the same request as a removed step. It works in plan order, so that a step is renamed
+ * before the steps that use it are compared.
  */
 function findRenames(before: Plan, after: Plan): PlanDiff["renamed"] {
   const was = byPath(before);
@@ -105,7 +107,6 @@ function findRenames(before: Plan, after: Plan): PlanDiff["renamed"] {
   return [...names].map(([from, to]) => ({ from, to }));
 }
 
-/** True if two steps have the same request and condition, apart from names. */
 function isSameStep(before: PlanStep, after: PlanStep, names: Names): boolean {
   if (before.kind !== after.kind) return false;
   const named = renameIn(before, names);
@@ -128,7 +129,6 @@ function requested(step: PlanStep): Json {
   return { ...traitsOf(step).requested, ...(step.when !== undefined && { when: conditionOf(step) }) };
 }
 
-/** Lists the differences between two values by dotted path. */
 export function changesBetween(before: Json, after: Json): readonly FieldChange[] {
   return compare("", before, after);
 }
@@ -149,15 +149,15 @@ function isSame(before: Json | undefined, after: Json | undefined): boolean {
   return before !== undefined && after !== undefined && fingerprint(before) === fingerprint(after);
 }
 
-/** The fields or items of a value. Null for scalars, and for references, which are compared as a whole. */
+/** Returns the fields or items of a value. Null for scalars and references, which are compared as a whole. */
 function membersOf(value: Json | undefined) {
   if (typeof value !== "object" || value === null || isReference(value)) return null;
   return { isList: Array.isArray(value), members: new Map<string, Json>(Object.entries(value)) };
 }
 
 /**
- * Returns these steps and all steps that use them, directly or indirectly. An expansion counts as a user of the steps
- * that it adds, because it ends only when they have ended.
+ * Returns these steps and all steps that use them, directly or indirectly. An expansion ends only after the steps that
+ * it adds, so it is one of their users.
  */
 export function withDependents(steps: readonly PlanStep[], paths: Iterable<string>): ReadonlySet<string> {
   const found = new Set(paths);
@@ -186,14 +186,13 @@ export function expansionsIn(steps: readonly PlanStep[]): ReadonlySet<string> {
   return new Set(steps.filter((step) => traitsOf(step).expansion !== null).map(({ path }) => path));
 }
 
-/** The paths that enclose a path, innermost first: `a/b` and `a` for `a/b/c`. */
+/** Returns the paths that enclose a path, innermost first: `a/b` and `a` for `a/b/c`. */
 export function outerPaths(path: string): readonly string[] {
   if (!path.includes("/")) return [];
   const segments = path.split("/");
   return segments.slice(1).map((_, index) => segments.slice(0, segments.length - 1 - index).join("/"));
 }
 
-/** The parts of the plan that enclose a path and have their own budget, innermost first. */
 export function groupsAround({ groups = {} }: Pick<Plan, "groups">, path: string): readonly string[] {
   return outerPaths(path).filter((prefix) => Object.hasOwn(groups, prefix));
 }

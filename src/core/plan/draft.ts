@@ -11,7 +11,7 @@ import type {
   Yield,
 } from "./plan.ts";
 
-/** A result of an earlier step, as a local function receives it: a local file, which must not be changed. */
+/** A result of an earlier step, as a local function receives it. The function must not change the file. */
 export interface LocalFile {
   readonly path: string;
   readonly contentType: string;
@@ -19,11 +19,11 @@ export interface LocalFile {
   readonly sizeBytes: number;
 }
 
-/** What a task can use besides its input. */
+/** The second argument of a task's function. */
 export interface TaskContext {
   /** Aborted when the run is stopped. */
   readonly signal: AbortSignal;
-  /** A folder for this attempt. It is empty when the attempt starts, and is created on first use. */
+  /** An empty folder for this attempt, created on first use. */
   readonly folder: string;
   /** Returns the path to which the function writes a declared file. Throws if the name is not declared. */
   file(name: string): string;
@@ -32,28 +32,27 @@ export interface TaskContext {
 }
 
 /**
- * Checks whether a machine has what a function needs. Returns what is missing and what to do about it; null if nothing
- * is missing. Steps with the same function share one check.
+ * Checks whether a machine has what a function needs. Returns what is missing and what to do about it, or null. Steps
+ * with the same function share one check.
  */
 export type Requirement = () => string | null | Promise<string | null>;
 
-/** One of several results, as a scoring function receives it. `index`: its position, from 0. */
+/** One of several results, as a scoring function receives it. `index` starts at 0. */
 export interface Candidate extends LocalFile {
   readonly index: number;
-  /** Aborted once the run stops; the function's result is then ignored. */
+  /** Aborted when the run stops. The function's result is then ignored. */
   readonly signal: AbortSignal;
 }
 
-/** Code that a run needs but that a journal cannot store. It is looked up by the path of its step. */
+/** Code that a run needs but that a journal cannot store. A run finds it by the path of its step. */
 export type LocalFunction = VersionedFunction | ReviseFunction | ModelOfStep;
 
-/** The model object that a step calls. It contains the user's key, so it is neither in the plan nor in the journal. */
+/** The model object that a step calls. It contains the user's key, so neither the plan nor the journal stores it. */
 interface ModelOfStep {
   readonly kind: "generate";
   readonly model: GenerateModel;
 }
 
-/** Turns a reviewer's note into changes to a job's or chat's input. */
 interface ReviseFunction {
   readonly kind: "revise";
   readonly revise: (input: unknown, note: string) => unknown;
@@ -77,25 +76,27 @@ type VersionedFunction = { readonly version: string } & (
 
 /** A function's prediction about the film or audio that it will make. */
 export interface Foreseen {
-  /** Duration in seconds; null if unknown. */
+  /** Duration in seconds, or null if unknown. */
   readonly seconds: number | null;
-  /** A warning to show before anything is paid for; null if there is none. */
+  /** A warning to show before anything is paid for, or null. */
   readonly warning?: string | null;
-  /** Why the function will certainly fail, and the field at fault. The plan is then refused. Null if it may succeed. */
+  /**
+   * The reason why the function will certainly fail, and the field at fault. The plan is then refused. Null if it
+   * may succeed.
+   */
   readonly problem?: { readonly field: string; readonly message: string } | null;
 }
 
 /** Looks up what is known about a step's input media while the run is planned. */
 export interface KnownMedia {
-  /** Expected duration of a film or audio file in seconds; null if unknown. */
+  /** Returns the expected duration of a film or audio file in seconds, or null if unknown. */
   secondsOf(media: unknown): Promise<number | null>;
-  /** Path of the file if the plan uploads the media; null if the media do not exist yet. */
+  /** Returns the path of the file if the plan uploads the media. Null if the media do not exist yet. */
   fileOf(media: unknown): string | null;
 }
 
 export type Foresee = (input: Json, known: KnownMedia) => Foreseen | Promise<Foreseen>;
 
-/** A reference in a draft, before it is completed by planning. */
 export interface DraftReference {
   readonly $ref: {
     readonly step: string;
@@ -105,7 +106,6 @@ export interface DraftReference {
   };
 }
 
-/** An asset that the account owns, with the kind that the author states. */
 export interface DraftAsset {
   readonly $asset: { readonly assetId: string; readonly kind: MediaKind };
 }
@@ -127,7 +127,6 @@ export type DraftCondition =
 
 interface DraftStepBase {
   readonly path: string;
-  /** Additional steps that must finish before this one starts. */
   readonly after: readonly string[];
   readonly when: DraftCondition | null;
 }
@@ -137,20 +136,20 @@ export interface JobDraft extends DraftStepBase {
   readonly model: string;
   readonly input: DraftJson;
   readonly policy: StepPolicy;
-  /** Seed that is used if the model has the field `seed` and the input does not set it. */
+  /** Seed for a model with the field `seed`, unless the input sets it. */
   readonly seed: number | null;
-  /** True if an edit of this run set or removed the input's seed. No seed is then added to the input. */
+  /** True if an edit of this run set or removed the input's seed. Planning then adds no seed. */
   readonly isSeedEdited?: true;
 }
 
 export interface UploadDraft extends DraftStepBase {
   readonly kind: "upload";
-  /** A path, an `http(s)` URL, or a name for the bytes. Empty if the author gave none of these, which is reported. */
+  /** A path, an `http(s)` URL, or a name for the bytes. Empty after a reported mistake. */
   readonly file: string;
   readonly bytes: Uint8Array | null;
-  /** Kind of the media; null if neither the author nor the file's extension states it. */
+  /** Null if neither the author nor the file's extension states the kind. */
   readonly media: MediaKind | null;
-  /** The only private-network origin that is allowed for the URL; null if none is allowed. */
+  /** The only private-network origin from which the URL may download. Null means none. */
   readonly inside: string | null;
 }
 
@@ -178,12 +177,11 @@ export interface GenerateDraft extends DraftStepBase {
   readonly provider: string;
   readonly input: DraftJson;
   readonly yields: MediaKind;
-  /** True if the model starts work that can be polled later. */
   readonly isFindable: boolean;
   readonly repeatable: boolean;
-  /** Maximum outputs per request; null if unknown. */
+  /** Maximum outputs per request. Null if unknown. */
   readonly mostOutputs: number | null;
-  /** The price that the author's function returned, and the input that has this price; null if there is no price. */
+  /** The price that the author's function returned, with the input that has this price. Null if there is no price. */
   readonly price: { readonly micros: number; readonly of: DraftJson } | null;
   readonly policy: StepPolicy;
 }
@@ -193,7 +191,6 @@ export interface ApproveDraft extends DraftStepBase {
   readonly shows: readonly DraftReference[];
   readonly choose: boolean;
   readonly message: string | null;
-  /** Set for a comparison; see `ApproveStep`. */
   readonly parts?: readonly string[];
 }
 
@@ -204,13 +201,12 @@ export interface PickDraft extends DraftStepBase {
   readonly version: string | null;
   /** Null if all candidates are made. */
   readonly second: SecondChoice | null;
-  /** Absent: the pipeline's policy. */
   readonly onFailure?: "continue" | "failFast";
 }
 
 export interface ExpandDraft extends DraftStepBase {
   readonly kind: "expand";
-  /** The value that the steps depend on; null after a reported mistake. */
+  /** The value on which the steps depend. Null after a reported mistake. */
   readonly on: DraftReference | null;
   readonly maxSteps: number;
   readonly version: string;
@@ -228,19 +224,17 @@ export type DraftStep =
   | PickDraft
   | ExpandDraft;
 
-/** Everything that one build recorded, including mistakes. */
 export interface Recorded {
   readonly steps: readonly DraftStep[];
   readonly returns: DraftJson;
   readonly problems: readonly Problem[];
   readonly functions: ReadonlyMap<string, LocalFunction>;
   readonly groups: NonNullable<Plan["groups"]>;
-  /** Number of steps before each part (takes, included pipelines), by path. */
+  /** Number of steps before each part (takes or an included pipeline), by path. */
   readonly parts?: ReadonlyMap<string, number>;
   readonly onFailure: FailurePolicy | null;
 }
 
-/** The steps that a pipeline recorded for an input, before they are checked against files and models. */
 export interface Draft extends Recorded {
   readonly pipeline: string;
   readonly title?: string;

@@ -1,6 +1,6 @@
 /**
  * The interface of AI SDK models, specification v4 (`ImageModelV4`, `VideoModelV4`, `SpeechModelV4` of
- * `@ai-sdk/provider`). The user installs that package; a test compares these types with it.
+ * `@ai-sdk/provider`). The user installs that package. A test compares these types with it.
  */
 interface ModelBase {
   readonly specificationVersion: "v4";
@@ -32,7 +32,7 @@ export interface SpeechModel extends ModelBase {
 
 export type GenerateModel = ImageModel | VideoModel | SpeechModel;
 
-/** What every response may contain besides its media, such as its cost, by provider name. */
+/** Data of every response besides its media, such as its cost, by provider name. */
 interface AnswerBase {
   readonly providerMetadata?: object | undefined;
 }
@@ -54,10 +54,10 @@ export type VideoData =
   | { readonly type: "url"; readonly url: string; readonly mediaType: string }
   | { readonly type: "base64"; readonly data: string; readonly mediaType: string }
   | { readonly type: "binary"; readonly data: Uint8Array; readonly mediaType: string }
-  /** The provider uploaded the media to a destination that the caller chose, which Showrunner never does. */
+  /** The provider uploaded the media to a destination that the caller chose. Showrunner never chooses one. */
   | { readonly type: "uploaded"; readonly mediaType: string };
 
-/** The response to a request that starts work. `operation` is JSON whose meaning only the provider knows. */
+/** The response to a request that starts work. Only the provider knows what the JSON in `operation` means. */
 export interface StartAnswer extends AnswerBase {
   readonly operation: unknown;
 }

@@ -21,7 +21,6 @@ import { isReference } from "./references.ts";
 import { OptionsOut, rewrittenIn } from "./second-choice.ts";
 import { withInputs } from "./texts.ts";
 
-/** Reports a quorum larger than the number of results that the step uses. */
 export function checkQuorum(step: PlanStep, { report, facts }: Planning): void {
   const policy = "policy" in step ? step.policy.onFailure : undefined;
   if (typeof policy !== "object") return;
@@ -32,7 +31,6 @@ export function checkQuorum(step: PlanStep, { report, facts }: Planning): void {
   report("bad-option", "onFailure", message);
 }
 
-/** Reports a quorum larger than the number of returned results. */
 export function checkReturnedQuorum(policy: FailurePolicy, returns: Plan["returns"]): readonly Problem[] {
   if (typeof policy !== "object") return [];
   const returned = referencesIn(returns);
@@ -55,10 +53,14 @@ const isDoubt = ({ code }: Problem) => code === BY_DEFAULT;
 
 export type PlanOutcome =
   | ({ readonly ok: true } & Made)
-  /** `doubted`: the plan to use if a price estimate disproves all problems; set if all are {@link BY_DEFAULT}. */
+  /**
+   * `doubted`: the plan to use if a price estimate disproves all problems. Set if all problems are {@link BY_DEFAULT}.
+   */
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly doubted?: Made };
 
-/** Plans a draft with these models and files. Returns a plan, or all problems of the draft and plan. Deterministic. */
+/**
+ * Plans a draft with these models and files. Returns a plan, or all problems. The same arguments give the same result.
+ */
 export function makePlan(draft: Draft, context: PlanContext): PlanOutcome {
   const stepwise = planStepwise(draft, context);
   for (;;) {
@@ -67,7 +69,6 @@ export function makePlan(draft: Draft, context: PlanContext): PlanOutcome {
   }
 }
 
-/** Does the work of {@link makePlan}, and yields after each step. */
 export function* planStepwise(draft: Draft, context: PlanContext): Generator<void, PlanOutcome> {
   const problems: Problem[] = [...draft.problems];
   const facts = new Map<string, StepFacts>();
@@ -90,11 +91,9 @@ export function* planStepwise(draft: Draft, context: PlanContext): Generator<voi
 }
 
 interface Found {
-  /** Problems found so far; new problems are added here. */
   readonly problems: Problem[];
-  /** Facts of the steps planned so far; new facts are added here. */
   readonly facts: Pick<Map<string, StepFacts>, "get" | "set">;
-  /** The steps outside the expansion. Inputs inside the expansion can refer to input fields of these steps. */
+  /** The steps outside the expansion. Inputs inside the expansion can refer to the input fields of these steps. */
   readonly around?: readonly PlanStep[];
 }
 
@@ -122,7 +121,7 @@ function* planSteps(
       report(code, field, message, more) {
         const takes = takesOf(drafted) ?? rewritten.find((path) => drafted.path.startsWith(`${path}/`)) ?? null;
         const problem = { code, step: takes ?? drafted.path, field, message, ...more };
-        // A problem with this field is already known, because its value could not be recorded.
+        // The value of this field could not be recorded, so a problem with it is already known.
         if (faulty.has(keyOf(problem))) return;
         if (out.take(problem, drafted.path)) return;
         const identity = `${code} ${keyOf(problem)}`;
@@ -140,7 +139,6 @@ function* planSteps(
   return steps.filter(({ path }) => !out.has(path));
 }
 
-/** Converts a planned input back to the form of a draft. */
 function draftOf(input: Json): DraftJson {
   if (typeof input !== "object" || input === null) return input;
   if (isReference(input)) {
@@ -152,13 +150,13 @@ function draftOf(input: Json): DraftJson {
   return mapRecord(input as { readonly [key: string]: Json }, draftOf);
 }
 
-/** Returns the group of takes that a step belongs to, whose problems are reported once; null for other steps. */
+/** Returns the group of takes that contains the step, or null. Problems of takes are reported once. */
 function takesOf(step: DraftStep): string | null {
   const isTake = "seed" in step && step.seed !== null;
   return isTake ? step.path.slice(0, step.path.lastIndexOf("/")) : null;
 }
 
-/** Sorts problems by the order of their steps; problems without a step come first. */
+/** Problems without a step come first. */
 export function inStepOrder(problems: readonly Problem[], { steps, parts }: Draft): readonly Problem[] {
   const position = new Map(steps.map(({ path }, index) => [path, index]));
   for (const [path, before] of parts ?? []) if (!position.has(path)) position.set(path, before - 0.5);
@@ -186,7 +184,6 @@ function completeReturns(
   return complete(returns, "returns") as Plan["returns"];
 }
 
-/** The files that the draft uploads. The caller measures them. */
 export function filesOf(draft: Draft): readonly DraftFile[] {
   const found: DraftFile[] = [];
   for (const step of draft.steps) for (const file of kindOf(step).files(step)) found.push(file);
@@ -205,14 +202,14 @@ interface Grown {
   readonly groups: NonNullable<Plan["groups"]>;
 }
 
-/** `doubted`: as in {@link PlanOutcome}. */
+/** `doubted`: see {@link PlanOutcome}. */
 export type ExpansionOutcome =
   | ({ readonly ok: true } & Grown)
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly doubted?: Grown };
 
 /**
- * Plans the steps that an expansion generated from its input value, as part of the run's plan. Yields after each step;
- * returns all the planned steps or, if there are problems, all of those.
+ * Plans the steps that an expansion generated from its input value, as part of the run's plan. Yields after each step.
+ * Returns all planned steps, or all problems.
  */
 export function* planExpansionStepwise(
   step: ExpandingStep,
@@ -248,14 +245,12 @@ export function* planExpansionStepwise(
   return problems.length === 0 ? { ok: true, ...grown } : { ...wrong, doubted: grown };
 }
 
-/** Facts about the plan's other steps that are needed to plan an expansion. */
 interface Surroundings {
   readonly facts: ReadonlyMap<string, StepFacts>;
-  /** Steps whose results a local function reads. */
   readonly readLocally: ReadonlySet<string>;
 }
 
-/** Cached, because one plan may have many expansions. */
+/** One plan may have many expansions, so its surroundings are cached. */
 const surroundings = new WeakMap<Plan, Surroundings>();
 
 function surroundingsOf(plan: Plan): Surroundings {
@@ -306,7 +301,7 @@ function bindReturned(
   return bound;
 }
 
-/** Reports steps inside an expansion that use a step which itself waits for the expansion. */
+/** Reports steps inside an expansion that use a step that waits for the expansion. */
 function circles(
   { path }: ExpandingStep,
   steps: readonly PlanStep[],
@@ -326,7 +321,9 @@ function circles(
   }));
 }
 
-/** Returns a function that is true for the step at `path` and for steps that depend on it. Visits only dependencies. */
+/**
+ * Returns a function that is true for the step at `path` and for steps that depend on it. It visits only dependencies.
+ */
 export function waitersFor(path: string, plan: Plan): (asked: string) => boolean {
   const others = new Set<string>();
   return (asked) => {

@@ -2,9 +2,8 @@ import { traitsOf } from "./kinds/index.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 
 export interface DiagramOptions {
-  /** Returns a second line under a step's name, such as its price. Default: the model, or what the step uploads. */
+  /** Returns the second line of a step, such as its price. Default: the model, or what the step uploads. */
   readonly note?: (step: PlanStep) => string;
-  /** Steps to highlight, such as the critical path. */
   readonly highlighted?: readonly string[];
 }
 
@@ -28,7 +27,7 @@ function shape(step: PlanStep, note: string): string {
   return traitsOf(step).brackets.join(`"${label(step.path)}<br/>${label(note)}"`);
 }
 
-/** Escapes a label; Mermaid reads HTML entities in quoted labels. */
+/** Mermaid decodes `#<code>;` in quoted labels. */
 function label(value: string): string {
   return value.replace(/[&<>"#;`\n\r]/g, (character) => `#${character.codePointAt(0)};`);
 }

@@ -3,8 +3,8 @@ import canonicalize from "canonicalize";
 import type { Json } from "./plan.ts";
 
 /**
- * Converts a parsed input to JSON for the journal: dates to ISO text, big integers to digits. Drops values that JSON
- * cannot represent.
+ * Converts a parsed input to JSON for the journal: dates to ISO text, big integers to digits. Drops other values that
+ * JSON cannot represent, or replaces them by null.
  */
 export function plainJson(value: unknown): Json {
   const seen = new Set<object>();
@@ -47,12 +47,12 @@ function convertMembers(value: object, around: Set<object>): Json {
   return Object.fromEntries(converted);
 }
 
-/** Returns `f1_` and the SHA-256 of the value's canonical JSON (RFC 8785). Only the order of keys is ignored. */
+/** Returns `f1_` and the SHA-256 of the value's canonical JSON (RFC 8785), which ignores only the order of keys. */
 export function fingerprint(value: Json): string {
   return `f1_${hash("sha256", canonicalText(value))}`;
 }
 
-/** Returns canonical JSON. Uses `JSON.stringify` if it suffices, because it is faster. */
+/** Returns canonical JSON. `JSON.stringify` is faster, so it is used where its result is canonical. */
 function canonicalText(value: Json): string {
   const copy = inOrder(value);
   return (copy === UNORDERED ? canonicalJson(value) : JSON.stringify(copy)) ?? "null";
@@ -76,7 +76,7 @@ function inOrder(value: Json): unknown {
   return copy;
 }
 
-/** Sorts in place by UTF-16 code units, as the standard requires. Faster than `sort` for the few keys of a record. */
+/** Sorts in place by UTF-16 code units, as RFC 8785 requires. This is faster than `sort` for a few names. */
 function sorted(names: string[]): string[] {
   if (names.length > 16) return names.sort();
   for (let end = 1; end < names.length; end += 1) {
@@ -89,8 +89,8 @@ function sorted(names: string[]): string[] {
 }
 
 /**
- * Returns canonical JSON (RFC 8785); undefined for values that JSON omits. A lone surrogate, which remains when text is
- * cut inside an emoji, is written as an escape, because the standard does not allow it.
+ * Returns canonical JSON (RFC 8785), or undefined for values that JSON omits. RFC 8785 does not allow lone surrogates,
+ * which remain after a cut inside an emoji, so they are written as escapes.
  */
 export function canonicalJson(value: unknown): string | undefined {
   try {
@@ -110,7 +110,7 @@ function withoutHalves(value: unknown): unknown {
 
 const escaped = (half: string) => `\\u${half.charCodeAt(0).toString(16)}`;
 
-/** Maps a record's values and drops undefined results. Three times as fast as `Object.entries`. */
+/** Maps a record's values and drops undefined results. It is three times as fast as `Object.entries`. */
 export function mapRecord<T, U>(
   record: { readonly [key: string]: T },
   change: (value: T, key: string) => U | undefined,
@@ -119,7 +119,7 @@ export function mapRecord<T, U>(
   for (const key of Object.keys(record)) {
     const value = change(record[key]!, key);
     if (value === undefined) continue;
-    // Assigning this name would not create a field.
+    // An assignment to this name would not create a field.
     if (key === "__proto__") Object.defineProperty(mapped, key, { ...OWN, value });
     else mapped[key] = value;
   }

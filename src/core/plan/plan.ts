@@ -1,7 +1,7 @@
 /** The kinds of media that a model accepts or makes. */
 export type MediaKind = "image" | "video" | "audio";
 
-/** The kinds of files that a local function writes. Text files are for people; no model accepts them. */
+/** The kinds of files that a local function writes. No model accepts text files. */
 export type FileKind = MediaKind | "text";
 
 /** JSON as the journal stores it. */
@@ -11,29 +11,29 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 export type Yield = FileKind | "voice" | "value";
 
 /**
- * A reference to another step's result inside a planned input: `{ "$ref": … }`. `as` determines what replaces the
- * reference: `asset`: a media reference, `voice`: a voice id, `upload`: an uploaded file, `value`: the value itself.
+ * A reference to another step's result inside a planned input: `{ "$ref": … }`. `as` determines what replaces it.
+ * `asset`: a media reference. `voice`: a voice id. `upload`: an uploaded file. `value`: the value itself.
  */
 export type Reference = {
   readonly $ref: {
     readonly step: string;
     readonly as: "asset" | "voice" | "upload" | "value";
-    /** Which output is meant. `all`: all outputs, spread into a list. `chosen`: the output that a choice selected. */
+    /** Which output to use. `all`: all outputs, spread into a list. `chosen`: the output that a choice selected. */
     readonly output: number | "all" | "chosen";
     readonly kind?: FileKind;
-    /** Keys and list indexes of a place inside a value. Absent: the whole value. */
+    /** Keys and list indexes that lead to a place inside a value. Absent: the whole value. */
     readonly at?: readonly (string | number)[];
   };
 };
 
-/** What happens to other steps when a step fails; see {@link Plan.onFailure} and {@link StepPolicy.onFailure}. */
+/** What happens to other steps when a step fails. See {@link Plan.onFailure} and {@link StepPolicy.onFailure}. */
 export type FailurePolicy = "continue" | "failFast" | { readonly quorum: number };
 
-/** The condition under which a step runs. If not met, the step and all steps that use it are skipped. */
+/** The condition under which a step runs. If it is not met, the step and all steps that use it are skipped. */
 export type Condition =
   | { readonly ref: Reference["$ref"]; readonly is: "truthy" | "falsy" }
   | { readonly ref: Reference["$ref"]; readonly equals: Json }
-  /** Met if the `failed` step failed (not if it was skipped); with `code`, only if it failed with this code. */
+  /** Met if the step `failed` has failed, with this `code` if it is set. A skipped step has not failed. */
   | { readonly failed: string; readonly code?: string };
 
 /** Failure code of a step that inspected and rejected an output. Only this code justifies paying for another output. */
@@ -43,32 +43,32 @@ export const NOT_ACCEPTED = "NOT_ACCEPTED";
 export interface StepPolicy {
   /** Maximum number of paid attempts. Default 1: there is another attempt only if the failed attempt cost nothing. */
   readonly attempts: number;
-  /** Maximum cost of one attempt, in micro-dollars; required if the model cannot be quoted. */
+  /** Maximum cost of one attempt, in micro-dollars. Required if the model cannot be quoted. */
   readonly maxCostMicros: number | null;
   /** Whether outputs are copied to disk as soon as they exist. */
   readonly keep: boolean;
   /**
    * `continue`: if this step fails, the steps that use it are skipped. `failFast`: if this step fails, the run stops.
    * `quorum`: the step starts once all its dependencies have finished and at least this many of the results that it
-   * references exist; missing results are dropped from their lists. Absent: the pipeline's policy.
+   * references exist. Missing results are dropped from their lists. Absent: the pipeline's policy.
    */
   readonly onFailure?: FailurePolicy;
   /** False: the step runs even if its result can no longer be used. Absent: such a step is skipped. */
   readonly prune?: false;
-  /** The author's statement that the person whose voice is cloned has agreed; included in manifests. */
+  /** The author's statement that the person whose voice is cloned has agreed. Manifests include it. */
   readonly consent?: string;
-  /** Expected duration of the step's media, stated by the author. Used if the input does not determine the duration. */
+  /** The author's expectation of the media's duration. It is used if the input does not determine the duration. */
   readonly expect?: { readonly durationMs: number };
   /** How long the run waits for an accepted request, in milliseconds. Absent: until the request ends. */
   readonly withinMs?: number;
 }
 
 interface StepBase {
-  /** The step's name, unique within the plan; segments are joined by `/`. */
+  /** The step's name, unique within the plan. Segments are joined by `/`. */
   readonly path: string;
   /** Paths of the steps whose results this step uses or waits for, sorted, without repeats. */
   readonly needs: readonly string[];
-  /** Hash of the step's request; references are hashed as paths. Begins with `f1_`, the version of the hash. */
+  /** Hash of the step's request, with references as paths. It begins with `f1_`, the version of the hash. */
   readonly fingerprint: string;
   readonly when?: Condition;
 }
@@ -106,7 +106,7 @@ export interface ChatStep extends StepBase {
   readonly model: string;
   /** Request body without `model`: `messages` and the service's other fields, with {@link Reference}s to values. */
   readonly input: Json;
-  /** JSON Schema that the answer must match; null if the answer is plain text. */
+  /** JSON Schema that the answer must match. Null if the answer is plain text. */
   readonly schema: Json | null;
   /** How many times an answer that does not match the schema may be sent back for repair. */
   readonly repairs: number;
@@ -119,9 +119,9 @@ export interface ChatStep extends StepBase {
 /** A local function. It may be executed more than once, because it is repeated after a crash. */
 export interface TaskStep extends StepBase {
   readonly kind: "task";
-  /** The function's argument, with {@link Reference}s; media arrive as local files. */
+  /** The function's argument, with {@link Reference}s. Media arrive as local files. */
   readonly input: Json;
-  /** Version of the function; part of the fingerprint. The author changes it when the function's behaviour changes. */
+  /** Version of the function, which is part of the fingerprint. The author changes it with the function's behaviour. */
   readonly version: string;
   /** Files that the function writes, in output order. Without files, it only returns a value. */
   readonly files: readonly { readonly name: string; readonly kind: FileKind }[];
@@ -130,8 +130,8 @@ export interface TaskStep extends StepBase {
 }
 
 /**
- * How a request to a provider is kept from being executed twice. `keyed`: it has an idempotency key and may be
- * repeated. `found again`: once accepted, its job is polled. `once`: it is sent once; if no response arrives, a person
+ * How Showrunner avoids executing a request to a provider twice. `keyed`: the request has an idempotency key and may be
+ * repeated. `found again`: once accepted, its job is polled. `once`: it is sent once. If no response arrives, a person
  * decides.
  */
 export type ProviderPromise = "keyed" | "found again" | "once";
@@ -143,13 +143,15 @@ export interface GenerateStep extends StepBase {
   readonly model: string;
   /** The provider, such as `fal`. */
   readonly provider: string;
-  /** The model's call options, with {@link Reference}s; media arrive as local files. */
+  /** The model's call options, with {@link Reference}s. Media arrive as local files. */
   readonly input: Json;
   readonly yields: MediaKind;
   /** Number of outputs that the input requests. */
   readonly outputs: number;
   readonly promise: ProviderPromise;
-  /** True if the author allows repeating an unanswered request, which may cost twice. Absent: it is never repeated. */
+  /**
+   * True if the author allows Showrunner to repeat an unanswered request, which may cost twice. Absent: not allowed.
+   */
   readonly repeatable?: true;
   readonly policy: StepPolicy;
 }
@@ -162,7 +164,7 @@ export interface ApproveStep extends StepBase {
   readonly choose: boolean;
   readonly message: string | null;
   readonly yields: Yield;
-  /** For a comparison: paths of the parts, in the order of the shown results. Steps of a part are named `<part>/…`. */
+  /** Paths of the compared parts, in the order of the shown results. Steps of a part are named `<part>/…`. */
   readonly parts?: readonly string[];
 }
 
@@ -171,37 +173,39 @@ export interface PickStep extends StepBase {
   readonly kind: "pick";
   readonly among: readonly Reference[];
   readonly by: "first" | "score";
-  /** Version of the scoring function, as in {@link TaskStep}; null for `first`. */
+  /** Version of the scoring function, as in {@link TaskStep}. Null for `first`. */
   readonly version: string | null;
   readonly yields: Yield;
-  /** Set if a candidate is made only after the previous one has failed. Absent: all candidates are made. */
+  /** Set if each candidate is made only after the previous one has failed. Absent: all candidates are made. */
   readonly second?: SecondChoice;
-  /** As in {@link StepPolicy}; absent: the pipeline's policy. */
+  /** As in {@link StepPolicy}. Absent: the pipeline's policy. */
   readonly onFailure?: "continue" | "failFast";
 }
 
-/** Options that are tried in order: one starts only once the previous one has certainly failed or is late. */
+/** Options that are tried in order. An option starts only once the previous one has certainly failed or is late. */
 export interface SecondChoice {
   /** Paths of the options, in the order of their candidates. The steps of an option are named `<option>/…`. */
   readonly options: readonly string[];
-  /** True if the next option also starts when moderation refuses the option before it. */
+  /** True if the next option also starts when moderation refuses the previous one. */
   readonly afterModeration: boolean;
-  /** How long the service may be unavailable before the next option starts, in milliseconds. Null: the run waits. */
+  /** How long the service may be unavailable before the next option starts, in milliseconds. Null if the run waits. */
   readonly awayMs: number | null;
-  /** True if the last option repeats the previous one with a rewritten prompt after moderation has refused it. */
+  /** True if the last option repeats the previous one with a rewritten prompt, after moderation refused it. */
   readonly rewrites?: true;
   /** Options that cannot be used at all, and why. Their steps are not in the plan. */
   readonly out: readonly { readonly option: string; readonly reason: string }[];
 }
 
-/** An expansion: a step that adds other steps, which are planned and priced once the value they depend on is known. */
+/**
+ * An expansion: a step that adds other steps. They are planned and priced once the value on which they depend is known.
+ */
 export interface ExpandStep extends StepBase {
   readonly kind: "expand";
   readonly on: Reference;
   readonly maxSteps: number;
   /** Version of the function, as in {@link TaskStep}. */
   readonly version: string;
-  /** Kind of the items in the result list; null if not declared. */
+  /** Kind of the items in the result list. Null if not declared. */
   readonly yields: Yield | null;
   /** Maximum cost of all added steps together, in micro-dollars. */
   readonly maxCostMicros: number | null;
@@ -217,9 +221,9 @@ export type PlanStep = JobStep | UploadStep | ChatStep | TaskStep | GenerateStep
 
 /** A local file, measured when the plan is made. */
 export interface FileFacts {
-  /** Absolute path when the plan was made; for a download or for bytes, the path of Showrunner's copy. */
+  /** Absolute path when the plan was made. For a download or for bytes: the path of Showrunner's copy. */
   readonly path: string;
-  /** Hash of the URL that the file was downloaded from. */
+  /** Hash of the URL from which the file was downloaded. */
   readonly from?: string;
   readonly sha256: string;
   readonly sizeBytes: number;
@@ -230,7 +234,7 @@ export interface FileFacts {
   readonly ratio?: number;
 }
 
-/** A pipeline applied to an input. Lists the steps, each after the steps that it needs. Plain JSON. */
+/** A pipeline applied to an input, as plain JSON. Each step comes after the steps that it needs. */
 export interface Plan {
   readonly version: 1;
   readonly pipeline: string;
@@ -238,8 +242,8 @@ export interface Plan {
   /** What the pipeline returns: names with references, or nested lists and records of them. */
   readonly returns: { readonly [name: string]: Returned };
   /**
-   * The run's failure policy, unless a step has its own. Default `continue`. `quorum`: the run succeeds once this many
-   * of the returned results exist.
+   * The failure policy of the run and of steps without their own. Default `continue`. `quorum`: the run succeeds once
+   * this many of the returned results exist.
    */
   readonly onFailure?: FailurePolicy;
   /** Budgets of parts of the plan, by the path prefix of their steps (`intro` for `intro/…`). */
@@ -248,16 +252,20 @@ export interface Plan {
 
 export type Returned = Reference | readonly Returned[] | { readonly [name: string]: Returned };
 
-/** Code of a problem whose message comes from a `CallerError`: the pipeline's code wrote it for its callers. */
+/**
+ * Code of a problem whose message comes from a `CallerError`. The pipeline's code wrote the message for its callers.
+ */
 export const FOR_CALLERS = "for-callers";
 
 /** A mistake in a plan. All mistakes are reported together. */
 export interface Problem {
   /** Stable name of the mistake, such as `unknown-field`. */
   readonly code: string;
-  /** Path of the step; null if the problem concerns the pipeline's input or the whole plan. */
+  /** Path of the step. Null if the problem concerns the pipeline's input or the whole plan. */
   readonly step: string | null;
-  /** Dotted path of the field, with list indexes in brackets: `input.images[0]`; null if no field is at fault. */
+  /**
+   * Dotted path of the field, with list indexes in brackets, such as `input.images[0]`. Null if no field is at fault.
+   */
   readonly field: string | null;
   /** What is wrong and what to do. */
   readonly message: string;

@@ -5,7 +5,7 @@ import type { Json, Problem } from "./plan.ts";
 import { didYouMean, suggest } from "./suggest.ts";
 import { type TextChange, withTexts } from "./texts.ts";
 
-/** True if a path matches the pattern; `*` matches any characters, including `/`. */
+/** `*` matches any characters, including `/`. */
 export function matchesPattern(pattern: string, path: string): boolean {
   const [first = "", ...rest] = pattern.split("*");
   if (rest.length === 0) return pattern === path;
@@ -20,7 +20,7 @@ export function matchesPattern(pattern: string, path: string): boolean {
   return true;
 }
 
-/** A profile in the form stored with a run: plain JSON. `without` lists the fields to leave out. */
+/** A profile as stored with a run, in plain JSON. `without` lists the fields to leave out. */
 export interface AppliedProfile {
   readonly name: string;
   readonly models: { readonly [id: string]: string };
@@ -38,7 +38,7 @@ export interface StepEdits {
   readonly [path: string]: ProfileChange;
 }
 
-/** Merges edits; a later edit replaces an earlier edit of the same field. */
+/** A later edit replaces an earlier edit of the same field. */
 export function withEdits(edits: StepEdits, later: StepEdits): StepEdits {
   const merged = Object.entries(later).map(([path, change]) => {
     const before = Object.hasOwn(edits, path) ? edits[path]! : { set: {}, without: [] };
@@ -54,15 +54,13 @@ export function editedFields(edits: StepEdits | undefined, path: string): readon
   return edited === undefined ? [] : [...Object.keys(edited.set), ...edited.without];
 }
 
-/** Changes that are applied to a run's drafts, in this order: the profile, the texts, the edits. */
+/** Changes to a run's drafts, applied in this order: the profile, the texts, the edits. */
 export interface Overlay {
   readonly profile?: AppliedProfile | null | undefined;
   readonly edits?: StepEdits | undefined;
-  /** Texts that are replaced in every input. Edits of an input take precedence. */
   readonly texts?: readonly TextChange[] | undefined;
 }
 
-/** Applies the overlay to a draft. Planning then checks the changed draft like any other. */
 export function withOverlay(draft: Draft, { profile, edits = {}, texts = [] }: Overlay): Draft {
   const steps = draft.steps.map((step) => {
     const changedStep = profile ? changed(step, profile) : step;
@@ -83,7 +81,7 @@ function changed(step: DraftStep, profile: AppliedProfile): DraftStep {
   if (!("model" in step)) return step;
   const patterns = Object.entries(profile.steps).filter(([pattern]) => matchesPattern(pattern, step.path));
   const swapped = Object.hasOwn(profile.models, step.model) ? profile.models[step.model]! : step.model;
-  // A provider's model is an object in the pipeline's code.
+  // A provider's model is an object in the pipeline's code, so a profile cannot replace it.
   const isCode = "provider" in step;
   const model = isCode ? step.model : (patterns.findLast(([, { model }]) => model !== null)?.[1].model ?? swapped);
   const ofModel = Object.hasOwn(profile.fields, model) ? [profile.fields[model]!] : [];
@@ -97,7 +95,6 @@ function withChange(input: DraftJson, { set, without }: ProfileChange): DraftJso
   return { ...Object.fromEntries(remaining), ...set };
 }
 
-/** Reports steps and models in a profile that match nothing, since their names are probably misspelt. */
 export function profileProblems(
   draft: Draft,
   profile: AppliedProfile,

@@ -5,9 +5,7 @@ import type { PickStep, Plan, PlanStep, Problem, SecondChoice } from "./plan.ts"
 export interface Option {
   readonly path: string;
   readonly choice: PickStep & { readonly second: SecondChoice };
-  /** The option's position among the options of its choice. */
   readonly at: number;
-  /** All of the option's steps, including the steps that expansions added. */
   readonly steps: readonly PlanStep[];
 }
 
@@ -35,18 +33,15 @@ function findOptions(steps: readonly PlanStep[]): Options {
   return found;
 }
 
-/** True for a choice whose options start one after the other. */
 export function isSecondChoice(step: PlanStep): step is Option["choice"] {
   return step.kind === "pick" && step.second !== undefined;
 }
 
-/** The options that contain a step, innermost first. */
 export function optionsAround(plan: Pick<Plan, "steps">, path: string): readonly Option[] {
   const options = optionsIn(plan);
   return options.size === 0 ? [] : outerPaths(path).flatMap((around) => options.get(around) ?? []);
 }
 
-/** The option before this option; null for the first. */
 export function optionBefore(plan: Pick<Plan, "steps">, { choice, at }: Option): Option | null {
   const before = choice.second.options[at - 1];
   return before === undefined ? null : (optionsIn(plan).get(before) ?? null);
@@ -56,25 +51,22 @@ export function hasNext({ choice, at }: Option): boolean {
   return at < choice.second.options.length - 1;
 }
 
-/** True if the next option starts when this one is late. An option that only rewrites the prompt does not. */
+/** True if the next option starts when this option is late. A next option that only rewrites the prompt does not. */
 export function givesWay(option: Option): boolean {
   return hasNext(option) && option.choice.second.rewrites !== true;
 }
 
-/** Problem codes for a model that cannot be used at all. */
 export const CANNOT_BE_MADE: ReadonlySet<string> = new Set(["retired-model", "unknown-model", "unsupported-model"]);
 
-/** Finds options of a draft that cannot be made. Such an option is left out if another option follows it. */
+/** Finds options of a draft that cannot be made, and leaves them out if another option follows. */
 export class OptionsOut {
   readonly #reasons: Map<string, string>;
   /** Paths of options that are not the last of their choice. */
   readonly #followed: ReadonlySet<string>;
-  /** For each option that is the last of its choice, the options before it, by path. */
+  /** The options before each option that is the last of its choice, by path. */
   readonly #before = new Map<string, readonly string[]>();
-  /** The problem that excluded each option. */
   readonly #problems = new Map<string, Problem>();
 
-  /** `known`: the options that are already excluded, with the reason for each. */
   constructor({ steps }: Pick<Draft, "steps">, known: ReadonlyMap<string, string> = new Map()) {
     this.#reasons = new Map(known);
     const choices = steps.flatMap((step) => (step.kind === "pick" ? (step.second ?? []) : []));
@@ -82,7 +74,7 @@ export class OptionsOut {
     for (const { options } of choices) this.#before.set(options.at(-1) ?? "", options.slice(0, -1));
   }
 
-  /** If the problem rules out the step's option but another option follows, excludes the option and returns true. */
+  /** If the problem rules out the step's option and another option follows, excludes the option and returns true. */
   take(problem: Problem, step: string): boolean {
     if (this.#followed.size === 0 || !CANNOT_BE_MADE.has(problem.code)) return false;
     const option = outerPaths(step).find((around) => this.#followed.has(around));
@@ -94,7 +86,7 @@ export class OptionsOut {
     return true;
   }
 
-  /** If the last option cannot be made either, returns the problems that excluded the options before it. */
+  /** If the last option cannot be made either, returns the problems that excluded the other options. */
   before({ code }: Problem, step: string): readonly Problem[] {
     if (!CANNOT_BE_MADE.has(code)) return [];
     const options = outerPaths(step).flatMap((around) => this.#before.get(around) ?? []);
@@ -126,7 +118,7 @@ export class OptionsOut {
   }
 }
 
-/** Returns the steps that are repeated with a rewritten prompt, innermost first. A problem in both is reported once. */
+/** Returns the paths under which steps are repeated with a rewritten prompt, innermost first. */
 export function rewrittenIn({ steps }: Pick<Draft, "steps">): readonly string[] {
   const picks = steps.filter((step) => step.kind === "pick" && step.second?.rewrites === true);
   return picks.map(({ path }) => path.slice(0, path.lastIndexOf("/"))).sort((a, b) => b.length - a.length);

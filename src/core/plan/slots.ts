@@ -1,7 +1,7 @@
 import { traitsOf } from "./kinds/index.ts";
 import type { PlanStep } from "./plan.ts";
 
-/** How many jobs, chats and local functions may run at once. */
+/** Maximum number of concurrent jobs, chats and local functions. */
 export interface JobLimits {
   readonly total: number;
   /** Limits per model, and per provider, such as `fal`. */
@@ -10,17 +10,15 @@ export interface JobLimits {
   readonly perModality: { readonly [modality: string]: number };
 }
 
-/** How many local functions run at once by default. */
 const TASKS_AT_ONCE = 4;
 
 /**
  * Decides which steps may run at once. Jobs and chats are limited in total, per model and per modality. Local functions
- * have a limit of their own.
+ * have their own limit.
  */
 export class Slots {
   readonly #limits: JobLimits;
   readonly #used: Map<string, number>;
-  /** Cached, because all steps of one model and modality use the same slots. */
   readonly #known: Map<string, ReturnType<typeof slotsOf>>;
 
   constructor(
@@ -64,7 +62,6 @@ export class Slots {
   }
 }
 
-/** The kinds of slots that a step occupies while it runs, each with its limit. */
 export function slotsOf(
   step: PlanStep,
   { total, perModel, perModality }: JobLimits,

@@ -1,4 +1,3 @@
-/** Suggests up to three candidates for a misspelt name, nearest first. */
 export function suggest(name: string, candidates: Iterable<string>): readonly string[] {
   // Nearly all short words are similar to each other.
   const limit = name.length < 4 ? Math.floor(name.length / 3) : Math.max(2, Math.floor(name.length / 3));
@@ -13,7 +12,6 @@ export function suggest(name: string, candidates: Iterable<string>): readonly st
     .map(({ candidate }) => candidate);
 }
 
-/** A question such as `did you mean a or b?`; null if no candidate is similar. */
 export function didYouMean(name: string, candidates: Iterable<string>): string | null {
   const found = suggest(name, candidates);
   return found.length === 0 ? null : `did you mean ${found.join(" or ")}?`;
@@ -21,13 +19,13 @@ export function didYouMean(name: string, candidates: Iterable<string>): string |
 
 const plain = (name: string) => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
 
-/** True if the names are equal except for case and punctuation, or if one is a prefix of the other. */
+/** True if the names differ only in case and punctuation, or if `name` is a prefix of at least three characters. */
 function similar(name: string, candidate: string): boolean {
   const [a, b] = [plain(name), plain(candidate)];
   return a === b || (a.length >= 3 && b.startsWith(a));
 }
 
-/** Edit distance between two words; any distance above `limit` is returned as `limit + 1`. */
+/** Returns the edit distance between two words. A result above `limit` may be too small. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return limit + 1;
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -2,7 +2,7 @@ import type { DraftJson, DraftStep } from "./draft.ts";
 import { mapRecord } from "./plain-json.ts";
 import type { PlanStep } from "./plan.ts";
 
-/** A text that was replaced in every input of a run. */
+/** A replacement of a text in every input of a run. */
 export interface TextChange {
   readonly before: string;
   readonly after: string;
@@ -11,10 +11,10 @@ export interface TextChange {
 /** Another place that contains the same text as an edited step. */
 export interface SameText {
   readonly step: string;
-  /** Dotted path with list indexes in brackets: `input.lines[0].text`. */
+  /** Dotted path with list indexes in brackets, such as `input.lines[0].text`. */
   readonly field: string;
   readonly text: string;
-  /** True if a local function shows the text, as captions do; otherwise it is part of a request to a model. */
+  /** True if a local function shows the text, as captions do. False if a request to a model contains it. */
   readonly isLocal: boolean;
 }
 
@@ -35,7 +35,6 @@ function isPhrase(text: string): boolean {
   return /\S\s+\S/.test(text) || [...text].length >= 12;
 }
 
-/** Finds the places where the plan still contains the old text of one of the changes. */
 export function placesOf(steps: readonly PlanStep[], texts: readonly TextChange[]): readonly SameText[] {
   if (texts.length === 0) return [];
   const found: SameText[] = [];
@@ -43,7 +42,7 @@ export function placesOf(steps: readonly PlanStep[], texts: readonly TextChange[
     if (!("input" in step)) continue;
     visit(step.input, "input", (field, text) => {
       const change = texts.find(({ before, after }) => {
-        // Occurrences inside the new text are not leftovers.
+        // An occurrence inside the new text is not a leftover.
         const rest = after === "" ? text : text.replaceAll(after, "\n");
         return text === before || (isPhrase(before) && rest.includes(before));
       });
@@ -54,13 +53,11 @@ export function placesOf(steps: readonly PlanStep[], texts: readonly TextChange[
   return found;
 }
 
-/** A literal text that occurs in a job's input and again in a local function's input. */
 export interface RepeatedText extends Omit<SameText, "isLocal"> {
-  /** The job, and the field of its input. */
   readonly of: { readonly step: string; readonly field: string };
 }
 
-/** Finds the first place in each local function's input that repeats a text from a job's input. */
+/** Finds, in each local function's input, the first text that a job's input contains too. */
 export function repeatedTexts(steps: readonly DraftStep[]): readonly RepeatedText[] {
   const asked = new Map<string, RepeatedText["of"]>();
   for (const step of steps) {
@@ -81,7 +78,6 @@ export function repeatedTexts(steps: readonly DraftStep[]): readonly RepeatedTex
   });
 }
 
-/** True if the text is prose that a person wrote, not an id or a setting. */
 function isProse(text: string): boolean {
   return /\S\s+\S/.test(text) || (isPhrase(text) && /\P{ASCII}/u.test(text));
 }
@@ -97,7 +93,7 @@ function visit(value: DraftJson, field: string, note: (field: string, text: stri
     visit(item as DraftJson, name === "$text" ? field : `${field}.${name}`, note);
 }
 
-/** Replaces each `$input` in the step's input with the value of the field that it refers to in another step's input. */
+/** Replaces each `$input` in the step's input by the value of a field of another step's input. */
 export function withInputs<S extends DraftStep>(step: S, inputOf: (path: string) => DraftJson | undefined): S {
   return "input" in step ? { ...step, input: resolved(step.input, inputOf) } : step;
 }

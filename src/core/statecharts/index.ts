@@ -1,3 +1,2 @@
-// The charts that runs follow, for tools that draw or execute state machines. A separate entry point, because their
-// types are xstate's.
+// State machines of runs, for tools that draw or execute them. This is a separate entry, because its types need xstate.
 export { chatMachine, jobMachine, outputMachine, runMachine, stepMachine } from "../lifecycle/index.ts";

@@ -11,18 +11,18 @@ export interface PgBossEngineOptions {
   /** Number of this process's database connections for the queues. Default 4. */
   readonly connections?: number | undefined;
   /**
-   * After this many seconds without a sign of life, a process counts as dead, and its work goes to another process.
+   * After this many seconds without a sign of life, a process is considered dead, and another process takes its work.
    * Default 10, pg-boss's minimum.
    */
   readonly heartbeatSeconds?: number | undefined;
-  /** Called for each failure of a handler or of the queue. The work is retried. */
+  /** Called when a handler or the queue fails. Failed work is retried. */
   readonly onError?: ((error: unknown, what: string) => void) | undefined;
 }
 
-/** Number of failed attempts after which the queue drops a run. The run stays in the journal, where workers find it. */
+/** The queue drops a run after this many failed attempts. Workers still find the run in the journal. */
 const RETRIES = 1_000;
 const [SLICES, LOCAL] = ["showrunner-slices", "showrunner-local"] as const;
-/** Interval between polls, per slice slot. Polls find timers and missed notifications; NOTIFY announces new jobs. */
+/** Polls find due timers and missed notifications. NOTIFY announces other jobs at once. */
 const POLL_SECONDS = 2;
 
 /** Creates an engine that uses the PostgreSQL queues of pg-boss, an optional peer dependency. */
@@ -40,7 +40,8 @@ export async function createPgBossEngine(options: PgBossEngineOptions): Promise<
   });
   boss.on("error", (error) => onError(error, "pg-boss"));
   await boss.start();
-  // One waiting and one active job per run: wakes are merged, and a wake during a slice waits until the slice ends.
+  // `stately` allows one waiting and one active job per run. Wakes are merged, and a wake during a slice waits for its
+  // end.
   const common = {
     policy: "stately",
     heartbeatSeconds,
@@ -49,7 +50,7 @@ export async function createPgBossEngine(options: PgBossEngineOptions): Promise<
     retryBackoff: true,
   } as const;
   const kept = { retryDelay: 1, retryDelayMax: 60, deleteAfterSeconds: 60, retentionSeconds: 365 * 86_400 };
-  // A slice takes seconds; a local function may take as long as it keeps giving signs of life.
+  // A slice takes seconds. A local function may take as long as its process gives signs of life.
   for (const [name, expireInSeconds] of [
     [SLICES, 600],
     [LOCAL, 86_399],
@@ -72,10 +73,10 @@ class PgBossEngine implements Engine {
   async wake(runId: string, { at, priority = 0 }: WakeOptions = {}): Promise<void> {
     const delayMs = (at ?? 0) - Date.now();
     const isNow = delayMs <= 0;
-    // A duration, because the database's clock may differ.
+    // This is a delay instead of a time, because the database's clock may differ.
     const how = { singletonKey: runId, priority, ...(!isNow && { startAfter: delayMs / 1000 }) };
     const added = await this.#boss.send(SLICES, { runId }, how);
-    // A wake is already waiting, perhaps for later. Only an immediate wake is worth moving it forward.
+    // A wake is already waiting, perhaps for later. Only an immediate wake moves it forward.
     if (added === null && isNow) {
       await this.#boss.update(SLICES, undefined, {
         singletonKey: runId,

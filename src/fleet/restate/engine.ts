@@ -20,9 +20,9 @@ export interface RestateEngineOptions {
   readonly name?: string | undefined;
   /** Bearer token for Restate, such as an API key of Restate Cloud. */
   readonly token?: string | undefined;
-  /** How Restate reaches this process to give it work. */
+  /** Where Restate calls this process. */
   readonly endpoint?: RestateEndpointOptions | undefined;
-  /** Called for each failure of a handler or of the endpoint. The work is retried. */
+  /** Called when a handler or the endpoint fails. Failed work is retried. */
   readonly onError?: ((error: unknown, what: string) => void) | undefined;
 }
 
@@ -36,8 +36,8 @@ export interface RestateEndpointOptions {
    */
   readonly port?: number | undefined;
   /**
-   * URL at which Restate reaches this process or its load balancer. Registered with Restate when this process starts to
-   * take work. `null`: someone else registers the URL. Default: host and port.
+   * URL at which Restate reaches this process or its load balancer. The process registers it when it starts to take
+   * work. `null`: the process registers nothing. Default: host and port.
    */
   readonly address?: string | null | undefined;
   /** URL of Restate's admin API. Default: port 9070 on the ingress's host. */
@@ -47,14 +47,14 @@ export interface RestateEndpointOptions {
 }
 
 /**
- * Number of calls that a connection accepts beyond the available slots. A small number makes Restate soon open a
- * connection to another worker.
+ * Number of calls that a connection accepts beyond the available slots. If it is small, Restate soon opens a connection
+ * to another worker.
  */
 const MORE_STREAMS = 4;
 
 /**
  * Creates an engine on Restate. A process that takes work needs `@restatedev/restate-sdk`, an optional peer dependency.
- * A process that only wakes runs does not.
+ * A process that only wakes runs does not need it.
  */
 export function createRestateEngine(options: RestateEngineOptions): Engine {
   return new RestateEngine(options);
@@ -81,7 +81,7 @@ class RestateEngine implements Engine {
   }
 
   async delegate(work: LocalWork): Promise<void> {
-    // Step names may contain characters that a header cannot.
+    // Step names may contain characters that a header must not.
     const key = createHash("sha256").update(keyOfWork(work)).digest("hex");
     await this.#send(`${namesOf(this.#name).local}/perform`, work, { "idempotency-key": key });
   }
@@ -151,7 +151,7 @@ class Endpoint {
     await once(this.#server, "listening");
   }
 
-  /** Refuses waiting calls, so that they go to other processes, and lets calls in progress finish. */
+  /** Refuses waiting calls, which then go to other processes. Calls in progress have `drainMs` to finish. */
   async close(drainMs: number): Promise<void> {
     this.#places.slices.close();
     this.#places.local.close();
@@ -170,7 +170,6 @@ class Endpoint {
   }
 }
 
-/** Registers this worker's URL with Restate. Throws if the URL is in use by another worker name. */
 async function register(
   { admin, address, token }: { readonly admin: string; readonly address: string; readonly token: string | undefined },
   service: string,
@@ -206,7 +205,7 @@ function withoutSlash(url: string): string {
   return url.replace(/\/+$/, "");
 }
 
-/** Reports what the SDK logs about the endpoint. Errors of handlers are reported elsewhere. */
+/** Reports only errors of the endpoint itself, because the handlers report their own. */
 function loggerOf(onError: (error: unknown, what: string) => void): Restate.LoggerTransport {
   return ({ level, source, context }, ...message) => {
     if (context !== undefined || source === "USER" || level !== "error") return;
@@ -222,7 +221,6 @@ async function load(): Promise<typeof Restate> {
   }
 }
 
-/** Restate did not answer, because it is not running or has another URL. */
 class RestateUnavailableError extends ShowrunnerError {
   readonly code = "ENGINE_UNAVAILABLE";
   constructor(origin: string, cause: unknown) {
@@ -233,7 +231,7 @@ class RestateUnavailableError extends ShowrunnerError {
   }
 }
 
-/** Sends a request to Restate's ingress or admin API. Errors name the request but never contain the token. */
+/** Sends a request to Restate's ingress or admin API. Errors never contain the token. */
 export async function post(
   url: string,
   body: unknown,

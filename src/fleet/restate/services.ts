@@ -4,26 +4,23 @@ import type { LocalWork } from "../../internal.ts";
 import { type EngineHandlers, keyOfWork } from "../worker/index.ts";
 import type { Claim, Places } from "./places.ts";
 
-/** What the services need from this process. */
 export interface Work {
   readonly handlers: EngineHandlers;
   readonly places: { readonly slices: Places; readonly local: Places };
-  /** Aborted when this process stops. */
   readonly end: AbortSignal;
   readonly onError: (error: unknown, what: string) => void;
 }
 
 export interface Wake {
-  /** When the run is due, in epoch milliseconds. 0 means at once. */
+  /** When the run is due, in epoch milliseconds. 0: at once. */
   readonly at: number;
   readonly priority: number;
-  /** When the wake was sent, in epoch milliseconds. Default: the time at which the run is due. */
+  /** When the wake was sent, in epoch milliseconds. Default: `at`. */
   readonly since?: number;
-  /** Number of consecutive failed slices of this run. */
   readonly failures?: number;
 }
 
-/** The slice that a run waits for. A slice with another `turn` was replaced by a wake for an earlier time. */
+/** The next slice of a run. A wake for an earlier time replaces it and its `turn`. */
 interface Pending {
   readonly turn: string;
   readonly at: number;
@@ -33,17 +30,15 @@ interface Pending {
 interface Turn {
   readonly turn: string;
   readonly priority: number;
-  /** When the slice became due, in epoch milliseconds. A repeated call keeps this time, and so its place. */
+  /** When the slice became due, in epoch milliseconds. A repeated call keeps it, and so its place in the queue. */
   readonly since?: number;
 }
 
-/** Minimum and maximum delay before a failed slice is repeated, in milliseconds. */
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [1_000, 60_000];
 
 /**
- * How Restate repeats a call after a process died or refused it. Restate never gives up, because later wakes would then
- * wait for a slice that never starts. Delays are short, because each death of a worker counts as an attempt, and a call
- * has no result until its slice ends.
+ * How Restate repeats a call after a process died or refused it. It never gives up, because later wakes would then wait
+ * for a slice that never starts. Delays are short, because each death of a worker is another attempt of the same call.
  */
 const AGAIN = {
   initialInterval: 250,
@@ -52,20 +47,21 @@ const AGAIN = {
   maxAttempts: 1_000_000_000,
   onMaxAttempts: "kill",
 } as const;
-/** Makes Restate keep nothing after completion, not even the idempotency keys that it adds to external calls. */
+/** Makes Restate delete everything about a completed call, even the idempotency keys that it adds to external calls. */
 const COMMON = { journalRetention: 0, idempotencyRetention: 0, retryPolicy: AGAIN } as const;
 
 export function namesOf(name: string) {
   return { wakes: `${name}-wakes`, runs: `${name}-runs`, local: `${name}-local` } as const;
 }
 
-/** Makes Restate repeat a call. The message is empty, because Restate would store it. */
+/** Makes Restate repeat a call. Restate stores the message, so it contains no details of the failure. */
 class TriedAgain extends Error {}
 
 /**
- * Defines the services. `runs`: a virtual object per run, so that a run has one slice at a time. `wakes`: another
- * object per run, free during a slice, that stores when the next slice is due. `local`: local functions as separate
- * calls. Restate replays each handler's operations in order, so a version with another order needs other service names.
+ * Defines three services. `runs` has a virtual object per run, so that a run has one slice at a time. `wakes` has
+ * another object per run, which is free during a slice and stores when the next slice is due. `local` performs local
+ * functions. Restate replays each handler's operations in order, so a version with another order needs other service
+ * names.
  */
 export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
   const names = namesOf(name);
@@ -82,7 +78,7 @@ export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
         const next: Turn = { turn, priority, since: Math.max(at, since) };
         context.objectSendClient(runsRef, context.key).slice(next, sdk.rpc.sendOpts({ delay }));
       },
-      /** Returns how many slices failed before this turn; null if the turn is obsolete. */
+      /** Returns how many slices of the run failed in succession. Null if the turn is obsolete. */
       begin: sdk.handlers.object.exclusive(
         { ingressPrivate: true },
         async (context: Restate.ObjectContext, turn: string): Promise<number | null> => {
@@ -103,7 +99,7 @@ export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
         await placed(work, "slices", { context, priority, since }, async ({ during }) => {
           const failures = await client.begin(turn);
           if (failures === null) return;
-          // Recorded, so that a completed slice is not repeated if only its result was lost.
+          // Records the result, so that Restate does not repeat a completed slice whose response was lost.
           const next = await context.run("slice", () =>
             during((signal) => sliceOf(work, context.key, failures, signal)),
           );
@@ -119,7 +115,7 @@ export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
       ...COMMON,
       inactivityTimeout: 24 * HOUR_MS,
       abortTimeout: MINUTE_MS,
-      // After this many failures, the run can still be found in the journal.
+      // After this many failures, Restate drops the call, but the run stays in the journal.
       retryPolicy: { ...AGAIN, maxInterval: LONGEST_RETRY_MS, maxAttempts: 1_000 },
     },
     handlers: {
@@ -144,8 +140,8 @@ export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
 }
 
 /**
- * Performs a slice and returns when the next one is due. Never rejects, because a rejection would block the run's
- * object in Restate.
+ * Performs a slice and returns the run's next wake. It never rejects, because a rejection would block the run's object
+ * in Restate.
  */
 async function sliceOf({ handlers, onError }: Work, runId: string, failures: number, signal: AbortSignal) {
   try {
@@ -158,7 +154,6 @@ async function sliceOf({ handlers, onError }: Work, runId: string, failures: num
   }
 }
 
-/** Performs work in one of this process's slots, once a slot is free. */
 async function placed(
   { places, end }: Work,
   kind: keyof Work["places"],
@@ -171,7 +166,7 @@ async function placed(
     throw new TriedAgain(error.message);
   });
   let inFlight: Promise<unknown> = Promise.resolve();
-  // If the connection breaks, Restate's responses never arrive. Therefore, the slot is freed here.
+  // The end of the attempt frees the slot, because `perform` never settles if the connection breaks.
   over.addEventListener("abort", () => void inFlight.then(leave, leave));
   await perform({
     signal,
@@ -186,6 +181,6 @@ async function placed(
 interface Attempt {
   /** Aborted when this process stops or Restate gives up the call. */
   readonly signal: AbortSignal;
-  /** Performs work in the slot, which stays taken until the work ends, even if the call ends before. */
+  /** Performs work in the slot. The slot stays taken until the work ends, even if the call ends before. */
   during<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
 }

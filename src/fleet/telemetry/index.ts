@@ -5,10 +5,10 @@ import { JournalGauges } from "./journal-gauges.ts";
 import { expositionText, type MetricFamily, type Sample } from "./metrics.ts";
 import { loadOpenTelemetry, observeCounters, traceRun } from "./open-telemetry.ts";
 
-/** A journal whose use is measured. Pass its `journal` to Showrunner in place of the original. */
+/** A measured journal. Pass its `journal` to Showrunner instead of the original. */
 export interface Measured {
   readonly journal: JournalStore;
-  /** Also counts the requests that this client sends. */
+  /** Also counts the requests of this client. */
   watch(show: Pick<Showrunner, "client">): void;
   /** Returns all metrics in Prometheus's text format. */
   scrape(): Promise<string>;
@@ -19,8 +19,8 @@ export interface Measured {
 /** Options of `measureJournal`. */
 export interface MeasureOptions {
   /**
-   * Whether spans also get the names in OpenTelemetry's conventions for generative AI (`gen_ai.request.model` …), which
-   * may still change. Default: true if OTEL_SEMCONV_STABILITY_OPT_IN contains `gen_ai_latest_experimental`.
+   * Adds the attribute names of OpenTelemetry's conventions for generative AI (`gen_ai.request.model` …) to spans.
+   * These names may still change. Default: true if OTEL_SEMCONV_STABILITY_OPT_IN contains `gen_ai_latest_experimental`.
    */
   readonly genAi?: boolean | undefined;
 }
@@ -33,7 +33,7 @@ const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /**
  * Measures the use of a journal. If `@opentelemetry/api` is installed, its SDK reads the same counters and receives a
- * trace of each run that ends in this process. A journal that is not measured has no overhead.
+ * trace of each run that ends in this process.
  */
 export async function measureJournal(inner: JournalStore, options: MeasureOptions = {}): Promise<Measured> {
   const { genAi = optsIn(process.env.OTEL_SEMCONV_STABILITY_OPT_IN) } = options;
@@ -51,7 +51,7 @@ export async function measureJournal(inner: JournalStore, options: MeasureOption
       const outcome = await inner.commit(commit);
       counters.committed(commit, outcome);
       const isOver = outcome.committed && commit.events.some(({ type }) => type === "run.finished");
-      // Failing to record a trace does not make the run fail.
+      // A run must not fail because its trace cannot be recorded.
       if (api !== null && isOver) void traceRun(api, inner, { runId: commit.lease.runId, genAi }).catch(() => {});
       return outcome;
     },

@@ -6,7 +6,6 @@ type Outcome = Awaited<ReturnType<JournalStore["commit"]>>;
 type Lease = Parameters<JournalStore["renewLease"]>[0];
 type Event = StoredEvent["event"];
 
-/** Number of lost leases to remember, so that each is counted only once. */
 const REMEMBERED = 1000;
 
 export class JournalCounters {

@@ -1,14 +1,12 @@
 import { type JournalStore, statusNow } from "../../internal.ts";
 import type { MetricFamily, Sample } from "./metrics.ts";
 
-/** Maximum number of runs to count, starting with the newest. */
 const MOST_RUNS = 10_000;
-/** Minimum interval between reads of the journal, in milliseconds. Scrapes in between get the same values. */
+/** Scrapes within this time get the same values. */
 const FRESH_MS = 5_000;
 
 type Gauges = readonly (readonly [MetricFamily, readonly Sample[]])[];
 
-/** Gauges for what the journal contains, whichever process wrote it. */
 export class JournalGauges {
   readonly #store: JournalStore;
   #read: { readonly at: number; readonly gauges: Promise<Gauges> } | null = null;

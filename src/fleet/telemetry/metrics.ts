@@ -1,7 +1,6 @@
 type Labels = Readonly<Record<string, string>>;
 
 export interface MetricFamily {
-  /** The metric's name in Prometheus, including its unit. */
   readonly name: string;
   readonly help: string;
   readonly type: "counter" | "gauge";
@@ -12,12 +11,13 @@ export interface Sample {
   readonly value: number;
 }
 
-/** A counter with a separate value for each combination of labels. */
 export class Counter {
   readonly family: MetricFamily;
   readonly #byLabels = new Map<string, { readonly labels: Labels; value: number }>();
 
-  /** `starts`: whether to report 0 before the first increase, so that this increase is visible. Only without labels. */
+  /**
+   * `starts`: reports 0 before the first increase, so that Prometheus sees this increase. Use it only without labels.
+   */
   constructor(name: string, help: string, { starts = false } = {}) {
     this.family = { name, help, type: "counter" };
     if (starts) this.add({}, 0);

@@ -15,20 +15,18 @@ type OpenTelemetry = typeof import("@opentelemetry/api");
 
 let loading: Promise<OpenTelemetry | null> | null = null;
 
-/** Loads `@opentelemetry/api`, an optional peer dependency; null if not installed. */
 export function loadOpenTelemetry(): Promise<OpenTelemetry | null> {
   loading ??= import("@opentelemetry/api").catch(() => null);
   return loading;
 }
 
-/** Lets the program's OpenTelemetry SDK, if there is one, read these counters when it collects metrics. */
 export function observeCounters(api: OpenTelemetry, counters: readonly Counter[]): void {
   const meter = api.metrics.getMeter("showrunner");
   for (const { family, samples } of counters.map((counter) => ({
     family: counter.family,
     samples: () => counter.samples(),
   }))) {
-    // The SDK's exporters add Prometheus's suffix to a counter's name.
+    // The SDK's exporters add Prometheus's suffix `_total` to a counter's name.
     const name = family.name.replace(/^showrunner_/, "showrunner.").replace(/_total$/, "");
     const instrument = meter.createObservableCounter(name, { description: family.help });
     instrument.addCallback((result) => {
@@ -37,7 +35,7 @@ export function observeCounters(api: OpenTelemetry, counters: readonly Counter[]
   }
 }
 
-/** Records the trace of a finished run with the times in the journal, whichever processes drove the run. */
+/** Records the trace of a finished run. Its times come from the journal, whichever processes drove the run. */
 export async function traceRun(
   api: OpenTelemetry,
   store: JournalStore,
@@ -53,13 +51,13 @@ export async function traceRun(
     for (const one of within) record(one, trace.setSpan(parent, span));
     span.end(endedAt);
   };
-  // A trace's id can be chosen only through a remote parent.
+  // Only a remote parent can set the id of a trace.
   const { traceId, spanId, run } = traced;
   const parent = { traceId, spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true };
   record(run, trace.setSpanContext(ROOT_CONTEXT, parent));
 }
 
-/** A span in a run's trace, with the spans inside it. Times are in epoch milliseconds. */
+/** Times are in epoch milliseconds. */
 interface TracedSpan {
   readonly name: string;
   readonly attributes: Attributes;
@@ -70,24 +68,19 @@ interface TracedSpan {
 }
 
 interface RunTrace {
-  /** Computed from the run's id and plan time, so that all processes get the same id. */
+  /** Computed from the run's id and the time of its first event, so that all processes get the same id. */
   readonly traceId: string;
   readonly spanId: string;
   readonly run: TracedSpan;
 }
 
 interface TraceOptions {
-  /** Whether to add the names in OpenTelemetry's conventions for generative AI, which may still change. */
   readonly genAi: boolean;
 }
 
-/** Phases whose spans come from the timeline. All others come from the attempts, which include model and cost. */
+/** Phases whose spans come from the timeline. The other spans come from the attempts, which include model and cost. */
 const PHASES: ReadonlySet<TimelineSpan["phase"]> = new Set(["upload", "download", "task", "approval"]);
 
-/**
- * Builds a run's trace from its events, as one tree: the run, the steps that started, and the work for each step.
- * Returns null before the run ends.
- */
 export function runTrace(runId: string, events: readonly StoredEvent[], options: TraceOptions): RunTrace | null {
   const { view, history } = FoldedRun.of(events);
   const [first, last] = [events[0], events.findLast(({ event }) => event.type === "run.finished")];
@@ -114,7 +107,7 @@ export function runTrace(runId: string, events: readonly StoredEvent[], options:
 interface Own {
   readonly runId: string;
   readonly options: TraceOptions;
-  /** When the run ended, which is the latest end of any span. */
+  /** When the run ended. Spans without an end of their own also end then. */
   readonly endedAt: number;
 }
 
@@ -148,7 +141,6 @@ interface OfStep {
   readonly options: TraceOptions;
 }
 
-/** Returns the spans of an attempt: submitting the job and waiting for it, or the chat request. */
 function attemptSpans(attempt: AttemptView, of: OfStep): readonly TracedSpan[] {
   const { kind, n, sentAt, submittedAt, endedAt, costMicros, error, jobId } = attempt;
   if (kind === "try" || sentAt === null) return [];
@@ -193,7 +185,7 @@ function modelNames(model: string | null): Attributes {
   return model === null ? {} : { "showrunner.model": model };
 }
 
-/** Returns attributes for the conventions on generative AI, which use `generate_content` for everything but text. */
+/** OpenTelemetry's conventions use `generate_content` for everything but text. */
 function genAiNames(kind: "job" | "chat", model: string | null): Attributes {
   return {
     "gen_ai.operation.name": kind === "chat" ? "chat" : "generate_content",

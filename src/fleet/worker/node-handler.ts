@@ -1,26 +1,24 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 export interface BodyLimits {
-  /** Maximum size of a body. Above the limit for webhooks, so that larger webhooks are refused by the receiver. */
+  /** Maximum size of a body. It exceeds the limit for webhooks, so that the receiver itself refuses large webhooks. */
   readonly mostBytes: number;
-  /** Maximum size of all bodies in memory together, because no sender can be verified before its body is complete. */
+  /** Maximum size of all bodies in memory. A sender can be verified only after its whole body has arrived. */
   readonly mostBytesHeld: number;
 }
 
 const MIB = 1024 * 1024;
 export const BODY_LIMITS: BodyLimits = { mostBytes: 16 * MIB, mostBytesHeld: 64 * MIB };
-/** Time limit for receiving a body, in milliseconds. */
 const BODY_MS = 10_000;
 /**
- * Delay before the connection of a refused sender is closed, in milliseconds. A sender reads the refusal only while it
- * can still send.
+ * Delay before the connection of a refused sender is closed. A sender reads the refusal only while it can still send.
  */
 const HANG_UP_AFTER_MS = 1_000;
 
 /**
- * Adapts a Fetch-style handler to Node's server. A body is read only when the handler asks for it, so that a refusal
- * because of headers reads nothing. A body may take 10 s and have 16 MiB. All bodies together may have 64 MiB; above
- * that, the oldest body of the sender with the most bytes is refused with 503, and the service delivers it again later.
+ * Adapts a Fetch-style handler to Node's server. A body is read only when the handler asks for it. It may take 10 s and
+ * have 16 MiB. All bodies together may have 64 MiB: above that, the oldest body of the sender with the most bytes is
+ * refused with 503, and the service delivers it again later.
  */
 export function nodeHandler(
   handle: (request: Request) => Promise<Response>,
@@ -77,7 +75,6 @@ async function answerTo(
 class Body {
   readonly sender: string;
   bytes = 0;
-  /** Resolves with the response if the body is refused while it is being read. */
   readonly refused: Promise<Response>;
   readonly #incoming: IncomingMessage;
   readonly #held: Set<Body>;
@@ -123,7 +120,7 @@ class Body {
         incoming.pause();
       },
       pull: () => void incoming.resume(),
-      // The reader has decided; nothing more can be added to the stream.
+      // A cancelled stream accepts no more data.
       cancel: () => this.#leave(),
     });
   }
@@ -161,8 +158,8 @@ function sumOf(bodies: Iterable<Body>): number {
 }
 
 /**
- * Returns the oldest unfinished body of the sender with the most bytes. There is always one, because a piece of a body
- * has just arrived. A set keeps insertion order.
+ * Returns the oldest unfinished body of the sender with the most bytes. One exists, because a piece of a body has just
+ * arrived. The set is in order of arrival.
  */
 function oldestOfGreediest(held: ReadonlySet<Body>): Body {
   const coming = [...held].filter(({ isWhole }) => !isWhole);

@@ -2,7 +2,6 @@ import TinyQueue from "tinyqueue";
 import type { LocalWork } from "../../internal.ts";
 import { type Engine, type EngineHandlers, keyOfWork, type ProcessOptions, type WakeOptions } from "./engine.ts";
 
-/** Minimum and maximum delay before a failed handler is called again, in milliseconds. */
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [1_000, 60_000];
 
 interface Item {
@@ -11,11 +10,11 @@ interface Item {
   priority: number;
   failures: number;
   isActive: boolean;
-  /** A wake that arrived while the work was in progress; null if there was none. */
+  /** A wake that arrived while the work was in progress. */
   again: WakeOptions | null;
-  /** The queue entry that counts for this work; its other entries are obsolete. */
+  /** The valid queue entry of this work. Its other entries are obsolete. */
   entry: Entry | null;
-  /** Performs the work. Resolves with the time at which it is due again; null if it is not. */
+  /** Performs the work. Resolves with the time at which to repeat it, or null. */
   readonly perform: (handlers: EngineHandlers, signal: AbortSignal) => Promise<number | null>;
   readonly kind: keyof ProcessOptions;
 }
@@ -35,12 +34,12 @@ export interface TimersOptions {
   readonly now?: (() => number) | undefined;
   /** Sets a timer. Default `setTimeout`. */
   readonly setTimer?: ((delayMs: number, fire: () => void) => { cancel(): void }) | undefined;
-  /** Called for each failure of a handler, which is then called again. */
+  /** Called when a handler fails. The engine then calls the handler again. */
   readonly onError?: ((error: unknown, what: string) => void) | undefined;
 }
 
 /**
- * Creates an engine for one process. Its timers and its work end with the process; a later worker finds due runs in the
+ * Creates an engine for one process. Its timers and its work end with the process. A later worker finds due runs in the
  * journal.
  */
 export function createTimersEngine(options: TimersOptions = {}): Engine {
@@ -124,7 +123,6 @@ class TimersEngine implements Engine {
     this.#later.push(item.entry);
   }
 
-  /** Starts work that is due, as capacity allows, and sets the timer for work that is due later. */
   #look(): void {
     if (this.#handlers === null) return;
     const now = this.#options.now();
@@ -179,7 +177,7 @@ function first(queue: TinyQueue<Entry>): Entry | undefined {
 }
 
 function timer(delayMs: number, fire: () => void): { cancel(): void } {
-  // Longer timers would overflow. If the timer fires early, due work is only checked again.
+  // A longer delay would overflow. If the timer fires early, the queue is only checked again.
   const handle = setTimeout(fire, Math.min(delayMs, 2 ** 31 - 1));
   return { cancel: () => clearTimeout(handle) };
 }

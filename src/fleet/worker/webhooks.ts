@@ -8,7 +8,7 @@ export interface WebhookReceiverOptions
   /** The Showrunner whose client provides the signing key and whose journal gets the messages. */
   readonly show: Showrunner;
   /**
-   * The engine that wakes the run at once. Default: none; the process that drives the run finds the message in the
+   * The engine that wakes the run at once. Default: none, so the process that drives the run finds the message in the
    * journal within seconds.
    */
   readonly engine?: Pick<Engine, "wake"> | undefined;
@@ -16,17 +16,17 @@ export interface WebhookReceiverOptions
   readonly onDelivery?:
     | ((jobId: string, hinted: Awaited<ReturnType<Showrunner["engine"]["hint"]>>) => void)
     | undefined;
-  /** Called for each genuine delivery that is not about a job, with a sentence to show to people. */
+  /** Called with a message for people on each genuine delivery that is not about a job. */
   readonly onNews?: ((message: string) => void) | undefined;
 }
 
-/** Delay before a webhook's job is looked up again, in milliseconds: the job may be about to be recorded. */
+/** A webhook may arrive before its job is recorded, so the job is looked up again after this delay. */
 const AGAIN_MS = 2_000;
 
 /**
- * Creates a Fetch-style handler that receives webhooks for all runs in the journal, in any process. It responds like
- * `createWebhookHandler`. A genuine delivery about a job adds a hint to the inbox of its run, only once across all
- * processes. Nothing else changes, because the job's state is read from the service.
+ * Creates a Fetch-style handler for the webhooks of all runs in the journal. Any process can run it, and it responds
+ * like `createWebhookHandler`. A genuine delivery about a job adds a hint to the inbox of its run, only once across all
+ * processes. The run then reads the job's state from the service.
  */
 export function createWebhookReceiver(options: WebhookReceiverOptions): (request: Request) => Promise<Response> {
   const { show, engine, onDelivery, onNews, ...checks } = options;
@@ -45,7 +45,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): (request
       const message = newsOf(event);
       onNews?.(message);
       if (show.notifications.target === null) return;
-      // The service redelivers failed deliveries.
+      // If this handler throws, the service delivers the event again.
       const { id, event: name } = event;
       const error = await show.notifications.tell({ id, event: name, message, next: null });
       if (error !== null) throw new Error(error);

@@ -3,11 +3,13 @@ import type { Engine } from "./engine.ts";
 
 /** Options of `startWorker`. */
 export interface WorkerOptions {
-  /** A Showrunner that was opened with the journal that all workers share. */
+  /** A Showrunner on the journal that all workers share. */
   readonly show: Showrunner;
   /** The engine that gives work to this process. All workers use the same kind of engine. */
   readonly engine: Engine;
-  /** Finds the code of runs with local functions. Default: such runs are left to workers that have the code. */
+  /**
+   * Finds the code of runs with local functions. Default: this worker leaves such runs to workers that have the code.
+   */
   readonly findPipeline?: SliceOptions["findPipeline"];
   /** Maximum number of concurrent slices. Default 16. */
   readonly slices?: number | undefined;
@@ -18,54 +20,53 @@ export interface WorkerOptions {
    */
   readonly localWork?: "delegated" | "inline" | undefined;
   /**
-   * Whether webhooks report the ends of jobs (see `createWebhookReceiver`), so that polling is only a fallback. Default
+   * True: webhooks report the ends of jobs (see `createWebhookReceiver`), and polling is only a fallback. Default
    * false.
    */
   readonly webhooks?: boolean | undefined;
   /** See {@link SliceOptions.waitForFundsMs}. */
   readonly waitForFundsMs?: number | undefined;
-  /** Interval between searches of the journal for runs whose wake was lost, in milliseconds. Default 5 000. */
+  /** Interval between searches of the journal for runs whose wake was lost, in milliseconds. Default 5,000. */
   readonly sweepEveryMs?: number | undefined;
   /** Called with the result of each slice. */
   readonly onSlice?: ((runId: string, slice: Awaited<ReturnType<Showrunner["engine"]["slice"]>>) => void) | undefined;
   /** See {@link SliceOptions.onEvents}. */
   readonly onEvents?: SliceOptions["onEvents"];
-  /** Called with the error if a search of the journal fails. The search is repeated. */
+  /** Called when a search of the journal fails. The search is repeated. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
-/** A worker that was started. */
+/** A running worker. */
 export interface Worker {
-  /** True while the worker takes work: it can read its journal, and it is not stopping. */
+  /** True while the worker takes work. False while it cannot read its journal, and when it is stopping. */
   isReady(): boolean;
   /** True once the worker has searched the journal and all its runs are idle, failed, or driven by another process. */
   isIdle(): boolean;
-  /** Returns the runs whose last slice failed, or which this process cannot drive. They are retried. */
+  /** Returns the runs whose last slice failed and the runs that this process cannot drive. Both are retried. */
   failed(): readonly string[];
   /** Stops taking work and ends slices and local functions gracefully. Resolves once they end, or after `drainMs`. */
   stop(options?: { readonly drainMs?: number | undefined }): Promise<void>;
 }
 
-/** A wake that is overdue by this much counts as lost: its sender died or had no engine. */
+/** A wake that is this late is considered lost: its sender died or had no engine. */
 const LOST_WAKE_MS = 2_000;
 const MOST_AT_ONCE = 1_000;
-/** Minimum and maximum delay before a process retries a run that it cannot drive, in milliseconds. */
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [5_000, 60_000];
-/** How far ahead a starting worker takes waiting runs, in milliseconds, in case their local work was lost. */
+/** A starting worker also takes runs that are due within this time, in case their local work was lost. */
 const ORPHANED_MS = 15 * 60_000;
 
 /**
- * Drives the runs that an engine gives to this process. With the engine for one process, also drives runs that a
- * process without a worker left behind, because that engine does not know about them.
+ * Drives the runs that an engine gives to this process. With the engine for one process, it also finds and drives due
+ * runs of processes without a worker.
  */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { show, engine, findPipeline, webhooks, slices = 16, local = 4, sweepEveryMs = 5_000 } = options;
   const delegate = options.localWork === "inline" ? undefined : engine.delegate.bind(engine);
-  // Runs that wait for work which may have died with another process using such an engine.
+  // These runs may wait for work that died with another process.
   const orphans = new Set(
     engine.isOfProcess ? await show.engine.dueRuns({ lateMs: -ORPHANED_MS, limit: MOST_AT_ONCE }) : [],
   );
-  /** Ids of the runs that this process took and that are not idle. */
+  /** Ids of runs that this process has taken and that are not idle yet. */
   const open = new Set<string>();
   /** Number of consecutive failed slices, by run id. */
   const failed = new Map<string, number>();
@@ -101,11 +102,11 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
         const { status, wakeAt, driven } = slice;
         if (status === "left") {
           const delayMs = fail(runId);
-          // Another process of the engine may have its code.
+          // Another process of the engine may have the run's code.
           return engine.isOfProcess ? Date.now() + delayMs : wakeAt;
         }
         failed.delete(runId);
-        // Late work is polled while the worker runs, but does not keep the worker running.
+        // The worker polls late work, but late work does not keep it running.
         const isLate = driven !== null && (driven.pause === "late" || (driven.pause === null && status !== "running"));
         if (wakeAt === null || status === "busy" || isLate) open.delete(runId);
         return wakeAt;
@@ -121,7 +122,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const sweep = async () => {
     const due = await show.engine.dueRuns({ lateMs: LOST_WAKE_MS, limit: MOST_AT_ONCE });
     const left = engine.isOfProcess ? (await show.due()).map(({ runId }) => runId) : [];
-    // The engine itself retries failed work.
+    // An engine of this process retries failed runs itself.
     for (const runId of [...due, ...left]) if (!engine.isOfProcess || !failed.has(runId)) await wake(runId);
     isSearched = true;
   };

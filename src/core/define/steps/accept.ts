@@ -24,13 +24,13 @@ export type InspectorOf<M extends ModelOrId> = Inspector<Extract<YieldOf<M>, Med
  */
 export interface Inspector<K extends MediaKind = MediaKind> {
   (made: Candidate): Inspected | Promise<Inspected>;
-  /** Exists only as a type: the kinds of media that the function can inspect. */
+  /** Exists only as a type. It contains the kinds of media that the function can inspect. */
   readonly [KINDS]?: (kind: K) => void;
   /** The inspector's version. Change it when the inspection changes. Default `"1"`. */
   readonly version?: string | undefined;
-  /** Checks, before anything is paid for, whether this machine has what the inspector needs. */
+  /** Checks whether this machine has what the inspector needs, before anything is paid for. */
   readonly requires?: Requirement | undefined;
-  /** Adds steps that inspect the output, instead of calling the function. For inspections that cost money. */
+  /** Adds steps that inspect the output, instead of calling the function. Use it for inspections that cost money. */
   readonly addSteps?: ((steps: InspectingSteps, name: string, made: Handle) => InspectionSteps) | undefined;
 }
 
@@ -42,8 +42,8 @@ export interface InspectingSteps {
 }
 
 /**
- * The steps of an inspection. `check` fails with {@link NotAcceptedError} if the output is rejected; `passed` stands
- * for the accepted output.
+ * The steps of an inspection. `check` fails with {@link NotAcceptedError} if it rejects the output. `passed` stands for
+ * the accepted output.
  */
 export interface InspectionSteps {
   readonly check: Handle;
@@ -52,14 +52,15 @@ export interface InspectionSteps {
 
 export type Inspected = string | readonly string[] | null | undefined;
 
-/** Options for inspecting a job's output. `I`: an inspector for the kind of output that the model makes. */
+/** Options for inspecting a job's output. `I` is an inspector for the model's kind of output. */
 export interface AcceptOptions<I extends AnyInspector> {
   /**
-   * Inspects the output before any step that uses it begins. Cannot be combined with `revise`. Default: no inspection.
+   * Inspects the output before any step that uses it begins. It cannot be combined with `revise`. Default: no
+   * inspection.
    */
   readonly accept?: I | undefined;
   /**
-   * Maximum number of jobs, all of them paid: if an output is rejected, another job runs with another seed. Default 1.
+   * Maximum number of jobs. If an output is rejected, another job runs with another seed. All jobs are paid. Default 1.
    */
   readonly acceptAttempts?: number | undefined;
 }
@@ -70,14 +71,13 @@ export type AcceptedHandle<Y extends Yields, I = unknown> = Omit<TakesHandle<Y, 
 export const ACCEPT_OPTIONS: readonly string[] = ["accept", "acceptAttempts"];
 
 /**
- * Thrown when an inspector rejects an output; the message lists what the inspector found. Any other error means that
+ * Thrown when an inspector rejects an output. The message lists what the inspector found. Any other error means that
  * the inspection itself failed.
  */
 export class NotAcceptedError extends Error {
   readonly code = NOT_ACCEPTED;
 }
 
-/** Makes a scoring function for one candidate: accepts it, or throws an error that states what is wrong with it. */
 export function scorerOf(inspect: Inspector): (candidate: Candidate) => Promise<number> {
   return async (candidate) => {
     const found = await inspect(candidate);
@@ -88,8 +88,8 @@ export function scorerOf(inspect: Inspector): (candidate: Candidate) => Promise<
 }
 
 /**
- * Adds the steps of an inspected job: for each attempt N, the job `<name>/N` and its check `<name>/N-ok`; then
- * `<name>/pick`, which stands for the accepted output. An attempt begins once the previous check has failed.
+ * Adds the steps of an inspected job: for each attempt N, the job `<name>/N` and its check `<name>/N-ok`, then
+ * `<name>/pick` with the accepted output. An attempt begins only once the previous check has failed.
  */
 export function addAccepted<M extends ModelOrId>(
   recorder: Recorder,
@@ -144,8 +144,8 @@ function inspectorOf(read: OptionReader): Inspector {
 }
 
 /**
- * Sets the seed of an attempt. The first attempt makes the same request as without an inspection, so that its result
- * can be reused; further attempts have seeds of their own.
+ * Sets the seed of an attempt. The first attempt makes the same request as a job without an inspection, so that its
+ * result can be reused. Other attempts have their own seeds.
  */
 function seeded(input: DraftJson, attempt: number): { readonly input: DraftJson; readonly seed: number | null } {
   if (attempt === 1 || typeof input !== "object" || input === null || Array.isArray(input))

@@ -19,7 +19,6 @@ export function addJob(recorder: Recorder, { model, ...job }: Job): void {
   recorder.add({ kind: "job", ...job, model: idOf(model) });
 }
 
-/** Reports a value that is not a model, such as a name that `models.ts` does not have. */
 export function checkModel({ report }: Recorder, step: string, model: ModelOrId | MissingModel | undefined): void {
   const say = (message: string) => report({ code: "unknown-model", step, field: "model", message });
   if (model instanceof MissingModel) {
@@ -32,7 +31,7 @@ export function checkModel({ report }: Recorder, step: string, model: ModelOrId 
   }
 }
 
-/** Returns the id of a model. A value that is not a model gets an id that no catalog has. */
+/** A value that is not a model gets an id that no catalog has. */
 function idOf(model: ModelOrId | undefined): string {
   return typeof model === "string" ? model : String(model?.id);
 }

@@ -18,11 +18,11 @@ import type { Recorder } from "../recorder.ts";
 import { OptionReader, readAmong, type StepOptions } from "./options.ts";
 
 export interface ApproveOptions extends StepOptions {
-  /** The question that the person is asked. Default: none. */
+  /** The question for the person. Default: none. */
   readonly message?: string | undefined;
 }
 
-/** The handle that an approval returns, which has the same kind as the shown handle. */
+/** The handle that an approval returns. It has the same kind as the shown handle. */
 export type Approved<H> =
   H extends Value<infer T>
     ? ValueHandle<T>
@@ -36,7 +36,7 @@ export type Approved<H> =
 
 export interface ApproveMethod {
   /**
-   * Adds a gate that shows a result to a person. The handle stands for the shown result: steps that use it wait, and
+   * Adds a gate that shows a result to a person. The handle stands for the shown result. Steps that use it wait, and
    * are not paid for, until the person approves. Decide with `showrunner approve` or `showrunner reject`.
    */
   <H extends Handle>(name: string, shown: H, options?: ApproveOptions): Approved<H>;
@@ -68,7 +68,7 @@ function sameHandle(shown: Handle, step: string, { build }: Recorder): Handle {
   return mark<Handle<Yields>>({ step, yields, form }, { to: "step", step, output, build });
 }
 
-/** An input in which values of steps and references to media have replaced the handles. */
+/** An input without handles. Values of steps and references to media have replaced them. */
 export type Settled<I> = unknown extends I
   ? unknown
   : I extends Value<infer T>
@@ -81,15 +81,15 @@ export type Settled<I> = unknown extends I
           ? { readonly [K in keyof I]: Settled<I[K]> }
           : I;
 
-/** A job's input without handles; any JSON if the model is given as a plain id. */
+/** A job's input without handles. If the model is a plain id, it is any JSON. */
 export type SettledInput<M extends ModelOrId> = M extends string
   ? { readonly [field: string]: Json | undefined }
   : Settled<InputOf<M>>;
 
 export interface ReviseOption<I> {
   /**
-   * Returns the input fields to change for a reviewer's note; `undefined` removes a field, and fields not returned stay
-   * as they are. `show.redo` calls it once for each note; the journal stores the result.
+   * Returns the input fields to change for a reviewer's note. `undefined` removes a field, and omitted fields stay as
+   * they are. `show.redo` calls it once for each note, and the journal stores the result.
    */
   readonly revise?: ((input: I, note: string) => Partial<I>) | undefined;
 }

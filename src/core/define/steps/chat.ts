@@ -33,7 +33,7 @@ interface ChatSettings {
   readonly images?: Media<"image"> | MediaList<"image"> | undefined;
   /** Randomness of the answer. Default: the model's default. */
   readonly temperature?: OrValue<number> | undefined;
-  /** Maximum length of the answer in tokens; also limits its price. Default: the model's default. */
+  /** Maximum length of the answer in tokens, which also limits its price. Default: the model's default. */
   readonly max_tokens?: OrValue<number> | undefined;
   readonly [field: string]: UntypedValue | readonly ChatMessage[];
 }
@@ -47,7 +47,7 @@ export interface ChatOptions<S extends z.ZodType | undefined = z.ZodType | undef
    */
   readonly schema?: S;
   /**
-   * How many times an answer that does not fit the schema may be sent back for correction; each time costs money.
+   * How many times an answer that does not fit the schema may be sent back for correction. Each time costs money.
    * Default 1.
    */
   readonly repairs?: number | undefined;
@@ -68,7 +68,7 @@ export interface ChatMethod {
   ): ValueHandle<AnswerOf<S>>;
 }
 
-/** The conversation as it is sent, with its settings. */
+/** The conversation with its settings, as it is sent. */
 interface ChatBody {
   readonly messages: readonly { readonly role: ChatMessage["role"]; readonly content: string }[];
   readonly [setting: string]: unknown;
@@ -108,7 +108,6 @@ export function chatMethod(recorder: Recorder): ChatMethod {
 
 type Report = (code: string, field: string, message: string) => void;
 
-/** Builds the request's body without the model. */
 function bodyOf(input: ChatInput, report: Report, hasSchema: boolean): object {
   if (typeof input !== "object" || input === null || Array.isArray(input)) {
     report("type", "input", 'a chat takes { prompt: "…" } or { messages: […] }');
@@ -145,7 +144,6 @@ function checkMessages(messages: unknown, hasImages: boolean, report: Report): v
     report("required", "input.messages", "images are sent with a user message; add a user message");
 }
 
-/** Converts the answer's schema to JSON Schema; null if there is none, or if JSON Schema cannot express it. */
 function jsonSchema(read: OptionReader): Json | null {
   const schema = read.get("schema");
   if (schema === undefined) return null;

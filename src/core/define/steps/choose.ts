@@ -14,10 +14,12 @@ import {
 import type { Recorder } from "../recorder.ts";
 import { OptionReader, readAmong, type StepOptions } from "./options.ts";
 
-/** Scores a result; the result with the highest score is chosen. */
+/** Scores a result. The result with the highest score is chosen. */
 export type Scorer = (candidate: Candidate) => number | Promise<number>;
 
-/** How a result is chosen: by a person, in order (the first that succeeded), or by a function that scores each. */
+/**
+ * How a result is chosen: by a person, by order (the first that succeeded), or by a function that scores each result.
+ */
 export type ChosenBy = "person" | "first" | Scorer;
 
 export interface ChooseOptions extends StepOptions {
@@ -27,7 +29,7 @@ export interface ChooseOptions extends StepOptions {
   readonly version?: string | undefined;
   /** Checks whether this machine has what the function needs, like a task's `requires`. */
   readonly requires?: Requirement | undefined;
-  /** The question that the person is asked. Default: none. */
+  /** The question for the person. Default: none. */
   readonly message?: string | undefined;
 }
 
@@ -39,8 +41,8 @@ export type ValueIn<H> = H extends Value<infer T> ? T : H extends ValuesHandle<i
 
 export interface ChooseMethod {
   /**
-   * Adds a step that chooses one of several results of the same kind, given as handles or as a list handle. The other
-   * results stay in the run and are still paid for.
+   * Adds a step that chooses one of several results of the same kind. `among` is a list of handles or a list handle.
+   * The other results stay in the run and are still paid for.
    */
   <H extends Handle>(name: string, among: H | readonly H[], options: ChooseOptions): Chosen<H>;
 }
@@ -70,7 +72,7 @@ interface Choice {
   readonly field?: string;
 }
 
-/** Returns the failure policy of a choice, which cannot have a quorum. */
+/** A choice cannot have a quorum. */
 export function choiceFailure(policy: FailurePolicy | null | undefined): Pick<PickDraft, "onFailure"> {
   return typeof policy === "string" ? { onFailure: policy } : {};
 }
@@ -102,7 +104,6 @@ export type One = Handle<Yields, "single">;
 export type PartOf<M, H extends One = One> = (methods: M) => H;
 
 interface AddedPart {
-  /** The path prefix of the part's steps. */
   readonly path: string;
   readonly reference: DraftReference;
   readonly yields: Yields;
@@ -110,10 +111,9 @@ interface AddedPart {
 
 interface Within<M> {
   readonly name: string | number;
-  /** The word for a part in messages (`part` or `option`), and the field that contains the part. */
   readonly word: string;
   readonly field: string;
-  /** `part` contains all alternatives; `recorder` belongs to the enclosing build. */
+  /** `part` contains all alternatives. `recorder` is the recorder of the enclosing build. */
   readonly part: Recorder & { readonly prefix: string };
   readonly recorder: Recorder;
   readonly stepMethods: (recorder: Recorder) => M;
@@ -146,16 +146,16 @@ export function chosenOf(parts: readonly AddedPart[], step: string, { build }: R
 }
 
 interface CompareOptions extends Pick<StepOptions, "after"> {
-  /** The question that the person is asked. Default: none. */
+  /** The question for the person. Default: none. */
   readonly message?: string | undefined;
-  /** Maximum total cost of all parts, in US dollars as a decimal string. Default: what is left of the run's budget. */
+  /** Maximum total cost of all parts, in US dollars as a decimal string. Default: the rest of the run's budget. */
   readonly maxCost?: string | undefined;
 }
 
-/** The kind that all compared results share; a result of a model given as a plain id fits any kind. */
+/** The kind that all compared results share. A result of a model with a plain id fits any kind. */
 type Known<Y extends Yields> = [Exclude<Y, "unknown">] extends [never] ? "unknown" : Exclude<Y, "unknown">;
 
-/** The handle of the chosen result; for parts of several kinds, an error type that says so. */
+/** The handle of the chosen result. If the parts are of several kinds, it is an error message as a type. */
 type Compared<H extends One> =
   true extends Several<Known<H["yields"]>>
     ? "all options in a comparison must produce the same kind of result"
@@ -170,14 +170,14 @@ type MadeBy<P extends Parts<never>> = ReturnType<P[keyof P]>;
 
 export interface CompareMethod<M> {
   /**
-   * Adds the same work once per model, each as a separate part. All parts run, and a person chooses one of the results;
-   * the handle points to the chosen result. The steps are `<name>/<part>/…` and `<name>/pick`. A part that fails is left
-   * out if another part has a result.
+   * Adds the same work once per model, each as a separate part. All parts run, and a person chooses one of the results.
+   * The handle stands for the chosen result. The steps are `<name>/<part>/…` and `<name>/pick`. A part that fails is
+   * left out if another part has a result.
    */
   <P extends Parts<M>>(name: string, parts: P, options?: CompareOptions): Compared<MadeBy<P>>;
 }
 
-/** Maximum number of parts: already more than a person can compare side by side. */
+/** A person cannot compare more parts side by side. */
 const MOST_PARTS = 20;
 
 export function compareMethod<M>(recorder: Recorder, stepMethods: (recorder: Recorder) => M): CompareMethod<M> {
@@ -223,29 +223,29 @@ function readParts<M>(given: unknown, read: OptionReader): readonly (readonly [s
 }
 
 interface FirstOfOptions extends Pick<StepOptions, "after"> {
-  /** `"next"`: if moderation refuses an option, the next one begins; `"stop"`: it does not begin. Default `"stop"`. */
+  /**
+   * `"next"`: if moderation refuses an option, the next option begins. `"stop"`: it does not begin. Default `"stop"`.
+   */
   readonly onModerated?: "stop" | "next" | undefined;
   /**
-   * How long, in milliseconds, the service may be unavailable before a job that was never sent is abandoned for the
-   * next option. Default: the run waits for the service.
+   * How long the service may be unavailable, in milliseconds. After that, a job that was never sent is abandoned for
+   * the next option. Default: the run waits for the service.
    */
   readonly awayMs?: number | undefined;
-  /**
-   * Maximum total cost of all options, in US dollars as a decimal string. Default: what is left of the run's budget.
-   */
+  /** Maximum total cost of all options, in US dollars as a decimal string. Default: the rest of the run's budget. */
   readonly maxCost?: string | undefined;
 }
 
-/** A result of the same kind as the first option's result. A model given as a plain id fits any kind. */
+/** A result of the same kind as the first option's result. A result of a model with a plain id fits any kind. */
 type Agreeing<H extends One> =
   H extends Value<infer T> ? Value<T> : "unknown" extends H["yields"] ? One : Handle<H["yields"] | "unknown", "single">;
 
 export interface FirstOfMethod<M> {
   /**
-   * Adds options in order; the first that succeeds is used. The steps are `<name>/1/…`, `<name>/2/…` and `<name>/pick`.
-   * An option begins only after the previous option has ended and has certainly cost nothing, and never while the
-   * outcome of a request is unknown. If a step of the previous option exceeds its `within`, the next option begins
-   * alongside it, and both may be paid for.
+   * Adds options in order. The handle stands for the result of the first option that succeeds. The steps are
+   * `<name>/1/…`, `<name>/2/…` and `<name>/pick`. An option begins only after the previous option has ended and has
+   * certainly cost nothing. It never begins while the outcome of a request is unknown. If a step of the previous option
+   * exceeds its `within`, the next option begins alongside it, and both may be paid for.
    */
   <H extends One>(
     name: string,
@@ -255,7 +255,7 @@ export interface FirstOfMethod<M> {
   <H extends One>(name: string, options: readonly PartOf<M, H>[], settings?: FirstOfOptions): Chosen<H>;
 }
 
-/** Maximum number of options; each option waits for all options before it. */
+/** Each option waits for all options before it, so their number is limited. */
 const MOST_OPTIONS = 20;
 
 export function firstOfMethod<M>(recorder: Recorder, stepMethods: (recorder: Recorder) => M): FirstOfMethod<M> {
@@ -268,7 +268,7 @@ export function firstOfMethod<M>(recorder: Recorder, stepMethods: (recorder: Rec
     const part = recorder.part(name, { after: read.after() });
     const results = readOptions(options, read).map((option, index, { length }) => {
       // No step of an option begins before all earlier options have ended or are late. An option's failure must not
-      // stop the run while another option is left.
+      // stop the run while another option remains.
       const defaults = {
         after: part.under(part.prefix),
         ...(index < length - 1 && { onFailure: "continue" as const }),

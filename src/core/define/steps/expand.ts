@@ -17,13 +17,13 @@ export interface ExpandOptions<Y extends Yields = Yields> extends StepOptions {
   /** The function's version. Change it when the function adds different steps for the same value. Default `"1"`. */
   readonly version?: string | undefined;
   /**
-   * The kind of the results in the returned list. If set, later steps that use the list are checked and priced for this
-   * kind. Required if the results are values.
+   * The kind of the results in the returned list. Later steps that use the list are checked and priced for this kind.
+   * Required if the results are values.
    */
   readonly yields?: Sayable<Y> | undefined;
 }
 
-/** The kinds that `yields` may declare: any kind for steps with untyped models. */
+/** The kinds that `yields` may declare. For steps with untyped models, these are all kinds. */
 type Sayable<Y extends Yields> = "unknown" extends Y ? Yield : Y & Yield;
 
 type One<R> = R extends readonly (infer E)[] ? E : R;
@@ -36,7 +36,7 @@ export type Expanded<R> = [One<R>] extends [never]
     : ExpandHandle<YieldsIn<R>>;
 
 /**
- * The options of an expansion; `yields` is required for values, because nothing else distinguishes values from media
+ * The options of an expansion. `yields` is required for values, because nothing else distinguishes values from media
  * before the function has run.
  */
 export type ExpandOptionsFor<R> = [YieldsIn<R>] extends ["value"]
@@ -46,8 +46,8 @@ export type ExpandOptionsFor<R> = [YieldsIn<R>] extends ["value"]
 /** The `expand` method. `M`: the builder's methods. */
 export interface ExpandMethod<M> {
   /**
-   * Adds steps that depend on a value. Once the value exists, the function adds the steps `<name>/…`, all of which are
-   * planned, priced and journaled before the first of them begins. The handle stands for the list that the function
+   * Adds steps that depend on a value. Once the value exists, the function adds the steps `<name>/…`. All of them are
+   * planned, priced and journaled before the first step begins. The handle stands for the list that the function
    * returns.
    */
   <V extends Value | ValuesHandle, R extends Handle | readonly Handle[]>(
@@ -114,7 +114,6 @@ function yieldsOf(read: OptionReader): Yield | null {
   return known ?? null;
 }
 
-/** Drafts the steps that a value adds. An error that the function throws becomes a problem. */
 function draftOf<T, M>(
   path: string,
   value: T,

@@ -10,7 +10,7 @@ import type { Settled } from "./approve.ts";
 import { type MediaOptions, OptionReader, PAID_OPTIONS, type WithinOption, type WorkOptions } from "./options.ts";
 import { addRewriting, isRewriting, MODERATED_OPTIONS, type ModeratedOptions } from "./rewrite.ts";
 
-/** Options for individual providers; each provider's documentation lists its own. */
+/** Options for individual providers. Each provider's documentation lists its own. */
 interface ProviderOptions {
   /** Options by the provider's name, such as `fal`. */
   readonly providerOptions?: { readonly [provider: string]: { readonly [option: string]: unknown } } | undefined;
@@ -61,7 +61,7 @@ export interface GenerateOptions<I = GenerateImage | GenerateVideo | GenerateSpe
     MediaOptions,
     WithinOption {
   /**
-   * The most that one attempt may cost, in US dollars as a decimal string. Providers quote no prices, so this amount is
+   * Maximum cost of one attempt, in US dollars as a decimal string. Providers quote no prices, so this amount is
    * reserved.
    */
   readonly maxCost: string;
@@ -71,8 +71,8 @@ export interface GenerateOptions<I = GenerateImage | GenerateVideo | GenerateSpe
    */
   readonly price?: ((input: I) => string) | undefined;
   /**
-   * Whether the request may be sent again if its response is lost. The lost request may have been charged, so its cost
-   * is treated as spent. Default false: a person decides.
+   * Whether Showrunner may send the request again if its response is lost. The lost request may have been charged, so
+   * its cost is treated as spent. Default false: a person decides.
    */
   readonly repeatable?: boolean | undefined;
 }
@@ -84,9 +84,9 @@ type Generated<K extends MediaKind, R, I> = R extends "rewrite"
 
 export interface GenerateMethod {
   /**
-   * Adds a request to a model from another provider: any AI SDK model of specification v4, such as `fal.image("…")`
-   * from `@ai-sdk/fal`, with the call options of that specification. The plan states how the request is kept from being
-   * paid for twice.
+   * Adds a request to a model of another provider. The model is any AI SDK model of specification v4, such as
+   * `fal.image("…")` from `@ai-sdk/fal`. The input has the call options of that specification. The plan states how
+   * Showrunner avoids paying for the request twice.
    */
   <R extends Moderated = undefined>(
     name: string,
@@ -145,7 +145,7 @@ export function generateMethod(recorder: Recorder): GenerateMethod {
   };
 }
 
-/** Stands in for a value that is not a model, so that the rest of the build is checked too. */
+/** Replaces a value that is not a model, so that the rest of the build is checked too. */
 const NO_MODEL = { model: "none", provider: "none", yields: "image", isFindable: false, mostOutputs: null } as const;
 
 function factsOf(model: GenerateModel, step: string, { report }: Recorder) {
@@ -164,7 +164,9 @@ function factsOf(model: GenerateModel, step: string, { report }: Recorder) {
   };
 }
 
-/** Recognizes a model's kind by a property that only this kind has; the specification does not state the kind. */
+/**
+ * Recognizes a model's kind by a property that only this kind has, because the specification does not state the kind.
+ */
 function kindOf(model: unknown): MediaKind | null {
   if (typeof model !== "object" || model === null) return null;
   const is = (name: string) => name in model;
@@ -211,7 +213,7 @@ const GIVE_A_MODEL =
 const NEWER =
   "install the provider's latest release explicitly, such as npm i @ai-sdk/fal@latest (without @latest, npm on Node 20 installs an older one)";
 
-/** Calls the author's price function; null if there is none, or if it needs a result that does not exist yet. */
+/** Calls the author's price function. Null if there is none, or if it needs a result that does not exist yet. */
 function priceOf(
   read: OptionReader,
   { given, input }: { readonly given: object; readonly input: DraftJson },

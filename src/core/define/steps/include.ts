@@ -8,7 +8,7 @@ import type { Returns } from "../result.ts";
 import { OptionReader } from "./options.ts";
 
 export interface IncludeOptions {
-  /** Maximum total cost of the steps, in US dollars as a decimal string. Default: what is left of the run's budget. */
+  /** Maximum total cost of the steps, in US dollars as a decimal string. Default: the rest of the run's budget. */
   readonly maxCost?: string | undefined;
 }
 
@@ -21,7 +21,7 @@ interface Includable<S extends z.ZodType, R, M> {
 }
 
 export interface IncludeMethod<M> {
-  /** Adds the steps of another pipeline, named `<name>/…`, and returns what that pipeline returns. */
+  /** Adds the steps of another pipeline, named `<name>/…`. Returns the return value of that pipeline. */
   <S extends z.ZodType, R extends Returns>(
     name: string,
     pipeline: Includable<S, R, M>,
@@ -30,7 +30,7 @@ export interface IncludeMethod<M> {
   ): R;
 }
 
-/** Maximum nesting of included pipelines. Deeper nesting means that a pipeline includes itself. */
+/** Deeper nesting means that a pipeline includes itself. */
 const MAX_DEPTH = 20;
 
 export function includeMethod<M>(recorder: Recorder, stepMethods: (recorder: Recorder) => M): IncludeMethod<M> {
@@ -64,8 +64,8 @@ export function includeMethod<M>(recorder: Recorder, stepMethods: (recorder: Rec
 }
 
 /**
- * Returns the failure policy for the included steps. A pipeline's quorum counts the results of a whole run, so it does
- * not apply when the pipeline is included.
+ * Returns the failure policy for the included steps. A quorum counts the results of a whole run, so it does not apply
+ * to an included pipeline.
  */
 function inherited(
   { onFailure }: { readonly onFailure: FailurePolicy | null },

@@ -8,7 +8,7 @@ import { bindRevise, type ReviseOption, type SettledInput } from "./approve.ts";
 import { type MediaOptions, OptionReader, PAID_OPTIONS, type PaidOptions } from "./options.ts";
 import { addRewriting, isRewriting, MODERATED_OPTIONS, type ModeratedOptions } from "./rewrite.ts";
 
-/** Options of a job. `M`: the model whose input `revise` receives. */
+/** Options of a job. `revise` receives the input of the model `M`. */
 export interface JobOptions<M extends ModelOrId = never>
   extends PaidOptions,
     MediaOptions,
@@ -16,8 +16,8 @@ export interface JobOptions<M extends ModelOrId = never>
   /** Copies all outputs to disk as soon as they exist. Default true. */
   readonly keep?: boolean | undefined;
   /**
-   * For a step that clones a voice: a statement that the speaker has agreed, and how you know this. The statement is
-   * included in the manifest of every file in which the voice speaks. Default: the pipeline's `consent`.
+   * For a step that clones a voice: a statement that the speaker has agreed, and how you know this. The manifest of
+   * every file in which the voice speaks includes the statement. Default: the pipeline's `consent`.
    */
   readonly consent?: string | undefined;
 }
@@ -32,9 +32,9 @@ type Given<K extends PropertyKey> = { readonly [P in K]?: P extends Option ? unk
 
 export interface JobMethod {
   /**
-   * Adds a paid job, from a catalog model or its id, and the model's input. The handle stands for the job's output and
+   * Adds a paid job that runs a model, given as a catalog model or its id. The handle stands for the job's output and
    * can be passed to any step that accepts this kind of media. `.output(i)` and `.outputs()` select among several
-   * outputs. With `accept`, the output is inspected before any step that uses it begins: the steps are `<name>/1`,
+   * outputs. With `accept`, the output is inspected before any step that uses it begins. The steps are then `<name>/1`,
    * `<name>/1-ok` … and `<name>/pick`, and the handle stands for the accepted output.
    */
   <M extends ModelOrId, K extends PropertyKey = never, R extends "fail" | "rewrite" | undefined = undefined>(

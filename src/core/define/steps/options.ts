@@ -19,15 +19,12 @@ export interface StepOptions {
 
 /** Options of a step that can fail. */
 export interface WorkOptions extends StepOptions {
-  /**
-   * Maximum number of attempts. Default 1. In addition, a paid step is retried after temporary failures that cost
-   * nothing.
-   */
+  /** Maximum number of attempts. Default 1. A paid step is also retried after temporary failures that cost nothing. */
   readonly attempts?: number | undefined;
   /**
-   * What happens if this step fails: `continue` skips the steps that use it, `failFast` stops the run. `quorum(n)`:
-   * this step starts once all steps that it uses have ended and at least n of their results exist. Default: the
-   * pipeline's policy.
+   * What happens if this step fails: `continue` skips the steps that use it, and `failFast` stops the run. With
+   * `quorum(n)`, this step starts once all steps that it uses have ended and at least n of their results exist.
+   * Default: the pipeline's policy.
    */
   readonly onFailure?: FailurePolicy | undefined;
   /**
@@ -40,8 +37,8 @@ export interface WorkOptions extends StepOptions {
 export interface MediaOptions {
   /**
    * Expected duration of the step's output in milliseconds, if the plan cannot know it. The plan checks it against the
-   * limits of the models that use the output, and calculates prices with it. Default: taken from the input, or
-   * estimated from the length of the text.
+   * limits of the models that use the output, and calculates prices with it. Default: the duration in the input, or an
+   * estimate from the length of the text.
    */
   readonly expect?: { readonly durationMs: number } | undefined;
 }
@@ -49,7 +46,7 @@ export interface MediaOptions {
 export interface WithinOption {
   /**
    * How long to wait for the job after the service accepts it, such as `"10m"`. After that time, the next option of a
-   * `firstOf` begins, at its own price; outside a `firstOf`, the run pauses once nothing else is left to do. The job
+   * `firstOf` begins, at its own price. Outside a `firstOf`, the run pauses once nothing else is left to do. The job
    * itself continues, and it is still paid for and collected. Default: no limit.
    */
   readonly within?: Duration | undefined;
@@ -57,8 +54,8 @@ export interface WithinOption {
 
 export interface PaidOptions extends WorkOptions, WithinOption {
   /**
-   * The most that one attempt may cost, in US dollars as a decimal string such as `"1.50"`. Required if the service
-   * quotes no price for the model.
+   * Maximum cost of one attempt, in US dollars as a decimal string, such as `"1.50"`. Required if the service quotes no
+   * price for the model.
    */
   readonly maxCost?: string | undefined;
 }
@@ -66,10 +63,9 @@ export interface PaidOptions extends WorkOptions, WithinOption {
 const STEP_OPTIONS = ["after", "when"];
 export const WORK_OPTIONS: readonly string[] = [...STEP_OPTIONS, "attempts", "onFailure", "prune"];
 export const PAID_OPTIONS: readonly string[] = [...WORK_OPTIONS, "maxCost", "within"];
-/** The shortest `within` that is accepted; no job finishes in less time. */
+/** No job finishes in less time. */
 const LEAST_WITHIN_MS = 1_000;
 
-/** Reads the options of one step and reports everything that is wrong with them. */
 export class OptionReader {
   readonly #options: Readonly<Record<string, unknown>>;
   readonly #step: string;
@@ -253,8 +249,8 @@ function say(value: unknown): string {
 }
 
 /**
- * Returns references to the results that an approval shows, a choice chooses among, or an expansion returns. `given` is
- * one handle, a list handle, or a list of handles.
+ * Returns references to the results that an approval shows, a choice offers, or an expansion returns. `given` is one
+ * handle, a list handle, or a list of handles.
  */
 export function readAmong(
   given: unknown,
@@ -279,12 +275,12 @@ export function readAmong(
 const CONDITION = Symbol.for("showrunner.condition");
 
 /**
- * The condition of a step: a value that must not be empty (null, false, 0, "" or an empty list), or one of {@link not},
- * {@link equals} and {@link failed}.
+ * The condition of a step: a value that must not be empty (null, false, 0, "" or an empty list), or a condition from
+ * {@link not}, {@link equals} or {@link failed}.
  */
 export type When = Value | WhenCondition;
 
-/** A condition made by {@link not}, {@link equals} or {@link failed}. */
+/** A condition from {@link not}, {@link equals} or {@link failed}. */
 export interface WhenCondition {
   readonly test: "not" | "equals" | "failed";
   readonly of: Handle;

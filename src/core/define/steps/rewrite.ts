@@ -10,7 +10,7 @@ import { OptionReader } from "./options.ts";
 export interface Rewriting {
   /** The id of one of the service's chat models. */
   readonly model: string;
-  /** The instruction to the chat model. Default: to say the same thing more mildly, in the same language. */
+  /** The instruction to the chat model. Default: to write the prompt again, more mildly and in the same language. */
   readonly instruction?: string | undefined;
   /** Maximum cost of the rewriting request, in US dollars as a decimal string. Default `"0.01"`. */
   readonly maxCost?: string | undefined;
@@ -18,8 +18,8 @@ export interface Rewriting {
 
 export interface ModeratedOptions<R extends "fail" | "rewrite" | undefined> {
   /**
-   * `"rewrite"`: if moderation refuses the prompt, a chat model is asked once for a milder prompt. The steps are
-   * `<name>/1/first`, `<name>/2/prompt`, `<name>/2/again` and `<name>/pick`; the handle stands for `<name>/pick`.
+   * `"rewrite"`: if moderation refuses the prompt, a chat model rewrites it once, more mildly. The steps are
+   * `<name>/1/first`, `<name>/2/prompt`, `<name>/2/again` and `<name>/pick`. The handle stands for `<name>/pick`.
    * Default `"fail"`.
    */
   readonly onModerated?: R;
@@ -32,10 +32,9 @@ export const MODERATED_OPTIONS: readonly string[] = ["onModerated", "rewrite"];
 const INSTRUCTION =
   "The prompt below was refused by the moderation of a media model. Write it again so that it keeps its subject, style and language, and has nothing that moderation may object to. Answer with the prompt alone.";
 const MAX_COST = "0.01";
-/** The fields that can be rewritten; the first one that the input has is used. */
+/** Fields that can be rewritten. The first one that the input has is used. */
 const WORDS = ["prompt", "text"];
 
-/** Returns whether the options request a rewritten prompt, and reports what is wrong with them. */
 export function isRewriting(read: OptionReader): boolean {
   const choice = read.get("onModerated") ?? "fail";
   if (choice !== "fail" && choice !== "rewrite") read.bad("onModerated", 'onModerated must be "fail" or "rewrite"');
@@ -45,7 +44,7 @@ export function isRewriting(read: OptionReader): boolean {
   return choice === "rewrite";
 }
 
-/** A step that is added twice: as written, and again with the rewritten prompt. */
+/** A step that is added twice: as written, and with the rewritten prompt. */
 interface Rewritten {
   readonly input: DraftJson;
   readonly policy: StepPolicy;
@@ -62,7 +61,7 @@ export function addRewriting(recorder: Recorder, name: string, step: Rewritten, 
   const part = recorder.part(name);
   const first = part.part(1, { isClosed: true });
   const firstPath = first.path("first");
-  // The first refusal must not stop the run, which then asks for another prompt.
+  // The first refusal must not stop the run, because the run then asks for a milder prompt.
   step.add(first, { path: firstPath, input, policy: { ...policy, onFailure: "continue" } });
   const second = part.part(2, { after: part.under(part.prefix), isClosed: true });
   const prompt = second.path("prompt");

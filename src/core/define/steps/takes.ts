@@ -12,16 +12,16 @@ import { OptionReader } from "./options.ts";
 export interface TakesOptions<M extends ModelOrId = never>
   extends JobOptions<M>,
     Pick<ChooseOptions, "version" | "message"> {
-  /** Number of takes. With `choose: "first"`, the maximum: another take is made only if all before it failed. */
+  /** Number of takes. With `choose: "first"`, it is the maximum: a take is made only if all takes before it failed. */
   readonly count: number;
-  /** How a take is chosen: by a person, in order (the first that succeeds), or by a function that scores each. */
+  /** How a take is chosen: by a person, by order (the first that succeeds), or by a function that scores each take. */
   readonly choose: ChooseOptions["by"];
 }
 
 export interface TakesMethod {
   /**
-   * Adds several takes of one job and a step that chooses one of them: `<name>/1`, `<name>/2` … and `<name>/pick`. Each
-   * take has its own seed if the model accepts one.
+   * Adds several takes of one job and a step that chooses one of them. The steps are `<name>/1`, `<name>/2` … and
+   * `<name>/pick`. Each take has its own seed if the model accepts one.
    */
   <M extends ModelOrId>(
     name: string,
@@ -31,7 +31,7 @@ export interface TakesMethod {
   ): TakesHandle<YieldOf<M>, SettledInput<M>>;
 }
 
-/** Seeds of takes are below this number. For a model with a lower maximum, they are reduced further. */
+/** Seeds of takes are below this number. They are reduced further for a model with a lower maximum. */
 const SEEDS = 2 ** 31;
 
 export function takesMethod(recorder: Recorder): TakesMethod {
@@ -45,7 +45,7 @@ export function takesMethod(recorder: Recorder): TakesMethod {
     const seed = seedOf(input) ?? hash(path);
     const { seed: _, ...unseeded } = (typeof input === "object" && input !== null ? input : {}) as { seed?: unknown };
     const given = typeof seedOf(input) === "number" ? unseeded : input;
-    // Recorded once, so that its problems are reported once and not for each take.
+    // The input is recorded once, so that its problems are not reported for each take.
     const planned = recorder.json(given, { step: path, field: "input" });
     checkModel(recorder, path, model);
     const takes: string[] = [];
@@ -73,7 +73,7 @@ function seedOf(input: unknown): number | null {
   return typeof seed === "number" && Number.isSafeInteger(seed) && seed >= 0 ? seed : null;
 }
 
-/** Hashes text to a number that is the same on every machine (FNV-1a). */
+/** Hashes text (FNV-1a) to a number that is the same on every machine. */
 function hash(text: string): number {
   let found = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) found = Math.imul(found ^ text.charCodeAt(at), 0x01000193);

@@ -8,24 +8,26 @@ import { type MediaOptions, OptionReader, WORK_OPTIONS, type WorkOptions } from 
 
 export interface TaskOptions<F extends TaskFiles = TaskFiles> extends WorkOptions, MediaOptions {
   /**
-   * The files that the function writes, by name, with their kinds: `{ film: "video", "lines.srt": "text" }`. Default:
+   * The files that the function writes: their kinds by name, such as `{ film: "video", "lines.srt": "text" }`. Default:
    * none.
    */
   readonly files?: F;
   /** The function's version. Change it when the function changes, so that the step runs again. Default `"1"`. */
   readonly version?: string | undefined;
   /**
-   * Checks whether this machine has what the function needs, such as a program. Called while planning, before anything
-   * is paid for. Default: nothing is checked.
+   * Checks whether this machine has what the function needs, such as a program. It is called during planning, before
+   * anything is paid for. Default: nothing is checked.
    */
   readonly requires?: Requirement | undefined;
-  /** Called while planning; returns the expected duration of the output, and warnings about it. Default: unknown. */
+  /**
+   * Returns the expected duration of the output, and warnings about it. It is called during planning. Default: unknown.
+   */
   readonly foresee?: Foresee | undefined;
 }
 
 /**
- * The input of a local function: media become files, voices become ids, value handles become values, and list handles
- * become lists. Everything else is unchanged.
+ * The input of a local function. Media are files, voices are ids, value handles are values, and list handles are lists.
+ * Everything else is unchanged.
  */
 export type LocalInput<T> =
   T extends Value<infer V>
@@ -48,8 +50,8 @@ type LocalResult<Y extends Yields> = Y extends "voice" ? string : Y extends "val
 
 export interface TaskMethod {
   /**
-   * Adds a local function. After a crash the function runs again, so running it twice must do no harm. It returns JSON
-   * or nothing, and writes files to the paths that `context.file(name)` returns.
+   * Adds a local function. It runs again after a crash, so running it twice must do no harm. It returns JSON or
+   * nothing, and writes files to the paths that `context.file(name)` returns.
    */
   <I, R, F extends TaskFiles = Readonly<Record<never, never>>>(
     name: string,
@@ -59,7 +61,7 @@ export interface TaskMethod {
   ): TaskHandle<ValueOf<R>, F>;
 }
 
-/** The type of a function's result as JSON; null if the function returns nothing. */
+/** The type of a function's result as JSON. Null if the function returns nothing. */
 export type ValueOf<R> = Awaited<R> extends infer V ? (V extends void ? null : V) : never;
 
 const KINDS: readonly FileKind[] = ["image", "video", "audio", "text"];

@@ -15,7 +15,7 @@ export interface BytesInput<K extends MediaKind = MediaKind> {
 
 /**
  * The values that can be uploaded: a path whose extension shows its kind, a {@link FileInput} (`{ path, kind }`),
- * bytes, or an `http` or `https` URL, which this machine fetches when the plan is made.
+ * bytes, or an `http` or `https` URL. This machine fetches the URL when the plan is made.
  */
 export type Uploadable = FileInput | BytesInput | Uint8Array | URL | string;
 
@@ -35,8 +35,8 @@ export interface UploadOptions extends StepOptions {
 
 export interface UploadMethod {
   /**
-   * Adds a file that is sent to the service, free of charge: a path, a `{ path, kind }` from a `file()` field of the
-   * input, bytes, or a URL that this machine fetches. The handle fits wherever an input accepts media of its kind.
+   * Adds a file to send to the service, free of charge. The file is a path, a `{ path, kind }` from a `file()` field of
+   * the input, bytes, or a URL that this machine fetches. The handle fits wherever an input accepts media of its kind.
    */
   <const F extends Uploadable>(name: string, file: F, options?: UploadOptions): UploadHandle<KindOfUpload<F>>;
 }
@@ -64,7 +64,7 @@ export function uploadMethod(recorder: Recorder): UploadMethod {
 }
 
 interface Read {
-  /** The path, the URL or, for bytes, a name derived from their content; empty if there is nothing to upload. */
+  /** The path, the URL, or a name derived from the bytes. Empty if there is nothing to upload. */
   readonly file: string;
   readonly bytes: Uint8Array | null;
   readonly media: MediaKind | null;

@@ -5,7 +5,7 @@ import { ShowrunnerError } from "../../kit/errors.ts";
 import { openSource, UnmarkableError } from "../source.ts";
 
 const NAME = "@contentauth/c2pa-node";
-/** The command that installs a usable version: 0.9.8 depends on a package that is not on npm. */
+/** Version 0.9.8 depends on a package that is not on npm. */
 const INSTALL = `npm install ${NAME}@0.8.0`;
 
 interface Asset {
@@ -21,10 +21,10 @@ export interface C2pa {
   readonly Reader: { fromAsset(asset: Asset, settings: object): Promise<{ json(): unknown } | null> };
 }
 
-/** Settings that stop the package from fetching URLs that a file contains. */
+/** Stops the package from fetching URLs in a file. */
 export const OFFLINE = { remote_manifest_fetch: false, ocsp_fetch: false } as const;
 
-/** Loads the package from the project of `folder`, or else from the one of Showrunner; null if it is not installed. */
+/** Loads the package from the project of `folder`, otherwise from Showrunner's own. Null if it is not installed. */
 export async function findC2pa(folder: string): Promise<C2pa | null> {
   for (const place of [join(folder, "package.json"), import.meta.url]) {
     const path = resolved(place);
@@ -38,7 +38,7 @@ export async function findC2pa(folder: string): Promise<C2pa | null> {
   return null;
 }
 
-/** Like {@link findC2pa}, but throws if the package is not installed. @throws CredentialsError */
+/** Like {@link findC2pa}. @throws CredentialsError if the package is not installed */
 export async function loadC2pa(folder: string): Promise<C2pa> {
   const found = await findC2pa(folder);
   if (found === null) throw new CredentialsError(`Signing needs the package ${NAME}, which is not installed.`, INSTALL);
@@ -59,7 +59,7 @@ function resolved(place: string): string | null {
  */
 export class CredentialsError extends ShowrunnerError {
   readonly code = "CREDENTIALS";
-  /** A command that fixes the problem; null if there is none. */
+  /** A command that fixes the problem, or null. */
   readonly next: string | null;
 
   constructor(message: string, next: string | null, options?: { readonly cause?: unknown }) {
@@ -70,7 +70,6 @@ export class CredentialsError extends ShowrunnerError {
 
 const HEAD_BYTES = 4100;
 
-/** Content types that can be signed, by the file extension that matches the file's bytes. */
 const TYPES: Readonly<Record<string, string>> = {
   png: "image/png",
   jpg: "image/jpeg",
@@ -84,7 +83,10 @@ const TYPES: Readonly<Record<string, string>> = {
   flac: "audio/flac",
 };
 
-/** Content type according to a file's bytes; null if such files cannot contain credentials. Throws Node's errors. */
+/**
+ * Returns the content type according to a file's bytes, or null if such files cannot contain credentials. Throws Node's
+ * errors.
+ */
 export async function signableType(path: string): Promise<string | null> {
   const { fileTypeFromBuffer } = await import("file-type");
   try {

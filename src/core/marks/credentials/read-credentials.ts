@@ -2,7 +2,6 @@ import { z } from "zod";
 import { type CleanText, cleanText } from "../../kit/clean-text.ts";
 import { findC2pa, OFFLINE, signableType } from "./c2pa-package.ts";
 
-/** A file's signed manifest, and whether it is valid. */
 export interface Credentials {
   /**
    * `trusted`: the manifest matches the file, and the signer's certificate chains to one in `trust`. `unknown-signer`:
@@ -13,15 +12,14 @@ export interface Credentials {
   /** The name in the signer's certificate. It is verified only if the state is `trusted`. */
   readonly signer: CleanText | null;
   readonly digitalSourceTypes: readonly CleanText[];
-  /** Titles of the files that this file was made from. */
   readonly ingredients: readonly CleanText[];
   /** C2PA codes of the failed checks, or an error message. */
   readonly failures: readonly CleanText[];
 }
 
 /**
- * Reads a file's content credentials. Returns null if the file has none or cannot have any, and `"unread"` if the
- * package for reading them is not installed. `trust`: certificates as PEM. Throws Node's errors.
+ * Reads a file's content credentials. Null if the file has none or cannot have any. `unread` if the package that reads
+ * them is not installed. `trust` contains certificates as PEM. Throws Node's errors.
  */
 export async function readCredentials(
   path: string,

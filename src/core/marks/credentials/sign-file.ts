@@ -7,17 +7,13 @@ import { readMarks } from "../mark-file.ts";
 import { type DigitalSourceType, NEWS_CODES } from "../xmp.ts";
 import { CredentialsError, loadC2pa, OFFLINE, signableType } from "./c2pa-package.ts";
 
-/** What a signature states about the origin of a file. */
 export interface Claim {
   readonly digitalSourceType: DigitalSourceType;
-  /** The models that were used to make the file. */
   readonly models: readonly string[];
-  /** How the file was made, in one sentence. */
   readonly description: string;
   readonly ingredients: readonly Ingredient[];
 }
 
-/** A file from which the signed file was made. */
 export interface Ingredient {
   readonly title: string;
   readonly contentType: string;
@@ -27,15 +23,15 @@ export interface Ingredient {
 
 export interface SignOptions extends SigningPair {
   readonly claim: Claim;
-  /** Path for the signed file. An existing regular file of the same type is replaced; this may be the source file. */
+  /** Path of the signed file. An existing regular file of the same type is replaced, even the source file itself. */
   readonly out: string;
-  /** Folder of the project in which the signing package is looked up first. Default: the current folder. */
+  /** Project folder in which the signing package is looked up first. Default: the current folder. */
   readonly folder?: string;
 }
 
 /**
  * Signs a copy of a file with content credentials (C2PA), using the package `@contentauth/c2pa-node`. Writes the target
- * atomically. Refuses a file that already has a manifest, because a second one would hide the first. Throws Node's
+ * atomically. Refuses a file that already has a manifest, because a second manifest would hide the first. Throws Node's
  * errors. @throws CredentialsError
  */
 export async function signFile(
@@ -69,7 +65,7 @@ export async function signFile(
 
   async function isSigned(file: string): Promise<boolean> {
     if ((await readMarks(file)).contentCredentials !== null) return true;
-    // Null means no manifest; an error may mean an unreadable one.
+    // Null means that there is no manifest. An error may mean that there is an unreadable manifest.
     return c2pa.Reader.fromAsset(
       { path: file, mimeType: mimeType! },
       { verify: { ...OFFLINE, verify_after_reading: false } },
@@ -80,7 +76,7 @@ export async function signFile(
   }
 }
 
-/** Throws unless the target is free, or is a regular file of the same type. Does not follow links. */
+/** Refuses an existing target that is not a regular file of the same type. Does not follow links. */
 async function checkTarget(out: string, contentType: string): Promise<void> {
   const there = await lstat(out).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;
@@ -120,7 +116,6 @@ function refused(what: string, next: string): CredentialsError {
   return new CredentialsError(`${what}: ${next}.`, null);
 }
 
-/** Name of the C2PA algorithm for each elliptic curve of a key. */
 const CURVES: Readonly<Record<string, string>> = { prime256v1: "es256", secp384r1: "es384", secp521r1: "es512" };
 
 /** A certificate chain up to its root, and the key of its first certificate, both as PEM. */
@@ -129,7 +124,7 @@ interface SigningPair {
   readonly key: string;
 }
 
-/** Converts the pair to the package's format. @throws CredentialsError if it cannot be used for signing at `now` */
+/** Converts the pair to the package's format. @throws CredentialsError if the pair cannot sign at `now` */
 function signingKey({ certificate, key }: SigningPair, now: Date) {
   const leaf = parsed("The certificate", certificate, () => new X509Certificate(certificate));
   const secret = parsed("The key", key, () => createPrivateKey(key));

@@ -6,9 +6,9 @@ import type { Format, Scan } from "./format.ts";
 const XMP = "be7acfcb97a942e89c71999491e3afac";
 const C2PA = "d8fec3d61b0e483c92975828877ec481";
 const UUID_BYTES = 16;
-/** Types of the first box in QuickTime files that state no brand. */
+/** Types of the first box in QuickTime files without a brand. */
 const FIRST_BOXES = new Set(["moov", "mdat", "wide", "free", "skip"]);
-/** Brands of picture formats. These store XMP as an item, which is not supported. */
+/** Brands of picture formats. They store XMP as an item, which is not supported. */
 const PICTURES = new Set(["avif", "avis", "mif1", "msf1", "heic", "heix", "hevc", "hevx", "heim", "heis"]);
 
 /**
@@ -25,7 +25,7 @@ export const isoMedia: Format = {
 };
 
 interface IsoBox extends Box {
-  /** Name of a `uuid` box as 32 hexadecimal digits; null for other boxes. */
+  /** Name of a `uuid` box as 32 hexadecimal digits. Null for other boxes. */
   readonly uuid: string | null;
   /** True if the box extends to the end of the file instead of having a size. */
   readonly isOpen: boolean;
@@ -49,7 +49,7 @@ async function boxAt(source: Source, at: number, end: number): Promise<IsoBox> {
   const size = head.readUInt32BE(0);
   const headBytes = size === 1 ? 16 : 8;
   if (head.length < headBytes) throw new UnmarkableError(`it is damaged at byte ${at}`);
-  // Sizes beyond safe integers are beyond any file's end.
+  // A size that exceeds safe integers lies beyond the end of any file.
   const boxEnd = size === 0 ? end : at + (size === 1 ? Number(head.readBigUInt64BE(8)) : size);
   const isNamed = type === "uuid" && boxEnd >= at + headBytes + UUID_BYTES && head.length >= headBytes + UUID_BYTES;
   const uuid = isNamed ? head.toString("hex", headBytes, headBytes + UUID_BYTES) : null;
@@ -67,7 +67,7 @@ async function quickTimeXmp(source: Source, boxes: readonly IsoBox[]): Promise<I
   return within.find(({ type }) => type === "XMP_") ?? null;
 }
 
-/** Reads a box in user data. QuickTime ends user data with four zero bytes, for which this returns null. */
+/** Returns null at the four zero bytes that end QuickTime's user data. */
 async function innerBoxAt(source: Source, at: number, end: number): Promise<IsoBox | null> {
   return end - at < 8 ? null : boxAt(source, at, end);
 }
@@ -77,7 +77,7 @@ function packetOf(source: Source, { dataAt, dataEnd }: Box): Promise<Buffer> {
   return source.read(dataAt, dataEnd - dataAt);
 }
 
-/** The changes that turn an older packet into free space, or remove it if it is the last box. */
+/** Returns the changes that remove an old packet. A packet that is not the last box turns into free space. */
 function without(old: IsoBox | null, boxes: readonly IsoBox[]): readonly Splice[] {
   if (old === null) return [];
   if (old === boxes.at(-1)) return [{ at: old.at, remove: old.end - old.at, insert: Buffer.alloc(0) }];
@@ -93,7 +93,6 @@ function append(packet: string, boxes: readonly IsoBox[]): readonly Splice[] {
   return [...closed(last), { at: last.end, remove: 0, insert }];
 }
 
-/** The change that gives a box without a size, which extended to the end of the file, its real size. */
 function closed({ at, end, isOpen, uuid }: IsoBox): readonly Splice[] {
   if (!isOpen || uuid === XMP) return [];
   if (end - at > 0xffff_ffff) throw new UnmarkableError("its last part is larger than 4 GB and has no explicit size");

@@ -4,7 +4,7 @@ import { xmpText } from "../xmp.ts";
 import type { Format, Scan } from "./format.ts";
 
 const XMP_HEAD = Buffer.from("http://ns.adobe.com/xap/1.0/\0", "latin1");
-/** Maximum bytes of data in a segment. The segment's two-byte length also counts its own two bytes. */
+/** Maximum number of data bytes in a segment. The segment's two-byte length includes itself. */
 const MOST_DATA_BYTES = 65_533;
 
 /** Handles JPEG. XMP is in an `APP1` segment before the image data, C2PA as JUMBF in `APP11`. */
@@ -37,7 +37,7 @@ async function scan(source: Source): Promise<Scan> {
   };
 }
 
-/** Reads a segment's header; null at the image data or the end of the file. */
+/** Reads a segment's header. Returns null at the image data and at the end of the file. */
 async function segmentAt(source: Source, at: number): Promise<Segment | null> {
   const [lead, marker] = await source.read(at, 2);
   if (lead !== 0xff) throw new UnmarkableError(`it is damaged at byte ${at}`);
@@ -54,7 +54,7 @@ async function segmentAt(source: Source, at: number): Promise<Segment | null> {
 
 const isXmp = ({ type, head }: Segment) => type === "e1" && head.equals(XMP_HEAD);
 const xmpLength = ({ dataAt, dataEnd }: Box) => dataEnd - dataAt - XMP_HEAD.length;
-/** True for segments that must remain first because readers expect them there: JFIF and Exif. */
+/** Readers expect JFIF and Exif segments first. */
 const isLeading = ({ type, head }: Segment) =>
   type === "e0" || (type === "e1" && head.toString("latin1", 0, 4) === "Exif");
 

@@ -5,7 +5,7 @@ import type { Format, Scan } from "./format.ts";
 
 const HEAD_BYTES = 10;
 const OWNER = Buffer.from("XMP\0", "latin1");
-/** Maximum size of a tag in bytes, because the size is a 28-bit number. */
+/** The size of a tag is a 28-bit number. */
 const MOST_TAG_BYTES = 0x0fff_ffff;
 
 /** Handles MP3. XMP is in a `PRIV` frame of an ID3 2.3 or 2.4 tag, C2PA in a `GEOB` frame. Adds a missing tag. */
@@ -18,7 +18,7 @@ export const mp3: Format = {
 
 const hasTag = (head: Buffer) => head.toString("latin1", 0, 3) === "ID3";
 
-/** True if `head` starts with an MPEG layer III frame header that has a valid rate. */
+/** True if `head` starts with the header of an MPEG layer III frame with a valid rate. */
 function isFrame(head: Buffer): boolean {
   if (head.length < 4) return false;
   const [sync, layer, rate] = head as unknown as readonly [number, number, number];
@@ -40,7 +40,7 @@ const untagged: Scan = {
 
 interface Frame extends Box {
   readonly head: Buffer;
-  /** True if the frame's data is neither compressed, encrypted nor otherwise transformed. */
+  /** True if the frame's data is not compressed, encrypted or otherwise transformed. */
   readonly isPlain: boolean;
 }
 
@@ -73,7 +73,7 @@ async function scanTag(source: Source): Promise<Scan> {
   };
 }
 
-/** Reads a frame's header; null at the padding. */
+/** Reads a frame's header. Returns null at the padding. */
 async function frameAt(source: Source, at: number, end: number, version: number): Promise<Frame | null> {
   if (end - at < HEAD_BYTES) return null;
   const head = await source.read(at, HEAD_BYTES);
@@ -101,7 +101,7 @@ function privateFrame(packet: string, version: number): Buffer {
   return Buffer.concat([head, data]);
 }
 
-/** Reads a synchsafe integer: four bytes with seven bits each. @throws UnmarkableError if a byte is larger */
+/** Reads a synchsafe integer: four bytes of seven bits. @throws UnmarkableError if a byte is above 0x7f */
 function readSynchsafe(bytes: Buffer, at: number): number {
   const four = bytes.subarray(at, at + 4);
   if (four.some((byte) => byte > 0x7f)) throw new UnmarkableError("its ID3 tag is damaged");

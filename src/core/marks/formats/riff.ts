@@ -7,7 +7,7 @@ import type { Format, Scan } from "./format.ts";
 const HAS_XMP = 0x04;
 const HAS_ALPHA = 0x10;
 
-/** The changes to a WebP's `VP8X` header that announce XMP. Adds the header if there is none. */
+/** Returns the changes that make a WebP's `VP8X` header announce XMP. Adds a missing header. */
 async function extended(source: Source, first: Box): Promise<readonly Splice[]> {
   if (first.type === "VP8X") {
     const flags = (await source.read(first.dataAt, 1)).readUInt8(0);
@@ -56,14 +56,14 @@ export const wav: Format = {
   scan: (source) => scan(source, "_PMX", async () => []),
 };
 
-/** Handles WebP. XMP is in the chunk `XMP `, which the header `VP8X` announces; C2PA is in `C2PA`. */
+/** Handles WebP. XMP is in the chunk `XMP `, which the header `VP8X` announces, and C2PA is in `C2PA`. */
 export const webp: Format = {
   contentType: "image/webp",
   isIt: isRiff("WEBP"),
   scan: (source) => scan(source, "XMP ", extended),
 };
 
-/** Scans a RIFF file. `announce` returns the further changes that are needed if XMP is added. */
+/** Scans a RIFF file. `announce` returns the other changes that a new XMP chunk requires. */
 async function scan(
   source: Source,
   xmpType: string,
@@ -83,7 +83,7 @@ async function scan(
     xmp: old === null ? null : xmpText(await packetOf(source, old)),
     isSigned: chunks.some(({ type }) => type === "C2PA"),
     withXmp: (packet) => {
-      // Nothing is found after a chunk of unknown length, so insert before it; otherwise append at the end.
+      // Readers find nothing after a chunk of unknown length, so XMP goes before it. Otherwise, XMP goes to the end.
       const pad = unbounded === undefined && end % 2 === 1 ? 1 : 0;
       const insert = Buffer.concat([Buffer.alloc(pad), chunk(xmpType, Buffer.from(packet))]);
       const added: readonly Splice[] = [

@@ -8,8 +8,8 @@ import type { Planning } from "./kind.ts";
 type Literal = string | { readonly [key: string]: DraftJson };
 
 /**
- * Checks a literal in a media field. Assets of the account are accepted; for any other literal, the reported problem
- * suggests what to pass instead. Literals in other fields are not checked.
+ * Checks a literal in a media field. Accepts assets of the account, and reports what to pass instead of any other
+ * literal.
  */
 export function checkMediaLiteral(value: Literal, location: InputLocation, { report }: Planning): BoundValue {
   const untouched = { input: value as Json, sample: value as Json };
@@ -60,11 +60,11 @@ function foreignUrl(expectedKinds: string): Fault {
 }
 
 const NIL = "00000000-0000-4000-8000-000000000000";
-/** Valid ids that stand in for media and voices when an input is validated against a schema. */
+/** Valid ids that replace media and voices when an input is validated against a schema. */
 export const PLACEHOLDER_MEDIA: Json = { source: "asset", asset_id: `asset_${NIL}` };
 export const PLACEHOLDER_VOICE = `voice_${NIL}`;
 
-/** Maximum number of placeholders for one reference. More placeholders would not change the result of the check. */
+/** Maximum number of placeholders for one reference. More would not change the result of the check. */
 const MAX_SPREAD = 1000;
 
 export function bindReference(ref: DraftReference["$ref"], location: InputLocation, planning: Planning): BoundValue {
@@ -92,7 +92,7 @@ function isPlain({ schema }: InputLocation): boolean {
   return schema?.takes.what === "json" && schema.takes.types.length > 0;
 }
 
-/** Completes a reference to a step's value, and checks it as far as the value's schema is known. */
+/** Checks a reference to a step's value, as far as the value's schema is known. */
 function bindAnyValue(
   ref: DraftReference["$ref"],
   source: StepFacts,
@@ -145,7 +145,7 @@ function checkValue(
 
 const MEDIA_FROM = "pass a step that makes media, or let a task write a file";
 
-/** True if a value of one of `types` may be used where `expectedKinds` are accepted. An empty list allows all types. */
+/** True if `expectedKinds` accepts a value of one of `types`. An empty list allows all types. */
 function fits(types: readonly string[], expectedKinds: readonly string[]): boolean {
   if (types.length === 0 || expectedKinds.length === 0) return true;
   return types.some(
@@ -220,7 +220,6 @@ export function bindAsset(asset: DraftAsset["$asset"], location: InputLocation, 
   return { input, sample: PLACEHOLDER_MEDIA };
 }
 
-/** Names the kinds in a message, for example `an image` or `an image or a video`. */
 export function phrase(kinds: readonly MediaKind[]): string {
   const words = { image: "an image", video: "a video", audio: "audio" };
   return kinds.length === 0 ? "media" : kinds.map((kind) => words[kind]).join(" or ");
@@ -235,10 +234,9 @@ export class AnyOf {
   }
 }
 
-/** A sample in which some places have several possible values. */
 export type Sample = Json | AnyOf | readonly Sample[] | { readonly [key: string]: Sample };
 
-/** A planned value inside an input. `spread`: its placeholder is a list of items for the enclosing list. */
+/** `spread`: the placeholder is a list of items for the enclosing list. */
 export interface BoundValue {
   readonly input: Json;
   readonly sample: Sample;
@@ -247,9 +245,8 @@ export interface BoundValue {
 
 export interface InputLocation {
   readonly field: string;
-  /** The location in the schema; null if the schema does not describe this field. */
+  /** Null if the schema does not describe this field. */
   readonly schema: SchemaLocation | null;
   markChecked(field: string): void;
-  /** Records that the value may have this many forms. */
   opens(choices: number): void;
 }

@@ -4,18 +4,16 @@ import type { FileKind, Json, Reference, Yield } from "../plan.ts";
 import { applicable, isSchema, itemSchemas, propertySchemas } from "../schema/schema.ts";
 import { didYouMean } from "../suggest.ts";
 
-/** The part of a schema for a place in a value. `missing`: the first key of the path that the schema rules out. */
+/** `missing`: the first key of the path that the schema rules out. */
 export interface FoundSchema {
-  /** Schema of the place; null if unknown. */
   readonly schema: Json | null;
-  /** Allowed JSON types; empty if every type is allowed. */
+  /** Allowed JSON types. An empty list allows all types. */
   readonly types: readonly string[];
   readonly missing: { readonly key: string | number; readonly allowed: readonly string[] } | null;
 }
 
 const NOTHING: FoundSchema = { schema: null, types: [], missing: null };
 
-/** Returns the part of a schema that these keys and indexes lead to. */
 export function schemaAt(schema: Json | null, at: readonly (string | number)[]): FoundSchema {
   const wrong = at.find(isNoPosition);
   if (wrong !== undefined) return { ...NOTHING, missing: { key: wrong, allowed: [] } };
@@ -28,13 +26,13 @@ export function schemaAt(schema: Json | null, at: readonly (string | number)[]):
       return isClosed(parts, key) ? { ...NOTHING, missing: { key, allowed: names(parts) } } : NOTHING;
     parts = [...new Set(next.flatMap((part) => applicable(root, part)))];
   }
-  // A schema keeps its own definitions, because its parts may refer to them.
+  // The part keeps the definitions of the whole schema, because it may refer to them.
   const [first] = parts;
   const definitions = isSchema(root.$defs) ? { $defs: root.$defs } : {};
   return { schema: { ...definitions, ...first } as unknown as Json, types: typesOf(parts), missing: null };
 }
 
-/** True if the parts list all keys that a value may have, and this key is not among them. */
+/** True if no value that fits the parts can have this key. */
 function isClosed(parts: readonly JsonSchema[], key: string | number): boolean {
   const types = typesOf(parts);
   if (types.length > 0 && !types.includes(typeof key === "number" ? "array" : "object")) return true;
@@ -52,7 +50,7 @@ function names(parts: readonly JsonSchema[]): readonly string[] {
   return [...new Set(parts.flatMap(({ properties }) => (isSchema(properties) ? Object.keys(properties) : [])))];
 }
 
-/** JSON types that the parts allow; empty if they allow every type. */
+/** Returns the JSON types that the parts allow. An empty list allows all types. */
 function typesOf(parts: readonly JsonSchema[]): readonly string[] {
   const named = parts.flatMap(({ type, enum: values, const: constant }) => {
     if (type !== undefined) return [type].flat();
@@ -73,7 +71,6 @@ export function isValueRef(ref: DraftRef, source: StepFacts): boolean {
   return ref.output === "value" || source.yields === "value";
 }
 
-/** Checks that a reference's target exists, and adds what is known about the target. */
 export function completeRef(ref: DraftRef, source: StepFacts, report: Report): Reference["$ref"] {
   const { step } = ref;
   if (isValueRef(ref, source)) return completeValueRef(ref, source, report);
@@ -108,7 +105,6 @@ export function valueAt(ref: DraftRef, source: StepFacts): FoundSchema {
   return schemaAt(source.schema, ref.at ?? []);
 }
 
-/** Checks that the referenced output exists and returns its index. */
 function resolveIndex({ step, output }: DraftRef, source: StepFacts, report: Report): number | "all" {
   if (output === "all") return "all";
   const { outputs } = source;
@@ -126,25 +122,22 @@ function resolveIndex({ step, output }: DraftRef, source: StepFacts, report: Rep
   return output;
 }
 
-/** What is known about a step when later steps are planned. */
 export interface StepFacts {
   /** Null if the step has a problem or its result is decided later. Uses of the result are then not checked. */
   readonly yields: Yield | null;
   readonly outputs: number;
   /** What replaces a reference to the step's media. */
   readonly as: Reference["$ref"]["as"];
-  /** Size of an uploaded file in bytes. */
   readonly sizeBytes: number | null;
-  /** Kinds of the outputs, if the step makes several. */
+  /** Set if the step makes several outputs. */
   readonly kinds?: readonly FileKind[];
   /** True if the step's media are copied to this machine, where local functions can read them. */
   readonly keeps: boolean;
-  /** True if the step returns a JSON value, alone or besides files. */
   readonly hasValue: boolean;
   readonly schema: Json | null;
-  /** True if the step passes on one of several results. References to the step then have the output `chosen`. */
+  /** True if the step passes on one of several results. References to it then have the output `chosen`. */
   readonly picks?: true;
-  /** True if the kind of the step's result is known only later, once the steps that it adds are planned. */
+  /** True if the kind of the result is known only once the added steps are planned. */
   readonly isOpen?: true;
 }
 
@@ -158,9 +151,7 @@ export const UNKNOWN: StepFacts = {
   schema: null,
 };
 
-/** Facts about a step that makes one media file. */
 export const MEDIA: StepFacts = { ...UNKNOWN, outputs: 1, hasValue: false };
-/** Facts about a step that only returns a value. */
 export const VALUE: StepFacts = { ...UNKNOWN, yields: "value", outputs: 1, as: "value" };
 
 type Known = (path: string) => StepFacts | undefined;
@@ -171,7 +162,6 @@ export function oneOf(among: readonly Reference[], yields: Yield, known: Known):
   return { ...MEDIA, yields, as: yields === "voice" ? "voice" : "asset", keeps, picks: true };
 }
 
-/** Facts about an approval without a choice, which passes on all results that it shows. */
 export function shown(shows: readonly Reference[], yields: Yield, known: Known): StepFacts {
   const [first] = shows;
   const source = first === undefined ? undefined : known(first.$ref.step);

@@ -4,11 +4,9 @@ import type { Condition, Json, Reference, Yield } from "../plan.ts";
 import { completeRef, isValueRef, type StepFacts } from "./facts.ts";
 import type { Planning } from "./kind.ts";
 
-/** What is allowed in an input that no model's schema describes. */
 export interface Accepts {
-  /** Checks a reference in the input, and reports a problem with it, if any. */
   reference(ref: Reference["$ref"], source: StepFacts, field: string): void;
-  /** What to use instead of an asset of the account; null if such assets are allowed. */
+  /** What to use instead of an asset of the account. Null if assets are allowed. */
   readonly assets: string | null;
 }
 
@@ -29,7 +27,7 @@ export function bindFreeInput(value: DraftJson, field: string, planning: Plannin
   );
 }
 
-/** Completes and checks one reference. If a problem left the referenced step out of the plan, nothing is checked. */
+/** Completes and checks one reference. It checks nothing if a problem excluded the referenced step from the plan. */
 export function bindOne(
   { $ref }: DraftReference,
   field: string,
@@ -43,7 +41,6 @@ export function bindOne(
   return { $ref: bound };
 }
 
-/** Completes a reference, and reports it if its target is not a value. */
 export function bindValue(reference: DraftReference, field: string, planning: Planning, next: string): Reference {
   const source = planning.facts(reference.$ref.step);
   const isMedia = source !== undefined && source.yields !== null && !isValueRef(reference.$ref, source);
@@ -55,14 +52,12 @@ export function bindValue(reference: DraftReference, field: string, planning: Pl
   return { $ref: { step, as: "value", output: 0 } };
 }
 
-/** Reports media that a local function cannot read because they are not copied to this machine. */
 export function checkReadable(ref: Reference["$ref"], source: StepFacts, field: string, { report }: Planning): void {
   if (source.keeps || ref.as === "value" || ref.as === "voice") return;
   const message = `${ref.step} keeps no copy (keep: false), but a local function reads files on this machine; remove keep: false from ${ref.step}`;
   report("not-kept", field, message);
 }
 
-/** Paths of all steps that a drafted step uses or waits for, sorted, without repeats. */
 export function needsOf(step: DraftStep, ...used: readonly unknown[]): readonly string[] {
   const { when, after } = step;
   const condition = when === null ? [] : "failed" in when ? [when.failed] : [when.ref.$ref.step];
@@ -96,13 +91,12 @@ export function isAsset(value: object): value is DraftAsset {
 
 interface Among {
   readonly references: readonly Reference[];
-  /** The kind of all results; null after a problem. */
+  /** The kind of all results. Null after a problem. */
   readonly yields: Yield | null;
 }
 
 interface What {
   readonly field: string;
-  /** True if a local function reads the results. */
   readonly local: boolean;
 }
 
@@ -110,11 +104,10 @@ interface Member {
   readonly reference: Reference;
   readonly field: string;
   readonly step: string;
-  /** Null if unknown. */
   readonly yields: Yield | null;
 }
 
-/** Completes the references to results that are shown or offered for a choice, which must all be of the same kind. */
+/** Completes the references to results that are shown or offered for a choice. All must be of the same kind. */
 export function bindAmong(given: readonly DraftReference[], what: What, planning: Planning): Among {
   const members = given.map((reference, index) => {
     const field = given.length === 1 ? what.field : `${what.field}[${index}]`;

@@ -11,7 +11,7 @@ import type { Planning, StepKind } from "./kind.ts";
 const TYPICAL_MS = { image: 10_000, audio: 8_000, video: 90_000 } as const;
 const ONLY_HANDLES = "pass upload(…), or the handle of a step that makes the file";
 
-/** The AI SDK's call options (specification v4) by the kind of media that a model makes, and what each accepts. */
+/** The AI SDK's call options (specification v4) for each kind of media, and what each option accepts. */
 const FIELDS: { readonly [K in MediaKind]: { readonly [field: string]: "any" | "image" | "media" } } = {
   image: {
     prompt: "any",
@@ -113,7 +113,6 @@ export const generateKind: StepKind<GenerateDraft, GenerateStep> = {
   }),
 };
 
-/** Describes in words how often a step's request may be sent. */
 export function promiseText({ promise, repeatable }: Pick<GenerateStep, "promise" | "repeatable">): string {
   const again = repeatable === true && promise !== "keyed" ? ", and sent again if the answer is lost" : "";
   return `${PROMISES[promise]}${again}`;
@@ -138,7 +137,7 @@ function checkFields({ input, yields }: GenerateDraft, { report }: Planning): vo
   }
 }
 
-/** True if media are given as text, that is, as a URL or Base64. Of a frame, only `image` is checked. */
+/** True if media are given as text: as a URL or Base64. Of a frame, only `image` is checked. */
 function hasText(value: DraftJson): boolean {
   if (typeof value === "string") return true;
   if (typeof value !== "object" || value === null || "$ref" in value || "$asset" in value) return false;
@@ -146,7 +145,6 @@ function hasText(value: DraftJson): boolean {
   return "image" in value && hasText((value as { readonly image: DraftJson }).image);
 }
 
-/** Reports media in a field that does not accept media, and other values in a field that accepts only media. */
 function checkPlace(
   ref: Reference["$ref"],
   yields: string | null,
@@ -167,7 +165,6 @@ function checkPlace(
   planning.report("media-kind", field, `${field} expects an image, but ${ref.step} makes ${kind}`);
 }
 
-/** Returns the number of outputs. Reports a number above the model's maximum for one request. */
 function countOf({ input, mostOutputs }: GenerateDraft, { report }: Planning): number {
   const n = typeof input === "object" && input !== null && "n" in input ? (input.n as DraftJson) : 1;
   if (typeof n !== "number" || !Number.isSafeInteger(n) || n < 1) {
@@ -179,7 +176,7 @@ function countOf({ input, mostOutputs }: GenerateDraft, { report }: Planning): n
   return n;
 }
 
-/** Returns the author's price; null if the input has changed since the author's function returned it. */
+/** Returns the author's price, or null if the input has changed since the author's function returned it. */
 function priceOf({ input, price }: GenerateDraft): number | null {
   if (price === null) return null;
   return fingerprint(input as Json) === fingerprint(price.of as Json) ? price.micros : null;

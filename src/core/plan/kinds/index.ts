@@ -34,7 +34,7 @@ export function factsOf(step: PlanStep, known: (path: string) => StepFacts | und
   return kindOf(step).facts(step, known);
 }
 
-/** Cached traits of steps. Inputs may be large, and a run needs the traits for every decision. */
+/** Inputs may be large, and a run needs the traits for every decision, so the traits are cached. */
 const known = new WeakMap<PlanStep, StepTraits>();
 
 export function traitsOf(step: PlanStep): StepTraits {

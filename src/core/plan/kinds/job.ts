@@ -85,13 +85,14 @@ export const jobKind: StepKind<JobDraft, JobStep> = {
 
 export const voiceKey = (model: string, name: string) => `${model} ${name}`;
 
-/** Returns the text in `voice_id` if it may be the name of a voice; null if it is an id of the service. */
+/**
+ * Returns the text in `voice_id` if it may be the name of a voice, otherwise null.
+ */
 function voiceNameOf(input: DraftJson): string | null {
   const text = (input as { readonly voice_id?: unknown } | null)?.voice_id;
   return typeof text === "string" && text !== "" && !text.startsWith("voice_") ? text : null;
 }
 
-/** Returns the names of voices in the draft's jobs, without repeats. */
 export function voicesNamedIn({
   steps,
 }: Pick<Draft, "steps">): readonly { readonly model: string; readonly name: string }[] {
@@ -119,11 +120,10 @@ function withVoice(input: DraftJson, { id, inputSchema }: CatalogModel, { voices
 
 interface Seeded {
   readonly input: DraftJson;
-  /** The model's highest seed; null if Showrunner did not assign the seed. */
+  /** The model's highest seed. Null if Showrunner did not assign the seed. */
   readonly mostSeed: number | null;
 }
 
-/** Adds the take's seed to the input, if the model accepts a seed. */
 function withSeed({ input, seed, isSeedEdited }: JobDraft, model: CatalogModel, { report }: Planning): Seeded {
   const most = mostSeed(model);
   if (seed === null || most === null || typeof input !== "object" || input === null || Array.isArray(input))
@@ -140,7 +140,6 @@ function withSeed({ input, seed, isSeedEdited }: JobDraft, model: CatalogModel, 
   return { input: { ...input, seed: seed % (most + 1) }, mostSeed: most };
 }
 
-/** Returns the plan with these seeds in the inputs of its jobs. */
 export function withSeeds(plan: Plan, seeds: { readonly [step: string]: number }): Plan {
   if (Object.keys(seeds).length === 0) return plan;
   const steps = plan.steps.map((step) => {
@@ -157,16 +156,15 @@ function checkInput(model: CatalogModel, bound: BoundInput, { catalog, report }:
   }
 }
 
-/** Codes of problems that do not depend on a field's value, only on whether the field and other fields are set. */
+/** Codes of problems that depend only on which fields are set, not on their values. */
 const WHATEVER_VALUE = new Set(["unknown-field", "exclusive", "combination-table", BY_DEFAULT]);
 
-/** Returns the problems that the model's schema reports, except errors in values that are not known yet. */
 function problemsOf(
   model: CatalogModel,
   { samples, checkedFields }: BoundInput,
   catalog: Catalog,
 ): readonly FieldProblem[] {
-  // References are checked when they are bound. A problem with a placeholder is not the author's mistake.
+  // References were checked when they were bound. A problem with a placeholder is not the author's mistake.
   const isOurs = ({ code, field }: FieldProblem) =>
     !WHATEVER_VALUE.has(code) &&
     checkedFields.some(
@@ -221,17 +219,18 @@ function usableModel(id: string, { catalog, report }: Planning): CatalogModel | 
 }
 
 export interface BoundInput {
-  /** The input with complete references, as stored in the plan. */
   readonly input: Json;
-  /** Inputs to validate, with placeholders instead of references. Several, if a placeholder may have several forms. */
+  /**
+   * Inputs to validate, with placeholders instead of references. There are several if a placeholder may have several
+   * forms.
+   */
   readonly samples: readonly Json[];
-  /** Fields that were checked while references were completed; the schema need not check them again. */
+  /** Fields that were checked while references were completed. The schema need not check them again. */
   readonly checkedFields: readonly string[];
 }
 
 const MAX_SAMPLES = 16;
 
-/** Completes the references in a job's input, and checks each of them against the schema at its place. */
 export function bindInput(input: DraftJson, schema: SchemaLocation | null, planning: Planning): BoundInput {
   const checkedFields: string[] = [];
   let rounds = 0;
@@ -249,7 +248,6 @@ export function bindInput(input: DraftJson, schema: SchemaLocation | null, plann
   return { input: bound.input, samples, checkedFields };
 }
 
-/** Returns the sample with the n-th choice at every place that has several choices. */
 function nth(sample: Sample, n: number): Json {
   if (sample instanceof AnyOf) return sample.values[n % sample.values.length] ?? null;
   if (typeof sample !== "object" || sample === null) return sample;

@@ -6,12 +6,11 @@ import { MEDIA, VALUE } from "./facts.ts";
 import { bindFreeInput, bindWhen, checkReadable, needsOf } from "./free-input.ts";
 import type { StepKind, StepTraits } from "./kind.ts";
 
-/** Traits that all tasks share, kept in one object to save memory: a run keeps the traits of every step. */
+/** One object for all tasks saves memory, because a run keeps the traits of every step. */
 const shared = {
   brackets: ["(", ")"],
   pricing: { by: "nothing" },
   standsFor: [],
-  // A function is identified by its pipeline and its step's path.
   reuse: (pipeline, step) => {
     const { path, version, files } = step as TaskStep;
     return { kind: "task", function: `${pipeline}/${path}`, version, files };
@@ -49,7 +48,7 @@ export const taskKind: StepKind<TaskDraft, TaskStep> = {
     noun: "local task",
     note: files.length === 0 ? "task" : `task: ${files.map(({ name }) => name).join(", ")}`,
     subject: null,
-    // Listed individually: a literal with a spread takes several times as long.
+    // The fields are listed, because a literal with a spread takes several times as long.
     brackets: shared.brackets,
     pricing: shared.pricing,
     standsFor: shared.standsFor,

@@ -70,7 +70,7 @@ function sourceOf({ file, bytes }: UploadDraft): string {
   return /^https?:/i.test(file) ? "URL" : "path";
 }
 
-/** Returns a URL without its query, which may be secret; a path unchanged. */
+/** Returns a URL without its query, which may be secret. Returns a path unchanged. */
 export function withoutQuery(file: string): string {
   if (!isUrl(file) || !URL.canParse(file)) return file;
   const { protocol, host, pathname } = new URL(file);

@@ -3,12 +3,10 @@ import type { JsonSchema } from "../catalog-port.ts";
 import type { Json, MediaKind } from "../plan.ts";
 import { applicable, branches, isSchema, itemSchemas, localRef, propertySchemas, suggestedValues } from "./schema.ts";
 
-/** A model's published limits for a media field, such as `min_duration_ms`. If there are several, the strictest. */
+/** A model's published limits for a media field, such as `min_duration_ms`. The strictest limit wins. */
 export type MediaBounds = { readonly [annotation: string]: number };
 
-/** What a place in a model's input accepts: media, a voice or plain JSON. */
 export type AcceptedMedia =
-  /** A media reference, or a list of them. */
   | {
       readonly what: "media";
       readonly kinds: readonly MediaKind[];
@@ -18,20 +16,18 @@ export type AcceptedMedia =
   | { readonly what: "voice" }
   | { readonly what: "json"; readonly types: readonly string[] };
 
-/** A place in a model's input, and what the schema accepts there. Cached per schema. */
 export interface SchemaLocation {
   readonly takes: AcceptedMedia;
   property(name: string): SchemaLocation | null;
   item(index: number): SchemaLocation | null;
-  /** Valid values: all values of a closed set, otherwise examples. Never empty. */
+  /** Returns valid values: all values of a closed set, otherwise examples. Never empty. */
   examples(): readonly Json[];
-  /** The strictest value that the schema states for this upper bound; null if it states none. */
+  /** Returns the schema's strictest value for this upper bound, or null. */
   most(keyword: "maxLength" | "maximum" | "maxItems"): number | null;
 }
 
 const roots = new WeakMap<JsonSchema, SchemaLocation>();
 
-/** Returns the location of the whole input. */
 export function schemaLocation(schema: JsonSchema): SchemaLocation {
   const known = roots.get(schema);
   if (known !== undefined) return known;
@@ -44,7 +40,7 @@ interface Seed {
   readonly root: JsonSchema;
   readonly parts: readonly JsonSchema[];
   readonly name: string;
-  /** What the enclosing list declares for its items; null if it declares no media. */
+  /** What the enclosing list declares for its items. Null if it declares no media. */
   readonly inherited: AcceptedMedia | null;
 }
 
@@ -113,7 +109,7 @@ function mediaKinds(annotation: unknown): readonly MediaKind[] {
   return (["image", "video", "audio"] as const).filter((kind) => given.includes(kind));
 }
 
-/** True for a schema that accepts the two forms of a media reference: by URL and by asset id. */
+/** True for a schema that accepts both forms of a media reference: by URL and by asset id. */
 export function isMediaReference(root: JsonSchema, schema: JsonSchema): boolean {
   const forms = [...branches(schema, "oneOf"), ...branches(schema, "anyOf")].map(
     (form) => localRef(root, form.$ref) ?? form,
@@ -154,7 +150,7 @@ function examplesOf(parts: readonly JsonSchema[]): readonly Json[] {
   return own(byType, type) ?? ["x"];
 }
 
-/** JSON types that the parts allow; empty if they allow every type. */
+/** Returns the JSON types that the parts allow. An empty list allows all types. */
 function typesOf(parts: readonly JsonSchema[]): readonly string[] {
   const types = parts
     .flatMap(({ type }) => (Array.isArray(type) ? type : [type]))

@@ -3,7 +3,6 @@ import type { DraftJson } from "../draft.ts";
 import type { MediaKind } from "../plan.ts";
 import { applicable, isSchema, propertySchemas } from "./schema.ts";
 
-/** Returns what the model's jobs make; null for an unknown modality. */
 export function yieldsOf(model: CatalogModel): MediaKind | "voice" | null {
   switch (model.modality) {
     case "image":
@@ -17,8 +16,8 @@ export function yieldsOf(model: CatalogModel): MediaKind | "voice" | null {
 }
 
 /**
- * True for voice-cloning models, which the catalog lists as audio. An output schema made for voices requires the voice
- * id or excludes the URL. If the output schema is the same for all models, the input schema decides: voice cloning
+ * True for voice-cloning models, which the catalog lists as audio. Their output schema requires a voice id or excludes
+ * a URL. If the output schema is the same for all models, the input schema and the model's name decide. Voice cloning
  * needs an audio sample and a name, but no text.
  */
 function makesVoice({ outputSchema, inputSchema, id, name }: CatalogModel): boolean {
@@ -40,7 +39,6 @@ function typesOf(schema: JsonSchema, name: string): readonly unknown[] {
   });
 }
 
-/** Returns the number of outputs that an input requests: `num_outputs`, or else its default, or else 1. */
 export function outputsOf(input: DraftJson, model: CatalogModel): number {
   const requested =
     typeof input === "object" && input !== null && "num_outputs" in input ? input.num_outputs : undefined;
@@ -49,7 +47,6 @@ export function outputsOf(input: DraftJson, model: CatalogModel): number {
   return presets.find(isCount) ?? 1;
 }
 
-/** Maximum number of outputs of a job; null if the schema sets no limit. */
 export function maxOutputsOf(model: CatalogModel): number | null {
   const schemas = countSchemas(model);
   if (schemas.length === 0) return 1;
@@ -60,7 +57,6 @@ export function maxOutputsOf(model: CatalogModel): number | null {
   return bounds.length === 0 ? null : Math.min(...bounds);
 }
 
-/** The highest seed that the model accepts; null if it accepts no seed. */
 export function mostSeed({ inputSchema }: CatalogModel): number | null {
   const schemas = propertySchemas(applicable(inputSchema, inputSchema), "seed");
   if (schemas.length === 0) return null;

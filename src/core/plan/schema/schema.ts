@@ -9,7 +9,7 @@ export function branches(schema: JsonSchema, keyword: string): readonly JsonSche
   return Array.isArray(list) ? list.filter(isSchema) : [];
 }
 
-/** Returns the target of a `$ref` within the document; null if the reference points elsewhere or nowhere. */
+/** Returns the target of a `$ref` within the document, or null for any other reference. */
 export function localRef(root: JsonSchema, ref: unknown): JsonSchema | null {
   if (typeof ref !== "string" || !ref.startsWith("#")) return null;
   let at: unknown = root;
@@ -30,8 +30,8 @@ function decode(part: string): string {
 }
 
 /**
- * Returns the values that a schema suggests if it is an `anyOf` of an enum and any other text; null for all other
- * schemas. The enum need not declare `type: string`.
+ * Returns the values that a schema suggests, or null. A schema suggests values if it is an `anyOf` of an enum and any
+ * other text. The enum need not declare `type: string`.
  */
 export function suggestedValues(schema: JsonSchema): readonly string[] | null {
   const choices = branches(schema, "anyOf");
@@ -44,7 +44,7 @@ export function suggestedValues(schema: JsonSchema): readonly string[] | null {
 
 const COMBINATORS = ["allOf", "anyOf", "oneOf"];
 const CONDITIONALS = ["then", "else"];
-/** Limits how many parts are read for one value, because a schema may refer to itself. */
+/** A schema may refer to itself, so the number of parts is limited. */
 const MAX_PARTS = 200;
 
 /** Returns a schema and all sub-schemas that may apply to the same value: branches, conditions, references. */
