@@ -17,7 +17,9 @@ function valuesFrom(text: string, modules: RegExp): readonly string[] {
     .flatMap(([, names]) => names!.replace(/[{}]/g, "").split(","))
     .map((name) => name.trim())
     .filter((name) => name !== "" && !name.startsWith("type "));
-  const later = [...text.matchAll(/\b(?:import|require|load)\(\s*"([^"]+)"/g)].filter(([, one]) => modules.test(one!));
+  const later = [...text.matchAll(/\b(?:import|require|load|getBuiltinModule)\(\s*"([^"]+)"/g)].filter(([, one]) =>
+    modules.test(one!),
+  );
   return [...found, ...later.map(([all]) => all)];
 }
 
@@ -33,17 +35,17 @@ test("only the door to the network opens connections, and the client by the disp
   expect(users.toSorted()).toEqual([
     "core/api/files/fetch-piece.ts: undici()",
     "core/api/stream/stream.ts: undici()",
-    // That of the page that it is loaded by.
     // Passes on what the user's package asks of its provider, and looks at the answer.
     "core/engine/generate/ask-status.ts: fetch",
     "core/network/address-guard.ts: lookup as lookUp",
     "core/network/fetch.ts: fetch",
     "core/network/fetch.ts: undici()",
-    "core/network/proxy.ts: Agent as HttpAgent",
-    "core/network/proxy.ts: Agent as HttpsAgent",
+    'core/network/proxy.ts: getBuiltinModule("node:http"',
+    'core/network/proxy.ts: getBuiltinModule("node:https"',
     "core/network/proxy.ts: undici()",
     'core/network/undici.ts: import("undici"',
     'core/network/undici.ts: load("undici"',
+    // That of the page that loads it.
     "studio/browser/connect.ts: fetch",
     "testing/surroundings.ts: Agent",
   ]);
@@ -77,6 +79,12 @@ test("only the door for files opens what an input names", () => {
 });
 
 test("imports are seen in every form", () => {
-  const text = `import { type A, get } from "node:http";\nimport type { B } from "node:http";\nimport {\n  request,\n} from "node:https";\nimport net from "node:net";\nconst x = await import("undici");`;
-  expect(valuesFrom(text, /^(node:(http|https|net)|undici)$/)).toEqual(["get", "request", "net", 'import("undici"']);
+  const text = `import { type A, get } from "node:http";\nimport type { B } from "node:http";\nimport {\n  request,\n} from "node:https";\nimport net from "node:net";\nconst x = await import("undici");\nconst y = process.getBuiltinModule("node:http");`;
+  expect(valuesFrom(text, /^(node:(http|https|net)|undici)$/)).toEqual([
+    "get",
+    "request",
+    "net",
+    'import("undici"',
+    'getBuiltinModule("node:http"',
+  ]);
 });

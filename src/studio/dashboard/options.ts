@@ -3,6 +3,7 @@ import type { EventStream } from "./http/answer.ts";
 import type { GaugeReader } from "./live/gauges.ts";
 import type { WatchParts } from "./live/run-watch.ts";
 
+/** Another program is already listening on the dashboard's port. */
 export class PortInUseError extends ShowrunnerError {
   readonly code = "DASHBOARD_PORT_IN_USE";
   readonly port: number;

@@ -215,7 +215,7 @@ export function isLeftToNext(plan: Plan, { code, step }: Problem): boolean {
   return CANNOT_BE_MADE.has(code) && optionsAround(plan, step).some(hasNext);
 }
 
-/** The innermost option around a step whose choice goes on to the next option after a moderation refusal. */
+/** The innermost option around a step for which the next option is used after a moderation refusal. */
 function optionOf(plan: Plan, path: string) {
   return optionsAround(plan, path).find((option) => hasNext(option) && option.choice.second.afterModeration);
 }
