@@ -204,8 +204,8 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   ],
   [
     { type: "chat.abandoned", ...at, holdMicros: 5_000 },
-    "the request was never answered and is sent again; it may still be charged up to its maximum",
-    "request unanswered | The process that sent the request ended. The request may have cost up to $0.005 and was sent again.",
+    "the request was never answered; it may still be charged up to its maximum",
+    "request unanswered | The process that sent the request ended. The request may have cost up to $0.005.",
   ],
 ];
 

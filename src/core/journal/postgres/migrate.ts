@@ -106,7 +106,7 @@ BEGIN
     0, 0, c ->> 'tags')
   ON CONFLICT (run_id) DO NOTHING RETURNING run_key INTO v_key;
   IF v_key IS NULL THEN
-    -- The plan has a random part, so that only the caller's own run has this first event.
+    -- The plan has a random part, so only the caller's own run has this first event.
     RETURN CASE WHEN p_repeated AND EXISTS (SELECT FROM {s}.runs r JOIN {s}.events e USING (run_key)
       WHERE r.run_id = c ->> 'run' AND e.seq = 1 AND e.body = c ->> 'body') THEN 'created' ELSE 'exists' END;
   END IF;
@@ -140,7 +140,7 @@ BEGIN
   epoch := r.epoch; last_seq := r.last_seq; lease_holder := r.lease_holder; lease_left := r.lease_expires_at - v_now;
   has_mail := EXISTS (SELECT FROM {s}.inbox i WHERE i.run_key = r.run_key AND i.message IS NOT NULL);
   IF r.last_write IS NOT DISTINCT FROM (c ->> 'write')::uuid THEN
-    -- Repeated: the memo went with the answer that was lost.
+    -- A repeated call: the memo was in the lost response.
     outcome := 'taken';
     SELECT position(',"parked":true' IN e.body) > 0 INTO parked FROM {s}.events e WHERE e.run_key = r.run_key AND e.seq = r.last_seq;
     RETURN;
@@ -174,13 +174,13 @@ BEGIN${preamble}
   IF NOT FOUND THEN
     RETURN NULL;
   END IF;
-  -- Also one that was read meanwhile: its row stays, without the message.
+  -- A message that was read meanwhile still has its row, so it is found too.
   SELECT id INTO v_id FROM {s}.inbox WHERE run_key = v_key AND sending = p_sending;
   IF FOUND THEN
     RETURN v_id;
   END IF;
   INSERT INTO {s}.inbox (run_key, at, message, sending) VALUES (v_key, p_at, p_message, p_sending) RETURNING id INTO v_id;
-  -- It makes a run due that an engine drives.
+  -- A run that an engine drives becomes due.
   UPDATE {s}.wakes SET at = p_at WHERE run_key = v_key AND (at IS NULL OR at > p_at);
   PERFORM pg_notify(p_channel, left(p_run, 2000));
   RETURN v_id;

@@ -23,19 +23,19 @@ export const migrations: readonly Migration[] = [
     created_at bigint NOT NULL,
     updated_at bigint NOT NULL,
     last_seq bigint NOT NULL,
-    -- Of the last event that the snapshot holds; 0 without one.
+    -- Number of the newest event in the snapshot; 0 if there is no snapshot.
     snapshot_seq bigint NOT NULL,
     status text NOT NULL,
     epoch bigint NOT NULL,
     lease_holder text,
-    -- By the database's clock.
+    -- Time of the database's clock.
     lease_expires_at bigint NOT NULL,
     held_micros bigint NOT NULL,
     settled_micros bigint NOT NULL,
-    -- Name of the last commit, or of the last taking of the lease.
+    -- Name of the last commit, or of the last time that the lease was taken.
     last_write uuid,
     tags text NOT NULL,
-    -- From when on a paused run may continue without a person.
+    -- When a paused run may continue without a person.
     resume_at bigint,
     title text
   ) WITH (fillfactor = 60);
@@ -45,12 +45,12 @@ export const migrations: readonly Migration[] = [
     run_key bigint NOT NULL,
     PRIMARY KEY (tag, run_key)
   );
-  -- What a run is found by; large, so beside \`runs\`.
+  -- Text that a search of runs reads. It is large, so it has its own table.
   CREATE TABLE {s}.run_texts (
     run_key bigint PRIMARY KEY,
     text text COLLATE "C" NOT NULL
   );
-  -- One row a commit, under the number of its last event. The body is the JSON of an event, or an array of several.
+  -- One row for each commit, with the number of its last event. The body is the JSON of one event or an array of events.
   CREATE TABLE {s}.events (
     run_key bigint NOT NULL,
     seq bigint NOT NULL,
@@ -65,7 +65,7 @@ export const migrations: readonly Migration[] = [
     seq bigint NOT NULL,
     state text NOT NULL
   );
-  -- The runs that an engine drives: when each is due (NULL: with its next message), and what its driver left for the next.
+  -- Runs that an engine drives: when each is due (NULL: at its next message), and data from one driver for the next.
   CREATE TABLE {s}.wakes (
     run_key bigint PRIMARY KEY,
     account text COLLATE "C" NOT NULL,
@@ -73,13 +73,13 @@ export const migrations: readonly Migration[] = [
     memo text NOT NULL
   );
   CREATE INDEX wakes_due ON {s}.wakes (account, at, run_key) WHERE at IS NOT NULL;
-  -- A message that was read is NULL: its row stays with the run, so that a sending whose answer was lost is not made twice.
+  -- The message is NULL once it was read. The row stays with the run, so that a repeated send adds no second message.
   CREATE TABLE {s}.inbox (
     id bigint GENERATED ALWAYS AS IDENTITY,
     run_key bigint NOT NULL,
     at bigint NOT NULL,
     message text,
-    -- Name of the sending.
+    -- Name of the send.
     sending uuid NOT NULL,
     PRIMARY KEY (run_key, sending)
   );
@@ -91,9 +91,9 @@ export const migrations: readonly Migration[] = [
     account text COLLATE "C" NOT NULL,
     held_micros bigint NOT NULL,
     settled_micros bigint NOT NULL,
-    -- The account's mark when the charge became known: the wallet's balance may not show it before.
+    -- The account's mark when the charge became known. Until then, the wallet's balance may not include the charge.
     charged bigint,
-    -- The quarter of an hour of the hold.
+    -- The quarter of an hour in which the money was reserved.
     slot bigint NOT NULL,
     PRIMARY KEY (run_key, step, attempt)
   ) WITH (fillfactor = 80);
@@ -102,11 +102,11 @@ export const migrations: readonly Migration[] = [
     account text COLLATE "C" PRIMARY KEY,
     held_micros bigint NOT NULL,
     settled_micros bigint NOT NULL,
-    -- What is held and settled of entries that are not known to be charged.
+    -- Reserved and settled amounts of entries that may not have been charged.
     uncharged_micros bigint NOT NULL,
     mark bigint NOT NULL
   ) WITH (fillfactor = 20);
-  -- Sums of the ledger by the quarter of an hour of the holds; also of runs that were removed. Tag '': all runs.
+  -- Sums of the ledger for each quarter of an hour, removed runs included. Tag '': all runs.
   CREATE TABLE {s}.spending (
     account text COLLATE "C" NOT NULL,
     tag text COLLATE "C" NOT NULL,
@@ -136,7 +136,7 @@ export const migrations: readonly Migration[] = [
     PRIMARY KEY (sha256, account)
   );
   CREATE INDEX handles_expiry ON {s}.handles (expires_at);
-  -- The result cache: which finished step had which request identity.
+  -- The result cache: finished steps by the identity of their request.
   CREATE TABLE {s}.results (
     run_key bigint NOT NULL,
     step text COLLATE "C" NOT NULL,
@@ -148,7 +148,7 @@ export const migrations: readonly Migration[] = [
   );
   CREATE INDEX results_by_fingerprint ON {s}.results (fingerprint, at DESC, run_key DESC, step);
   CREATE INDEX results_by_model ON {s}.results (model, at DESC, run_key DESC, step) WHERE model IS NOT NULL;
-  -- Outbox of notifications: a row stays until it was delivered.
+  -- Outbox of notifications. A row stays until its notification is delivered.
   CREATE TABLE {s}.notices (
     run_key bigint NOT NULL,
     seq bigint NOT NULL,
@@ -160,7 +160,7 @@ export const migrations: readonly Migration[] = [
     PRIMARY KEY (run_key, seq)
   );
   CREATE INDEX notices_due ON {s}.notices (due_at, run_key, seq);
-  -- By which a webhook finds the run of a job.
+  -- A webhook finds the run of its job here.
   CREATE TABLE {s}.jobs (
     run_key bigint NOT NULL,
     step text COLLATE "C" NOT NULL,
@@ -169,7 +169,7 @@ export const migrations: readonly Migration[] = [
     PRIMARY KEY (run_key, step, attempt)
   );
   CREATE INDEX jobs_by_id ON {s}.jobs (job_id);
-  -- Webhooks of the last day. They wait until a run knows their job.
+  -- Webhooks of the last day whose job no run knows yet.
   CREATE TABLE {s}.deliveries (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     account text COLLATE "C" NOT NULL,
@@ -181,8 +181,8 @@ export const migrations: readonly Migration[] = [
   ) WITH (fillfactor = 80);
   CREATE INDEX deliveries_age ON {s}.deliveries (at);
   CREATE INDEX deliveries_waiting ON {s}.deliveries (job_id) WHERE waiting;
-  -- The scope is JSON; of the secret in a link's address only the hash is kept. \`last_use\` names the last use, so that a call
-  -- that is made again counts once.
+  -- The scope is JSON. Only the hash of a link's secret is stored. \`last_use\` names the last use, so that a repeated call
+  -- counts once.
   CREATE TABLE {s}.review_links (
     id text COLLATE "C" PRIMARY KEY,
     secret_hash text NOT NULL,
@@ -196,7 +196,7 @@ export const migrations: readonly Migration[] = [
   ) WITH (fillfactor = 80);
   CREATE INDEX review_links_newest ON {s}.review_links (created_at DESC, id);
   CREATE INDEX review_links_expiry ON {s}.review_links (expires_at);
-  -- The quotes that somebody may agree to; the basis is JSON.
+  -- Quotes that a run can be started with. The basis is JSON.
   CREATE TABLE {s}.quotes (
     id text COLLATE "C" PRIMARY KEY,
     account text COLLATE "C" NOT NULL,

@@ -212,7 +212,7 @@ BEGIN${preamble}
       lease_holder = CASE WHEN (c ->> 'park')::boolean THEN NULL ELSE r.lease_holder END, last_write = (c ->> 'write')::uuid
       WHERE run_key = r.run_key;
     IF jsonb_array_length(c -> 'inbox') > 0 THEN
-      -- The row stays while the run goes on, so that its sending is known when it is repeated.
+      -- The row stays while the run continues, so that a repeated send is recognized.
       UPDATE {s}.inbox SET message = NULL WHERE run_key = r.run_key AND message IS NOT NULL
         AND id IN (SELECT e::bigint FROM jsonb_array_elements_text(c -> 'inbox') e);
     END IF;
@@ -223,7 +223,7 @@ BEGIN${preamble}
       INSERT INTO {s}.wakes (run_key, account, at, memo) VALUES (r.run_key, r.account, (c ->> 'wake_at')::bigint, c ->> 'memo')
         ON CONFLICT (run_key) DO UPDATE SET at = excluded.at, memo = excluded.memo;
     ELSIF (c ->> 'park')::boolean THEN
-      -- At rest: due with the next message.
+      -- The run rests: it is due at its next message.
       UPDATE {s}.wakes SET at = NULL, memo = 'null' WHERE run_key = r.run_key;
     END IF;
     IF c ? 'media' THEN

@@ -23,7 +23,7 @@ export const migrations: readonly Migration[] = [
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     last_seq INTEGER NOT NULL,
-    -- Of the last event that the snapshot holds; 0 without one.
+    -- Number of the newest event in the snapshot; 0 if there is no snapshot.
     snapshot_seq INTEGER NOT NULL,
     status TEXT NOT NULL,
     epoch INTEGER NOT NULL,
@@ -32,7 +32,7 @@ export const migrations: readonly Migration[] = [
     held_micros INTEGER NOT NULL,
     settled_micros INTEGER NOT NULL,
     tags TEXT NOT NULL,
-    -- From when on a paused run may continue without a person.
+    -- When a paused run may continue without a person.
     resume_at INTEGER,
     title TEXT
   ) STRICT;
@@ -42,13 +42,13 @@ export const migrations: readonly Migration[] = [
     run_key INTEGER NOT NULL,
     PRIMARY KEY (tag, run_key)
   ) STRICT, WITHOUT ROWID;
-  -- What a run is found by; large, so beside \`runs\`.
+  -- Text that a search of runs reads. It is large, so it has its own table.
   CREATE TABLE run_texts (
     run_key INTEGER PRIMARY KEY,
     text TEXT NOT NULL
   ) STRICT;
-  -- One row a commit, under the number of its last event. The body is the JSON of an event, or an array of several;
-  -- deflated where it is large.
+  -- One row for each commit, with the number of its last event. The body is the JSON of one event or an array of events;
+  -- a large body is deflated.
   CREATE TABLE events (
     run_key INTEGER NOT NULL,
     seq INTEGER NOT NULL,
@@ -63,7 +63,7 @@ export const migrations: readonly Migration[] = [
     seq INTEGER NOT NULL,
     state ANY NOT NULL
   ) STRICT;
-  -- The runs that an engine drives: when each is due (NULL: with its next message), and what its driver left for the next.
+  -- Runs that an engine drives: when each is due (NULL: at its next message), and data from one driver for the next.
   CREATE TABLE wakes (
     run_key INTEGER PRIMARY KEY,
     at INTEGER,
@@ -83,9 +83,9 @@ export const migrations: readonly Migration[] = [
     attempt INTEGER NOT NULL,
     held_micros INTEGER NOT NULL,
     settled_micros INTEGER NOT NULL,
-    -- The account's mark when the charge became known: the wallet's balance may not show it before.
+    -- The account's mark when the charge became known. Until then, the wallet's balance may not include the charge.
     charged INTEGER,
-    -- The quarter of an hour of the hold.
+    -- The quarter of an hour in which the money was reserved.
     slot INTEGER NOT NULL,
     PRIMARY KEY (run_key, step, attempt)
   ) STRICT, WITHOUT ROWID;
@@ -96,7 +96,7 @@ export const migrations: readonly Migration[] = [
     settled_micros INTEGER NOT NULL,
     mark INTEGER NOT NULL DEFAULT 0
   ) STRICT, WITHOUT ROWID;
-  -- Sums of the ledger by the quarter of an hour of the holds; also of runs that were removed. Tag '': all runs.
+  -- Sums of the ledger for each quarter of an hour, removed runs included. Tag '': all runs.
   CREATE TABLE spending (
     account TEXT NOT NULL,
     tag TEXT NOT NULL,
@@ -126,7 +126,7 @@ export const migrations: readonly Migration[] = [
     PRIMARY KEY (sha256, account)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX handles_expiry ON handles (expires_at);
-  -- The result cache: which finished step had which request identity.
+  -- The result cache: finished steps by the identity of their request.
   CREATE TABLE results (
     run_key INTEGER NOT NULL,
     step TEXT NOT NULL,
@@ -138,7 +138,7 @@ export const migrations: readonly Migration[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX results_by_fingerprint ON results (fingerprint, at DESC, run_key DESC, step);
   CREATE INDEX results_by_model ON results (model, at DESC, run_key DESC, step) WHERE model IS NOT NULL;
-  -- Outbox of notifications: a row stays until it was delivered.
+  -- Outbox of notifications. A row stays until its notification is delivered.
   CREATE TABLE notices (
     run_key INTEGER NOT NULL,
     seq INTEGER NOT NULL,
@@ -150,7 +150,7 @@ export const migrations: readonly Migration[] = [
     PRIMARY KEY (run_key, seq)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX notices_due ON notices (due_at);
-  -- By which a webhook finds the run of a job.
+  -- A webhook finds the run of its job here.
   CREATE TABLE jobs (
     run_key INTEGER NOT NULL,
     step TEXT NOT NULL,
@@ -159,7 +159,7 @@ export const migrations: readonly Migration[] = [
     PRIMARY KEY (run_key, step, attempt)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX jobs_by_id ON jobs (job_id);
-  -- Webhooks of the last day. They wait until a run knows their job.
+  -- Webhooks of the last day whose job no run knows yet.
   CREATE TABLE deliveries (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     account TEXT NOT NULL,
@@ -171,8 +171,8 @@ export const migrations: readonly Migration[] = [
   ) STRICT;
   CREATE INDEX deliveries_age ON deliveries (at);
   CREATE INDEX deliveries_waiting ON deliveries (job_id) WHERE waiting = 1;
-  -- Results of local functions as a commit brought them, an array of [step, fingerprint]. They become rows of \`results\`
-  -- once somebody looks for such results.
+  -- Results of local functions of one commit, as an array of [step, fingerprint]. They become rows of \`results\` when
+  -- such results are first searched.
   CREATE TABLE unsorted_results (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     run_key INTEGER NOT NULL,
@@ -180,7 +180,7 @@ export const migrations: readonly Migration[] = [
     body TEXT NOT NULL
   ) STRICT;
   CREATE INDEX unsorted_results_by_run ON unsorted_results (run_key, id);
-  -- The scope is JSON; of the secret in a link's address only the hash is kept.
+  -- The scope is JSON. Only the hash of a link's secret is stored.
   CREATE TABLE review_links (
     id TEXT PRIMARY KEY,
     secret_hash TEXT NOT NULL,
@@ -193,7 +193,7 @@ export const migrations: readonly Migration[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX review_links_newest ON review_links (created_at DESC, id);
   CREATE INDEX review_links_expiry ON review_links (expires_at);
-  -- The quotes that somebody may agree to; the basis is JSON.
+  -- Quotes that a run can be started with. The basis is JSON.
   CREATE TABLE quotes (
     id TEXT PRIMARY KEY,
     account TEXT NOT NULL,
@@ -202,7 +202,7 @@ export const migrations: readonly Migration[] = [
     used_by TEXT
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX quotes_expiry ON quotes (expires_at);
-  -- Every later version keeps this table: an older Showrunner reads from it which one can read the file.
+  -- Every later version keeps this table: an older Showrunner reads here which version can read the file.
   CREATE TABLE migrations (
     version INTEGER PRIMARY KEY,
     program TEXT NOT NULL

@@ -56,7 +56,7 @@ function Fields({ fields, values, onChange }: FieldsProps) {
   const set = (name: string, value: unknown) => {
     const { [name]: _, ...rest } = values;
     if (value === undefined) return onChange(rest);
-    onChange(Object.hasOwn(values, name) ? { ...values, [name]: value } : { ...rest, [name]: value });
+    onChange({ ...values, [name]: value });
   };
   return fields.map((field) => (
     <Field key={field.name} field={field} value={values[field.name]} onChange={(value) => set(field.name, value)} />
