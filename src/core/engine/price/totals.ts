@@ -236,7 +236,7 @@ function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (
       failed = Math.max(failed, most - spared - (part.most - part.failed));
     }
     // If the next option may start before this option has ended, this option may also be paid in full.
-    const costs = { most, failed: mayOverlap(options.get(path)!) ? most : failed };
+    const costs = { most, failed: canOverlap(options.get(path)!) ? most : failed };
     known.set(path, costs);
     return costs;
   };
@@ -283,7 +283,7 @@ function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (
   return (option) => costsOf(option).failed;
 }
 
-function mayOverlap(option: Option): boolean {
+function canOverlap(option: Option): boolean {
   return givesWay(option) && option.steps.some((step) => "policy" in step && step.policy.withinMs !== undefined);
 }
 
