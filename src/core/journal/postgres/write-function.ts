@@ -223,7 +223,7 @@ BEGIN${preamble}
       INSERT INTO {s}.wakes (run_key, account, at, memo) VALUES (r.run_key, r.account, (c ->> 'wake_at')::bigint, c ->> 'memo')
         ON CONFLICT (run_key) DO UPDATE SET at = excluded.at, memo = excluded.memo;
     ELSIF (c ->> 'park')::boolean THEN
-      -- The run rests: it is due at its next message.
+      -- The run is idle: it is due at its next message.
       UPDATE {s}.wakes SET at = NULL, memo = 'null' WHERE run_key = r.run_key;
     END IF;
     IF c ? 'media' THEN
