@@ -1,10 +1,10 @@
 import { DAY_MS } from "../kit/duration.ts";
 import type { RunEvent } from "./events.ts";
 
-/** A webhook's notice that a job ended. The notice is only a hint. The run then reads the job from the service. */
+/** A webhook's hint that a job ended, after which the run reads the job from the service. */
 export interface Delivery {
   readonly account: string;
-  /** Id of the webhook message. A message that is sent again keeps its id. */
+  /** Id of the webhook message. It stays the same if the message is sent again. */
   readonly id: string;
   readonly jobId: string;
   readonly at: number;
@@ -13,7 +13,7 @@ export interface Delivery {
 /**
  * The result of a delivery:
  * - `delivered`: the hint is in the inboxes of the runs in `runIds`.
- * - `early`: no run of the account has the job yet. The commit that adds the job will also add the hint.
+ * - `early`: no run of the account has the job yet. The run that adds the job will get the hint.
  * - `repeated`: the same delivery arrived before.
  */
 export interface DeliveryOutcome {
@@ -21,10 +21,10 @@ export interface DeliveryOutcome {
   readonly runIds: readonly string[];
 }
 
-/** How long a delivery is remembered. The oldest are forgotten earlier if there are more than {@link MOST_DELIVERIES}. */
+/** How long a delivery is remembered, unless there are more than {@link MOST_DELIVERIES}. */
 export const DELIVERIES_KEPT_MS = DAY_MS;
 export const MOST_DELIVERIES = 50_000;
-/** Longer ids may not fit into a database index. */
+/** Maximum length of an id. Longer ids may not fit into a database index. */
 const LONGEST_ID = 500;
 
 export function isDeliverable({ id, jobId }: Pick<Delivery, "id" | "jobId">): boolean {

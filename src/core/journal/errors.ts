@@ -1,6 +1,6 @@
 import { ShowrunnerError } from "../kit/errors.ts";
 
-/** `path`: the file's path, `memory`, or the database's URL without the password. */
+/** An error of a journal. `path`: the file's path, `memory`, or the database's URL without the password. */
 abstract class JournalFileError extends ShowrunnerError {
   readonly path: string;
 
@@ -42,10 +42,7 @@ export class JournalDiskFullError extends JournalFileError {
   readonly code = "JOURNAL_DISK_FULL";
 }
 
-/**
- * The operating system could not read or write the file, for example because of a failing disk or a lost mount. Nothing
- * was reported as committed.
- */
+/** The operating system could not read or write the file, for example because of a failing disk or a lost mount. */
 export class JournalIoError extends JournalFileError {
   readonly code = "JOURNAL_IO";
 }
@@ -60,7 +57,7 @@ export class JournalAccessError extends JournalFileError {
   readonly code = "JOURNAL_ACCESS";
 }
 
-/** The journal is in PostgreSQL, and the driver, a separate package, is not installed. */
+/** The journal is in PostgreSQL, but the driver (a separate package) is not installed. */
 export class JournalDriverMissingError extends JournalFileError {
   readonly code = "JOURNAL_DRIVER_MISSING";
   /** The command that installs the driver. */

@@ -15,13 +15,13 @@ export interface RecordOrigin {
   readonly path: string;
   readonly runId: string;
   /**
-   * Returns the JSON of the last event before `seq` that names the version of Showrunner that wrote it; null if no
-   * event does.
+   * Returns the JSON of the last event before `seq` that names the writing version of Showrunner; null if there is
+   * none.
    */
   readonly signature: (seq: number) => string | null;
 }
 
-/** Call this before the transaction starts, so that an invalid value cannot interrupt it. */
+/** Encodes events as JSON. Call this before the transaction starts, so that an invalid value cannot interrupt it. */
 export function encodeEvents(events: readonly RunEvent[]): string {
   for (const event of events) {
     if (isEvent(event)) continue;
@@ -30,10 +30,7 @@ export function encodeEvents(events: readonly RunEvent[]): string {
   return JSON.stringify(events.length === 1 ? events[0] : events);
 }
 
-/**
- * Decodes a run's records in order, from the event after `afterSeq`. Checks only each event's type and structure.
- * Sequence numbers have no gaps, so a missing number means damage.
- */
+/** Decodes a run's records in order, from the event after `afterSeq`. A gap in the sequence numbers means damage. */
 export function decodeEvents(records: Iterable<EventRecord>, afterSeq: number, origin: RecordOrigin): StoredEvent[] {
   const { runId } = origin;
   const events: StoredEvent[] = [];
@@ -78,7 +75,7 @@ function missing(expected: number, found: number, { path, runId }: RecordOrigin)
   );
 }
 
-/** An event of unknown type cannot be skipped, because the state would then be wrong. */
+/** Returns the error for an event of unknown type. It cannot be skipped, because the state would then be wrong. */
 function unknownType({ type }: Typed, where: string, seq: number, { path, signature }: RecordOrigin): Error {
   const ourVersion = ownVersion();
   const what = `${where} has the type ${JSON.stringify(type)}, which this Showrunner (${ourVersion}) does not recognize.`;
@@ -103,7 +100,7 @@ function unknownType({ type }: Typed, where: string, seq: number, { path, signat
   );
 }
 
-/** The JSON of an event that identifies the writing program starts with this text. Such an event is committed alone. */
+/** The start of the JSON of every event that names the writing program. */
 export const SIGNED_BODY = '{"type":"lease.acquired"';
 
 function parseBody(body: string): unknown {
@@ -122,7 +119,7 @@ function isEvent(value: unknown): value is RunEvent {
   return isObjectWithType(value) && isEventType(value.type);
 }
 
-/** Accepts types of newer versions, too. */
+/** Returns whether the value looks like an event, even of a type that this version does not know. */
 function isTyped(value: unknown): value is Typed {
   return isObjectWithType(value) && /^[a-z]+(\.[a-z]+)+$/.test(value.type);
 }

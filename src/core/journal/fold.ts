@@ -63,7 +63,7 @@ export function runWithoutSteps(runId: string, planned: RunPlanned, at: number, 
   };
 }
 
-/** Changes the state in place, so the state must not be shared. */
+/** Applies an event to the state, which is changed in place and must not be shared. */
 export function apply(state: RunState, stored: StoredEvent): void {
   specOf(stored.event).apply(new Fold(state, stored), stored.event);
   state.activeTime.lastAt = stored.at;

@@ -6,7 +6,7 @@ import { HOUR_MS } from "../kit/duration.ts";
 import { ownVersion } from "../kit/own-version.ts";
 import type { LeaseHolder } from "./store.ts";
 
-/** `instance` distinguishes several engines in one process. */
+/** Describes this process as the holder of a lease. `instance` distinguishes several engines in one process. */
 export function thisHolder(instance: string): LeaseHolder {
   return {
     host: hostname(),
@@ -20,15 +20,14 @@ export function thisHolder(instance: string): LeaseHolder {
 
 const retired = new Set<string>();
 
-/** Marks an engine of this process as ended. Used if the journal failed before the lease was released. */
+/** Marks an engine of this process as ended. Call this if the journal fails before the lease is released. */
 export function retireHolder({ instance }: LeaseHolder): void {
   retired.add(instance);
 }
 
 /**
- * Returns whether the holder certainly no longer runs. A holder on another host is considered alive until its lease
- * expires. It is considered dead if the lease has so much time left (`leftMs`) that a wrong clock must have written the
- * expiry.
+ * Returns whether the holder certainly no longer runs. A holder on another host is considered alive, unless its lease
+ * has an implausible amount of time left (`leftMs`).
  */
 export function isHolderDead(holder: LeaseHolder, leftMs = 0): boolean {
   return isGone(holder, processStart) || isClockWrong(holder, leftMs);
@@ -37,30 +36,24 @@ export function isHolderDead(holder: LeaseHolder, leftMs = 0): boolean {
 /** Longest plausible lease. Engines request leases of half a minute. */
 const LONGEST_LEASE_MS = HOUR_MS;
 
-/**
- * After this host's clock is set back, its own leases look long too. On this host, the process itself is checked
- * instead.
- */
+/** Returns whether a lease has so much time left that another host's clock must be wrong. */
 function isClockWrong({ host }: LeaseHolder, leftMs: number): boolean {
   return host !== hostname() && leftMs > LONGEST_LEASE_MS;
 }
 
-/**
- * Like {@link isHolderDead}, but cheap enough to repeat, because it runs no system tool. If the holder's process id was
- * reused, only the expiry of the lease reveals that the holder is gone.
- */
+/** Like {@link isHolderDead}, but cheap enough to repeat, because it starts no system tool. */
 export function isHolderGone(holder: LeaseHolder, leftMs = 0): boolean {
   const startOf = (pid: number) => (platform() === "linux" ? processStart(pid) : processExists(pid) ? "" : null);
   return isGone(holder, startOf) || isClockWrong(holder, leftMs);
 }
 
-/** Identifies this process. The text may be part of a file name. See {@link isMarkGone}. */
+/** Returns a text that identifies this process and may be part of a file name. */
 export function processMark(): string {
   const [boot, pids] = splitBootId(bootId()).map(shortHash);
   return [shortHash(hostname()), boot, pids, process.pid, shortHash(ownProcessStart())].join("-");
 }
 
-/** Returns whether the process of a {@link processMark} certainly no longer runs. Runs no system tool. */
+/** Returns whether the process of a {@link processMark} certainly no longer runs. */
 export function isMarkGone(mark: string): boolean {
   const [host, boot, pids, pid, start] = mark.split("-");
   const [ownHost, ownBoot, ownPids] = processMark().split("-");
@@ -102,7 +95,7 @@ function ownProcessStart(): string {
 
 let cachedBootId: string | undefined;
 
-/** Identifies the machine's boot and, on Linux, the process id namespace. Unknown parts are empty. */
+/** Returns an id of the machine's current boot and, on Linux, of the process id namespace. */
 function bootId(): string {
   cachedBootId ??= platform() === "linux" ? linuxBootId() : `${darwinBootTime()}|`;
   return cachedBootId;
@@ -123,7 +116,7 @@ function darwinBootTime(): string {
   return readQuietly(() => ask("sysctl", ["-n", "kern.bootsessionuuid"]));
 }
 
-/** Returns null if there is no such process, and an empty text if the time is unknown. */
+/** Returns when a process started; null if there is no such process, and an empty string if the time is unknown. */
 function processStart(pid: number): string | null {
   if (platform() === "linux") return linuxProcessStart(pid);
   if (!processExists(pid)) return null;
@@ -167,7 +160,7 @@ function readQuietly(read: () => string): string {
   }
 }
 
-/** The output does not depend on the user's language and time zone. */
+/** Runs a command and returns its output, independent of the user's language and time zone. */
 function ask(command: string, args: readonly string[]): string {
   const env = { ...process.env, LC_ALL: "C", TZ: "UTC" };
   return execFileSync(command, args, {

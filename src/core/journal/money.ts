@@ -5,38 +5,35 @@ export interface LedgerTotals {
 }
 
 export interface AccountTotals extends LedgerTotals {
-  /**
-   * Number of commits that charged the account. A balance that is requested after this number was read includes the
-   * charges of these commits.
-   */
+  /** Number of commits that charged the account. A wallet balance that is read later includes these charges. */
   readonly mark: number;
 }
 
-/** Selects money: of one tag's runs or of the whole account, from the start or from a certain time. */
+/** Selects which money of an account is summed, by tag and by time. */
 export interface SpendingScope {
-  /** `key=value`: only runs with this tag. Null: all runs of the account. */
+  /** Tag (`key=value`) of the runs to include; null for all runs of the account. */
   readonly tag: string | null;
   /**
-   * Epoch milliseconds, rounded down to a quarter of an hour. Holds before this time are ignored, with their later
-   * charges. Null: includes all holds.
+   * Epoch milliseconds, rounded down to a quarter of an hour. Earlier holds and their charges are left out; null
+   * includes all.
    */
   readonly sinceAt: number | null;
 }
 
 export interface SpendingCap extends SpendingScope {
-  /** Maximum of spent and held money together. */
+  /** Maximum amount that may be spent and held together. */
   readonly capMicros: number;
-  /** True for a budget that the tag's runs share. */
+  /** True for a budget that the runs of a tag share. */
   readonly isBudget?: true;
 }
 
-/** Limits on a commit that holds money. They apply across all of the account's runs and processes in this store. */
+/** Limits for a commit that reserves money, shared by all of the account's runs in this store. */
 export interface SpendingGuard {
-  /** Each cap is checked on its own. A cap on a tag that the run lacks is ignored. */
+  /** Caps, each checked on its own. A cap on a tag that the run lacks is ignored. */
   readonly caps: readonly SpendingCap[];
   /**
-   * `floorMicros` must remain in the wallet after all charges that its balance does not show yet. `mark`: the {@link
-   * AccountTotals.mark} that was read before the balance was requested. Null: no minimum.
+   * The minimum that must remain in the wallet; null if there is none. `mark`: the {@link AccountTotals.mark} that was
+   * read before the balance.
    */
   readonly wallet: { readonly balanceMicros: number; readonly mark: number; readonly floorMicros: number } | null;
 }

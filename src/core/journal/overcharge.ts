@@ -3,9 +3,7 @@ import type { AttemptState, ChatState, Overcharge, RunState } from "./state.ts";
 
 type Worst = Overcharge["worst"];
 
-/**
- * Records a job's bill or a correction of it, and compares it with the quote or, without a quote, the allowed maximum.
- */
+/** Records whether a job's bill exceeds its quote or, without a quote, the allowed maximum. */
 export function noteJobCharge(state: RunState, attempt: AttemptState, costMicros: number): void {
   const { model, quote, expectedMicros, costMicros: before } = attempt;
   const expected = expectedMicros ?? 0;

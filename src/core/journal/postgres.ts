@@ -44,9 +44,8 @@ import type {
 const pageRows = 1_000;
 
 /**
- * Opens the journal in a PostgreSQL database (15 or later); creates its schema or migrates it in one transaction.
- * `location` is `postgres://user:password@host:port/database`, with options as `?schema=` and `?pool=`. Needs the
- * package `pg`. If the database cannot be used, throws a journal error and changes nothing in the database.
+ * Opens the journal in a PostgreSQL database (15 or later), and creates or migrates its schema if necessary. `location`
+ * is `postgres://user:password@host:port/database`, with options as `?schema=` and `?pool=`.
  */
 export async function openPostgresJournal(
   location: string,

@@ -8,7 +8,7 @@ export function movedTo(events: readonly RunEvent[]): string | null {
   return moved?.type === "run.account.moved" ? accountOf(moved) : null;
 }
 
-/** Identifies one API key at one service. The id of an API key is not secret. */
+/** Identifies one API key at one service. Contains no secret. */
 export function accountOf(run: { readonly baseUrl: string; readonly keyId: string }): string {
   return `${run.keyId}@${run.baseUrl}`;
 }
@@ -41,7 +41,7 @@ export function ledgerChanges(events: readonly RunEvent[]): readonly LedgerChang
   return events.map((event) => specOf(event).ledger?.(event) ?? null).filter((change) => change !== null);
 }
 
-/** The amount that providers charge instead of the wallet. */
+/** Sums the holds that providers charge instead of the wallet. */
 export function heldElsewhereBy(changes: readonly LedgerChange[]): number {
   return heldBy(changes.filter((change) => change.type === "hold" && change.isElsewhere === true));
 }
@@ -50,7 +50,10 @@ export function heldBy(changes: readonly LedgerChange[]): number {
   return changes.reduce((sum, change) => sum + (change.type === "hold" ? change.amountMicros : 0), 0);
 }
 
-/** Spending is counted per quarter of an hour, because midnight in every time zone is the start of a quarter. */
+/**
+ * A quarter of an hour, the unit in which spending is summed. In every time zone, midnight is the start of such a
+ * quarter.
+ */
 const SLOT_MS = 900_000;
 
 export function slotOf(at: number): number {
@@ -60,7 +63,7 @@ export function slotOf(at: number): number {
 export interface LedgerEntry {
   readonly heldMicros: number;
   readonly settledMicros: number;
-  /** The quarter of an hour of the last hold. Later charges count in the same quarter. Null before the first hold. */
+  /** The quarter of an hour to which charges belong, set by the last hold; null before the first hold. */
   readonly slot: number | null;
   /** The account's charge counter (`mark`) when the charge became known; null before that. */
   readonly charged: number | null;
@@ -68,19 +71,22 @@ export interface LedgerEntry {
 
 export const emptyEntry: LedgerEntry = { heldMicros: 0, settledMicros: 0, slot: null, charged: null };
 
-/** `mark`: the account's charge counter after the commit. */
+/** The time of a commit, and the account's charge counter (`mark`) after it. */
 export interface LedgerMoment {
   readonly at: number;
   readonly mark: number;
 }
 
 /**
- * The new value of a field. `kept`: unchanged. `cleared`: null. `marked`: the present value. `markedIfUnset`: the
- * present value if the field is null.
+ * How a commit changes a field:
+ * - `kept`: the field stays the same.
+ * - `cleared`: the field becomes null.
+ * - `marked`: the field gets the present value.
+ * - `markedIfUnset`: the field gets the present value if it is null.
  */
 export type MarkAfter = "kept" | "cleared" | "marked" | "markedIfUnset";
 
-/** A null amount leaves the entry's amount unchanged. */
+/** A change to a ledger entry. A null amount means no change. */
 export interface EntryChange {
   readonly held: number | null;
   readonly settled: number | null;
@@ -139,7 +145,7 @@ function markAfter(was: number | null, after: MarkAfter, present: number): numbe
 }
 
 /**
- * Call this before anything is written.
+ * Checks a commit. Call this before anything is written.
  * @throws {@link JournalRecordError} if the commit breaks the journal's rules.
  */
 export function checkCommit(commit: Commit): void {

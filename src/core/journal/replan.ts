@@ -10,10 +10,7 @@ import { isStepFinal, newStep, type RunState, type StepState } from "./state.ts"
  */
 export type Move = (step: StepState, type: string) => void;
 
-/**
- * Replaces the plan and keeps valid results. A removed step stays listed, and is cancelled if it has not ended. A
- * renamed step keeps its result.
- */
+/** Replaces the plan and keeps valid results. Removed steps stay listed, and are cancelled if they have not ended. */
 export function replan(state: RunState, event: RunReplanned, move: Move): void {
   const { plan, renamed, expanded, edited } = event;
   const { source = state.planned.source, input = state.planned.input } = event;
@@ -38,7 +35,7 @@ export function replan(state: RunState, event: RunReplanned, move: Move): void {
   );
 }
 
-/** Like edits, new seeds override the code. */
+/** Sets new seeds for steps. Like edits, they override the code. */
 export function reseed(state: RunState, seeds: { readonly [step: string]: number }): void {
   const { basis: _, ...planned } = state.planned;
   const edited = Object.entries(seeds).map(([path, seed]) => [path, { set: { seed }, without: [] }] as const);
@@ -46,7 +43,7 @@ export function reseed(state: RunState, seeds: { readonly [step: string]: number
   state.planned = { ...planned, plan: withSeeds(planned.plan, seeds), edits };
 }
 
-/** Removes the steps of an expansion that is planned again. Keeps their results for the new steps. */
+/** Removes the steps of an expansion that is planned again, but keeps their results for the new steps. */
 export function leaveExpansion(state: RunState, path: string, move: Move): void {
   const isInside = (step: PlanStep) => step.path.startsWith(`${path}/`);
   const { plan } = state.planned;
@@ -79,7 +76,7 @@ export function enterExpansion(state: RunState, event: ExpandPlanned, move: Move
   state.planned = withSteps(state, [...stored, ...event.steps], event.groups);
 }
 
-/** Resets a step. Its results stay in the list of attempts. An attempt that was only quoted is dropped. */
+/** Resets a step. Its results stay listed, but an attempt that was only quoted is dropped. */
 export function reset(state: RunState, step: StepState, move: Move, more: Partial<StepState> = {}): void {
   move(step, "step.reset");
   const { path, chats } = step;

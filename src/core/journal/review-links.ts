@@ -2,19 +2,16 @@ import { DAY_MS } from "../kit/duration.ts";
 import type { Columns, Row } from "./columns.ts";
 import type { Tags } from "./tags.ts";
 
-/**
- * Selects the runs whose decisions a review link shows. A run must match all fields that are set. At least one is
- * required.
- */
+/** Selects the runs whose decisions a review link shows. A run must match every field that is set. */
 export interface ReviewScope {
   /** Runs with all of these tags. */
   readonly tags?: Tags;
   readonly runId?: string;
-  /** Allowed only with `runId`. */
+  /** Shows only the decisions of this step. Requires `runId`. */
   readonly step?: string;
 }
 
-/** A review link's permissions. The link's URL contains a secret, of which only the hash is stored. */
+/** A review link's permissions. Its URL contains a secret, of which only the hash is stored. */
 export interface ReviewLinkRow {
   readonly id: string;
   /** SHA-256 in hex. */
@@ -33,7 +30,7 @@ export const LISTED_MS = 90 * DAY_MS;
 
 /** A journal's review links, shared by all processes that use the journal. */
 export interface ReviewLinkStore {
-  /** Stores a new link. Removes all links that expired more than {@link LISTED_MS} before the new link was created. */
+  /** Stores a new link, and removes links that expired more than {@link LISTED_MS} earlier. */
   addReviewLink(link: ReviewLinkRow): Promise<void>;
   reviewLink(id: string): Promise<ReviewLinkRow | null>;
   /** Lists the links, newest first, at most 1,000. */

@@ -33,7 +33,7 @@ export function runOf(columns: Columns, row: Row): RunRow {
   };
 }
 
-/** The holder is not validated, because only `takeLease` writes it, from a typed holder. */
+/** Returns the holder without validation, because only `takeLease` writes it. */
 export function holderOf(columns: Columns, row: Row): LeaseHolder {
   return columns.json(row, "lease_holder") as LeaseHolder;
 }

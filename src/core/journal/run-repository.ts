@@ -3,7 +3,7 @@ import { loadRun } from "./snapshot.ts";
 import type { RunState } from "./state.ts";
 import type { JournalStore } from "./store.ts";
 
-/** `origin`: the service's stable URL. */
+/** An API key at a service. `origin`: the service's stable URL. */
 export interface Account {
   readonly origin: string;
   readonly keyId: string;
@@ -22,13 +22,13 @@ export class RunRepository {
     return loadRun(this.#store, runId);
   }
 
-  /** Returns the newest runs first. */
+  /** Returns all runs, newest first. */
   async all(): Promise<readonly RunState[]> {
     const rows = await this.#store.runs();
     return Promise.all(rows.map(({ runId }) => this.load(runId)));
   }
 
-  /** Returns the newest runs first. Skips unreadable runs, so that a damaged run does not block the others. */
+  /** Returns the newest runs, and skips those that cannot be read. */
   async recent(limit: number): Promise<readonly RunState[]> {
     const rows = await this.#store.runs({ limit });
     const loaded = rows.map(({ runId }) =>
@@ -45,8 +45,8 @@ export class RunRepository {
   }
 
   /**
-   * Another account cannot access the run's jobs and wallet.
-   * @throws {@link AccountMismatchError} if the run is from another account.
+   * Checks that the run belongs to this account.
+   * @throws {@link AccountMismatchError} if it belongs to another account.
    */
   checkAccount(state: RunState): void {
     if (this.isOurs(state)) return;
@@ -56,8 +56,8 @@ export class RunRepository {
   }
 
   /**
-   * Returns the ids of all jobs that runs have recorded or that a person named. Ignores earlier decisions about the
-   * step `except`, because a new decision replaces them. Reads one run at a time to save memory.
+   * Returns the ids of all jobs that runs recorded or that a person named. Ignores earlier decisions about the step
+   * `except`.
    */
   async knownJobs(except?: { readonly runId: string; readonly step: string }): Promise<ReadonlySet<string>> {
     const known = new Set<string>();

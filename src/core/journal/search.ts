@@ -29,7 +29,7 @@ export function searchText(runId: string, { plan, title = "", tags, input }: Run
   return comparable(texts.join("\n"));
 }
 
-/** A run must contain all of these words. */
+/** Returns the words that a run must contain to match the search. */
 export function searchWords(search: string): readonly string[] {
   const words = comparable(search.slice(0, MOST_CHARACTERS)).split(/\s+/u);
   return [...new Set(words)].filter((word) => word !== "").slice(0, MOST_WORDS);

@@ -14,13 +14,13 @@ type PackedState = Omit<RunState, "planned" | "steps"> & {
   readonly steps: readonly PackedStep[];
 };
 
-/** Up to this many events, applying the events is as fast as reading a snapshot. */
+/** Maximum number of events that can be applied as fast as a snapshot can be read. */
 const SHORT_TAIL = 200;
 const SHORTEST_TAIL_UNDER_WAY = 1_000;
 /** Number of events that can be applied while one part of a snapshot is written. */
 const WORTH = 4;
 
-/** Counts the parts of a state, at least one per step. A snapshot's cost grows with this number. */
+/** Counts the parts of a state, which determine the cost of a snapshot. */
 export function weightOf({ steps, files }: RunState): number {
   let weight = files.length;
   for (const { attempts, chats, failures, outputs } of Object.values(steps)) {
@@ -30,15 +30,12 @@ export function weightOf({ steps, files }: RunState): number {
 }
 
 /**
- * Whether a driver continues the run, leaves it until its next slice (`parked`), or leaves it until a message arrives
+ * How a driver leaves a run: not at all (`continues`), until its next slice (`parked`), or until a message arrives
  * (`idle`).
  */
 export type Leaving = "continues" | "parked" | "idle";
 
-/**
- * Returns whether a snapshot is due `tail` events after the last one. While the run continues, a snapshot costs at most
- * as much as the events since the last one.
- */
+/** Returns whether to write a snapshot, `tail` events after the last one. */
 export function isSnapshotDue(tail: number, weight: number, leaving: Leaving): boolean {
   if (leaving === "idle") return tail >= SHORT_TAIL;
   return (
@@ -46,7 +43,7 @@ export function isSnapshotDue(tail: number, weight: number, leaving: Leaving): b
   );
 }
 
-/** Yields after each step. The state must not change meanwhile. */
+/** Creates a snapshot, and yields after each step. The state must not change meanwhile. */
 export function* snapshotStepwise(state: RunState): Generator<void, FoldSnapshot> {
   const { planned, steps, ...rest } = state;
   const texts: string[] = [];
@@ -67,7 +64,7 @@ export function snapshotOf(state: RunState): FoldSnapshot {
   }
 }
 
-/** Limits the memory that a query needs. */
+/** Maximum number of events per read, to limit the use of memory. */
 export const EVENTS_READ_AT_ONCE = 5000;
 
 /** Loads a run's state from its snapshot and the events after it, or from all events if the snapshot is unusable. */
@@ -89,7 +86,7 @@ async function fromSnapshot(store: JournalStore, runId: string, snapshot: FoldSn
   return state;
 }
 
-/** Returns null if the snapshot is from another run. */
+/** Restores a state from a snapshot; returns null if the snapshot is from another run. */
 function stateOf(snapshot: FoldSnapshot, first: StoredEvent): RunState | null {
   if (first.event.type !== "run.planned") return null;
   const packed = JSON.parse(snapshot.state) as PackedState | null;
@@ -113,7 +110,7 @@ function packStep(step: StepState): PackedStep {
   return packed as PackedStep;
 }
 
-/** Each field of a new step is a plain value or an empty list. */
+/** Returns whether a field still has its initial value, which is a plain value or an empty list. */
 function isSame(value: unknown, initial: unknown): boolean {
   return value === initial || (Array.isArray(value) && Array.isArray(initial) && value.length === 0);
 }
@@ -124,10 +121,7 @@ export function projectOf(journalFile: string): string {
   return basename(folder) === ".showrunner" ? dirname(folder) : folder;
 }
 
-/**
- * Adapts a run's output folder if its project was moved. If the old output folder still exists, the journal was only
- * copied, and files are still written to the old folder.
- */
+/** Adapts a run's output folder if its project was moved and the old folder no longer exists. */
 export function moved(planned: RunPlanned, { project }: JournalStore): RunPlanned {
   const { project: before, outDir } = planned;
   if (typeof before !== "string" || project === undefined || before === project) return planned;

@@ -16,7 +16,7 @@ export interface AccountMoney {
 type Refusal = Extract<CommitOutcome, { readonly reason: "cap" | "floor" }>;
 
 export interface Guarded {
-  /** Why a commit's holds exceed a limit; null if they do not. Holds of zero never exceed a limit. */
+  /** Why a commit's holds exceed a limit; null if they do not. */
   readonly refused: Refusal | null;
   /** The money under each cap, including the commit's holds; empty if there are no holds or no caps. */
   readonly committedMicros: readonly number[];
@@ -42,7 +42,7 @@ function overCap({ caps }: SpendingGuard, requested: number, allCommitted: reado
   return null;
 }
 
-/** Ignores the scope's tag. */
+/** Returns whether an entry is within the scope's time. Ignores the scope's tag. */
 export function isSince({ sinceAt }: SpendingScope, { slot }: LedgerEntry): boolean {
   return sinceAt === null || (slot !== null && slot >= slotOf(sinceAt));
 }

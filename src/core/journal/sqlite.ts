@@ -37,31 +37,24 @@ import type {
 import { Waiters } from "./waiters.ts";
 
 export interface SqliteJournalOptions {
-  /**
-   * How long a call is retried while other processes hold the file's lock, in milliseconds. Default 30 000. Meanwhile
-   * the event loop is not blocked.
-   */
+  /** How long a call is retried while other processes lock the file, in milliseconds. Default: 30,000. */
   readonly busyTimeoutMs?: number;
-  /** Interval between polls for other processes' writes, in milliseconds. Default 50. */
+  /** Interval between polls for other processes' writes, in milliseconds. Default: 50. */
   readonly pollIntervalMs?: number;
-  /** Clock used only to decide when upload handles expire. Epoch milliseconds; default `Date.now`. */
+  /** Returns the time in epoch milliseconds, used only to decide when upload handles expire. Default: `Date.now`. */
   readonly now?: () => number;
-  /**
-   * Opens an existing journal for reading, even if this user may write to it; creates and migrates nothing. Default
-   * false.
-   */
+  /** True to open an existing journal only for reading, without creating or migrating anything. Default: false. */
   readonly readOnly?: boolean;
 }
 
 type SqliteSettings = Required<Omit<SqliteJournalOptions, "readOnly">>;
 
-/** Number of commits that are read at once. Between two such reads, the event loop gets a turn. */
+/** Number of commits per read. Between two reads, the event loop gets a turn. */
 const pageRows = 1_000;
 
 /**
- * Opens the journal file at `path`. Creates the file (mode 0600) and its folder if needed, and migrates an older schema
- * in one transaction. If the file is not a journal, is at a newer version, or is damaged, truncated, read-only or
- * unreachable, throws a journal error and does not change the file.
+ * Opens the journal file at `path`. Creates the file and its folder if necessary, and migrates an older schema. If the
+ * file cannot be used, throws a journal error and does not change the file.
  */
 export async function openSqliteJournal(path: string, options: SqliteJournalOptions = {}): Promise<JournalStore> {
   const { busyTimeoutMs = 30_000, pollIntervalMs = 50, now = Date.now, readOnly = false } = options;
@@ -288,7 +281,7 @@ export class SqliteJournal implements JournalStore {
     await waiting;
   }
 
-  /** Returns the result of `ready`. If the file is locked, returns false and lets the next poll check again. */
+  /** Returns the result of `ready`, or false if the file is locked. The next poll then checks again. */
   #unlessBusy(ready: () => boolean): boolean {
     try {
       return ready();

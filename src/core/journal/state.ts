@@ -27,19 +27,16 @@ import type {
   UnresolvedCause,
 } from "./events/facts.ts";
 
-/** How much a model charged above its quotes. Without a quote, the allowed maximum is used instead. */
+/** How much a model charged above its quotes or, without a quote, above the allowed maximum. */
 export interface Overcharge {
-  /** The charge with the highest ratio to its quote; null if nothing was quoted. */
+  /** The charge that exceeded its quote by the highest factor; null if there is none. */
   worst: { readonly quotedMicros: number; readonly chargedMicros: number } | null;
   /** The highest charge above the allowed maximum, or above a quote of zero; null if there was none. */
   unquotedMicros: number | null;
-  /** Number of bills above the quote or maximum. Bills that were later corrected downwards are not counted. */
+  /** Number of bills above the quote or maximum. */
   times: number;
   excessMicros: number;
-  /**
-   * True if the newest bill was above its quote. The model's jobs are then submitted one at a time until a bill
-   * matches.
-   */
+  /** True if the newest bill was above its quote. The model's jobs are then submitted one at a time. */
   isAbove?: true;
   /** True if a bill matched a quote of zero. */
   isFree?: true;
@@ -49,9 +46,9 @@ export type { JobPhase, MoneyPhase, OutputPhase, RunStatus, StepStatus } from ".
 
 export interface OutputState extends OutputFacts {
   phase: OutputPhase;
-  /** Null until the output is downloaded. */
+  /** The stored copy; null until the output is downloaded. */
   copy: StoredCopy | null;
-  /** Why the last download failed. Absent if none failed, or if the output has been downloaded since then. */
+  /** Why the last download failed, if the output is still not downloaded. */
   uncopied?: string;
 }
 
@@ -62,9 +59,9 @@ export interface Quoted {
   readonly conditionalOn?: readonly string[];
 }
 
-/** How a request compares with its expected and allowed time. */
+/** Whether a request takes longer than expected or allowed. */
 export interface Awaited {
-  /** Set if the request takes longer than usual for its model. */
+  /** The expected duration. Set if the request takes much longer. */
   slow?: Expected;
   /** When the request last exceeded its time limit (`within`), in epoch milliseconds. Absent if it never did. */
   overdueAt?: number;
@@ -77,7 +74,7 @@ export interface AttemptState extends Awaited {
   phase: JobPhase;
   money: MoneyPhase;
   quote: Quoted | null;
-  /** When the attempt was quoted, in epoch milliseconds; null before. */
+  /** When the attempt was quoted, in epoch milliseconds; null before that. */
   quotedAt: number | null;
   key: string | null;
   model: string | null;
@@ -91,38 +88,32 @@ export interface AttemptState extends Awaited {
   error: JournalError | null;
   /** Time of the first send, in epoch milliseconds on this machine's clock. */
   intendedAt: number | null;
-  /**
-   * Time of the last recorded send, in epoch milliseconds. While the outcome is unknown, more sends may follow within
-   * {@link RESENT_EVERY_MS}.
-   */
+  /** Time of the last recorded send, in epoch milliseconds. More sends may follow within {@link RESENT_EVERY_MS}. */
   lastSentAt: number | null;
-  /** Earliest and latest possible time of a send on the service's clock (from Date headers); null before any send. */
+  /** Earliest and latest possible time of a send, on the service's clock; null before any send. */
   sentByService: { readonly from: number; readonly to: number } | null;
-  /** Set while the attempt is unresolved. */
+  /** Why the attempt is unresolved; null if it is not. */
   unresolved: UnresolvedCause | null;
-  /** The job that the service returned for the attempt. Set if the job may be another attempt's. */
+  /** The job that the service returned for the attempt, although the job may belong to another attempt. */
   namedJobId?: string;
   /** True if a person named the attempt's job or stated that the attempt has no job. */
   isAdopted?: true;
-  /** Set if a response about the job was incomplete or contradicted an earlier response. */
+  /** Set if a response about the job was incomplete or contradicted an earlier one. */
   doubt?: {
-    /** Time of the first such response, in epoch milliseconds. */
+    /** Time of the first doubtful response, in epoch milliseconds. */
     readonly since: number;
     readonly message: string;
     /** True if a person accepted the job's outputs as the attempt's result. */
     readonly isAccepted?: true;
-    /**
-     * For a request to a provider: how long polls have returned such responses, in milliseconds, and when the last poll
-     * did.
-     */
+    /** How long the provider has returned doubtful responses, in milliseconds, and when it last did. */
     readonly saidForMs?: number;
     readonly saidAt?: number;
-    /** For a request to a provider: true if the responses say nothing about the work. */
+    /** True if the provider's responses say nothing about the work. */
     readonly isUnread?: true;
   };
-  /** The provider that receives the request. Absent: the service. */
+  /** The provider that receives the request. If absent, the request goes to the service. */
   provider?: string;
-  /** The handle for polling the provider. Absent if the request cannot be polled. */
+  /** The handle for polling the provider, if the request can be polled. */
   operation?: Json;
   /** True if the cost is the held amount, because the provider reports no cost. */
   isUnconfirmed?: true;
@@ -132,10 +123,10 @@ export interface AttemptState extends Awaited {
   outputs: OutputState[];
 }
 
-/** How long a provider's responses may contain nothing about the work before a person may decide. */
+/** How long a provider may return no information about the work before a person may decide, in milliseconds. */
 export const UNREAD_MS = 2 * 60_000;
 
-/** Every unrecorded send follows a recorded send within this many milliseconds. */
+/** Maximum time between a recorded send and the unrecorded sends that follow it, in milliseconds. */
 export const RESENT_EVERY_MS = 60 * 60_000;
 
 /** One send of a chat request. */
@@ -153,10 +144,7 @@ export interface ChatState extends Awaited {
   answer: string | null;
   readonly sentAt: number;
   endedAt: number | null;
-  /**
-   * True if the run was resumed after the request was not answered. The request may then be repeated, and charged
-   * again.
-   */
+  /** True if the unanswered request may be repeated, and charged again, because the run was resumed. */
   mayRepeat?: true;
 }
 
@@ -164,13 +152,13 @@ export interface StepState {
   readonly path: string;
   status: StepStatus;
   reason: string | null;
-  /** The failure message that the pipeline's code intended for callers. */
+  /** The failure message that the pipeline's author wrote for callers. */
   forCallers?: string;
-  /** True if the step was skipped because a `when` was not met. Its result is then not missing. */
+  /** True if the step was skipped because of a `when` condition. */
   skippedByCondition: boolean;
-  /** True if the step failed because the run ended while the request was in progress. The request is still polled. */
+  /** True if the run ended while the step's request was still in progress. */
   isGivenUp?: true;
-  /** True if the step was skipped because nothing that needs it could succeed. The step runs if that changes. */
+  /** True if the step was skipped because nothing that needs it could succeed. */
   pruned: boolean;
   startedAt: number | null;
   finishedAt: number | null;
@@ -179,7 +167,7 @@ export interface StepState {
   superseded: number;
   /** True if the step runs again only when its inputs changed. */
   onlyIfInputsChanged: boolean;
-  /** The stored copy of the file, for upload steps. */
+  /** The stored copy of an upload step's file. */
   upload: StoredCopy | null;
   chats: ChatState[];
   /** Failed attempts of a task. */
@@ -195,7 +183,7 @@ export interface StepState {
   /** The results that the expansion returned; null until the expansion is planned. */
   expanded: readonly Reference[] | null;
   reusedFrom: ReusedFrom | null;
-  /** True if a rerun of the step was requested. The step then reuses no result of an earlier run. */
+  /** True if a rerun of the step was requested. It then reuses no result of an earlier run. */
   rerunRequested: boolean;
 }
 
@@ -205,19 +193,19 @@ export interface PauseState {
   readonly fundingUrl: string | null;
   readonly requiredMicros: number | null;
   readonly balanceMicros: number | null;
-  /** The option that raises the limit, if a cap across several runs was reached. */
+  /** The command-line option that raises the reached cap, if several runs share the cap. */
   readonly flag: string | null;
-  /** When the run may continue without a person, in epoch milliseconds; null: a person decides. */
+  /** When the run may continue without a person, in epoch milliseconds; null if a person must decide. */
   readonly resumeAt: number | null;
-  /** Prices that became known after the quote was accepted. A budget of `requiredMicros` accepts them. Absent: none. */
+  /** Prices that became known after the quote was accepted. A budget of `requiredMicros` accepts them. */
   readonly asks?: readonly AskedPrice[];
-  /** Id of the message that stopped the run. Absent: none. */
+  /** Id of the message that stopped the run. */
   readonly stopId?: number;
-  /** The step that must run again because its output is lost. Absent: none. */
+  /** The step that must run again because its output is lost. */
   readonly rerun?: string;
-  /** Steps that a change of the pipeline replaces once their jobs have ended. Absent: none. */
+  /** Steps that a change of the pipeline replaces once their jobs have ended. */
   readonly replaced?: readonly string[];
-  /** Set for `late`: the steps whose requests exceeded their time limit. The run continues once one of them ends. */
+  /** Steps whose requests exceeded their time limit. The run continues once one of the requests ends. */
   readonly late?: readonly string[];
 }
 
@@ -239,19 +227,16 @@ export interface RerunRequest {
   readonly requestId: string;
   readonly steps: readonly string[];
   readonly requestedAt: number;
-  /** True until the run ends or waits for a decision. Until then, an equal request is a repetition. */
+  /** True until the run ends or waits for a decision. Until then, an equal request is only a repetition. */
   isOpen: boolean;
 }
 
-/** Computed from the run's events. Plain JSON, so that it can be stored as a snapshot. */
+/** A run's state, computed from its events. It is plain JSON, so it can be stored as a snapshot. */
 export interface RunState {
   readonly runId: string;
   seq: number;
   epoch: number;
-  /**
-   * When the current driver began to drive the run, in epoch milliseconds. All slices of one engine are one driver.
-   * Null before the first driver.
-   */
+  /** When the current driver began to drive the run, in epoch milliseconds; null before the first driver. */
   drivenSince: number | null;
   planned: RunPlanned;
   status: RunStatus;
@@ -266,21 +251,21 @@ export interface RunState {
   losses: number;
   /** Steps that are no longer in the plan, as they were last planned. Their results stay listed. */
   removedSteps: PlanStep[];
-  /** Current names by former name. */
+  /** Current names of renamed steps, by former name. */
   formerNames: { readonly [name: string]: string };
   reruns: RerunRequest[];
-  /** Sum of the quotes of all reruns, without the quote in `planned`; null if a rerun had no price. */
+  /** Sum of the quotes of all reruns; null if a rerun had no price. */
   rerunQuoteMicros: number | null;
   spentMicros: number;
   heldMicros: number;
-  /** Holds of abandoned chats, which may have been charged. They count against the budget. */
+  /** Holds of abandoned chat requests, which may have been charged. */
   unconfirmedMicros: number;
   overcharges: { [model: string]: Overcharge };
   files: PlacedFile[];
   budgetMicros: number | null;
   maxUnquotedMicros: number | null;
   agreed: AgreedQuote | null;
-  /** The percentage that was last reported for each budget or cap, by the limit's name. */
+  /** The last reported percentage of each budget or cap, by the limit's name. */
   spendingReached?: { readonly [limit: string]: number };
 }
 
@@ -288,7 +273,7 @@ export function lastAttempt(step: StepState): AttemptState | null {
   return step.attempts.length > step.superseded ? step.attempts.at(-1)! : null;
 }
 
-/** A step has either attempts or chats. */
+/** Returns the step's last attempt or chat. A step never has both. */
 export function lastRequest(step: StepState): AttemptState | ChatState | null {
   return lastAttempt(step) ?? lastChat(step);
 }
@@ -305,7 +290,7 @@ export function isRunFinal(status: RunStatus): boolean {
   return runStates.ended.has(status);
 }
 
-/** Empty for an upload. */
+/** Returns the step's current outputs; empty for an upload. */
 export function outputsOf(step: StepState): readonly OutputState[] {
   return step.outputs ?? lastAttempt(step)?.outputs ?? [];
 }
@@ -341,7 +326,7 @@ export function planStep(state: RunState, path: string): PlanStep {
   return found;
 }
 
-/** Excludes pauses, and times when no process drove the run. */
+/** How long the run was active, without pauses and times when no process drove it. */
 interface ActiveTime {
   ms: number;
   since: number | null;
@@ -357,7 +342,7 @@ export function stopClock(activeTime: ActiveTime, at: number): void {
   activeTime.since = null;
 }
 
-/** Excludes the time since the last event, because the driver may have been dead. Includes it if the run was parked. */
+/** Leaves out the time since the last event unless the run was parked, because the driver may have been dead. */
 export function passClock(activeTime: ActiveTime, at: number, wasParked: boolean): void {
   if (activeTime.since === null || wasParked) return;
   stopClock(activeTime, activeTime.lastAt);

@@ -10,10 +10,7 @@ import type { ReviewLinkStore } from "./review-links.ts";
 import type { RunsQuery } from "./search.ts";
 import type { Tags } from "./tags.ts";
 
-/**
- * The holder of a run's lease. On the same host, a dead holder is recognised by boot id, pid and process start, and is
- * replaced at once.
- */
+/** The process that holds a run's lease. On the same host, a dead holder is recognized and replaced immediately. */
 export interface LeaseHolder {
   readonly host: string;
   readonly bootId: string;
@@ -52,14 +49,11 @@ export interface CacheEntry {
   readonly fingerprint: string;
   /** Model id; null for a local function. */
   readonly model: string | null;
-  /**
-   * Milliseconds from the acceptance of the job or chat to its end. Absent if the work was interrupted or was not done
-   * by the service.
-   */
+  /** Milliseconds from the acceptance of the job or chat to its end, if known. */
   readonly tookMs?: number;
 }
 
-/** A {@link CacheEntry} with its run. */
+/** A reusable result and the run that produced it. */
 export interface StoredResult extends CacheEntry {
   readonly runId: string;
   readonly account: string;
@@ -67,7 +61,7 @@ export interface StoredResult extends CacheEntry {
   readonly at: number;
 }
 
-/** Selects results. A model's results may include a result that a local function with the same path has replaced. */
+/** Selects results by request, by model or by run. */
 export type ResultsQuery =
   | { readonly account: string; readonly fingerprint: string }
   | { readonly account: string; readonly model: string }
@@ -75,13 +69,13 @@ export type ResultsQuery =
 
 /** A message to a run. Anyone may write messages, but only the driver consumes them. */
 export type InboxMessage =
-  /** `reason` is shown to people. */
+  /** Asks the run to stop. `reason` is shown to people. */
   | { readonly type: "stop"; readonly reason?: CleanText }
   | ({
       readonly type: "approve";
       readonly step: string;
       readonly pick?: number;
-      /** The output that was at the picked position when the person picked it. The choices may change later. */
+      /** The output that the person saw at the picked position. The choices may change later. */
       readonly chosen?: Chosen;
       readonly note?: string;
     } & Pick<RunEvent & { readonly type: "approval.decided" }, "value" | "by">)
@@ -96,7 +90,7 @@ export interface InboxEntry {
   readonly message: InboxMessage;
 }
 
-/** Everything that a run's only writer stores in one transaction. */
+/** Everything that a run's writer stores in one transaction. */
 export interface Commit {
   readonly lease: Lease;
   /** The last sequence number that the writer has read. The commit is refused if the run's last number differs. */
@@ -114,14 +108,14 @@ export interface Commit {
   /** Results that later runs may reuse. Each replaces the same step's earlier result. */
   readonly results?: readonly CacheEntry[];
   readonly notices?: readonly NewNotice[];
-  /** If this commit pauses the run: when it may continue without a person, in epoch milliseconds. Null: never. */
+  /** When the paused run may continue without a person, in epoch milliseconds; null if never. */
   readonly resumeAt?: number | null;
   /**
-   * Releases the lease in the same transaction. The commit is refused (`inbox` in the outcome) if the inbox contains
-   * entries that it does not consume.
+   * Releases the lease in the same transaction. The commit is refused if the inbox contains entries that it does not
+   * consume.
    */
   readonly park?: boolean;
-  /** Only with `park`: an engine continues to drive the run and checks it again at this time. */
+  /** When an engine checks the parked run again. Set only with `park`. */
   readonly wake?: Wake;
 }
 
@@ -132,17 +126,14 @@ export type CommitOutcome =
       readonly lease: Lease | null;
       /** Number of events since the run's snapshot. */
       readonly tail: number;
-      /** The money under each cap of the guard, in order; empty without holds, or for a repeated write. */
+      /** The money under each of the guard's caps, in order; empty if the commit holds no money. */
       readonly committedMicros: readonly number[];
     }
   /** Another holder took over. The caller must stop and write nothing more. */
   | { readonly committed: false; readonly reason: "fenced" }
-  /** Only with `park`: a message arrived meanwhile. Nothing was committed. */
+  /** A message arrived before the run could be parked. Nothing was committed. */
   | { readonly committed: false; readonly reason: "inbox" }
-  /**
-   * Only with `guard`: the holds exceed a limit, and only `headroomMicros` would have been allowed. Nothing was
-   * committed.
-   */
+  /** The holds exceed a limit that allows only `headroomMicros`. Nothing was committed. */
   | {
       readonly committed: false;
       readonly reason: "cap";
@@ -162,7 +153,10 @@ export type CommitOutcome =
 
 export type RemoveOutcome =
   | { readonly removed: true }
-  /** `leased`: a process drives the run. `holds`: money is still reserved. `unknown`: there is no such run. */
+  /**
+   * Why the run was not removed: a process drives it (`leased`), money is still reserved (`holds`), or it does not
+   * exist (`unknown`).
+   */
   | { readonly removed: false; readonly reason: "leased" | "holds" | "unknown" };
 
 export interface FoldSnapshot {
@@ -175,7 +169,7 @@ export interface FoldSnapshot {
 export interface RunRow {
   readonly runId: string;
   readonly pipeline: string;
-  /** Null: the run has no title and is listed by its id. */
+  /** The run's title; null if it is listed by its id. */
   readonly title: string | null;
   /** The run's account. See `accountOf`. */
   readonly account: string;
@@ -185,14 +179,11 @@ export interface RunRow {
   /** Status after the last commit (see `RunStatus`). */
   readonly status: string;
   readonly tags: Tags;
-  /**
-   * When a paused run may continue without a person, in epoch milliseconds. Null if a person must decide, or if the run
-   * is not paused.
-   */
+  /** When a paused run may continue without a person, in epoch milliseconds; null in all other cases. */
   readonly resumeAt: number | null;
   /** The process that holds the lease, or the last holder if it did not release the lease. */
   readonly lease: ({ readonly holder: LeaseHolder } & Pick<Lease, "expiresAt">) | null;
-  /** When an engine checks the run again, in epoch milliseconds; null: never. */
+  /** When an engine checks the run again, in epoch milliseconds; null if never. */
   readonly wakeAt: number | null;
 }
 
@@ -212,18 +203,15 @@ export interface Progress {
   readonly estimatedCompletionAt: number | null;
 }
 
-/**
- * The journal of all runs: append-only events, ledger, inbox and lease. One transaction covers all four. All
- * implementations pass one contract suite.
- */
+/** Stores all runs: their append-only events, ledgers, inboxes and leases. */
 export interface JournalStore extends ReviewLinkStore, QuoteStore {
-  /** Absolute path of the journal file's project. Absent: the journal is not a file. */
+  /** Absolute path of the journal file's project. Absent if the journal is not a file. */
   readonly project?: string | undefined;
   /** True if the journal was opened for reading only. Every write is then refused. */
   readonly isReadOnly?: boolean;
   /**
-   * Returns how many milliseconds the shared clock is ahead of this machine's clock. All processes use the shared clock
-   * for timestamps. Absent: all processes are on one machine.
+   * Returns how many milliseconds the shared clock is ahead of this machine's clock. Absent if all processes are on one
+   * machine.
    */
   clockOffsetMs?(): number;
   /**
@@ -243,10 +231,7 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   /** Returns the newest snapshot of the run's state; null if there is none. */
   snapshot(runId: string): Promise<FoldSnapshot | null>;
 
-  /**
-   * Takes the lease if the run is free, its lease has expired, or its holder is dead (`isDead`, with the remaining
-   * time). Appends `lease.acquired`.
-   */
+  /** Takes the lease if the run is free, its lease has expired, or its holder is dead. Appends `lease.acquired`. */
   takeLease(
     runId: string,
     holder: LeaseHolder,
@@ -260,19 +245,17 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   renewLease(lease: Lease, options: { readonly at: number; readonly ttlMs: number }): Promise<boolean>;
   /** Frees the run for other processes. Has no effect if the lease was lost. */
   releaseLease(lease: Lease): Promise<void>;
-  /** Writes the commit's events, and everything else in the commit, in one transaction. */
+  /** Writes everything in the commit in one transaction. */
   commit(commit: Commit & { readonly status: string }): Promise<CommitOutcome>;
 
   /** Returns ids of runs that an engine must check, whether or not they are leased. */
   dueRuns(query: DueQuery): Promise<readonly string[]>;
 
-  /**
-   * Puts a message into the inbox and returns the message's id. If an engine drives the run, the run is due at once.
-   */
+  /** Puts a message into the inbox and returns its id. If an engine drives the run, it checks the run immediately. */
   send(runId: string, message: InboxMessage, at: number): Promise<number>;
   /**
-   * Passes a webhook's hint to the runs that have its job. If no run has the job yet, the run that adds the job later
-   * gets the hint. The newest 50,000 deliveries are remembered for a day. Ids must pass `isDeliverable`.
+   * Passes a webhook's hint to the runs that have its job, or to the run that adds the job later. Ids must pass
+   * `isDeliverable`.
    */
   deliver(delivery: Delivery): Promise<DeliveryOutcome>;
   /** Returns messages that the run has not consumed, oldest first. */
@@ -282,7 +265,7 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   ledger(runId: string): Promise<LedgerTotals>;
   /** Returns totals across all of the account's runs in this store. */
   accountLedger(account: string): Promise<AccountTotals>;
-  /** Returns the money under a cap with this scope. With a tag or a start time, includes removed runs. */
+  /** Returns the reserved and spent money within a scope. */
   spending(account: string, scope: SpendingScope): Promise<LedgerTotals>;
 
   /** Returns results of runs that are still in the journal, newest first, at most `limit` (default 20). */
@@ -295,9 +278,9 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   /** Deletes a delivered notification, or sets when it is due again. Has no effect if it no longer exists. */
   resolveNotice(runId: string, seq: number, outcome: NoticeOutcome): Promise<void>;
 
-  /** Returns the account's upload handle for these bytes; null if there is none. */
+  /** Returns the account's upload handle for the file with this hash; null if there is none. */
   handle(sha256: string, account: string): Promise<UploadHandleRow | null>;
-  /** Stores a handle and replaces an older handle of the same bytes. */
+  /** Stores a handle, and replaces an older handle for the same file. */
   putHandle(row: UploadHandleRow): Promise<void>;
   /** Removes the handles that have expired by this time, and returns their number. `dryRun` only counts them. */
   dropHandles(expiredAt: number, options?: { readonly dryRun?: boolean }): Promise<number>;
@@ -320,21 +303,18 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   close(): Promise<void>;
 }
 
-/**
- * The state of an engine's run while no process drives it. Until this entry is removed, only that engine drives the
- * run. While the run is idle, only a message makes it due.
- */
+/** When an engine must continue an idle run, and what it must know to do so. */
 export interface Wake {
-  /** When the run is due, in epoch milliseconds; null: only when its inbox has a message. */
+  /** When the run is due, in epoch milliseconds; null if only a message makes it due. */
   readonly at: number | null;
   /**
-   * Facts that the next holder of the lease needs besides the events, such as the time of each job's next poll. They
-   * are returned only once. After a crash, they are lost, and all jobs are polled again.
+   * Facts that the next holder of the lease needs besides the events, such as when to poll each job. They are returned
+   * only once.
    */
   readonly memo: Json;
 }
 
-/** A parked run is considered driven without interruption if its slice starts at most this many milliseconds late. */
+/** A parked run that continues at most this many milliseconds late is treated as driven without interruption. */
 export const ON_TIME_MS = 10_000;
 
 /** Selects an account's runs that are due at a certain time, the longest overdue first. */
@@ -349,8 +329,8 @@ type WorkMessage =
   /** A webhook reported the end of this attempt's job, so the job is polled now. */
   | { readonly type: "hint"; readonly step: string; readonly attempt: number }
   /**
-   * Work was done without the lease. An engine's job performed a command while the step was doing the work `of` (see
-   * `workOf`), or a provider responded to the request with the key `of` after the lease was lost.
+   * Passes on the events of work that was done without the lease. `of` identifies the work (see `workOf`), or is the
+   * key of a request to a provider.
    */
   | {
       readonly type: "performed";
@@ -360,7 +340,7 @@ type WorkMessage =
       readonly events: readonly RunEvent[];
     };
 
-/** A notification to a person. The outbox keeps it from the commit of its event until it is delivered. */
+/** A notification to a person, kept until it is delivered. */
 export interface NewNotice {
   /** Sequence number of the event. With the run's id, it identifies the notification. */
   readonly seq: number;
@@ -393,7 +373,7 @@ export type NoticeOutcome =
 export interface IssuedQuote {
   readonly id: string;
   readonly account: string;
-  /** The facts behind the quote. Later changes to them can be reported. */
+  /** The facts on which the quote is based, so that later changes can be reported. */
   readonly basis: Json;
   readonly expiresAt: number;
   /** The run that was started or resumed with the quote; null if there is none yet. */
@@ -403,15 +383,12 @@ export interface IssuedQuote {
 /** How long an expired quote is remembered, so that a message can state that it has expired. */
 export const REMEMBERED_MS = 7 * DAY_MS;
 
-/** A journal's quotes. Each quote is for one run only. Any process may start that run. */
+/** A journal's quotes. Each quote can be used for one run, which any process may start. */
 export interface QuoteStore {
-  /** Stores a new quote. Removes all quotes that expired more than {@link REMEMBERED_MS} before `at`. */
+  /** Stores a new quote, and removes quotes that expired more than {@link REMEMBERED_MS} before `at`. */
   issueQuote(quote: Omit<IssuedQuote, "usedBy">, at: number): Promise<void>;
   issuedQuote(id: string): Promise<IssuedQuote | null>;
-  /**
-   * Assigns the quote to this run permanently. Returns true if this run has the quote now or had it before, and false
-   * if another run has it, or if it is expired or unknown.
-   */
+  /** Assigns the quote to this run permanently. Returns false if another run has it, or if it is expired or unknown. */
   useQuote(id: string, runId: string, at: number): Promise<boolean>;
 }
 

@@ -1,7 +1,7 @@
 /** Labels of a run, for filters, caps and shared slots. */
 export type Tags = { readonly [key: string]: string };
 
-/** Keys contain no `=`. */
+/** Returns a tag as `key=value`. Keys contain no `=`. */
 export function tagText(key: string, value: string): string {
   return `${key}=${value}`;
 }

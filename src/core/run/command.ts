@@ -3,8 +3,8 @@ import { stepKinds } from "../plan/index.ts";
 import type { Json, PlanStep } from "../plan/plan.ts";
 
 /**
- * Work that needs neither a paid request nor a person. `input`: the resolved input, with media as `{ $file: { sha256,
- * contentType } }`; null if there is no input.
+ * Work that needs neither a paid request nor a person. In `input`, media appear as `{ $file: { sha256, contentType }
+ * }`.
  */
 type OwnWork = {
   readonly [K in Exclude<PlanStep["kind"], Apart>]: {
@@ -23,10 +23,7 @@ export type Command =
       readonly step: string;
       readonly attempt: number;
       readonly model: string;
-      /**
-       * The resolved input. If only existing media are checked, the input may also refer to outputs that do not exist
-       * yet.
-       */
+      /** The resolved input, which may refer to outputs that do not exist yet. */
       readonly input: Json;
     }
   | {
@@ -76,7 +73,7 @@ export type Command =
   | { readonly type: "reuse"; readonly step: string; readonly fingerprint: string }
   | { readonly type: "place" };
 
-/** Returns a command's id within its run. Equal ids prevent the same work from running twice at once. */
+/** Returns a command's id within its run. Commands with equal ids never run at the same time. */
 export function commandId(command: Command): string {
   if (command.type === "place") return "place";
   const name = `${command.type}:${command.step}`;
@@ -84,7 +81,7 @@ export function commandId(command: Command): string {
   return `${name}#${command.attempt}${command.type === "download" ? `.${command.index}` : ""}`;
 }
 
-/** Returns the ids of commands that may be active for a step before the service has accepted a request from it. */
+/** Returns the ids of commands that a step may run before the service has accepted its request. */
 export function localCommandIds({ path, attempts, chats }: StepState): readonly string[] {
   const local = [...stepKinds, "reuse"].map((type) => `${type}:${path}`);
   const n = attempts.length;

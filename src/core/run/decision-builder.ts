@@ -25,7 +25,7 @@ import type { RunIndex } from "./run-index.ts";
 
 const NO_WAIT: StepWait = { blockedBy: null, wakeAt: null, isWatching: false };
 
-/** A group's limit fails the step; any other limit pauses the run. */
+/** What happens if a hold exceeds a limit: a group's limit fails the step, and any other limit pauses the run. */
 type Refusal = { readonly failing: StepState; readonly reason: string } | { readonly pause: Pause };
 
 type EndedWhy = "skippedByCondition" | "pruned" | "isGivenUp";
@@ -38,19 +38,19 @@ export class DecisionBuilder implements Decision {
   readonly state: RunState;
   readonly context: DecideContext;
   readonly index: RunIndex;
-  /** True if new work may start. Jobs that the service has accepted are completed in any case. */
+  /** True if new work may start. Jobs that the service has accepted are completed either way. */
   mayStart: boolean;
   readonly stoppedBy: string | null;
-  /** True if a step ended in this decision. Other steps may then no longer be needed. */
+  /** True if a step ended in a way that may make other steps unnecessary. */
   mayChangeNeeds = false;
   #committedMicros: number;
   #reservedMicros = 0;
   readonly #reserved: { readonly path: string; readonly model: string; readonly holdMicros: number }[] = [];
   /** True while a step waits for money that may be released. Less urgent steps must not use that money. */
   #isMoneyAwaited = false;
-  /** The refusal that applies if the money in flight is not released. */
+  /** The refusal that applies if no reserved money is released. */
   #refusal: Refusal | null = null;
-  /** Prices that a person must accept. The run asks for all of them at once, after the other steps are decided. */
+  /** Prices that a person must accept. The run asks for them together, after the other steps are decided. */
   readonly #asks: AskedPrice[] = [];
   readonly #groupMicros = new Map<string, number>();
   readonly #slots: Slots;
@@ -83,7 +83,7 @@ export class DecisionBuilder implements Decision {
     return !isBillAwaited(this, plan, this.#reserved);
   }
 
-  /** If no slot is free, the step is decided again once a slot is free. */
+  /** Returns whether a slot is free. If not, the step is decided again once one is. */
   hasSlot(plan: PlanStep): boolean {
     if (this.isSlotFree(plan)) return true;
     this.waitsFor = { ...this.waitsFor, blockedBy: "slots" };
@@ -94,7 +94,7 @@ export class DecisionBuilder implements Decision {
     this.#slots.take(plan);
   }
 
-  /** Makes every decision evaluate the current step again, for conditions that no event announces. */
+  /** Makes every decision evaluate the current step again, because no event announces the change that it waits for. */
   watch(): void {
     this.waitsFor = { ...this.waitsFor, isWatching: true };
   }
@@ -115,7 +115,7 @@ export class DecisionBuilder implements Decision {
     const forCallers = error?.forCallers === true ? { forCallers: error.message } : {};
     const details = { ...(why !== null && { [why]: true }), ...forCallers };
     this.events.push({ type: "step.finished", step: path, status, reason, ...details });
-    // The step's slot is not free before the next decision, because the steps that wait for it may be more urgent.
+    // The slot stays taken until the next decision, because more urgent steps may wait for this step's end.
     const node = this.index.nodes.get(path);
     if (step.status === "running" && node !== undefined && !node.holdsSlot) this.#slots.take(node.plan);
   }
@@ -124,7 +124,7 @@ export class DecisionBuilder implements Decision {
     this.waitsFor = NO_WAIT;
   }
 
-  /** Skips a step that can never start. This needs no free slot, because other steps may wait for the step's end. */
+  /** Skips a step that can never start, even if no slot is free. */
   skipIfImpossible(plan: PlanStep, step: StepState): void {
     const never = whyNever(this.state, plan);
     if (never !== null) this.skipOrFail(step, never.reason, never.skippedByCondition);
@@ -139,7 +139,7 @@ export class DecisionBuilder implements Decision {
     );
   }
 
-  /** The step's jobs on the service are still completed. */
+  /** Calls `decide` without allowing new work. The step's jobs on the service are still completed. */
   withoutNewWork(decide: () => void): void {
     const { mayStart } = this;
     this.mayStart = false;
@@ -147,7 +147,7 @@ export class DecisionBuilder implements Decision {
     this.mayStart = mayStart;
   }
 
-  /** Pauses the run if new work may start. Otherwise, work in progress is completed first. */
+  /** Pauses the run, but only if new work may start. */
   pause(reason: PauseReason, message: string): void {
     if (this.mayStart) this.pauseNow(reason, message);
   }
@@ -157,10 +157,7 @@ export class DecisionBuilder implements Decision {
     this.events.push({ type: "run.paused", reason, message: ownText(message), ...more });
   }
 
-  /**
-   * Returns whether this amount may be reserved. If releasing all holds in flight would not help, pauses the run, or
-   * fails the step if its group's limit is too small.
-   */
+  /** Returns whether the amount may be reserved. If not, the step waits or fails, or the run is paused. */
   checkBudget(step: StepState, holdMicros: number, reason = "", payer: AskedHold["payer"] = "wallet"): boolean {
     if (isUnagreed(this.state, step.path, holdMicros)) {
       this.#asks.push({ step: step.path, costMicros: holdMicros });
@@ -185,7 +182,7 @@ export class DecisionBuilder implements Decision {
     return this.#refuseNowOrLater(this.#committedMicros - this.#inFlight("") + hold.holdMicros <= budget, { pause });
   }
 
-  /** Call this once nothing is in flight. */
+  /** Carries out a postponed refusal. Call this once no step is in progress. */
   refuseWaiting(): void {
     if (this.#refusal !== null) this.#refuse(this.#refusal);
     else if (this.#asks.length > 0) this.#refuse({ pause: unagreed(this.state, this.#asks) });
@@ -234,7 +231,7 @@ export class DecisionBuilder implements Decision {
     this.wakeAt = Math.min(this.wakeAt ?? at, at);
   }
 
-  /** Pauses the run if waiting for money would not help. */
+  /** Returns whether shared limits and the wallet allow the hold. If not, the step waits or the run is paused. */
   #checkHeadroom({ path, holdMicros, payer }: AskedHold): boolean {
     for (const known of this.context.headrooms ?? []) {
       const headroom = minusHold(known, this.#reservedMicros);
@@ -296,18 +293,18 @@ export interface DecideContext {
   /** Steps by priority, critical path first. */
   readonly order: readonly PlanStep[];
   readonly active: Pick<ReadonlySet<string>, "has" | "size">;
-  /** When commands may be retried, in epoch milliseconds. Infinity: this driver does not retry the command. */
+  /** Earliest retry of each command, in epoch milliseconds; infinity if this driver does not retry the command. */
   readonly notBefore: ReadonlyMap<string, number>;
   /** Ids of submit commands that this driver certainly did not send. */
   readonly unsent?: ReadonlySet<string>;
   /** How far the service's clock is ahead of this machine's, in milliseconds. */
   readonly clockOffsetMs?: number;
-  /** The age in milliseconds at which an unanswered submission is left to a person instead of being sent again. */
+  /** Age in milliseconds at which an unanswered submission is left to a person instead of being sent again. */
   readonly idempotencyWindowMs: number;
   readonly expected?: (step: PlanStep) => Expected;
   /** True if late work is polled while the run is otherwise idle. */
   readonly asksForLate?: boolean;
-  /** The amounts that shared limits and the wallet still allow. Lists only amounts that are known to be low. */
+  /** The amounts that shared limits and the wallet still allow. Contains only amounts that are known to be low. */
   readonly headrooms?: readonly Headroom[];
 }
 

@@ -16,8 +16,8 @@ export interface PersonsDecision {
 }
 
 /**
- * Returns a decision's events. A decision can be changed until a paid request is sent because of it. Steps that began
- * because of an earlier decision are reset. Call only if {@link whyUndecidable} returns null.
+ * Returns the events of a person's decision, including resets of steps that began because of an earlier decision. Call
+ * this only if {@link whyUndecidable} returns null.
  */
 export function decisionEvents(state: RunState, { chosen, value, ...decision }: PersonsDecision): readonly RunEvent[] {
   const { step: path, approved, note } = decision;
@@ -58,7 +58,7 @@ export function openDecisions(state: RunState): readonly OpenDecision[] {
   });
 }
 
-/** `next`: the command to use instead. */
+/** Why a person's message is refused, and the command to use instead. */
 export interface Refusal {
   readonly why: string;
   readonly next: string;
@@ -108,10 +108,7 @@ function isBought({ attempts, chats, superseded }: StepState): boolean {
   return isSent || chats.length > superseded;
 }
 
-/**
- * Returns whether the step is doing work that must be completed. A pending decision or an unsent job can still be
- * withdrawn.
- */
+/** Returns whether the step is doing work that can no longer be withdrawn. */
 function isUnderWay(state: RunState, { path, status, attempts }: StepState): boolean {
   const { decision } = traitsOf(planStep(state, path));
   return status === "running" && decision === null && attempts.at(-1)?.phase !== "priced";

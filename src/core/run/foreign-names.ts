@@ -1,7 +1,7 @@
 import { isOwnSource } from "../plan/index.ts";
 import type { Json } from "../plan/plan.ts";
 
-/** The key of a stored file in a resolved input, with one or more `$` before `file`. */
+/** Matches the key of a stored file in a resolved input: one or more `$`, then `file`. */
 const OWN = /^\$+file$/;
 const GUARDED = /^\$\$+file$/;
 
@@ -11,8 +11,8 @@ export function guarded(value: Json): Json {
 }
 
 /**
- * Escapes `source` fields of a foreign value that look like files to send. Otherwise another run's bytes could be sent
- * to the service.
+ * Escapes `source` fields of a foreign value that look like files, so that no other run's files are sent to the
+ * service.
  */
 export function guardedSources(value: Json): Json {
   return mapped(value, (name, item) => [name, isOwnSource(name, item) ? `$${item}` : item]);

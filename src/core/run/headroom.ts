@@ -13,7 +13,10 @@ import { jobPhases } from "../lifecycle/index.ts";
 import { outerPaths } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
-/** The payer is the wallet on the service, or a provider account whose balance cannot be read. */
+/**
+ * An amount to reserve. It is paid from the wallet on the service, or by a provider account whose balance cannot be
+ * read.
+ */
 export interface AskedHold {
   readonly path: string;
   readonly holdMicros: number;
@@ -25,19 +28,19 @@ export function committedMicros({ spentMicros, heldMicros, unconfirmedMicros }: 
   return spentMicros + heldMicros + unconfirmedMicros;
 }
 
-/** Returns the most that a run alone may cost; null if no limit is set. Each commit checks a shared budget instead. */
+/** Returns the run's own spending limit, not that of a shared budget; null if there is none. */
 export function ownLimitMicros({ budgetMicros, agreed, planned }: RunState): number | null {
   return planned.budgetTag === undefined ? budgetMicros : (agreed?.maximumMicros ?? null);
 }
 
-/** Returns whether a step's price was unknown when the quote was accepted, and exceeds the price accepted since. */
+/** Returns whether a person must still accept the step's price, because the accepted quote did not include it. */
 export function isUnagreed({ agreed }: RunState, path: string, costMicros: number): boolean {
   if (agreed === null || costMicros === 0) return false;
   const isOpen = [path, ...outerPaths(path)].some((outer) => agreed.open.includes(outer));
   return isOpen && costMicros > (own(agreed.prices ?? {}, path) ?? 0);
 }
 
-/** Returns the committed amount plus the latest price, or else the maximum, of each step that has not run. */
+/** Returns the projected total: the committed amount plus the price or maximum of each step that has not begun. */
 export function projectedMicros(state: RunState): number {
   let sum = committedMicros(state);
   if (isRunFinal(state.status)) return sum;
@@ -52,8 +55,8 @@ export function projectedMicros(state: RunState): number {
 }
 
 /**
- * Returns raised holds for jobs that will cost more than is reserved for them. Count the new holds before new work
- * starts. A job that was certainly never sent is withdrawn instead, so that its real price is checked first.
+ * Returns events that raise the holds of jobs that will cost more than reserved. Jobs that were never sent are
+ * withdrawn instead.
  */
 export function raisedHolds(
   state: RunState,
@@ -87,10 +90,7 @@ export function raisedHold(
   return known.worst?.quotedMicros === quotedMicros ? Math.max(holdMicros, known.worst.chargedMicros) : holdMicros;
 }
 
-/**
- * Sums the holds that will soon become bills: those of jobs and chats in progress, and of jobs whose cost is still
- * being read. `within`: a path prefix; empty for the whole run.
- */
+/** Sums the holds of jobs and chats whose bill is still expected. `within`: a path prefix; empty for the whole run. */
 export function inFlightMicros(
   { steps }: RunState,
   holding: Iterable<string>,
@@ -132,21 +132,23 @@ export function isSubmitting({ steps }: RunState, holding: Iterable<string>): bo
 }
 
 export interface CapTerms {
-  /** `budget`: a run's budget that other runs share. */
+  /** `budget` means a run's budget that other runs share. */
   readonly what: "cap" | "budget";
   readonly capMicros: number;
   readonly title: string;
   /** When the cap's next period begins, in epoch milliseconds; null if never. */
   readonly endsAt: number | null;
   readonly resumesAt: string | null;
-  /** The option that sets the cap: its text before and after the amount. */
+  /** Text of the option that sets the cap, before and after the amount. */
   readonly flag: readonly [before: string, after: string];
 }
 
 /** How much more the run may reserve, given shared limits and the wallet's balance. Ignores the run's own budget. */
 export type Headroom =
   | LimitHeadroom
-  /** Unknown until `askAgainAt`, because the wallet did not respond or its balance lacks recent charges. */
+  /**
+   * Unknown until `askAgainAt`, because the wallet did not respond or its balance does not include recent charges yet.
+   */
   | { readonly limit: "later"; readonly headroomMicros: 0; readonly askAgainAt: number };
 
 export type LimitHeadroom =
@@ -191,8 +193,8 @@ interface Deciding {
 }
 
 /**
- * Returns whether the step must wait for the bill of another job of its model. This applies if the model charged above
- * its quote, or quotes zero and no bill has confirmed zero. `reserved`: holds of the current decision.
+ * Returns whether the step must wait for the bill of another job, which will show what the model charges. `reserved`:
+ * holds of the current decision.
  */
 export function isBillAwaited(
   { state: { overcharges, steps }, context, index }: Deciding,

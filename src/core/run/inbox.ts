@@ -13,12 +13,12 @@ import { runKind } from "./kinds/index.ts";
 import { DECLARED_LOST } from "./kinds/job.ts";
 import { isForPerson } from "./waiting.ts";
 
-/** Later comments on the same step are refused. */
+/** Maximum number of comments on a step. Further comments are refused. */
 const MOST_COMMENTS = 1000;
 
 /**
- * Sorts entries in the order in which they apply. Results of requests come first, because people wrote their messages
- * without knowing these results. Only the last adoption of a step applies.
+ * Sorts entries in the order in which they apply, with results of work first. Keeps only the last adoption of each
+ * step.
  */
 export function inOrder(inbox: readonly InboxEntry[]): readonly InboxEntry[] {
   const lastOf = new Map<string, number>();
@@ -44,10 +44,7 @@ export function refusalOf(state: RunState, message: InboxMessage): Refusal | nul
   return "why" in judged ? judged : null;
 }
 
-/**
- * Applies the inbox messages, except stops, to the state. Each message is checked against the state after the previous
- * one.
- */
+/** Applies all inbox messages except stops to the state, in order. */
 export function foresee(state: RunState, inbox: readonly InboxEntry[]): RunState {
   const take = (event: RunEvent, at: number) =>
     apply(state, { runId: state.runId, seq: state.seq + 1, at, version: EVENT_VERSION, event });
@@ -129,7 +126,7 @@ function adopted(state: RunState, message: InboxMessage & { readonly type: "adop
   return [...events, { type: "job.adopted", step, attempt: n, ...result }, ...goingOn(state, "unresolved")];
 }
 
-/** Marks an attempt as unresolved while its provider is still being polled, so that a person can decide. */
+/** Marks an attempt as unresolved although its provider is still being polled, so that a person can decide. */
 function leftToPerson({ n: attempt, phase, doubt }: AttemptState, step: string): readonly RunEvent[] {
   if (phase === "unresolved") return [];
   return [{ type: "job.unresolved", step, attempt, message: cleanText(doubt!.message), cause: "no answer" }];
@@ -143,7 +140,7 @@ function whyUncommentable(state: RunState, path: string): Refusal | null {
   return isFull ? { why: `${path} already has ${MOST_COMMENTS} comments, the maximum`, next } : null;
 }
 
-/** The request was charged, but the amount is unknown. */
+/** Returns events for a file that a person supplied. Its cost is unknown, so the hold is recorded instead. */
 function givenEvents(
   { n: attempt, key, holdMicros }: AttemptState,
   step: string,
@@ -157,10 +154,7 @@ function givenEvents(
   ];
 }
 
-/**
- * Returns whether the message contains a provider's response that cannot be obtained again. The request was sent by a
- * process that no longer drives the run. A request with a key can be repeated instead.
- */
+/** Returns whether the message contains a provider's response that cannot be obtained again. */
 function isOwed(state: RunState, { step, of, events }: InboxMessage & { readonly type: "performed" }): boolean {
   const plan = planStep(state, step);
   const attempt = lastAttempt(state.steps[step]!);
@@ -172,8 +166,7 @@ function isOwed(state: RunState, { step, of, events }: InboxMessage & { readonly
 }
 
 /**
- * Identifies the work of a step with local code; null if the step is not working. Another attempt, code version or set
- * of inputs is different work. Times are left out, because they differ between copies of the state.
+ * Returns an id of a step's current work, which differs for other attempts and inputs; null if the step is not working.
  */
 export function workOf(state: RunState, path: string): string | null {
   const { status, failures, value, chosen } = state.steps[path]!;
@@ -183,10 +176,7 @@ export function workOf(state: RunState, path: string): string | null {
   return `${failures.length}.${hash("sha256", JSON.stringify(inputs)).slice(0, 16)}`;
 }
 
-/**
- * Returns whether the run is already stopped, or waits for a person with nothing in flight. A stop then has no effect
- * and must not stay in the inbox.
- */
+/** Returns whether the run is already at rest, so that a stop would have no effect. */
 function restsAnyway({ status, pause }: RunState): boolean {
   if (status !== "paused") return false;
   return pause?.reason === "stopped" || pause?.reason === "approval" || pause?.reason === "unresolved";
@@ -228,7 +218,7 @@ function decided(state: RunState, decision: PersonsDecision): readonly RunEvent[
   return undecidable ?? [...decisionEvents(state, decision), ...goingOn(state, "approval")];
 }
 
-/** Continues a run whose awaited message arrived while the driver was releasing the run. */
+/** Returns the event that resumes the run if it is paused for this reason. */
 function goingOn(state: RunState, waitedFor: PauseReason): readonly RunEvent[] {
   return state.status === "paused" && state.pause?.reason === waitedFor ? [{ type: "run.resumed" }] : [];
 }

@@ -10,9 +10,7 @@ import { jobPhases } from "../lifecycle/index.ts";
 import { traitsOf } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
-/**
- * Returns whether a step that has ended still has paid work on the service: a job, an output without a copy, or a bill.
- */
+/** Returns whether a step that has ended still waits for a job, a download or a bill. */
 export function hasUncollectedWork(
   { planned, removedSteps, steps }: RunState,
   { leavesGivenUp = false }: { readonly leavesGivenUp?: boolean | undefined } = {},
@@ -31,16 +29,16 @@ function isOwed(plan: PlanStep, { phase, money, outputs }: AttemptState): boolea
   );
 }
 
-/** Work that continues and costs money while no process waits for it, on the service or at a provider. */
+/** Paid work that continues, on the service or at a provider, although no process waits for it. */
 export interface OpenJob {
   readonly step: string;
-  /** Null until the request is acknowledged. */
+  /** Id of the job; null until the request is acknowledged. */
   readonly jobId: string | null;
   /** The reserved amount in micro-dollars. The job costs at most this much if the service keeps to its quote. */
   readonly holdMicros: number;
-  /** The provider that received the work; absent for the service. */
+  /** The provider that received the work. If absent, the service received it. */
   readonly provider?: string;
-  /** Set if it is unknown whether the job exists. A person must decide. */
+  /** True if it is unknown whether the job exists, so that a person must decide. */
   readonly isUnresolved?: true;
 }
 
@@ -71,13 +69,13 @@ export function requestInFlight(
   return { request: attempt, since: attempt.submittedAt ?? attempt.lastSentAt ?? attempt.intendedAt ?? 0 };
 }
 
-/** Returns whether the step's request in flight exceeded its time limit and the run no longer waits for it. */
+/** Returns whether the run no longer waits for the step's request, because it exceeded its time limit. */
 export function isOverdue(step: StepState): boolean {
   const { overdueAt, awaitedSince } = requestInFlight(step)?.request ?? {};
   return overdueAt !== undefined && awaitedSince === undefined;
 }
 
-/** Returns whether a request of the step ever exceeded its time limit. Work that replaced the request is then kept. */
+/** Returns whether a request of the step has exceeded its time limit since the last rerun. */
 export function wasLate({ attempts, chats, superseded }: StepState): boolean {
   return [...attempts, ...chats].some(({ n, overdueAt }) => n > superseded && overdueAt !== undefined);
 }

@@ -26,10 +26,7 @@ export function whyPruned(state: RunState, path: string, usersOf: (path: string)
   return "no longer needed";
 }
 
-/**
- * Returns the steps on which a root of the plan still depends, without the steps that `isOut` selects. Roots are the
- * steps whose results the plan returns, the steps that no other step uses, and the steps with `prune: false`.
- */
+/** Returns the roots of the plan and all steps that they depend on, except the steps that `isOut` selects. */
 export function neededSteps(state: RunState, plan: Plan, isOut: (path: string) => boolean): ReadonlySet<string> {
   const found = new Set<string>();
   const add = (path: string) => void (isOut(path) || found.add(path));
@@ -64,7 +61,7 @@ export function usedBy({ steps }: RunState, { path, needs }: PlanStep): readonly
 const deciding = new WeakMap<Plan, ReadonlySet<string>>();
 
 /**
- * Returns the steps that may rule out their dependents even if they succeed, because conditions and inputs read their
+ * Returns the steps whose success can still prevent others from running, because conditions and inputs read their
  * results.
  */
 export function decidingSteps(plan: Plan): ReadonlySet<string> {
@@ -91,7 +88,7 @@ export function conditionsOf({ needs }: PlanStep, attempt: AttemptState | null):
 
 const NONE: readonly string[] = [];
 
-/** Returns whether the step must wait because a model may still refuse an input that other steps are making. */
+/** Returns whether the step must wait, because the model of a step that needs it may still refuse another input. */
 export function isHeldBack(node: StepNode, nodes: ReadonlyMap<string, StepNode>, state: RunState): boolean {
   const found = new Set([node]);
   for (const { path, readers } of found) {
@@ -124,7 +121,9 @@ export function stopsRun(steps: Steps, plan: Plan, step: PlanStep): boolean {
   return failurePolicyOf(plan, step) === "failFast" && !hasSubstitute(plan, step, ended);
 }
 
-/** Returns the step that failed. For a choice or comparison without a result, this is the first failure inside it. */
+/**
+ * Returns the step that failed: this step, or the first failed step inside a choice or comparison. Null if none failed.
+ */
 export function failureBehind(steps: Steps, plan: Plan, step: PlanStep): PlanStep | null {
   const { status, skippedByCondition, pruned } = steps[step.path]!;
   if (status === "failed") return step;
@@ -133,10 +132,7 @@ export function failureBehind(steps: Steps, plan: Plan, step: PlanStep): PlanSte
   return plan.steps.find(({ path }) => steps[path]?.status === "failed" && isWithin(path, parts)) ?? null;
 }
 
-/**
- * Returns whether another option or part can replace the step. For a step without a policy, also returns whether
- * another step waits for this failure.
- */
+/** Returns whether another step can replace the failed one or waits for its failure. */
 function hasSubstitute(plan: Plan, step: PlanStep, { failures }: StepState): boolean {
   if (optionsAround(plan, step.path).some(hasNext)) return true;
   const code = failures.at(-1)?.error.code;

@@ -26,10 +26,7 @@ export function readiness(state: RunState, step: PlanStep, input: Json, reader: 
   return { ready: "yes", input: resolveInput(input, (ref) => resolveReference(state, ref, reader)) };
 }
 
-/**
- * Returns the readiness that follows from a step's condition and dependencies; null if it also depends on the input.
- * Reports a step that can no longer run as soon as this is certain, even while some dependencies are open.
- */
+/** Returns a step's readiness if its condition and dependencies decide it; null if the input must also be checked. */
 export function gateOf(state: RunState, step: PlanStep): Readiness | null {
   const expectedToFail = step.when !== undefined && "failed" in step.when ? step.when.failed : null;
   const asked = step.when !== undefined && "ref" in step.when ? step.when.ref.step : null;
@@ -71,17 +68,14 @@ export function gateOf(state: RunState, step: PlanStep): Readiness | null {
   return (mayLack ? shortfall(state, step) : null) ?? { ready: "no" };
 }
 
-/** Returns null while the step may start. Ignores free slots. */
+/** Returns why the step can never start; null if it still may. */
 export function whyNever(state: RunState, step: PlanStep): Never | null {
   const gate = gateOf(state, step);
   if (gate === null) return shortfall(state, step);
   return gate.ready === "never" ? gate : null;
 }
 
-/**
- * Returns whether a reference may have no target even if nothing failed. This is possible for a field of a value or an
- * item of a list.
- */
+/** Returns whether a reference may have no target even if nothing failed, such as a missing field of a value. */
 function isForeseeable(state: RunState, { as, step }: Ref): boolean {
   if (as === "value" || state.steps[step]!.expanded !== null) return true;
   return stoodForBy(state, step).some(({ $ref }) => isForeseeable(state, $ref));
@@ -96,7 +90,7 @@ export function toleratesFailure(step: PlanStep): boolean {
   return quorumOf(step) !== null || traitsOf(step).isChoice;
 }
 
-/** Returns null while the inputs may suffice. */
+/** Returns why the step's inputs can no longer suffice; null if they still may. */
 function shortfall(state: RunState, step: PlanStep): Never | null {
   const quorum = quorumOf(step);
   if (quorum === null) {
@@ -170,7 +164,7 @@ function countOf(state: RunState, ref: Ref): number {
   return Array.isArray(value) ? value.length : value === undefined ? 0 : 1;
 }
 
-/** Lists references, and whether each is an item in a list. Only list items may be missing. */
+/** Lists the input's references, and whether each is an item of a list. Only list items may be missing. */
 function placesOf(input: Json, inList = false): readonly { readonly ref: Ref; readonly inList: boolean }[] {
   if (typeof input !== "object" || input === null) return [];
   if (isReference(input)) return [{ ref: input.$ref, inList: inList || input.$ref.output === "all" }];

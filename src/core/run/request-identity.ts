@@ -9,10 +9,7 @@ import type { DecisionBuilder } from "./decision-builder.ts";
 import { readiness } from "./readiness.ts";
 import { readerOf, referenced } from "./resolve.ts";
 
-/**
- * Derives the idempotency key of one attempt. The same attempt in the same run always has the same key. Two runs never
- * share a key, because their nonces differ.
- */
+/** Derives an attempt's idempotency key, which is the same for every send and never shared between runs. */
 export function idempotencyKey(of: {
   readonly nonce: string;
   readonly step: string;
@@ -45,7 +42,7 @@ export function currentIdentity(state: RunState, plan: CacheableStep): RequestId
   return ready.ready === "yes" ? requestIdentity(state, plan, ready.input) : null;
 }
 
-/** Identical requests in two runs have the same fingerprint. */
+/** Returns an identity whose fingerprint is the same for identical requests, even in different runs. */
 export function requestIdentity(state: RunState, plan: CacheableStep, input: Json): RequestIdentity {
   const contentOf = new Map<string, string>();
   const pending: { readonly step: string; readonly index: number }[] = [];
@@ -80,16 +77,13 @@ function contentHash(record: { readonly [key: string]: Json }, contentOf: Readon
   return typeof file?.sha256 === "string" ? file.sha256 : null;
 }
 
-/** Reused outputs are never copied later. */
+/** Returns whether the step's outputs will be downloaded. Reused outputs never are. */
 function isComing({ planned, steps }: RunState, path: string): boolean {
   const step = stepNamed(planned.plan, path);
   return step !== undefined && traitsOf(step).keeps && steps[path]?.reusedFrom === null;
 }
 
-/**
- * Returns whether a step waits for the lookup of an identical earlier request. Starts that lookup once, before the
- * step's first attempt, and never for a requested rerun.
- */
+/** Starts the lookup of an identical earlier request if necessary, and returns whether the step must wait for it. */
 export function awaitCacheLookup(plan: CacheableStep, step: StepState, input: Json, builder: DecisionBuilder): boolean {
   if (builder.state.planned.reuse !== true || step.rerunRequested || hasBegun(step)) return false;
   const id = commandId({ type: "reuse", step: plan.path, fingerprint: "" });

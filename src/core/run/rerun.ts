@@ -11,8 +11,8 @@ import { toleratesFailure } from "./readiness.ts";
 export type RerunRoots = ReadonlyMap<string, string>;
 
 /**
- * Lists the steps that run again, in plan order. These are the roots, all steps that use them, and pruned steps that
- * are needed again. Steps of former expansions are included.
+ * Lists the steps that run again, in plan order: the roots, the steps that depend on them, and pruned steps that are
+ * needed again.
  */
 export function staleSteps(state: RunState, plan: Plan, roots: RerunRoots): readonly string[] {
   if (roots.size === 0 && !plan.steps.some(({ path }) => state.steps[path]?.pruned === true)) return [];
@@ -30,8 +30,8 @@ export function staleSteps(state: RunState, plan: Plan, roots: RerunRoots): read
 }
 
 /**
- * Returns the events that reset these steps. The run must already have the plan with these steps. An expansion's steps
- * come before the expansion, because its reset may drop them.
+ * Returns the events that reset these steps. An expansion's steps precede the expansion, because its reset may remove
+ * them.
  */
 export function resetEvents(
   state: RunState,
@@ -70,7 +70,7 @@ function neededAgain(state: RunState, plan: Plan, stale: ReadonlySet<string>): r
   const pruned = plan.steps.map(({ path }) => path).filter((path) => state.steps[path]?.pruned === true);
   if (pruned.length === 0) return [];
   const out = new Set<string>();
-  // Each step comes after the steps that it needs, so one pass suffices.
+  // Each step follows the steps that it needs, so one pass suffices.
   for (const step of plan.steps) {
     const { path, needs } = step;
     const isOpen = stale.has(path) || state.steps[path]?.pruned === true;
@@ -86,7 +86,7 @@ function hasBegun(step: StepState): boolean {
   return step.status !== "waiting" || attempts.length + chats.length > superseded || step.expanded !== null;
 }
 
-/** `paid`: the bills must also be known. */
+/** Returns whether none of the step's jobs is still open. With `paid`, all their bills must also be known. */
 export function hasNoOpenJobs(step: StepState, { paid = false }: { readonly paid?: boolean } = {}): boolean {
   if (step.status === "unresolved" || step.chats.at(-1)?.phase === "sent") return false;
   return step.attempts.every(({ phase, money }) => {
@@ -125,17 +125,14 @@ export interface NewSeed {
 }
 
 export interface RerunSeeds {
-  /** New seeds for the steps whose seed Showrunner assigned. No job of the run has used them before. */
+  /** New seeds, not yet used in the run, for steps whose seed Showrunner assigned. */
   readonly seeds: readonly NewSeed[];
   /** Steps whose seed is fixed in the code. Rerunning them would repeat the same request. */
   readonly sameSeed: readonly { readonly step: string; readonly seed: number }[];
   readonly plan: Plan;
 }
 
-/**
- * Returns new seeds for the steps that have a result. `stale`: all steps that run again. A step that uses one of them
- * sends a different request even with the same seed.
- */
+/** Returns new seeds for the steps that have a result. `stale`: all steps that run again. */
 export function rerunSeeds(
   state: RunState,
   plan: Plan,
@@ -166,20 +163,17 @@ export function seedsByStep(seeds: readonly NewSeed[]): { readonly [step: string
   return Object.fromEntries(seeds.map(({ step, after }) => [step, after]));
 }
 
-/** Returns an unused seed far from `before`, because takes use consecutive seeds. The result is deterministic. */
+/** Returns an unused seed far from `before`, because takes use consecutive seeds. */
 function nextSeed(before: number, attempt: number, most: number, asked: ReadonlySet<number>): number {
   const start = (before + attempt * 1_000_003) % (most + 1);
   for (let seed = start; seed < start + asked.size + 1; seed += 1) {
     if (!asked.has(seed % (most + 1))) return seed % (most + 1);
   }
-  // The model accepts fewer seeds than were requested.
+  // All seeds that the model accepts are in use.
   return start;
 }
 
-/**
- * Returns whether the step has a result that a rerun would repeat. After a failure or an expiry, the same request is
- * worth repeating.
- */
+/** Returns whether the step succeeded and its result still exists. */
 function hasResult(state: RunState, path: string): boolean {
   const step = state.steps[path];
   return (

@@ -19,7 +19,9 @@ export interface ProducedOutput {
   readonly output: OutputState;
 }
 
-/** Returns the available outputs of a reference's step. Picks, approvals and expansions resolve to their targets. */
+/**
+ * Returns the available outputs that a reference stands for, including those behind picks, approvals and expansions.
+ */
 export function referenced(state: RunState, ref: Pick<Ref, "step" | "output">): readonly ProducedOutput[] {
   const step = state.steps[ref.step];
   if (step === undefined) return [];
@@ -57,7 +59,7 @@ export function referencedValue(state: RunState, ref: Pick<Ref, "step" | "output
   return placeIn(referencedValue(state, shown.$ref), ref.at);
 }
 
-/** `chosen.index` is the value's position among the candidates. */
+/** Returns the reference to the chosen value. `chosen.index` is its position among the candidates. */
 function shownValue(state: RunState, path: string, chosen: NonNullable<StepState["chosen"]>): Ref | null {
   const plan = stepNamed(state.planned.plan, path);
   return plan === undefined ? null : (traitsOf(plan).standsFor[chosen.index]?.$ref ?? null);
@@ -73,7 +75,7 @@ function placeIn(value: Json | undefined, at: Ref["at"]): Json | undefined {
 }
 
 export interface ReturnedReference {
-  /** The dotted name, with list positions counted from 1: `video`, `film.sound`, `shots-1`. */
+  /** Name in the pipeline's return value, such as `video`, `film.sound` or `shots-1`. */
   readonly name: string;
   readonly isCounted: boolean;
   readonly ref: Ref;
@@ -96,15 +98,15 @@ function isUsable(output: OutputState): boolean {
   return output.status === "COMPLETED" && (output.phase !== "expired" || output.voiceId !== null);
 }
 
-/**
- * Returns whether a condition skipped the steps of all these references. The same condition then skips their
- * dependents.
- */
+/** Returns whether conditions skipped all of the referenced steps. */
 export function areSkippedByCondition(state: RunState, references: readonly Reference[]): boolean {
   return references.length > 0 && references.every(({ $ref }) => state.steps[$ref.step]?.skippedByCondition === true);
 }
 
-/** Returns why a reference's target does not exist; null if it does. Call only once the target's step has finished. */
+/**
+ * Returns why a reference's target does not exist; null if it does. Call this only after the target's step has
+ * finished.
+ */
 export function missingReason(state: RunState, ref: Ref): string | null {
   const step = state.steps[ref.step]!;
   if (ref.as === "upload") return step.upload === null ? `the file of ${ref.step} does not exist` : null;
@@ -167,7 +169,7 @@ export function chosenUpload(state: RunState, step: StepState): StoredCopy | nul
   return step.upload ?? (step.chosen === null ? null : chosenUpload(state, state.steps[step.chosen.step]!));
 }
 
-/** Returns whether the reader can use the target now. Local functions need files; a file can replace a lapsed asset. */
+/** Returns whether the reader can use the reference's target now, as an asset or as a file. */
 export function isAtHand(state: RunState, ref: Ref, reader: Reader): boolean {
   if (ref.as !== "asset") return true;
   return referenced(state, ref).every(({ output: { phase, copy, voiceId } }) => {

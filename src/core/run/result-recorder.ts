@@ -8,11 +8,7 @@ import { stepNamed } from "../plan/plan-index.ts";
 import { runKind } from "./kinds/index.ts";
 import { currentIdentity, isCacheable } from "./request-identity.ts";
 
-/**
- * Returns how long a finished step took, in milliseconds. A job counts from its acceptance, without waits for slots,
- * money, people and rate limits. Null if nothing ran, or if no process observed the work because it was in progress at
- * `since`.
- */
+/** Returns how long a finished step worked, in milliseconds; null if unknown. Leaves out the waits before it. */
 export function tookOf(state: RunState, plan: PlanStep, since: number): number | null {
   const step = state.steps[plan.path]!;
   const isOwn = step.status === "succeeded" && step.reusedFrom === null && traitsOf(plan).modality !== null;
@@ -24,14 +20,11 @@ export function tookOf(state: RunState, plan: PlanStep, since: number): number |
 
 const FREE_AT_ONCE = 1_000;
 
-/**
- * Records a run's results that later runs may reuse. A step is recorded once it has succeeded and the content of all
- * its inputs is known. The content may be known late, because a download can end after the step that used the asset.
- */
+/** Records a run's results for later runs, once a step has succeeded and the content of its inputs is known. */
 export class ResultRecorder {
   readonly #open = new Set<string>();
   #mayBeStored: boolean;
-  /** Finished local functions. Their results were free, so many are recorded at once. */
+  /** Finished local functions. Their results were free, so they are recorded in batches. */
   readonly #free = new Set<string>();
   readonly #since: number;
 
@@ -52,10 +45,7 @@ export class ResultRecorder {
     for (const { step, at } of stored) if (at >= (state.steps[step]?.finishedAt ?? 0)) this.#open.delete(step);
   }
 
-  /**
-   * Returns the results to record after these events. With `last`, also returns results with an input whose content will
-   * never be known.
-   */
+  /** Returns the results to record after these events. `last`: includes results whose inputs were never downloaded. */
   due(state: RunState, events: readonly RunEvent[], last: boolean): readonly CacheEntry[] {
     let looksAtOpen = last;
     const finished: string[] = [];

@@ -5,12 +5,12 @@ import { traitsOf } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 import { type ProducedOutput, referenced } from "./resolve.ts";
 
-/** An earlier output is reused only if it has more than this time left, because reuse takes time. */
+/** An earlier output is reused only if it stays available for longer than this. */
 export const REUSE_MARGIN_MS = HOUR_MS;
 /** How long an output may still be downloadable after its expiry, before the service erases it. */
 export const ERASED_AFTER_MS = 3 * DAY_MS;
 
-/** `now`: the time on the service's clock. */
+/** Returns whether the output has expired. `now`: the time on the service's clock. */
 export function isOver({ expiresAt }: Pick<OutputFacts, "expiresAt">, now: number): boolean {
   return expiresAt !== undefined && expiresAt <= now;
 }
@@ -27,7 +27,7 @@ function isTaken({ phase, voiceId }: OutputState): boolean {
   return voiceId === null && (phase === "available" || phase === "downloaded");
 }
 
-/** Attempt 0 means that the output was reused from an earlier run. */
+/** Returns the event for an expired output. Attempt 0 stands for an output that was reused from an earlier run. */
 export function lapse(step: StepState, { index }: Pick<OutputState, "index">): RunEvent {
   const attempt = step.outputs !== null ? 0 : (lastAttempt(step)?.n ?? 0);
   return { type: "output.lapsed", step: step.path, attempt, index };

@@ -19,22 +19,19 @@ import { StepNode } from "./step-node.ts";
 
 type Ref = Reference["$ref"];
 
-/** Keeps the counts over all steps that decisions need. An update visits only the steps around the event's step. */
+/** Keeps counts that decisions need. An event updates only the counts that it may affect. */
 export class RunIndex {
   readonly nodes = new Map<string, StepNode>();
   readonly slots: Slots;
   readonly holding = new Set<string>();
-  /**
-   * Steps whose request exceeded its time limit. A step stays in this set while a choice around it is open, because
-   * every decision then checks which other steps may run beside it.
-   */
+  /** Steps whose request exceeded its time limit. A step stays in this set while a choice around it is open. */
   readonly late = new Set<string>();
   readonly #stopping = new Set<StepNode>();
   openSteps = 0;
   #conditional = 0;
   readonly #heldBack = new Set<StepNode>();
   readonly #state: RunState;
-  /** Expansions that return results of steps outside the expansion, by the paths of these steps. */
+  /** Expansions that return results of outside steps, by the path of the outside step. */
   readonly #resolvers = new Map<string, readonly StepNode[]>();
   readonly #groupMicros = new Map<string, number>();
   readonly #touch: (node: StepNode) => void;
@@ -83,7 +80,7 @@ export class RunIndex {
     return true;
   }
 
-  /** Returns whether a step that this step needs has not ended. For an expansion, includes its inner steps. */
+  /** Returns whether the step needs another step that has not ended. An expansion also needs its inner steps. */
   hasOpenSources(path: string): boolean {
     return this.nodes.get(path)!.openSources > 0;
   }
@@ -107,7 +104,7 @@ export class RunIndex {
     return [...found].map(({ plan }) => plan);
   }
 
-  /** Updates the counts after a step has changed, and reports all steps whose decisions this may change. */
+  /** Updates the counts after a step has changed, and reports all steps whose decisions may change as a result. */
   update(path: string): void {
     const node = this.nodes.get(path);
     if (node === undefined) return;
@@ -230,10 +227,7 @@ export class RunIndex {
     }
   }
 
-  /**
-   * Reports the readers of a step as touched. A reader that also waits for other steps is touched only if this step may
-   * rule it out.
-   */
+  /** Reports the steps that depend on this one, unless they must wait for others anyway. */
   #touchReaders(node: StepNode): void {
     const isComplete = this.#isComplete(node);
     const seen = [node];
@@ -259,7 +253,6 @@ export class RunIndex {
     }
   }
 
-  /** Returns whether the step is in an option. Such a step is dropped once an earlier option has a result. */
   #isInOption({ path }: PlanStep): boolean {
     return optionsAround(this.#state.planned.plan, path).length > 0;
   }
@@ -293,9 +286,9 @@ function standsForOthers(plan: PlanStep): boolean {
   return standsFor.length > 0 || expansion !== null;
 }
 
-/** Jobs on the service hold a slot even while the run is paused. */
+/** Returns whether the step occupies a slot. Jobs on the service do so even while the run is paused. */
 function isHoldingSlot(plan: PlanStep, step: StepState): boolean {
-  // The run no longer waits for this request, which must not block others.
+  // The run no longer waits for this request, so it must not block others.
   if (isOverdue(step)) return false;
   // A request to a provider takes a slot each time it is sent, and waits without a slot in between.
   const isSent = plan.kind === "generate";
@@ -306,10 +299,7 @@ function isHoldingSlot(plan: PlanStep, step: StepState): boolean {
   return jobPhases.inFlight.has(phase) || (step.status === "running" && ENDS_STEP.has(phase));
 }
 
-/**
- * Phases in which the next decision ends the step. The step keeps its slot until then, because its end may unlock more
- * urgent steps.
- */
+/** Phases after which the next decision ends the step. The step keeps its slot until then. */
 const ENDS_STEP: ReadonlySet<AttemptState["phase"]> = new Set(["completed", "refused", "lost"]);
 
 function hasOpenHold(step: StepState): boolean {

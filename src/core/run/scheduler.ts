@@ -33,7 +33,7 @@ const NOTHING: Decision = { events: [], commands: [], wakeAt: null };
 
 const byRank = (a: StepNode, b: StepNode) => a.rank - b.rank;
 
-/** The facts behind the decisions about all steps. If one of them changes, all steps are decided again. */
+/** Facts that every decision depends on. If one of them changes, all steps are decided again. */
 interface Basis {
   readonly plan: Plan;
   readonly order: readonly PlanStep[];
@@ -46,37 +46,29 @@ interface Basis {
   readonly hasLosses: boolean;
 }
 
-/**
- * Decides a run's next actions from all of its steps. The same state and time always give the same decision. A {@link
- * Scheduler} that was notified of every event makes the same decision.
- */
+/** Decides a run's next actions. The same state and time always give the same decision. */
 export function decide(state: RunState, context: DecideContext): Decision {
   return new Scheduler(state).decide(context);
 }
 
-/**
- * Decides what a run does next, at a cost that depends only on the changes. A step is decided again after an event, the
- * end of a command or a timer, or when a slot or money is available for it. After any other change, such as a pause,
- * all steps are decided.
- */
+/** Decides what a run does next. After most events, only the steps that may be affected are decided again. */
 export class Scheduler {
   readonly #state: RunState;
   #index: RunIndex | null = null;
   #seq = -1;
   #basis: Basis | null = null;
   readonly #due = new TinyQueue<StepNode>([], byRank);
-  /** Steps that wait only for a slot, by the limits that apply to them. */
+  /** Steps that wait only for a slot, grouped by the limits that apply to them. */
   readonly #slotless = new Map<string, TinyQueue<StepNode>>();
   readonly #moneyless = new TinyQueue<StepNode>([], byRank);
   readonly #timers = new TinyQueue<{ readonly at: number; readonly node: StepNode }>([], (a, b) => a.at - b.at);
   readonly #watching = new Set<StepNode>();
 
-  /** Only reads the state. The run's driver changes it. */
   constructor(state: RunState) {
     this.#state = state;
   }
 
-  /** Call this after applying an event to the state. If an event was missed, the index is rebuilt from all steps. */
+  /** Call this after applying an event to the state. */
   note(event: RunEvent): void {
     const { seq } = this.#state;
     const { changes } = specOf(event);
@@ -90,7 +82,7 @@ export class Scheduler {
     this.#indexed();
   }
 
-  /** Returns the ids of commands for late work. No process has to stay alive for them. */
+  /** Returns the ids of commands that poll for late work. No process has to stay alive for them. */
   lateCommands(): readonly string[] {
     return askingIds(this.#state, lateSteps({ state: this.#state, index: this.#indexed() }));
   }
@@ -186,7 +178,7 @@ export class Scheduler {
     return nodes;
   }
 
-  /** Returns null if all steps must be decided instead. */
+  /** Decides only the steps that are due. Returns null if all steps must be decided instead. */
   #decideDue(builder: DecisionBuilder): readonly StepNode[] | null {
     const { mayStart, context } = builder;
     for (const node of this.#watching) this.#touch(node);
@@ -227,10 +219,7 @@ export class Scheduler {
     return queue;
   }
 
-  /**
-   * Returns the most urgent step to decide. Decisions take slots and money but never release them, so a step that
-   * cannot start now cannot start later in this pass either.
-   */
+  /** Returns the most urgent step that is due, or that can now get the slot or money it waits for. */
   #next(builder: DecisionBuilder): StepNode | null {
     let best = firstOf(this.#due, (node) => node.isDue);
     for (const queue of this.#slotless.values()) {
@@ -250,7 +239,7 @@ export class Scheduler {
   }
 }
 
-/** A worker still polls for late work for a while after the run's end. */
+/** Returns the decision for a finished run. A worker still polls for late work for a while. */
 function lateDecision(builder: DecisionBuilder): Decision {
   const { state, index, context } = builder;
   if (context.asksForLate !== true || context.now > (state.finishedAt ?? 0) + LATE_FOR_MS) return NOTHING;
@@ -297,7 +286,7 @@ function completeDecision(builder: DecisionBuilder): Decision {
   return builder;
 }
 
-/** Events of work that has already started, including a repeated send. */
+/** Types of events about work that has already started. */
 const written: ReadonlySet<RunEvent["type"]> = new Set([
   "step.finished",
   "chat.abandoned",
@@ -319,7 +308,7 @@ function withoutNewWork({ events, commands }: DecisionBuilder): Decision {
   return { events: events.filter(isLeft), commands: commands.filter(isSeenThrough), wakeAt: null };
 }
 
-/** Jobs on the service are still completed. */
+/** Cancels the steps that have not begun. Jobs on the service are still completed. */
 function cancelRemaining(builder: DecisionBuilder, reason: string): void {
   for (const { path } of builder.context.order) {
     const step = builder.state.steps[path]!;

@@ -7,17 +7,17 @@ import { missingReason } from "./resolve.ts";
 import { failureOf, isUnbilled, type StepFailure } from "./step-failure.ts";
 
 export type OptionEnd =
-  /** The option has not finished, or the bill of the step `unbilled` is missing. */
+  /** The option has not finished, or the bill of its step `unbilled` is missing. */
   | { readonly is: "open"; readonly unbilled: string | null }
   | { readonly is: "made" }
-  /** The option is late. It may still finish, or the next option has started beside it. */
+  /** The option is late, so the next option may start. This one may still finish. */
   | { readonly is: "late"; readonly why: string }
-  /** The option failed, and nothing was paid for the failed step. The next option may start. */
+  /** The option failed, so the next option may start. */
   | { readonly is: "out"; readonly why: string }
-  /** The option has no result. Only a person can make another option follow. */
+  /** The option has no result, and the next option may not start. */
   | { readonly is: "stopped"; readonly why: string; readonly skippedByCondition?: true };
 
-/** An option starts only once all options before it are out or late. */
+/** Returns whether an option is open, has a result, or lets the next option start. */
 export function endOf(state: RunState, option: Option): OptionEnd {
   const steps = option.steps.map((plan) => ({ plan, step: state.steps[plan.path]! }));
   const isOver = steps.every(({ step }) => isStepFinal(step.status));
@@ -53,10 +53,7 @@ export function endOf(state: RunState, option: Option): OptionEnd {
   return { is: "out", why: whyOut(foreign ?? ends[0], steps) };
 }
 
-/**
- * Returns the late step that lets the next option start. Once that option has started, the result stays the same,
- * because its paid work is completed in any case.
- */
+/** Returns the late step that lets the next option start; null if there is none. */
 function lateOf({ planned, steps }: RunState, option: Option, isOver: boolean): string | null {
   if (!givesWay(option)) return null;
   const late = option.steps.filter(({ path }) => wasLate(steps[path]!));
@@ -71,7 +68,7 @@ function hasBegun({ startedAt, attempts, chats }: StepState): boolean {
   return startedAt !== null || attempts.length + chats.length > 0;
 }
 
-/** Returns the end of a rewriting option that sent nothing, because moderation had not refused the original prompt. */
+/** Returns the end of an option that was not needed, because moderation had not refused the original prompt. */
 function notFlagged(steps: readonly StepState[]): OptionEnd {
   const [first] = steps;
   const byCondition = first?.skippedByCondition === true && { skippedByCondition: true as const };
@@ -120,7 +117,7 @@ function costOf({ attempts, chats, superseded }: StepState): number {
   return counting.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
 }
 
-/** How other options prevent a step from starting. The step must wait (`open`) or will never start (`never`). */
+/** How other options keep a step from starting: it must wait (`open`) or will never start (`never`). */
 export type SecondGate =
   | { readonly is: "open"; readonly unbilled: string | null }
   | { readonly is: "never"; readonly reason: string; readonly skippedByCondition: boolean };
@@ -133,7 +130,7 @@ export function secondGate(state: RunState, path: string): SecondGate | null {
   return null;
 }
 
-/** The remaining steps of a late option wait for the later options, and never start if one of these succeeds. */
+/** Makes the remaining steps of a late option wait for the later options. They never start if one of those succeeds. */
 function gateOfLate(state: RunState, option: Option): SecondGate | null {
   const { choice, at, steps } = option;
   if (!givesWay(option) || !steps.some(({ path }) => wasLate(state.steps[path]!))) return null;
@@ -147,10 +144,7 @@ function gateOfLate(state: RunState, option: Option): SecondGate | null {
   return gate;
 }
 
-/**
- * Returns whether a settled choice no longer waits for a step. The step's option is late, or it replaced a late option
- * that succeeded after all.
- */
+/** Returns whether a settled choice may ignore the `needed` step, because another option won. */
 export function isPassedOver(state: RunState, choice: PlanStep, needed: string): boolean {
   const option = optionsAround(state.planned.plan, needed).find((candidate) => candidate.choice.path === choice.path);
   if (option === undefined) return false;
@@ -197,21 +191,21 @@ export function whyNone(state: RunState, { second }: Option["choice"]): string |
   return all.length === 0 ? null : all.join("; ");
 }
 
-/** Returns whether the `needed` step is in an earlier option. Such a step must have ended, but needs no result. */
+/** Returns whether the `needed` step is in an earlier option of the same choice. */
 export function isOfEarlierOption(state: RunState, { path }: PlanStep, needed: string): boolean {
   return optionsAround(state.planned.plan, path).some(({ choice, at }) =>
     choice.second.options.slice(0, at).some((option) => needed.startsWith(`${option}/`)),
   );
 }
 
-/** Returns whether the choice succeeded with another option, so that nobody needs to act on this failure. */
+/** Returns whether a choice around the step succeeded, so that nobody needs to act on the step's failure. */
 export function isMadeUpFor(state: RunState, path: string): boolean {
   return optionsAround(state.planned.plan, path).some(({ choice }) => state.steps[choice.path]!.status === "succeeded");
 }
 
 /**
- * Returns the step to rerun for a failed step. If moderation refused a rewritten prompt, this is the step that rewrites
- * the prompt. Null if moderation refused the original prompt, because it would refuse the prompt again.
+ * Returns the step to rerun for a failed one, such as the step that rewrote a refused prompt; null if a rerun would
+ * fail again.
  */
 export function madeAgainFor(state: RunState, path: string): string | null {
   const [option] = optionsAround(state.planned.plan, path);
@@ -221,7 +215,10 @@ export function madeAgainFor(state: RunState, path: string): string | null {
   return failureOf(plan, state.steps[path]!).cause === "moderated" ? option.steps[0]!.path : path;
 }
 
-/** How long the service may be away before a step gives way to another option, in milliseconds; null: forever. */
+/**
+ * Returns how many milliseconds the service may be away before another option replaces the step; null if there is no
+ * limit.
+ */
 export function awayMsOf(state: RunState, path: string): number | null {
   const limits = optionsAround(state.planned.plan, path).filter(hasNext);
   return limits.reduce<number | null>((least, { choice: { second } }) => {
@@ -229,7 +226,7 @@ export function awayMsOf(state: RunState, path: string): number | null {
   }, null);
 }
 
-/** Returns null if the choice used its first option. */
+/** Returns which option was used and why; null if it was the first. */
 export function whichOption(state: RunState, choice: Option["choice"]): string | null {
   const { second, among } = choice;
   const at = among.findIndex(({ $ref }) => missingReason(state, $ref) === null);
@@ -246,7 +243,7 @@ export function whichOption(state: RunState, choice: Option["choice"]): string |
   return `used ${option}: ${[...never, ...why].join("; ")}`;
 }
 
-/** Options that the author prefers to the chosen option, but that finished too late. */
+/** Returns options that the author prefers to the chosen one but that finished too late. */
 export function cameLate(state: RunState): readonly { readonly option: string; readonly choice: string }[] {
   const options = optionsIn(state.planned.plan);
   return [...options.values()].flatMap((option) => {

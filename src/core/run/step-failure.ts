@@ -3,7 +3,7 @@ import { jobPhases } from "../lifecycle/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
 /**
- * How a step failed, used to choose a second option. `paid`:
+ * How a step failed, and whether it was paid for:
  * - `nothing`: nothing was paid.
  * - `open`: a response or a bill is missing.
  * - `maybe`: it will never be known whether the step was charged.
@@ -11,7 +11,7 @@ import type { PlanStep } from "../plan/plan.ts";
  */
 export interface StepFailure {
   readonly paid: "nothing" | "open" | "maybe" | "charged";
-  /** `own`: a local cause, such as a task or a decision. */
+  /** `own` means a local cause, such as a task or a decision. */
   readonly cause: "refused" | "retired" | "no capacity" | "away" | "moderated" | "failed" | "own";
 }
 
@@ -30,7 +30,10 @@ export function failureOf({ kind }: PlanStep, step: StepState): StepFailure {
   return failures[kind](step);
 }
 
-/** A step's reason begins with this text if the service was unavailable for too long. Stored journals contain it. */
+/**
+ * Start of a step's reason if the service was unavailable for too long. It must not change, because stored journals
+ * contain it.
+ */
 export const AWAY = "the service was away";
 
 const CAUSES: { readonly [code: string]: StepFailure["cause"] } = {
@@ -56,7 +59,7 @@ function jobFailure(step: StepState): StepFailure {
   return { paid, cause: reason?.startsWith(AWAY) === true ? "away" : cause };
 }
 
-/** A provider that reports no costs may have charged for every accepted request. */
+/** An unconfirmed cost means that the step may or may not have been charged. */
 function generateFailure(step: StepState): StepFailure {
   const failure = jobFailure(step);
   const isUnconfirmed = step.attempts.some(({ n, isUnconfirmed }) => n > step.superseded && isUnconfirmed === true);
@@ -87,7 +90,7 @@ function causeOf(code: string | null, hasFailed: boolean): StepFailure["cause"] 
   return known ?? (hasFailed ? "failed" : "refused");
 }
 
-/** Without a job, only the step's reason contains the service's error code. */
+/** Returns the service's error code from a step's reason; null if it contains none. */
 function codeIn(reason: string | null): string | null {
   return /^([A-Z_]+): /.exec(reason ?? "")?.[1] ?? null;
 }

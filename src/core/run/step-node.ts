@@ -5,11 +5,11 @@ export class StepNode {
   readonly plan: PlanStep;
   /** True if the step is no longer in the plan. Only its paid results are collected. */
   readonly isRemoved: boolean;
-  /** Steps for which the next decision depends on this step. */
+  /** Steps whose decisions depend on this step. */
   readers: StepNode[] = [];
   /** The distinct results that other steps read from this step. */
   reads: Reference["$ref"][] = [];
-  /** Number of unfinished steps that this step needs. For an expansion, includes its inner steps. */
+  /** Number of unfinished steps that this step needs, including the inner steps of an expansion. */
   openSources = 0;
   /** Number of needed steps that use this step, plus one if it is a root of the plan. */
   users = 0;
@@ -22,7 +22,7 @@ export class StepNode {
   committedMicros = 0;
   rank = 0;
   isDue = false;
-  /** When to decide the step even without an event; null: never. */
+  /** When to decide the step even without an event; null if never. */
   dueAt: number | null = null;
   queue: TinyQueue<StepNode> | null = null;
 

@@ -18,14 +18,14 @@ import type { DecisionBuilder } from "./decision-builder.ts";
 import { isOverdue, requestInFlight } from "./open-jobs.ts";
 import { runOutcome } from "./outcome.ts";
 
-/** A request is slow after this many times its expected duration. */
+/** A request is reported as slow after this multiple of its expected duration. */
 const SLOW_TIMES = 3;
-/** A request is not slow before this time, depending on whether its expected duration was learned or guessed. */
+/** Minimum time before a request is reported as slow, for a learned or a guessed duration. */
 const SLOW_LEAST_MS = { learned: MINUTE_MS, guessed: 5 * MINUTE_MS } as const;
-/** Minimum duration of a repeated wait. It is long enough to conclude that a job does not exist. */
+/** Minimum duration of a repeated wait, long enough to find out that a job does not exist. */
 const LEAST_AGAIN_MS = 5 * MINUTE_MS;
 
-/** Reports once that a request is slow, and stops waiting after its time limit. Returns false if the wait ends now. */
+/** Reports a slow request once. At the request's time limit, ends the wait and returns false. */
 export function watchRequest(plan: PlanStep, step: StepState, builder: DecisionBuilder): boolean {
   const open = requestInFlight(step);
   if (open === null || isOverdue(step)) return true;
@@ -58,23 +58,19 @@ function nextOption({ planned, steps }: RunState, path: string): string | null {
   return option.choice.second.options[option.at + 1] ?? null;
 }
 
-/**
- * Returns whether nothing waits for the step's request. A pending change still waits for the requests that it replaces.
- */
+/** Returns whether nothing waits for the step's late request any more. */
 export function isLeftLate({ steps, pause }: RunState, path: string): boolean {
   return isOverdue(steps[path]!) && pause?.replaced?.includes(path) !== true;
 }
 
-/** Late requests are polled without blocking anything. */
+/** Polls a step's request. A late request is polled without blocking anything. */
 export function ask(command: Command, plan: PlanStep, step: StepState, builder: DecisionBuilder): void {
   if (!watchRequest(plan, step, builder)) return;
   if (isLeftLate(builder.state, plan.path)) askForLate(command, builder);
   else builder.issue(command);
 }
 
-/**
- * Polls late work. In an otherwise idle run, only a worker does so, because no process has to stay alive for late work.
- */
+/** Polls late work. If the run is otherwise idle, only a worker does so. */
 export function askForLate(command: Command, builder: DecisionBuilder): void {
   const { active, notBefore, now, asksForLate } = builder.context;
   const id = commandId(command);
@@ -91,7 +87,7 @@ const ASKING = ["follow", "operation"] as const;
 /** Commands that receive the response itself, and therefore must finish. */
 const AWAITING = ["chat", "generate"] as const;
 
-/** `all`: includes commands that wait for a response. */
+/** Returns the ids of the commands that poll for these steps. `all`: includes commands that wait for a response. */
 export function askingIds({ steps }: RunState, paths: readonly string[], { all = false } = {}): readonly string[] {
   return paths.flatMap((path) => {
     const open = requestInFlight(steps[path]!);
@@ -153,8 +149,7 @@ export function isLatePauseOver({ status, pause, steps }: RunState): boolean {
 }
 
 /**
- * Returns whether a person may decide about an attempt. This is so if its outcome is unresolved, or if its provider has
- * given no information for a while.
+ * Returns whether a person may decide about an attempt, because it is unresolved or its provider gives no information.
  */
 export function isForPerson({ phase, doubt }: Pick<AttemptState, "phase" | "doubt">): boolean {
   if (phase === "unresolved") return true;

@@ -15,13 +15,13 @@ interface OfChat {
 interface Charged extends OfChat {
   readonly jobId: string | null;
   readonly costMicros: number;
-  /** True if the service did not report a cost. The maximum, or the cost computed from `tokens`, is used instead. */
+  /** True if the service reported no cost. The maximum, or the cost computed from `tokens`, is used instead. */
   readonly isUnconfirmed?: true;
   /** Number of tokens in the answer. Set if the cost is computed from the model's token prices. */
   readonly tokens?: number;
 }
 
-/** Requests to a chat model. */
+/** Events of requests to a chat model. */
 export type ChatEvent =
   | ({
       readonly type: "chat.intended";
@@ -33,10 +33,13 @@ export type ChatEvent =
   | ({
       readonly type: "chat.failed";
       readonly error: JournalError;
-      /** The text of an answer that did not match the schema. It is sent back to the model for repair. */
+      /** An answer that did not match the schema. It is sent back to the model to be corrected. */
       readonly answer?: CleanText;
     } & Charged)
-  /** The process ended before a response arrived. The request may be charged, so its hold counts against the budget. */
+  /**
+   * The process ended before a response arrived. The request may still be charged, so its hold counts against the
+   * budget.
+   */
   | ({ readonly type: "chat.abandoned"; readonly holdMicros: number } & OfChat);
 
 export const chatEvents: EventTable<ChatEvent> = {

@@ -10,7 +10,7 @@ export interface JournalError {
   readonly code: CleanText;
   readonly message: CleanText;
   readonly retryable: boolean;
-  /** Earliest time to send the request again, in epoch milliseconds. Set if a busy provider names such a time. */
+  /** Earliest time to send the request again, in epoch milliseconds. Set only if a busy provider states one. */
   readonly retryAt?: number;
   /** The service's reason codes for rejected fields, such as `expired`. */
   readonly reasons?: readonly CleanText[];
@@ -18,7 +18,7 @@ export interface JournalError {
   readonly flagged?: Flagged;
   /** Where a local function threw, as `file:line:column`. Shown to operators, never to callers. */
   readonly site?: CleanText;
-  /** True if the pipeline's code intended the message for its callers. */
+  /** True if the pipeline's author wrote the message for callers to read. */
   readonly forCallers?: true;
 }
 
@@ -48,7 +48,9 @@ export interface OutputFacts {
   readonly durationMs: number | null;
   readonly fps: number | null;
   readonly error: JournalError | null;
-  /** When the service deletes the output, in epoch milliseconds on the service's clock. Absent: never. */
+  /**
+   * When the service deletes the output, in epoch milliseconds on the service's clock. If absent, the output is kept.
+   */
   readonly expiresAt?: number;
 }
 
@@ -59,19 +61,19 @@ export type PauseReason =
   | "approval"
   | "stopped"
   | "drift"
-  /** Only failed downloads of outputs are left. A resume retries them for free. */
+  /** The run lacks only outputs whose download failed. Resuming it retries the downloads for free. */
   | "files"
   | "unresolved"
   /** Chat requests were sent but never answered. A repeated request may be charged again. */
   | "unanswered"
-  /** Only requests that exceeded their time limit (`within`) are left. These requests are still polled. */
+  /** The run waits only for requests that exceeded their time limit (`within`). */
   | "late"
   | "code"
-  /** The spending cap for a period is reached. An engine continues the run in the next period. */
+  /** The spending cap for a period is reached. A running engine continues the run in the next period. */
   | "cap"
   /** The service was unreachable for too long. */
   | "unreachable"
-  /** Another server responds instead of the service, such as a login page or a proxy. */
+  /** Something else responds instead of the service, such as a proxy or a login page. */
   | "misdirected"
   /** The service rejects the key. */
   | "credentials";
@@ -81,7 +83,7 @@ export type PauseReason =
  * - `refused`: the request was refused when it was sent again.
  * - `too old`: the idempotency key is too old to be sent again.
  * - `not found`: the service does not return the job.
- * - `older job`: the response to the first send names a job that existed before.
+ * - `older job`: the first response names a job that existed before the request.
  * - `another's job`: the response names a job of another model or step.
  * - `incomplete`: the job is completed, but some outputs are missing.
  * - `no answer`: a provider returned no usable result.
@@ -114,17 +116,17 @@ export interface GivenFile {
   readonly copy: StoredCopy;
 }
 
-/** The step of an earlier run that produced the reused result. */
+/** The step of an earlier run whose result is reused. */
 export interface ReusedFrom {
   readonly runId: string;
   readonly step: string;
-  /** The service's job; null for a local function. */
+  /** Id of the service's job; null for a local function. */
   readonly jobId: string | null;
   /** When the service or the function produced the result. */
   readonly completedAt: number;
 }
 
-/** One output of one step. */
+/** An output of a step. */
 export interface Chosen {
   readonly step: string;
   readonly index: number;
@@ -134,7 +136,7 @@ export interface DecidedBy {
   readonly name: CleanText;
   /** False if the person typed the name and nobody verified it. */
   readonly verified: boolean;
-  /** Id of the review link through which the person decided. Absent: none was used. */
+  /** Id of the review link through which the person decided, if there was one. */
   readonly link?: string;
 }
 
@@ -146,7 +148,7 @@ export interface Comment {
   /** Position in the output's video or audio, in milliseconds; null if the comment names no position. */
   readonly timeMs: number | null;
   readonly at: number;
-  /** The writer; null if the writer was authorized but not identified. */
+  /** Who wrote the comment; null if the person was authorized but not identified. */
   readonly by: DecidedBy | null;
 }
 
@@ -160,9 +162,9 @@ export interface AgreedQuote {
   readonly maximumMicros: number;
   /** The run's original budget, if the quote's maximum is lower. */
   readonly budgetMicros?: number;
-  /** Steps and expansions without a known price. The run asks a person before it spends money on each of them. */
+  /** Steps and expansions without a known price. The run asks a person before it spends money on any of them. */
   readonly open: readonly string[];
-  /** Prices of the steps in `open` that the person accepted later, by step. */
+  /** Prices that the person accepted later for steps in `open`, by step. */
   readonly prices?: { readonly [step: string]: number };
 }
 
@@ -179,12 +181,12 @@ export interface RunPlanned {
   readonly input: Json;
   readonly baseUrl: string;
   readonly keyId: string;
-  /** A random value. It gives two runs different idempotency keys. */
+  /** A random value that makes idempotency keys differ between runs. */
   readonly nonce: string;
   readonly budgetMicros: number | null;
-  /** A tag as `key=value`. All runs with this tag share the budget. Absent: the budget is for this run only. */
+  /** The tag (`key=value`) of the runs that share the budget. If absent, the budget applies to this run only. */
   readonly budgetTag?: string;
-  /** The accepted quote. Absent: the run was started without a quote. */
+  /** The accepted quote, if the run was started with one. */
   readonly agreed?: AgreedQuote;
   readonly maxUnquotedMicros: number | null;
   readonly limits: JobLimits;
@@ -192,60 +194,60 @@ export interface RunPlanned {
   readonly quoteMicros: number | null;
   /** Folder for named files. */
   readonly outDir: string;
-  /** Absolute paths of files and folders that uploads may read. Absent: determined when the run is planned. */
+  /** Absolute paths of files and folders that uploads may read. If absent, the engine's own setting applies. */
   readonly filesFrom?: readonly string[];
-  /** Absolute path of the journal file's project folder. Absent: the journal is not a file. */
+  /** Absolute path of the journal file's project folder. Absent if the journal is not a file. */
   readonly project?: string;
-  /** Whether steps reuse results of identical earlier requests. Absent: no. */
+  /** True if steps reuse results of identical earlier requests. */
   readonly reuse?: true;
-  /** The profile of the plan. */
+  /** The profile that was applied to the plan. */
   readonly profile?: AppliedProfile;
-  /** All edits of steps' inputs so far, applied on top of the profile. Absent: none. */
+  /** All edits of steps' inputs so far, applied on top of the profile. */
   readonly edits?: StepEdits;
-  /** All text replacements in steps' inputs so far, in order. Absent: none. */
+  /** All text replacements in steps' inputs so far, in order. */
   readonly texts?: readonly TextChange[];
-  /** Whether named files get a manifest. Absent: yes. */
+  /** False if named files get no manifest. */
   readonly manifests?: false;
-  /** Whether named files are marked as machine-made. Absent: no. */
+  /** True if named files are marked as machine-made. */
   readonly marks?: true;
-  /** One-line title. Absent: the run's id. */
+  /** One-line title. Default: the run's id. */
   readonly title?: string;
-  /** Tags of the run. Absent: none. */
+  /** Tags of the run. */
   readonly tags?: Tags;
   /** The pipeline's statement that the people whose voices are cloned have consented. */
   readonly consent?: string;
-  /** The pipeline's source file, for `resume`; null if the pipeline was passed as a value. */
+  /** The source file from which `resume` loads the pipeline; null if the pipeline was passed as a value. */
   readonly source: { readonly file: string; readonly exportName: string } | null;
-  /** A hash of everything from which the plan was made. Absent once the plan has changed. */
+  /** Hash of everything from which the plan was made. Absent once the plan has changed. */
   readonly basis?: string;
   /** Version of Showrunner that planned the run. */
   readonly program: string;
 }
 
-/** The pipeline's code changed, and the changes were accepted. A `step.reset` follows for each step that runs again. */
+/** A changed plan was accepted. A `step.reset` event follows for each step that runs again. */
 export interface RunReplanned {
   readonly type: "run.replanned";
   readonly plan: Plan;
-  /** Price of the steps that run again, in addition to the run's own quote; null if a step has no price. */
+  /** Price of the steps that run again; null if a step has no price. */
   readonly quoteMicros: number | null;
   /** Steps that have a new name but an identical request. They keep their results. */
   readonly renamed: readonly { readonly from: string; readonly to: string }[];
-  /** The references that expansions returned, by path. Contains only expansions that are not planned again. */
+  /** The references that expansions returned, by path. Expansions that are planned again are left out. */
   readonly expanded: { readonly [step: string]: readonly Reference[] };
-  /** The new input. Absent: unchanged. */
+  /** The new input, if it changed. */
   readonly input?: Json;
-  /** New edits of steps' inputs, on top of earlier edits, with the reason. */
+  /** New edits of steps' inputs, with the reason for them. */
   readonly edited?: {
     readonly steps: StepEdits;
-    /** Text replacements in all other steps' inputs. Absent: none. */
+    /** Text replacements that also apply to the inputs of other steps. */
     readonly texts?: readonly TextChange[];
     readonly note: string | null;
   };
-  /** The code's new location. Absent: unchanged. */
+  /** The code's new location, if it changed. */
   readonly source?: { readonly file: string; readonly exportName: string };
 }
 
-/** An expansion's value is known, and its steps were planned. */
+/** An expansion's value became known, and the steps for it were planned. */
 export interface ExpandPlanned {
   readonly type: "expand.planned";
   readonly step: string;

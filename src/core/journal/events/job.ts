@@ -18,8 +18,8 @@ export type JobEvent =
       readonly type: "job.completed";
       readonly outputs: readonly OutputFacts[];
       /**
-       * Stored copies of outputs that came with the response and exist nowhere else; null for an output that failed.
-       * Absent if the service keeps the outputs.
+       * Stored copies of outputs that exist only in the response; null for each failed output. Absent if the service
+       * keeps the outputs.
        */
       readonly copies?: readonly (StoredCopy | null)[];
       /** Hashes of invalid media in the response. The media were paid for, so they are kept. */
@@ -27,14 +27,16 @@ export type JobEvent =
     } & OfAttempt)
   /**
    * A response about the job is incomplete, or contains less than an earlier response. The earlier response remains
-   * valid. Recorded once per message, but at every poll for a request to a provider.
+   * valid.
    */
   | ({
       readonly type: "job.doubted";
       readonly message: CleanText;
-      /** For a request to a provider: how long polls have returned such responses, in milliseconds. */
+      /**
+       * How long the provider has returned doubtful responses, in milliseconds. Set only for requests to a provider.
+       */
       readonly saidForMs?: number;
-      /** For a request to a provider: true if the response says nothing about the work. */
+      /** True if a provider's response says nothing about the work. */
       readonly isUnread?: true;
       /** True if the job turned out to be in progress, which ends the doubt. */
       readonly isOver?: true;
@@ -45,7 +47,7 @@ export type JobEvent =
       /** Hashes of the media in an incomplete response. The media were paid for, so they are kept. */
       readonly unfit?: readonly string[];
     } & OfAttempt)
-  /** The hold of a job that is already on the service was increased, because the model charges more than it quotes. */
+  /** The hold of a submitted job was increased, because the model charges more than it quotes. */
   | ({ readonly type: "job.hold.raised"; readonly holdMicros: number } & OfAttempt)
   | ({
       readonly type: "job.settled";
@@ -53,13 +55,10 @@ export type JobEvent =
       /** True if the cost is the held amount, because the provider reports no cost. */
       readonly isUnconfirmed?: true;
     } & OfAttempt)
-  /** The service reported an implausible cost. The hold remains. Recorded once per reported value. */
+  /** The service reported an implausible cost, so the hold remains. */
   | ({ readonly type: "job.bill.impossible"; readonly said: CleanText } & OfAttempt)
   | ({ readonly type: "output.downloaded" } & OfOutput & StoredCopy)
-  /**
-   * A download failed or was incomplete. It is retried for a while, and again at the next resume. Recorded once per
-   * message.
-   */
+  /** A download failed or was incomplete. It is retried for a while, and again when the run is resumed. */
   | ({ readonly type: "output.uncopied"; readonly message: CleanText } & OfOutput)
   /** Later jobs can no longer use the output's asset. The file may still be available. */
   | ({ readonly type: "output.lapsed" } & OfOutput)
@@ -95,7 +94,7 @@ export const jobEvents: EventTable<JobEvent> = {
     apply: (fold, event) => {
       const attempt = fold.attempt(event);
       if (event.isOver === true) return void delete attempt.doubt;
-      // The clock may have been ahead when the doubt began, which would prolong the doubt.
+      // If the clock was ahead when the doubt began, `since` would lie in the future.
       const since = Math.min(attempt.doubt?.since ?? fold.at, fold.at);
       const { message, saidForMs, isUnread } = event;
       attempt.doubt = {

@@ -8,19 +8,19 @@ import { counted, detail, type EventTable, ignoredBy, line } from "./spec.ts";
 
 type ReusedOutput = OutputFacts & { readonly copy: StoredCopy | null };
 
-/** Events that change the steps of a run, or which of their results are valid. */
+/** Events that change a run's steps, or the validity of their results. */
 export type PlanEvent =
   | RunPlanned
   | RunReplanned
   | ExpandPlanned
-  /** A rerun was requested. A `step.reset` follows for each step that runs again. */
+  /** A rerun was requested. A `step.reset` event follows for each step that runs again. */
   | {
       readonly type: "rerun.requested";
       readonly requestId: string;
       readonly steps: readonly string[];
       /** The reason for the rerun. */
       readonly note?: string;
-      /** New seeds for jobs, by step. Absent: unchanged. */
+      /** New seeds for jobs, by step. */
       readonly seeds?: { readonly [step: string]: number };
       /**
        * Price of the steps that run again; null if a step has no price. Absent if `run.replanned` contains the price.
@@ -42,7 +42,7 @@ export type PlanEvent =
     }
   /** The step's inputs were rerun and turned out identical, so its earlier result is valid again. */
   | { readonly type: "step.restored"; readonly step: string; readonly attempt: number }
-  /** An earlier run has an available result of an identical request, so this step submits nothing. */
+  /** The result of an identical earlier request is reused, so this step submits nothing. */
   | {
       readonly type: "step.reused";
       readonly step: string;
@@ -119,7 +119,7 @@ export const planEvents: EventTable<PlanEvent> = {
       });
       if (!keepsExpansion && isExpansion(state, path)) leaveExpansion(state, path, move);
     },
-    // An expansion's steps are removed with it.
+    // Resetting an expansion removes its steps.
     changes: "plan",
     timeline: (timeline, { step }) => timeline.close(step),
     line: ({ why }) => line(`runs again: ${why}`),
@@ -152,13 +152,13 @@ export const planEvents: EventTable<PlanEvent> = {
   },
 };
 
-/** For example, `still prompt, film duration_ms`. */
+/** Lists the edited fields, for example `still prompt; film duration_ms`. */
 function editedText(steps: StepEdits): string {
   const fields = Object.keys(steps).map((path) => `${path} ${editedFields(steps, path).join(", ")}`);
   return fields.join("; ");
 }
 
-/** For example, `; new seeds: look/1 1000008`. */
+/** Returns a clause such as `; new seed: look/1 1000008`. */
 function seedsText(seeds: { readonly [step: string]: number } | undefined): string {
   const all = Object.entries(seeds ?? {}).map(([step, seed]) => `${step} ${seed}`);
   return all.length === 0 ? "" : `; new ${all.length === 1 ? "seed" : "seeds"}: ${all.join(", ")}`;
@@ -168,7 +168,7 @@ function uploadsOf(steps: readonly PlanStep[]): readonly string[] {
   return steps.flatMap((step) => traitsOf(step).file?.sha256 ?? []);
 }
 
-/** Makes an earlier attempt valid again. Removes later attempts that were quoted but never sent. */
+/** Makes an earlier attempt valid again, and removes later attempts that were quoted but never sent. */
 function restore(fold: Fold, step: StepState, attempt: AttemptState): void {
   const later = step.attempts.slice(attempt.n);
   if (attempt.n !== step.superseded || later.some(({ key }) => key !== null))

@@ -9,29 +9,27 @@ interface Paused {
   readonly type: "run.paused";
   readonly reason: PauseReason;
   readonly message: CleanText;
-  /** Where to add funds. Set for `funds`. */
+  /** If the reason is `funds`: where to add funds. */
   readonly fundingUrl?: CleanText;
-  /** For `funds`: the necessary balance. For `budget`: a budget or cap that would be sufficient. */
+  /** The balance, budget or cap that would be sufficient for the run to continue. */
   readonly requiredMicros?: number | null;
   readonly balanceMicros?: number | null;
-  /** The command-line option that raises the reached cap. Set only for a cap across several runs. */
+  /** The command-line option that raises the reached cap. Set only if several runs share the cap. */
   readonly flag?: CleanText;
-  /**
-   * Set for `budget`: prices that became known and must be accepted. Setting a budget of `requiredMicros` accepts them.
-   */
+  /** Prices that became known and that a person must accept. Setting a budget of `requiredMicros` accepts them. */
   readonly asks?: readonly AskedPrice[];
-  /** Set for `cap`: when the run may continue without a person, in epoch milliseconds. */
+  /** If the reason is `cap`: when the run may continue without a person, in epoch milliseconds. */
   readonly resumeAt?: number;
-  /** Set for `files` if an output is lost: the step that must run again. */
+  /** The step that must run again because its output is lost. */
   readonly rerun?: string;
   /**
-   * Set for `drift` if a change of the pipeline waits for jobs in progress: the steps that the change replaces. Their
-   * old requests are sent again only if the service may already have received them.
+   * Steps that a changed pipeline replaces. Their old requests are sent again only if the service may already have
+   * received them.
    */
   readonly replaced?: readonly string[];
-  /** Set for `late`: the steps for which the run waits. */
+  /** The late steps for which the run waits. */
   readonly late?: readonly string[];
-  /** Set for `stopped` if a message stopped the run: the message's id, and when it was sent. */
+  /** The message that stopped the run, and when it was sent. */
   readonly request?: { readonly id: number; readonly at: number };
 }
 
@@ -40,44 +38,35 @@ export type RunLevelEvent =
   | {
       readonly type: "lease.acquired";
       readonly epoch: number;
-      /** Description of the process. */
+      /** Description of the process that drives the run. */
       readonly holder: string;
       /** Version of Showrunner that writes the following events. */
       readonly program: string;
-      /**
-       * True if the run was parked between slices and continued on time. The run is then considered driven in the
-       * meantime.
-       */
+      /** True if the run was parked and continued on time. It is then treated as driven without interruption. */
       readonly parked?: true;
     }
   | { readonly type: "run.started" }
-  /**
-   * The account has a new key, or its service a new URL. The person who resumed the run stated this, and Showrunner
-   * verified it.
-   */
+  /** The person who resumed the run stated that its account has a new key or that the service has a new URL. */
   | {
       readonly type: "run.account.moved";
       readonly baseUrl: string;
       readonly keyId: string;
-      /** The run's job that was found with the new key and URL; null if the run had no job yet. */
+      /** A job of the run that was found with the new key and URL; null if the run had no job yet. */
       readonly jobId: string | null;
     }
-  /** A resume changed the limits. */
+  /** The run's limits were changed when it was resumed. */
   | {
       readonly type: "run.budget.set";
       readonly budgetMicros: number | null;
       readonly maxUnquotedMicros: number | null;
-      /** The new terms. Absent: unchanged. */
+      /** The new terms, if they changed. */
       readonly agreed?: AgreedQuote;
     }
   | SpendingReached
   | Paused
   /** `byItself`: true if the run continued because a late job ended, not because someone resumed it. */
   | { readonly type: "run.resumed"; readonly byItself?: true }
-  /**
-   * The service or the media bucket (`media`) became unreachable, or another server responds instead. Recorded once,
-   * not per attempt.
-   */
+  /** The service or the media bucket became unreachable, or another server responds instead. */
   | {
       readonly type: "service.unavailable";
       readonly reason: "unreachable" | "misdirected" | "media";
@@ -85,10 +74,10 @@ export type RunLevelEvent =
     }
   | { readonly type: "service.recovered"; readonly reason?: "media" }
   | { readonly type: "run.finished"; readonly status: RunEnd; readonly message: string | null }
-  /** A finished run continues, because a step is rerun or because the run waits again for a step's request. */
+  /** A finished run continues, because a step is rerun or awaited again. */
   | { readonly type: "run.reopened"; readonly byItself?: true };
 
-/** A percentage of a budget or cap was reached. Recorded once per percentage and limit, if anyone is notified. */
+/** Spending reached a certain percentage of a budget or cap. Recorded once per percentage and limit. */
 export interface SpendingReached {
   readonly type: "spending.reached";
   readonly what: "budget" | "cap";
@@ -196,7 +185,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
       state.pause = null;
       state.outage = null;
     },
-    // The run waits for late steps again, and they take a slot.
+    // Late steps are awaited again, so they take slots again.
     changes: "plan",
     timeline: (timeline) => timeline.work(true),
     incident: () => ({ what: "resumed", why: "" }),
@@ -266,10 +255,7 @@ function budgetOf(micros: number | null): string {
   return micros === null ? "No budget" : `A budget of ${dollars(micros)}`;
 }
 
-/**
- * Closes rerun requests when the run finishes, or when it only waits for a decision. A later request is then a new
- * request.
- */
+/** Closes the open rerun requests, so that a later request starts a new rerun. */
 function closeReruns({ reruns }: RunState): void {
   for (const request of reruns) request.isOpen = false;
 }
@@ -281,7 +267,7 @@ function allowRepeats({ steps }: RunState): void {
   }
 }
 
-/** Restarts the time limit (`within`) of late requests, because a person resumed the run. */
+/** Restarts the time limit (`within`) of late requests when a person resumes the run. */
 function awaitAgain({ steps }: RunState, at: number): void {
   for (const step of Object.values(steps)) {
     const request = lastRequest(step);
@@ -324,7 +310,7 @@ function pauseNotice(runId: string, { reason, message }: Paused): NoticeText | n
     default:
       reason satisfies never;
   }
-  // Also for reasons from later versions, because every pause waits for a person.
+  // Reasons from later versions get here, too. Every pause waits for a person.
   return { event: "run.waiting", ...paused, next: `showrunner show ${runId}` };
 }
 

@@ -5,7 +5,7 @@ import type { Fold } from "./fold-context.ts";
 
 /** A change to the money reserved or charged for an attempt. */
 export type LedgerChange =
-  /** `isElsewhere`: true if a provider charges the money. The wallet then never shows it. */
+  /** `isElsewhere`: true if a provider charges the money instead of the wallet. */
   | {
       readonly type: "hold";
       readonly step: string;
@@ -14,11 +14,11 @@ export type LedgerChange =
       readonly isElsewhere?: true;
     }
   /**
-   * Increases the hold for a request that was already sent. No limit is checked, because the money is spent in any
-   * case.
+   * Increases the hold for a request that was already sent. No limit is checked, because the money will be spent either
+   * way.
    */
   | { readonly type: "raise"; readonly step: string; readonly attempt: number; readonly amountMicros: number }
-  /** The service acknowledged the submission. Balances that are read from now on include the charge. */
+  /** The service acknowledged the submission, so balances read from now on include the charge. */
   | { readonly type: "charged"; readonly step: string; readonly attempt: number }
   | { readonly type: "settle"; readonly step: string; readonly attempt: number; readonly costMicros: number }
   | { readonly type: "release"; readonly step: string; readonly attempt: number };
@@ -27,7 +27,7 @@ export interface TimelineWriter {
   plan(steps: readonly PlanStep[]): void;
   work(isWorking: boolean): void;
   end(): void;
-  /** Whether this opens a span depends on the step's kind. */
+  /** Opens a span if the step is of a kind that needs one. */
   start(step: string): void;
   begin(step: string, attempt: number, phase: "queue" | "render" | "chat"): void;
   acknowledge(step: string, attempt: number): void;
@@ -49,7 +49,7 @@ export interface IncidentText {
   readonly what: string;
   readonly why: string;
   readonly costMicros?: number | null;
-  /** Number of the failed attempt. Later events may report the attempt's cost and a retry. */
+  /** Number of the failed attempt. */
   readonly attempt?: number;
 }
 
@@ -69,13 +69,13 @@ export interface NoticeText {
   readonly next: string;
 }
 
-/** How each reader of the journal handles a type of event. Null: the reader ignores the event. */
+/** How the journal's readers handle one type of event; null for a reader that ignores it. */
 export interface EventSpec<E> {
   readonly apply: (fold: Fold, event: E) => void;
   /** What the event may change: only the run, the run and the event's step, or any step. */
   readonly changes: "run" | "step" | "plan";
   readonly ledger: ((event: E) => LedgerChange | null) | null;
-  /** Hashes of media that the event mentions. `gc` keeps these media. */
+  /** Returns hashes of media that the event mentions, so that `gc` keeps these media. */
   readonly media: ((event: E) => readonly string[]) | null;
   readonly timeline: ((timeline: TimelineWriter, event: E) => void) | null;
   readonly line: ((event: E) => EventText) | null;

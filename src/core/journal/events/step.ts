@@ -16,18 +16,21 @@ export type StepEvent =
       readonly step: string;
       readonly status: StepEnd;
       readonly reason: string | null;
-      /** True if the step's `when` skipped it, or if it uses only steps that were skipped in this way. */
+      /** True if a `when` condition skipped the step, or skipped a step that it needs. */
       readonly skippedByCondition?: true;
-      /** The failure message that the pipeline's code intended for its callers. */
+      /** The failure message that the pipeline's author wrote for callers. */
       readonly forCallers?: CleanText;
       /** True if the step was skipped because nothing that needs it can succeed any more. */
       readonly pruned?: true;
       /** True if the step's request is in progress but the run no longer waits for it. */
       readonly isGivenUp?: true;
     }
-  /** The step's request takes far longer than expected. Recorded once. */
+  /** The step's request is taking far longer than expected. */
   | ({ readonly type: "step.slow"; readonly elapsedMs: number; readonly expected: Expected } & OfAttempt)
-  /** The request exceeded the step's time limit (`within`) but continues. `next`: the option that starts instead. */
+  /**
+   * The request exceeded the step's time limit (`within`) but continues. `next` names the option that now starts as
+   * well.
+   */
   | ({ readonly type: "step.overdue"; readonly withinMs: number; readonly next?: string } & OfAttempt)
   | ({ readonly type: "upload.stored"; readonly step: string } & StoredCopy)
   | {
@@ -41,16 +44,16 @@ export type StepEvent =
       readonly type: "approval.decided";
       readonly step: string;
       readonly approved: boolean;
-      /** Index of the chosen result among the results that the step shows; null if there was no choice. */
+      /** Index of the chosen result among those shown; null if there was no choice. */
       readonly pick: number | null;
       readonly note: string | null;
-      /** The value that the person approved instead of the shown value. Absent: the shown value was approved. */
+      /** The value that the person approved instead of the shown one. */
       readonly value?: Json;
       /** Who decided. Absent if unknown. */
       readonly by?: DecidedBy;
     }
   | { readonly type: "comment.added"; readonly step: string; readonly comment: Comment }
-  /** A message about the step had no effect, because it came too late or because its subject no longer exists. */
+  /** A message about the step had no effect, because it arrived too late or its subject no longer exists. */
   | {
       readonly type: "message.refused";
       readonly step: string;
@@ -61,17 +64,17 @@ export type StepEvent =
       readonly type: "pick.decided";
       readonly step: string;
       readonly chosen: Chosen;
-      /** Scores by position; null if nothing was scored. */
+      /** Scores of the candidates, in order; null if nothing was scored. */
       readonly scores: readonly (number | null)[] | null;
     }
-  /** A returned output was saved as a named file. `file` is relative to the run's outDir. */
+  /** An output that the pipeline returns was saved as a named file. `file` is relative to the run's `outDir`. */
   | {
       readonly type: "file.placed";
       readonly name: string;
       readonly step: string;
       readonly index: number;
       readonly file: string;
-      /** The path of the file's manifest, also relative to outDir. */
+      /** Path of the file's manifest, relative to the run's `outDir`. */
       readonly manifest?: string;
     };
 
@@ -166,7 +169,7 @@ export const stepEvents: EventTable<StepEvent> = {
   },
   "approval.decided": {
     apply: (fold, { step, approved, note, value, by }) => {
-      // The last decision is valid. It replaces the choice and the value of an earlier decision.
+      // This decision replaces the choice and the value of any earlier decision.
       Object.assign(fold.step(step), { approval: { approved, note, ...(by && { by }) }, chosen: null, value });
     },
     changes: "step",
@@ -250,7 +253,7 @@ function siteText({ site }: JournalError): string {
   return site === undefined ? "" : ` (at ${site})`;
 }
 
-/** A step has either attempts or chats, never both. */
+/** Returns the chat or attempt of an event. A step never has both. */
 function awaitedOf(fold: Fold, event: OfAttempt): Awaited {
   return fold.step(event.step).chats[event.attempt - 1] ?? fold.attempt(event);
 }

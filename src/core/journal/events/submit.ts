@@ -13,10 +13,7 @@ export type SubmitEvent = OfAttempt &
         readonly type: "job.quoted";
         readonly costMicros: number | null;
         readonly basis: PriceBasis;
-        /**
-         * Steps whose media the model may refuse. Once the media exist, the price is quoted again. Only then does
-         * Showrunner pay for anything else that only this step needs.
-         */
+        /** Steps whose media the model may refuse. Once the media exist, the price is quoted again. */
         readonly conditionalOn?: readonly string[];
       }
     | {
@@ -27,17 +24,15 @@ export type SubmitEvent = OfAttempt &
         readonly input: Json;
         readonly holdMicros: number;
         readonly clockOffsetMs?: number;
-        /** The provider that receives the job and charges for it. Absent: the service, which charges the wallet. */
+        /** The provider that receives the job and charges for it. If absent, the job goes to the service. */
         readonly provider?: string;
       }
-    /** The submit request will be sent again with the same key. Recorded once for all sends within a few minutes. */
+    /** The submit request is about to be sent again with the same key. */
     | { readonly type: "job.submit.resent"; readonly clockOffsetMs: number }
-    /** The submit request was sent, but it is unknown whether a job was created. Recorded once. */
+    /** The submit request was sent, but it is unknown whether a job was created. */
     | { readonly type: "job.submit.unknown"; readonly message: CleanText; readonly clockOffsetMs?: number }
     | { readonly type: "job.submit.refused"; readonly error: JournalError }
-    /**
-     * The submission was withdrawn, because it created no job. The hold is released, and the attempt is repeated later.
-     */
+    /** The submission created no job. Its hold is released, and the attempt is repeated later. */
     | { readonly type: "job.submit.withdrawn"; readonly reason: keyof typeof withdrawals }
     | {
         readonly type: "job.unresolved";
@@ -49,14 +44,14 @@ export type SubmitEvent = OfAttempt &
         /** Hashes of the media in the provider's last, unusable result. The media were paid for, so they are kept. */
         readonly unfit?: readonly string[];
       }
-    /** The service returns the job of an unresolved attempt after all. */
+    /** The service lists the job of an unresolved attempt after all. */
     | { readonly type: "job.found" }
     | {
         readonly type: "job.adopted";
         readonly jobId: string | null;
-        /** True if a person accepted the job's existing outputs as its result, although some outputs are missing. */
+        /** True if a person accepted the job's existing outputs, although some are missing. */
         readonly isAccepted?: true;
-        /** True if a person supplied the provider's file. The result follows in another event. */
+        /** True if a person supplied the file that the provider made. */
         readonly isGiven?: true;
       }
     | {
@@ -65,7 +60,7 @@ export type SubmitEvent = OfAttempt &
         readonly model: string;
         readonly replayed: boolean;
         readonly clockOffsetMs?: number;
-        /** The provider that acknowledged the job. Showrunner generates the id of such a job. */
+        /** The provider that acknowledged the job. If absent, it was the service. */
         readonly provider?: string;
         /** The handle for polling the provider. */
         readonly operation?: Json;
@@ -260,7 +255,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
   },
 };
 
-/** Causes that become known only from the response to a sent request. */
+/** Causes that are known only from the response to a request. */
 const AFTER_SEND: ReadonlySet<UnresolvedCause> = new Set(["refused", "older job", "another's job"]);
 
 type Adopted = { readonly jobId: string | null; readonly isAccepted?: true; readonly isGiven?: true };
@@ -277,10 +272,7 @@ function resolve(fold: Fold, step: StepState, attempt: AttemptState, type?: stri
   attempt.unresolved = null;
 }
 
-/**
- * Records when the request was sent, on the service's clock. The range covers all sends, because the local clock may
- * have changed between them.
- */
+/** Records when the request was sent, as a range of times on the service's clock that covers all sends. */
 function noteSend({ at }: Fold, attempt: AttemptState, clockOffsetMs = 0): void {
   attempt.lastSentAt = at;
   const instant = at + clockOffsetMs;

@@ -9,7 +9,7 @@ import { type RunKind, wholeStep } from "./kind.ts";
 
 const NOTHING_THERE = "there is nothing to choose from";
 
-/** An approval is shown once its inputs exist, and a person's message decides it. */
+/** An approval waits for its inputs, and then for a person's decision. */
 export const approveKind: RunKind<ApproveStep> = {
   decide,
   activity: "approval",
@@ -63,7 +63,7 @@ export function offered(state: RunState, decision: Decision): readonly Chosen[] 
   });
 }
 
-/** Returns the value that a person may edit while approving; null for media, and if several values are shown. */
+/** Returns the value that a person may edit while approving; null for media or if several values are shown. */
 export function changeable({ shows, choose }: Decision, chosen: Chosen | undefined): Reference["$ref"] | null {
   const shown = choose ? shows[chosen?.index ?? -1] : shows.length === 1 ? shows[0] : undefined;
   return shown?.$ref.as === "value" && shown.$ref.output !== "all" ? shown.$ref : null;

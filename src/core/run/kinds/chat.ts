@@ -10,16 +10,16 @@ import { readerOf } from "../resolve.ts";
 import { watchRequest } from "../waiting.ts";
 import { type RunKind, stretch } from "./kind.ts";
 
-/** The limit is low, because each unanswered request may have been charged. */
+/** Number of unanswered requests after which the step fails. Each of them may have been charged. */
 const MOST_UNANSWERED = 5;
-/** For each further repeat, a person must resume the run. */
+/** Number of unanswered requests that are repeated without asking a person. */
 const REPEATED_UNASKED = 1;
 const FREE_RETRIES = 2;
 /** Refusals that do not concern the request itself. They are retried without limit. */
 const WAITED_OUT = new Set(["RESOURCE_EXHAUSTED", "UNAVAILABLE", "INSUFFICIENT_BALANCE", "UNSENT", "ACCOUNT_REFUSED"]);
 const LONGEST_WAIT_MS = 30_000;
 
-/** An unanswered request may be sent again, because its outcome cannot be looked up. */
+/** Unanswered chat requests are sent again, because their outcome cannot be looked up. */
 export const chatKind: RunKind<ChatStep> = {
   decide,
   activity: "asking",

@@ -12,9 +12,9 @@ import { completed, DECLARED_LOST, isTooOld, restoreIfUnchanged } from "./job.ts
 import { type RunKind, stretch } from "./kind.ts";
 
 export const UNANSWERED = "UNANSWERED";
-/** The provider cannot be reached or accepts no requests at the moment. Nothing was made. */
+/** Error code: the provider cannot be reached, or accepts no requests at the moment. */
 export const AWAY = "PROVIDER_AWAY";
-/** Refused tries cost nothing. */
+/** Maximum number of tries that the provider refuses. Refused tries cost nothing. */
 const FREE_TRIES = 6;
 /** Number of lost responses after which a repeatable request is not sent again. */
 const MOST_LOST = 3;
@@ -32,7 +32,7 @@ export const generateKind: RunKind<GenerateStep> = {
   freeResult: () => null,
 };
 
-/** The journal's id of a provider's job. Providers identify their work in different ways, or not at all. */
+/** Returns the journal's id for a provider's job. */
 export function generationId(key: string): string {
   return key.replace(/^sr1_/, "gen_");
 }
@@ -62,8 +62,7 @@ function decide(plan: GenerateStep, step: StepState, builder: DecisionBuilder): 
     case "lost":
       return builder.finish(step, "failed", DECLARED_LOST);
     case "unresolved":
-      // Polled once each time a process drives the run, because the work may have ended meanwhile. Otherwise a person
-      // decides.
+      // Polled once per driver, because the work may have ended meanwhile. If it has not, a person decides.
       if (attempt.operation !== undefined) builder.issue({ type: "operation", step: plan.path, attempt: attempt.n });
       return;
     default:
@@ -110,8 +109,7 @@ function unanswered(plan: GenerateStep, attempt: AttemptState, builder: Decision
 }
 
 /**
- * Returns the events for a response that never arrived. If the author allows another request, the hold is recorded as
- * the cost. Otherwise it stays, and a person decides.
+ * Returns the events for a response that never arrived. Unless the step may be repeated, a person must decide.
  *
  * `why`: the error; null if the sending process ended first. `kept`: hashes of the parts of an incomplete response that
  * did arrive.

@@ -26,13 +26,13 @@ import { ask } from "../waiting.ts";
 import { type RunKind, stretch } from "./kind.ts";
 
 const FREE_RETRIES = 2;
-/** How long a retry or a later driver may use a price, in milliseconds. */
+/** How long a quoted price may be reused, in milliseconds. */
 const QUOTE_LIFE_MS = 5 * 60_000;
 export const TOO_OLD = ownText(
   "the submit request was never answered, and its idempotency key is too old to be sent again",
 );
 export const DECLARED_LOST = ownText("a person stated that nothing was made");
-/** A repeated send is recorded if the last record is older than this. One client call may send for 15 minutes. */
+/** A repeated send is recorded only if the last recorded send is older than this, in milliseconds. */
 const RESENT_NOTE_MS = RESENT_EVERY_MS - 15 * 60_000;
 const NEVER_RETRIED = new Set(["INVALID_ARGUMENT", "MODERATION_FAILED", "FAILED_PRECONDITION", "CANCELLED"]);
 
@@ -121,10 +121,7 @@ function begin(plan: JobStep, step: StepState, attempt: AttemptState | null, bui
   submit(plan, step, { n, input: ready.input, holdMicros }, builder);
 }
 
-/**
- * Replaces inputs that have expired on the service with their files. Returns true if there are any, because the request
- * then changes.
- */
+/** Replaces inputs that have expired on the service with their files. Returns whether there were any. */
 function replaceLapsed(plan: JobStep, { state, context, events }: DecisionBuilder): boolean {
   const over = lapsed(state, plan, context.now + (context.clockOffsetMs ?? 0));
   events.push(...over);
@@ -144,9 +141,7 @@ function checkMedia(plan: JobStep, attempt: AttemptState | null, builder: Decisi
   builder.issue({ type: "quote", step: plan.path, attempt: attempt!.n, model: plan.model, input: plan.input });
 }
 
-/**
- * Keeps the slot while the price is requested. The request is short, but other work would occupy the slot for minutes.
- */
+/** Requests a price. The step keeps its slot meanwhile, because other work could occupy it for minutes. */
 function askPrice(quote: Command & { readonly type: "quote" }, plan: JobStep, builder: DecisionBuilder): void {
   builder.issue(quote);
   const isAsked = builder.isActive(commandId(quote)) || builder.commands.includes(quote);
@@ -232,10 +227,7 @@ export function isTooOld({ intendedAt }: AttemptState, { context }: DecisionBuil
   return context.now - intendedAt! > context.idempotencyWindowMs;
 }
 
-/**
- * Checks an unresolved attempt once per driver, because the service may know its request or outputs by now. Otherwise a
- * person decides.
- */
+/** Checks again whether the service knows an unresolved attempt. If it does not, a person decides. */
 function recheckUnresolved(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder): void {
   const { n, jobId, unresolved } = attempt;
   const isKnown = unresolved === "not found" || unresolved === "incomplete";
@@ -278,16 +270,13 @@ function failed(plan: JobStep, step: StepState, attempt: AttemptState, builder: 
   builder.events.push({ type: "job.quoted", step: plan.path, attempt: attempt.n + 1, costMicros, basis });
 }
 
-/** Returns whether the service has erased the output according to both clocks. Either clock may be wrong. */
+/** Returns whether the service has erased the output, according to both its clock and the local clock. */
 function isErased(output: OutputState, { context: { now, clockOffsetMs = 0 } }: DecisionBuilder): boolean {
   return isOver(output, Math.min(now, now + clockOffsetMs) - ERASED_AFTER_MS);
 }
 
 /**
- * Downloads outputs and records costs as soon as they exist, whatever the run's outcome. Includes superseded attempts
- * and removed steps, because they are paid for.
- *
- * If the step keeps no copies, downloads only the outputs that jobs can no longer use as assets.
+ * Downloads the outputs and records the costs of all the step's attempts, because even superseded ones were paid for.
  */
 export function collectOutputs(plan: PlanStep, step: StepState, builder: DecisionBuilder): void {
   for (const attempt of step.attempts) {
@@ -318,7 +307,10 @@ function copyOutput(
   else builder.watch();
 }
 
-/** Fails an option that has sent nothing once the service has been down for longer than the option's `awayMs`. */
+/**
+ * Fails a step that has sent nothing if the service has been down for too long and another option is available. Returns
+ * whether it did so.
+ */
 function giveWay(plan: JobStep, step: StepState, attempt: AttemptState | null, builder: DecisionBuilder): boolean {
   const { outage } = builder.state;
   const awayMs = outage === null || !builder.mayStart ? null : awayMsOf(builder.state, plan.path);

@@ -3,10 +3,10 @@ import type { RunState, StepState } from "../../journal/state.ts";
 import type { PlanStep } from "../../plan/plan.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 
-/** The activity of a running step without a job. */
+/** What a running step without a job is doing. */
 export type StepActivity = "uploading" | "pricing" | "asking" | "working" | "choosing" | "planning" | "approval";
 
-/** Epoch milliseconds. */
+/** A time span in epoch milliseconds. */
 export interface Stretch {
   readonly from: number;
   readonly to: number;
@@ -16,7 +16,7 @@ export function stretch(from: number | null, to: number | null): Stretch | null 
   return from === null || to === null ? null : { from, to };
 }
 
-/** Returns null if one of the step's tries failed. */
+/** Returns the time span from the step's start to its end; null if one of its tries failed. */
 export function wholeStep({ failures, startedAt, finishedAt }: StepState): Stretch | null {
   return failures.length > 0 ? null : stretch(startedAt, finishedAt);
 }
@@ -24,12 +24,12 @@ export function wholeStep({ failures, startedAt, finishedAt }: StepState): Stret
 export interface RunKind<S extends PlanStep> {
   decide(plan: S, step: StepState, builder: DecisionBuilder): void;
   readonly activity: StepActivity;
-  /** The timeline span that covers the whole step; null if events determine the spans, or if there is none. */
+  /** The timeline span that covers the whole step; null if there is none. */
   readonly span: "upload" | "task" | "approval" | null;
-  /** Returns the inputs of the step's local code, which identify its work; empty if the step runs no code. */
+  /** Returns the inputs of the step's local code; empty if it runs none. */
   localInputs(plan: S, state: RunState): unknown;
-  /** Returns when the step's request or local code was being executed; null if unknown. */
+  /** Returns the time span in which the step's request or local code was executed; null if unknown. */
   workedSpan(step: StepState): Stretch | null;
-  /** Returns the result of a ready step that needs neither money nor work; null for any other step. */
+  /** Returns the events that complete a ready step for free and without work; null if that is impossible. */
   freeResult(plan: S, state: RunState): readonly RunEvent[] | null;
 }

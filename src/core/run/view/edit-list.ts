@@ -7,13 +7,13 @@ import { chosenUpload, type ProducedOutput, referenced, returnedReferences } fro
 
 type Ref = Reference["$ref"];
 
-/** A model's output, or a file that a person supplied. Duration and frame rate are null if the journal lacks them. */
+/** A model's output, or a file that a person supplied. Duration and frame rate are null if unknown. */
 export interface EditTake {
   readonly step: string;
   readonly output: Pick<OutputState, "index" | "copy" | "durationMs" | "fps">;
 }
 
-/** A clip for an editor: a result, with the alternatives from which it was chosen. */
+/** A clip for a video editor: a result and the alternatives to it. */
 export interface EditClip {
   /** The step's path. */
   readonly name: string;
@@ -22,21 +22,21 @@ export interface EditClip {
   readonly active: number;
 }
 
-/** The clips of one returned result, or the result itself. */
+/** The clips that a returned result was made from, or the result itself. */
 export interface EditList {
   /** The list's name in the pipeline's return value. */
   readonly name: string;
-  /** Pictures and films, in the order in which local functions used them. */
+  /** Image and video clips, in the order in which local functions used them. */
   readonly pictures: readonly EditClip[];
-  /** Pictures that functions used beside films, such as logos. Their position and duration are unknown. */
+  /** Images that functions used together with films, such as logos. Their position and duration are unknown. */
   readonly stills: readonly EditClip[];
   readonly sounds: readonly EditClip[];
-  /** The finished result; null if it is the only clip, or is a list of clips. */
+  /** The finished result; null if it is the only clip or a list of clips. */
   readonly finished: EditClip | null;
   readonly captions: readonly EditCaption[];
 }
 
-/** Returns the edit lists of all returned media that have a copy, films first. */
+/** Returns an edit list for each returned result that has a downloaded file, films first. */
 export function editLists(state: RunState): readonly EditList[] {
   const { returns } = state.planned.plan;
   const lists = returnedReferences(returns).flatMap(({ name, ref }) => {
@@ -160,7 +160,7 @@ function filesOf(state: RunState, ref: Ref): readonly Ref[] {
   return referenced(state, ref).map(({ output }) => ({ ...ref, output: output.index }));
 }
 
-/** Returns null if no file of the reference has a copy. */
+/** Returns the clip for a reference; null if none of its files is stored. */
 function clipOf(state: RunState, ref: Ref): EditClip | null {
   const given = givenAs(state, ref);
   if (given !== null) return givenClip(ref.step, given);
@@ -202,7 +202,7 @@ function isMedia({ output }: EditTake): boolean {
   return /^(?:image|video|audio)\//.test(output.copy?.contentType ?? "");
 }
 
-/** Times are in seconds from the start of the film. */
+/** A caption, with times in seconds from the start of the film. */
 interface EditCaption {
   readonly start: number;
   readonly end: number;
@@ -214,11 +214,7 @@ interface Captioned {
   readonly captions: readonly EditCaption[];
 }
 
-/**
- * Returns a function's own captions, and those of its input films whose start is known. A returned `{ starts: [seconds]
- * }` gives each film's start. A single film of unchanged length starts at 0. Other films' captions are left out,
- * because they would be shown at the wrong time.
- */
+/** Returns a function's own captions, and those of its input films whose start time is known. */
 function captionsOf(
   value: unknown,
   { films, seconds }: { readonly films: readonly Captioned[]; readonly seconds: number | null },
@@ -237,7 +233,7 @@ function captionsOf(
   ];
 }
 
-/** Maximum difference between films of equal length. */
+/** Durations that differ by no more than this are treated as equal. */
 const SAME_SECONDS = 0.05;
 
 function startsOf(value: unknown, films: readonly Captioned[], seconds: number | null): readonly number[] | null {

@@ -18,7 +18,7 @@ import { type ProducedOutput, referenced } from "../resolve.ts";
 import { lost, uncopied } from "../retention.ts";
 import { isForPerson, unresolvedText } from "../waiting.ts";
 
-/** Something that a run lacks when no process drives it. */
+/** Something missing from a run that no process currently drives. */
 export interface Missing {
   readonly step: string;
   /** Index of the output; null if the entry concerns the whole step. */
@@ -27,19 +27,19 @@ export interface Missing {
    * What is missing:
    * - `decision`: a person must decide.
    * - `job`: a job was sent but not collected.
-   * - `file`: an output is only on the service.
+   * - `file`: an output exists only on the service.
    * - `expired`: an output has expired on the service.
    * - `result`: the step failed.
    * - `bill`: the cost is not known.
    */
   readonly what: "decision" | "job" | "file" | "expired" | "result" | "bill";
-  /** ISO 8601 time until which the service keeps the output; null if it does not expire, or if there is no output. */
+  /** ISO 8601 time until which the service keeps the output; null if it does not expire or there is no output. */
   readonly until: string | null;
-  /** The missing thing as a sentence. */
+  /** A sentence that describes what is missing. */
   readonly text: string;
 }
 
-/** In plan order; empty while a process drives the run. */
+/** Lists what the run lacks, in plan order; empty while a process drives the run. */
 export function missing(state: RunState, { isInterrupted = false } = {}): readonly Missing[] {
   const isAtWork = state.status === "planned" || state.status === "running";
   if (isAtWork && !isInterrupted) return [];
@@ -108,7 +108,7 @@ function files(state: RunState): readonly Missing[] {
   return [...here, ...gone];
 }
 
-/** Only an ended job can have a bill. */
+/** Lists the missing bills. Only an ended job can have one. */
 function bills({ steps }: RunState): readonly Missing[] {
   return Object.values(steps).flatMap((step) => {
     const { path, attempts } = step;
@@ -136,18 +136,18 @@ type Ref = Reference["$ref"];
 interface Expiring {
   readonly step: string;
   readonly index: number;
-  /** Null if the service provides only a URL. */
+  /** Id of the output's asset; null if the service provides only a URL. */
   readonly assetId: string | null;
   /** Epoch milliseconds. */
   readonly expiresAt: number;
   readonly neededBy: readonly string[];
-  /** If the asset has expired when a step needs it, the copy is uploaded for free. */
+  /** True if a local copy exists. It can replace the asset after the asset expires. */
   readonly copied: boolean;
   /** Why the last download failed; null if it did not fail. */
   readonly uncopied: string | null;
 }
 
-/** Most urgent first; empty for a finished run. */
+/** Lists outputs that the run still needs and the service will delete, most urgent first. */
 export function expiring(state: RunState): readonly Expiring[] {
   if (isRunFinal(state.status)) return [];
   const users = usersOf(state);
@@ -187,7 +187,7 @@ function usersOf(state: RunState): ReadonlyMap<string, readonly string[]> {
   return users;
 }
 
-/** While a choice is open, returns all candidates. */
+/** Returns the outputs that a reference may resolve to. While a choice is open, these are all candidates. */
 function outputsFor(state: RunState, ref: Ref): readonly ProducedOutput[] {
   if (ref.as !== "asset") return [];
   const plan = stepNamed(state.planned.plan, ref.step);
@@ -206,7 +206,7 @@ export interface Refused {
   readonly step: string;
   /** The check's reasons, separated by `; `. */
   readonly reason: string;
-  /** The rejected outputs, whether the check inspected them or frames from them. An upload's file is output 0. */
+  /** The rejected outputs. An upload's file is output 0. */
   readonly shows: readonly Chosen[];
 }
 
@@ -218,7 +218,7 @@ export function refusedBy(state: RunState, plan: PlanStep): readonly Refused[] {
   return [{ step: plan.path, reason: error.message, shows: shows.slice(0, MOST_SHOWN) }];
 }
 
-/** Returns the outputs that a check rejected. For a step that passes on results, examines the checks before it. */
+/** Returns the outputs that checks rejected, in this step or in the steps whose results it passes on. */
 export function refusedBefore(state: RunState, path: string): readonly Refused[] {
   const standsForOthers = (step: PlanStep) => traitsOf(step).standsFor.length > 0;
   const found: Refused[] = [];
@@ -236,8 +236,8 @@ export function refusedBefore(state: RunState, path: string): readonly Refused[]
 }
 
 /**
- * Returns the media that a check inspects through a reference. A reference to a value, such as extracted frames, means
- * all outputs of the step that produced the value.
+ * Returns the media that a check inspects through a reference. For a value, these are all outputs of the step that
+ * produced it.
  */
 function lookedAt(state: RunState, ref: Reference["$ref"]): readonly Chosen[] {
   const step = state.steps[ref.step];

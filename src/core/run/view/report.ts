@@ -13,10 +13,10 @@ import { type AttemptView, outputStatus, placedFile, type StepView, stepView } f
 export interface RunReport {
   readonly id: string;
   readonly pipeline: string;
-  /** Null if the run has no title and is shown by its id. */
+  /** The run's title; null if it is shown by its id. */
   readonly title: string | null;
   readonly tags: { readonly [key: string]: string };
-  /** Status in the journal. `interrupted`: that status is `running`, but no process drives the run any more. */
+  /** Status of the run. `interrupted` means that its process ended before the run did. */
   readonly status: RunStatus | "interrupted";
   /** Why the run is paused, interrupted or failed; null otherwise. */
   readonly message: string | null;
@@ -29,44 +29,32 @@ export interface RunReport {
     readonly resume_at: string | null;
   } | null;
   readonly budget: string | null;
-  /** The tag (`key=value`) of the runs that share the budget; null if no other run shares it. */
+  /** The tag (`key=value`) of the runs that share the budget; null if the budget is not shared. */
   readonly budget_tag: string | null;
   readonly quote: string | null;
-  /** Sum of the reruns' quotes. 0 if there were no reruns; null if a rerun had no price. */
+  /** Sum of the quotes for reruns; null if a rerun had no price. */
   readonly rerun_quote: string | null;
-  /** The cost so far, reserved money, and the latest prices of steps that have not run. */
+  /** Projected total: the cost so far, reserved money, and the latest prices of steps that have not run. */
   readonly projected: string;
   readonly cost: string;
   /** Money reserved for jobs that have no bill yet. */
   readonly held: string;
-  /**
-   * Money that may or may not have been charged. It is reserved for unanswered chat requests, or included in `cost` for
-   * responses that reported no charge.
-   */
+  /** Money that may or may not have been charged, because a response was missing or reported no charge. */
   readonly unconfirmed: string;
-  /**
-   * The command that continues the run, to paste into a shell. Null if nothing is left to do, or if a process drives
-   * the run.
-   */
+  /** The command that continues the run; null if nothing is left to do or a process drives the run. */
   readonly next: NextCommand | null;
   /** The amount by which the charges exceed the budget; null if they do not. */
   readonly over_budget: string | null;
-  /** Models that charged this run more than was quoted or, without a quote, more than was allowed. */
+  /** Models that charged more than they quoted or, without a quote, more than was allowed. */
   readonly overcharges: readonly OverchargeReport[];
   readonly out_dir: string;
   readonly created_at: string;
   readonly finished_at: string | null;
   /** Active time so far in milliseconds, excluding pauses and times when no process drove the run. */
   readonly took_ms: number;
-  /**
-   * Outputs on the service that the run still needs, most urgent first. An output that expires without a local copy is
-   * lost. A local copy is uploaded for free.
-   */
+  /** Outputs that the run still needs and the service will delete, most urgent first. */
   readonly expiring: readonly ExpiringReport[];
-  /**
-   * The things that the run lacks, in plan order; empty while a process drives the run. The command `next` continues
-   * the run.
-   */
+  /** What the run lacks, in plan order; empty while a process drives the run. */
   readonly missing: readonly Missing[];
   /** The outputs that the run's checks rejected, with the reasons. */
   readonly refused: readonly Refused[];
@@ -78,14 +66,14 @@ export interface OverchargeReport {
   /** Number of overcharged jobs and chats. */
   readonly times: number;
   readonly excess: string;
-  /** The charge that is the highest multiple of its quote; null if nothing was quoted. */
+  /** The charge that exceeded its quote by the highest factor; null if nothing was quoted. */
   readonly worst: { readonly quoted: string; readonly charged: string } | null;
 }
 
 export interface ExpiringReport {
   readonly step: string;
   readonly index: number;
-  /** Null if the service provides only a URL. */
+  /** Id of the output's asset; null if the service provides only a URL. */
   readonly asset_id: string | null;
   readonly expires_at: string;
   /** Unfinished steps that use the output. */
@@ -101,12 +89,12 @@ export interface StepReport {
   readonly path: string;
   readonly kind: string;
   readonly model: string | null;
-  /** For a request to a provider: how duplicate execution is prevented. */
+  /** How a request to a provider is kept from being executed twice. */
   readonly promise?: ProviderPromise;
   /** Status in the journal, or `awaiting-approval` while the step waits for a person. */
   readonly status: StepStatus | "awaiting-approval";
   readonly reason: string | null;
-  /** Set if the step's request takes long and is still polled; otherwise null. */
+  /** Details of a request that is taking long and is still polled; null if there is none. */
   readonly late: {
     /** When the request was accepted. */
     readonly since: string;
@@ -114,7 +102,7 @@ export interface StepReport {
     readonly expected_ms: number | null;
     /** True if the expected duration is based on the model's past requests rather than on a typical value. */
     readonly learned: boolean;
-    /** The step's `within`, if that time is over; otherwise null. */
+    /** The step's time limit (`within`) if it was exceeded; otherwise null. */
     readonly within_ms: number | null;
     readonly job_id: string | null;
   } | null;
@@ -143,7 +131,7 @@ export interface AttemptReport {
   /** True if `cost` is only the reserved amount, because the provider reports no charge. */
   readonly unconfirmed?: true;
   readonly error: string | null;
-  /** For a local function: where its code threw, as `file:line:column`. */
+  /** Where a local function threw, as `file:line:column`. */
   readonly site?: string;
   /** What moderation objected to. A field is null if moderation did not report it. */
   readonly flagged?: { readonly of: string | null; readonly field: string | null; readonly category: string | null };
@@ -161,10 +149,7 @@ export interface OutputReport {
   readonly status: string;
   readonly asset_id: string | null;
   readonly voice_id: string | null;
-  /**
-   * The file of a returned output, relative to `out_dir`. It is named as in the pipeline's return value. Null for other
-   * outputs.
-   */
+  /** The output's named file, relative to `out_dir`; null if the pipeline does not return the output. */
   readonly file: string | null;
   /** The manifest that describes how the file was made, relative to `out_dir`. */
   readonly manifest: string | null;
@@ -178,7 +163,7 @@ export interface OutputReport {
   readonly expires_at: string | null;
 }
 
-/** `isInterrupted`: the process that drove the run is gone. */
+/** Returns the report of a run. `isInterrupted`: true if the process that drove the run is gone. */
 export function runReport(state: RunState, { isInterrupted = false } = {}): RunReport {
   const { planned } = state;
   const { pause, message, ...summary } = runSummary(state, { isInterrupted });
@@ -336,5 +321,5 @@ function instant(at: number | null): string | null {
   return text;
 }
 
-/** A cache, because steps that started or ended in one commit have the same time. */
+/** Cache of formatted times. Steps that changed in one commit share the same time. */
 const instants = new Map<number, string>();

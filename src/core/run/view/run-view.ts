@@ -8,15 +8,12 @@ import { type NextCommand, nextCommand } from "../next-command.ts";
 import { type StepView, stepView } from "./step-view.ts";
 import { Timeline, type TimelineSpan } from "./timeline.ts";
 
-/**
- * The view of a run that the command line, the dashboard and the report share. Step views are built on demand, and stay
- * the same objects until their step changes.
- */
+/** The view of a run that the command line, the dashboard and the report share. */
 export class RunView {
   readonly state: RunState;
   readonly #steps = new Map<string, StepView>();
 
-  /** From now on, change the state only with {@link RunView.add}. */
+  /** Takes over the state. From then on, change it only with {@link RunView.add}. */
   constructor(state: RunState) {
     this.state = state;
   }
@@ -70,24 +67,24 @@ export function touchedSteps(events: readonly RunEvent[]): ReadonlySet<string> |
 export interface RunSummary {
   readonly id: string;
   readonly pipeline: string;
-  /** Null if the run has no title and is shown by its id. */
+  /** The run's title; null if it is shown by its id. */
   readonly title: string | null;
   readonly tags: { readonly [key: string]: string };
-  /** Status in the journal. `interrupted`: that status is `running`, but no process drives the run any more. */
+  /** Status of the run. `interrupted` means that its process ended before the run did. */
   readonly status: RunStatus | "interrupted";
   readonly message: string | null;
   readonly pause: PauseState | null;
-  /** Null if nothing is left to do, or if a process drives the run. */
+  /** The command that continues the run; null if nothing is left to do or a process drives the run. */
   readonly next: NextCommand | null;
   readonly budgetMicros: number | null;
-  /** The tag (`key=value`) of the runs that share the budget; null if no other run shares it. */
+  /** The tag (`key=value`) of the runs that share the budget; null if the budget is not shared. */
   readonly budgetTag: string | null;
   readonly quoteMicros: number | null;
-  /** Sum of the reruns' quotes. 0 if there were no reruns; null if a rerun had no price. */
+  /** Sum of the quotes for reruns; null if a rerun had no price. */
   readonly rerunQuoteMicros: number | null;
   readonly spentMicros: number;
   readonly heldMicros: number;
-  /** Reserved for unanswered chat requests. */
+  /** Money reserved for unanswered chat requests. */
   readonly unconfirmedMicros: number;
   readonly createdAt: number;
   readonly finishedAt: number | null;

@@ -3,7 +3,7 @@ import { fold } from "../../journal/fold.ts";
 import { changeLedger, emptyEntry, entryChange, type LedgerEntry, ledgerChanges } from "../../journal/record.ts";
 import type { OutputState, RunState } from "../../journal/state.ts";
 
-/** Epoch milliseconds. `from` is inclusive, `to` is exclusive. */
+/** A period in epoch milliseconds. `from` is inclusive, and `to` is exclusive. */
 export interface Period {
   readonly from: number;
   readonly to: number;
@@ -30,13 +30,13 @@ export interface OpenAmount {
   readonly why: "bill" | "submit" | "impossible" | "answer";
 }
 
-/** A run's charges within a period. The time of a charge is the time when the journal recorded it. */
+/** A run's charges that the journal recorded within a period. */
 export interface RunCharges {
   /** Sum of the charges. It may be negative, because corrections of earlier bills are included. */
   readonly costMicros: number;
   readonly made: readonly MadeOfKind[];
   readonly unbilled: readonly OpenAmount[];
-  /** Like {@link unbilled}, but information from the service is missing or implausible. */
+  /** Open amounts for which information from the service is missing or implausible. */
   readonly disputed: readonly OpenAmount[];
 }
 
@@ -49,10 +49,7 @@ interface Entry {
   isAnswered: boolean;
 }
 
-/**
- * Returns a run's charges for a period. Over all periods, the charges and abandoned requests add up to the run's
- * settled amount, and the unbilled amounts add up to its holds.
- */
+/** Returns the charges that the journal recorded within a period. */
 export function runCharges(events: readonly StoredEvent[], { from, to }: Period): RunCharges {
   const state = fold(events);
   const entries = new Map<string, Entry>();
@@ -142,10 +139,7 @@ export function parseMarkup(text: string): bigint | null {
   return markup > 10n * WHOLE ? null : markup;
 }
 
-/**
- * Returns each cost in cents, including the markup. The total is the exact sum, rounded once (half a cent up). Lines
- * are rounded down. The missing cents go to the lines that lost most, so that the lines add up to the total.
- */
+/** Returns one invoice line per cost, in cents and with the markup. The rounded lines add up to the total. */
 export function invoiced(
   costsMicros: readonly number[],
   markup: bigint,

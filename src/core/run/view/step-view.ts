@@ -61,13 +61,13 @@ export interface StepView {
   readonly path: string;
   readonly kind: PlanStep["kind"];
   readonly model: string | null;
-  /** Stays `running` until the step's files are copied, although other steps can already use its result. */
+  /** Stays `running` until the step's files are downloaded, although other steps can already use its result. */
   readonly status: StepStatus;
   readonly phase: StepPhase;
   readonly reason: string | null;
-  /** Set if the step's request takes long; null for any other step. */
+  /** Details of a request that is taking long; null if there is none. */
   readonly late: Late | null;
-  /** Error of the current attempt or, without one, of the last failed task attempt. */
+  /** Error of the current attempt, or of a task's last failed attempt if there is no current one. */
   readonly error: JournalError | null;
   readonly startedAt: number | null;
   readonly finishedAt: number | null;
@@ -79,7 +79,7 @@ export interface StepView {
   readonly quote: AttemptView["quote"];
   /** Total cost of the attempts; null if none has a bill. */
   readonly costMicros: number | null;
-  /** Reserved for attempts that have no bill yet. */
+  /** Money reserved for attempts that have no bill yet. */
   readonly heldMicros: number;
   readonly outputs: readonly OutputState[];
   /** The value that a chat or task returned; null if there is none. */
@@ -237,7 +237,7 @@ function phaseOf({ kind }: PlanStep, status: StepStatus, current: AttemptView | 
   return jobPhases[current.phase as JobPhase];
 }
 
-/** Only outputs of jobs can expire, because other outputs were never on the service. */
+/** Returns an output's status. Only outputs of jobs can expire, because other outputs were never on the service. */
 export function outputStatus({ plan }: Pick<StepView, "plan">, { phase, status }: OutputState): OutputState["status"] {
   return traitsOf(plan).submits !== null && (phase === "expired" || phase === "archived") ? "EXPIRED" : status;
 }

@@ -5,21 +5,21 @@ import type { PlanStep } from "../../plan/plan.ts";
 import { runKind } from "../kinds/index.ts";
 
 /**
- * The activity of a step. Phases that are not listed here are one span per attempt.
+ * The activity of a step, for example:
  * - `queue`: from the decision to submit until rendering starts.
  * - `render`: until the job ends.
  * - `download`: until the last copy is on disk.
  */
 export type TimelinePhase = "upload" | "queue" | "render" | "download" | "task" | "chat" | "approval";
 
-/** Times are in epoch milliseconds. */
+/** One activity of a step, with times in epoch milliseconds. */
 export interface TimelineSpan {
   readonly step: string;
-  /** Counts from 1. */
+  /** Number of the attempt, from 1. */
   readonly attempt: number;
   readonly phase: TimelinePhase;
   readonly from: number;
-  /** Null while the span continues, which requires a running run. Never earlier than `from`. */
+  /** End of the span; null while it continues. */
   readonly to: number | null;
 }
 
@@ -31,13 +31,10 @@ interface Span {
   to: number | null;
 }
 
-/**
- * The activities of each step, derived from the events and ordered by start. Phases of one attempt never overlap. In an
- * idle run, open spans end at the last event until a later event extends them.
- */
+/** The activities of each step, derived from the run's events and ordered by start. */
 export class Timeline implements TimelineWriter {
   readonly #spans: Span[] = [];
-  /** The open span of each step, by path. A step does only one thing at a time. */
+  /** The open span of each step, by the step's path. */
   readonly #open = new Map<string, Span>();
   readonly #kinds = new Map<string, PlanStep["kind"]>();
   readonly #starts = new Map<string, number>();
