@@ -4,7 +4,7 @@ import type { JournalStore } from "../../journal/store.ts";
 import { jobPhases } from "../../lifecycle/index.ts";
 import type { PlanStep } from "../../plan/plan.ts";
 
-/** Allows for clock differences: a job created this long before or after a run may still be the run's. */
+/** Tolerance for clock differences: a job created up to this long before or after a run may still belong to the run. */
 const NEAR_MS = 10 * 60_000;
 
 interface Span {
@@ -13,7 +13,7 @@ interface Span {
   readonly to: number;
 }
 
-/** Lists each model's jobs since its oldest run. `orphans` are jobs near a run that no run in the journal started. */
+/** Lists the service's jobs for the models of these runs. `orphans` are the jobs that no run in the journal started. */
 export async function listNearbyJobs(parts: ReconcileParts, states: readonly RunState[]) {
   const { client, known, now, onProgress } = parts;
   const listed = new Map<string, JobSummary>();
@@ -35,8 +35,8 @@ export async function listNearbyJobs(parts: ReconcileParts, states: readonly Run
 }
 
 /**
- * Yields a model's jobs created since `oldest`, newest first. Filters the list of all jobs if the catalog lacks the
- * model, as with some chat models.
+ * Yields a model's jobs created since `oldest`, newest first. If the catalog lacks the model, filters the list of all
+ * jobs.
  */
 async function* jobsOf(client: Client, model: string, oldest: number): AsyncGenerator<JobSummary, void, undefined> {
   const isOld = ({ createdAt }: JobSummary) => Date.parse(createdAt ?? "") < oldest;
@@ -64,7 +64,6 @@ function spansByModel(states: readonly RunState[], now: number): ReadonlyMap<str
   return spans;
 }
 
-/** False for a provider's step: the service knows nothing about requests to providers. */
 function isOfService(step: PlanStep): step is PlanStep & { readonly model: string } {
   return "model" in step && !("provider" in step);
 }
@@ -78,7 +77,7 @@ interface OwnJob {
 /** Differences between the journal, the ledger and the service, for a person to judge. */
 export interface ReconcileReport {
   readonly runs: readonly string[];
-  /** Jobs of a compared run's model, created around that run, that no run in the journal started. */
+  /** Jobs that no run in the journal started, but that were created at about the time of a compared run. */
   readonly orphans: readonly (JobSummary & { readonly nearbyRuns: readonly string[] })[];
   /** Outputs that were paid for, have no local copy, and can still be downloaded. */
   readonly unclaimed: readonly (OwnJob & { readonly index: number; readonly assetId: string | null })[];
@@ -86,7 +85,7 @@ export interface ReconcileReport {
   readonly missingRefunds: readonly (OwnJob & { readonly costMicros: number })[];
   /** Jobs whose cost in the journal differs from the cost on the service. */
   readonly otherCosts: readonly (OwnJob & { readonly journalMicros: number; readonly serviceMicros: number })[];
-  /** Jobs and chats that cost more than their quote. Without a quote, the allowed maximum applies. */
+  /** Jobs and chats that cost more than their quote or, without a quote, more than the allowed maximum. */
   readonly overcharges: readonly {
     readonly runId: string;
     readonly step: string;
@@ -94,14 +93,11 @@ export interface ReconcileReport {
     readonly expectedMicros: number;
     readonly chargedMicros: number;
   }[];
-  /** Runs for which the sum of the ledger differs from the sum of the events. */
+  /** Runs whose cost in the ledger differs from the cost in their events. */
   readonly ledgers: readonly { readonly runId: string; readonly eventsMicros: number; readonly ledgerMicros: number }[];
   /** Jobs of the compared runs that could not be compared because the service did not return them. */
   readonly unseen: readonly OwnJob[];
-  /**
-   * Chat requests that the service never answered, each with its maximum cost. An orphan of the same model and about
-   * the same time was probably created by such a request.
-   */
+  /** Chat requests that the service never answered, each with the maximum that it may have cost. */
   readonly abandonedChats: readonly {
     readonly runId: string;
     readonly step: string;
@@ -131,10 +127,7 @@ export interface ReconcileParts extends ReconcileOptions {
   readonly known: ReadonlySet<string>;
 }
 
-/**
- * Compares the journal with the service and changes nothing. Reads each model's job list back to its oldest run, and
- * single jobs if the list lacks details.
- */
+/** Compares the journal with the service, without changing either. */
 export async function compareWithService(parts: ReconcileParts, states: readonly RunState[]): Promise<ReconcileReport> {
   const { listed, orphans } = await listNearbyJobs(parts, states);
   const report = {
@@ -214,7 +207,7 @@ function overcharges({ runId, steps }: RunState): ReconcileReport["overcharges"]
   });
 }
 
-/** Returns the indexes of outputs without a local copy. Treats every output of an unfinished job as missing. */
+/** Returns the indexes of the outputs that have no local copy. If the job is unfinished, these are all outputs. */
 function withoutCopy({ phase, outputs }: AttemptState): Known["missing"] {
   if (phase === "completed") {
     const copied = outputs.filter(({ phase, copy }) => copy === null && phase !== "archived" && phase !== "failed");

@@ -9,9 +9,7 @@ import { whyUnadoptable } from "../../run/inbox.ts";
 import { isForPerson } from "../../run/waiting.ts";
 import { InvalidOptionError } from "../errors.ts";
 
-/**
- * Throws if the step is not unresolved or cannot have created the job. A null `jobId` means that no job was created.
- */
+/** Throws unless the step is unresolved and may have created the job. A null `jobId` means that no job was created. */
 export async function checkAdoption(
   { client, repository }: AdoptionParts,
   state: RunState,
@@ -34,15 +32,15 @@ export async function checkAdoption(
 /** Tolerance for slow requests and for the service's clock, which is known only to the nearest second. */
 const MARGIN_MS = 10 * 60_000;
 
-/** The period in which an attempt's request may have reached the service. Epoch milliseconds by the service's clock. */
+/** The period in which a request may have been sent, in epoch milliseconds of the service's clock. */
 export interface SendWindow {
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * Returns the period from the first send to the last, with a margin. `offsetMs`: how far the service's clock is ahead
- * now. The period also covers other offsets that the journal recorded.
+ * Returns the period in which an attempt's request may have been sent, with a margin. `offsetMs`: how far the service's
+ * clock is ahead of this machine's.
  */
 export function sendWindow(attempt: AttemptState, offsetMs: number): SendWindow {
   // A provider's jobs are not searched, so no tolerance is needed.
@@ -79,7 +77,7 @@ export function matchOf({ key, input, namedJobId }: SentRequest, job: ListedJob)
   return words.includes(job.prompt.trim()) ? "prompt" : "unlike";
 }
 
-/** Returns the trimmed texts of an input. The service may report any of them as the job's prompt. */
+/** Returns the trimmed texts of an input, any of which the service may report as the job's prompt. */
 function promptTexts(input: Json): readonly string[] {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return [];
   const record = input as { readonly [name: string]: Json };
@@ -103,25 +101,16 @@ export interface UnresolvedStep {
   /** The amount held for the step, in micro-dollars. */
   readonly holdMicros: number;
   readonly reason: string | null;
-  /**
-   * The provider that did not answer; null if the request went to the service. A person has to check the provider
-   * account.
-   */
+  /** The provider that did not answer; null if the request went to the service. */
   readonly provider: string | null;
-  /**
-   * Start of the period in which the model's jobs are listed, as an ISO 8601 timestamp by the service's clock. For a
-   * provider: when the request was first sent.
-   */
+  /** Start of the period in which the request may have been sent, as an ISO 8601 timestamp. */
   readonly sentFrom: string;
   readonly sentTo: string;
-  /** Jobs that no run in the journal started, likeliest first. */
+  /** Jobs that the request may have created, likeliest first. */
   readonly candidates: readonly AdoptionCandidate[];
-  /**
-   * The job that the request certainly created, otherwise null. A job is certain if it has the same idempotency key. It
-   * is also certain if it is the only job with the same prompt and no other unanswered step has that prompt.
-   */
+  /** The id of the job that the request created; null if this is uncertain or if it created none. */
   readonly certain: string | null;
-  /** A person's decision; null if there is none yet. It takes effect when the run continues. */
+  /** The decision of a person, which takes effect when the run continues; null if there is none yet. */
   readonly decided: { readonly jobId: string | null; readonly isFile?: true } | null;
 }
 
@@ -171,7 +160,7 @@ export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Pr
 }
 
 /**
- * Finds the job that an unanswered request certainly created. Returns null if there is none, and undefined if that is
+ * Finds the job that an unanswered request created. Returns null if it created none, and undefined if this is
  * uncertain.
  */
 export async function jobOfSubmit(
@@ -257,8 +246,7 @@ class JobBook {
   }
 
   /**
-   * Returns when the attempt was sent, and the jobs that it may have created, likeliest first. Lists no jobs for a
-   * provider.
+   * Returns the period in which the request may have been sent, and the jobs that it may have created, likeliest first.
    */
   async madeBy(attempt: AttemptState, request: SentRequest) {
     const isOfService = attempt.provider === undefined;
@@ -271,7 +259,7 @@ class JobBook {
     return { window, candidates: await this.judged(request, nearby) };
   }
 
-  /** Returns a model's jobs created since `from` that no run in the journal started, newest first. */
+  /** Returns the jobs of a model, created since `from`, that no run in the journal started. The newest job is first. */
   async of(model: string, from: number): Promise<readonly JobSummary[]> {
     const read = this.#lists.get(model);
     if (read !== undefined && read.from <= from) return read.jobs;
@@ -284,10 +272,7 @@ class JobBook {
     return jobs;
   }
 
-  /**
-   * Rates how well each job matches the request, and sorts the best match first. Adds the job that the service named if
-   * it is too old to be in `nearby`.
-   */
+  /** Rates how well each job matches the request, and returns the jobs with the best match first. */
   async judged(request: SentRequest, nearby: readonly JobSummary[]): Promise<readonly AdoptionCandidate[]> {
     const { namedJobId } = request;
     const isListed = nearby.some(({ jobId }) => jobId === namedJobId);
@@ -324,7 +309,7 @@ function rank({ match }: AdoptionCandidate): number {
   return order.indexOf(match);
 }
 
-/** Returns null for another owner's job, which cannot be read. Throws other errors. */
+/** Returns null if a job does not exist or belongs to another account. Throws any other error. */
 function orNull(error: unknown): null {
   if (error instanceof ApiError && (error.status === 404 || error.status === 403)) return null;
   throw error;

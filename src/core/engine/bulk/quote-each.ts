@@ -20,7 +20,7 @@ export interface BulkRow {
 
 export interface QuotedRow {
   readonly row: BulkRow;
-  /** The expected cost of the row's run, in micro-dollars. For an existing run: its projected total cost. */
+  /** The expected cost of the row's run, in micro-dollars. For an existing run, this is its projected total cost. */
   readonly expectedMicros: number;
   /** The maximum cost of the row's run, in micro-dollars; null if a step in `openSteps` has no upper limit. */
   readonly maxMicros: number | null;
@@ -43,7 +43,7 @@ export type BulkQuote =
       readonly rows: readonly QuotedRow[];
       /** The expected cost of all rows together, in micro-dollars. */
       readonly expectedMicros: number;
-      /** The id of the rows' source, which all their runs share; null if `source` was not set. */
+      /** The id of the source that the rows come from; null if `source` was not set. */
       readonly source: string | null;
       /** Unfinished runs whose rows have been changed in the source or removed from it. `runEach` stops these runs. */
       readonly replaced: readonly RunReport[];
@@ -100,7 +100,7 @@ async function replacedRuns(show: Showrunner, rows: readonly BulkRow[], source: 
   return inOrder(open, undefined, ({ runId }) => show.show(runId));
 }
 
-/** Lists every problem of every row that has no run yet, without pricing any row. */
+/** Lists the problems of all rows that have no run yet, without pricing them. */
 export async function checkEach(
   show: Showrunner,
   pipeline: Pipeline,
@@ -171,7 +171,7 @@ function batchOf({ tags }: RunReport): string | null {
   return tags[BATCH_TAG] ?? null;
 }
 
-/** The part of the shared budget that a run uses, in micro-dollars. */
+/** Returns how much of the shared budget a run uses, in micro-dollars. */
 export function mostOf({ projected }: Pick<RunReport, "projected">): number {
   return parseUsd(projected)!;
 }

@@ -10,13 +10,13 @@ import type { Showrunner } from "../showrunner/showrunner.ts";
 import { type BulkQuote, mostOf, type QuotedRow } from "./quote-each.ts";
 
 export interface BulkOptions extends Omit<RunOptions, "id" | "title" | "budget" | "onExisting"> {
-  /** The most that all rows together may cost, in US dollars as a decimal string. Default: no limit. */
+  /** The maximum cost of all rows together, in US dollars as a decimal string. Default: no limit. */
   readonly budget?: string | undefined;
-  /** The maximum number of runs in progress at the same time. Default 4. */
+  /** The maximum number of runs in progress at the same time. Default: 4. */
   readonly atOnce?: number | undefined;
-  /** The folder that gets one subfolder per run, named after the run. Default `out`. */
+  /** The folder that gets one subfolder per run, named after the run. Default: `out`. */
   readonly outDir?: string | undefined;
-  /** Hands each run to an engine that drives it; `atOnce` has no effect then. Default: this process drives the runs. */
+  /** Hands a run to an engine that drives it, regardless of `atOnce`. Default: this process drives the runs. */
   readonly wake?: ((runId: string) => Promise<void>) | undefined;
   /** Called when a row's run starts or continues. */
   readonly onStart?: ((row: Pick<RowOutcome, "index" | "id">) => void) | undefined;
@@ -27,7 +27,10 @@ export interface BulkOptions extends Omit<RunOptions, "id" | "title" | "budget" 
 export interface RowOutcome {
   readonly index: number;
   readonly id: string;
-  /** `refused`: the run could not be driven. `waiting`: not started; see `message`. `handed`: an engine drives it. */
+  /**
+   * The run's status, or `refused` if it could not be driven, `waiting` if not started, `handed` if an engine drives
+   * it.
+   */
   readonly status: RunResult["status"] | "refused" | "waiting" | "handed";
   readonly costMicros: number;
   /** The run's projected total cost at the latest prices, in micro-dollars. */
@@ -36,15 +39,15 @@ export interface RowOutcome {
   readonly message: string | null;
 }
 
-/** Pause reasons that would stop every other row as well, whatever its price. */
+/** Reasons for a pause that affect every row. */
 const FOR_ALL: ReadonlySet<string> = new Set(["funds", "cap", "unreachable", "misdirected", "credentials", "stopped"]);
 /** Errors that concern only one row. */
 const OF_ONE: ReadonlySet<string> = new Set(["RUN_DIFFERS", "RUN_BUSY", "RUN_TAKEN_OVER", "PLAN_PROBLEMS"]);
 
 /**
- * Starts one run per row, in order, several at a time. All rows share one budget: a row starts only if the budget
- * covers its expected cost and that of all started rows. Existing runs continue under the new budget. Runs whose rows
- * were changed or removed are stopped first; only `resume` continues them. Returns the outcomes in row order.
+ * Starts or continues one run per row, several at a time, and returns the outcomes in row order. All rows share one
+ * budget: a row is started only if the rest of the budget covers its expected cost. Unfinished runs whose rows were
+ * changed or removed are stopped first.
  */
 export async function runEach(
   show: Showrunner,
@@ -75,13 +78,13 @@ class Bulk {
   readonly #settings: Settings;
   readonly #outcomes: (RowOutcome | undefined)[];
   readonly #running = new Set<Promise<void>>();
-  /** What existing and newly started runs have spent or may still spend, in micro-dollars. */
+  /** What the runs started so far have spent or may still spend, in micro-dollars. */
   #committedMicros: number;
-  /** The projected cost of each batch's rows, in micro-dollars. Null is the key of rows without a batch. */
+  /** Projected cost of the rows in each batch, in micro-dollars. The key of rows without a batch is null. */
   readonly #mostOf = new Map<string | null, number>();
-  /** The batch of the new rows; null if no row is in a batch. It gets the budget that no other batch needs. */
+  /** The batch of the new rows, which gets the budget that no other batch needs; null if no row is in a batch. */
   readonly #main: string | null;
-  /** What each batch's runs outside these rows have spent or reserved, in micro-dollars. */
+  /** What each batch has spent or reserved for runs that are not among these rows, in micro-dollars. */
   readonly #elsewhere = new Map<string, number>();
   /** Rows whose runs paused because the shared budget was too small. */
   readonly #short: number[] = [];
@@ -165,8 +168,8 @@ class Bulk {
   }
 
   /**
-   * Returns the budget of a row's run. Without a batch: the run's own projected cost. Otherwise: the batch's share of
-   * the whole budget, so that all batches together stay within it.
+   * Returns the budget of a row's run: its batch's share of the whole budget or, without a batch, its own projected
+   * cost.
    */
   #budgetOf({ batch, expectedMicros }: QuotedRow): number {
     if (batch === null) return expectedMicros;
@@ -191,7 +194,7 @@ class Bulk {
     }
   }
 
-  /** Records by what factor a run exceeded its quote. Other rows are expected to exceed theirs equally. */
+  /** Records by what factor a run exceeded its quote, because the other rows may exceed theirs by the same factor. */
   #learn({ quotedMicros }: QuotedRow, projectedMicros: number): void {
     if (quotedMicros > 0) this.#worst = Math.max(this.#worst, projectedMicros / quotedMicros);
   }
@@ -247,7 +250,7 @@ class Bulk {
     this.#report({ index, id, status: "refused", costMicros: 0, projectedMicros, message });
     if (code !== null && OF_ONE.has(code)) return;
     this.#stopped ??= `${id}: ${message}`;
-    // A short wallet does not fail the bulk run: runs already started continue.
+    // An insufficient balance does not fail the bulk run: runs already started continue.
     if (code !== "WALLET_SHORT") this.#failure ??= error;
   }
 

@@ -6,12 +6,12 @@ import type { Json, Plan, Problem } from "../../plan/plan.ts";
 import type { StepPrice } from "../price/totals.ts";
 import { priceText } from "../price/totals.ts";
 
-/** A step of the new plan for which the earlier run has no result that can be reused. */
+/** A step of the new plan that cannot reuse a result of the earlier run. */
 export interface StaleStep {
   readonly path: string;
   /**
-   * `changed`: the step's request differs. `new`: the earlier plan has no such step. `uses`: the step uses a stale
-   * step. `unmade`: the request is unchanged, but the earlier run has no result.
+   * Why the step is stale. `changed`: its request differs. `new`: the earlier plan has no such step. `uses`: it depends
+   * on a stale step. `unmade`: its request is unchanged, but the earlier run has no result.
    */
   readonly cause: "changed" | "new" | "uses" | "unmade";
   /** The reason in words, such as `voice changed: input.name was "a", is "b"`. */
@@ -108,7 +108,7 @@ function said(paths: readonly string[], what: string): string | null {
   return `${paths.slice(0, 3).join(", ")}${more} ${what}`;
 }
 
-/** Leaves out the steps that expansions created in the earlier plan, because the new plan has none yet. */
+/** Returns the earlier plan without the steps that expansions created, because the new plan does not have them yet. */
 function withoutGrown(before: Plan, after: Plan): Plan {
   const expansions = expansionsIn(after.steps);
   const isGrown = (path: string) => {
@@ -126,8 +126,8 @@ export function isAskedToGoOn(inbox: readonly InboxEntry[]): boolean {
 }
 
 /**
- * Returns the ids of stops that a later message overrides. A resume by a person overrides all stops; an unattended
- * resume overrides only those before the newest decision.
+ * Returns the ids of the stops that a resume overrides. An unattended resume overrides only stops that were sent before
+ * the newest decision.
  */
 export function outdatedStops(inbox: readonly InboxEntry[], unattended: boolean): readonly number[] {
   const until = unattended ? lastDecision(inbox) : Number.POSITIVE_INFINITY;

@@ -34,11 +34,11 @@ export interface RerunScope {
   readonly totalMicros: { readonly min: number; readonly max: number | null };
   /** The expected cost of rerunning the stale steps, in micro-dollars. */
   readonly expectedMicros: number;
-  /** What the run has spent and reserved so far, in micro-dollars. The price of the rerun is added to this amount. */
+  /** What the run has spent and reserved so far, in micro-dollars. */
   readonly committedMicros: number;
   /** The run's budget in micro-dollars; null if it has none. */
   readonly budgetMicros: number | null;
-  /** The new seeds of takes that run again, each different from the seed of the take's current result. */
+  /** The new seeds of takes that run again, each different from the current seed. */
   readonly seeds: readonly NewSeed[];
   /**
    * Steps that would repeat exactly the same request because the code fixes their seed. `resume` refuses to rerun them
@@ -48,16 +48,18 @@ export interface RerunScope {
   /** Stale and removed steps that still have paid jobs on the service. The run waits for those jobs first. */
   readonly seenThroughFirst: readonly string[];
   /**
-   * The steps in `seenThroughFirst` whose request was never answered, each with the amount reserved. The run looks for
-   * their jobs on the service. If the request created no job, the run withdraws it. If that is uncertain, the run sends
-   * the request again with the same key.
+   * The steps in `seenThroughFirst` whose request was never answered, each with the amount reserved. The run first
+   * looks for their jobs on the service.
    */
   readonly unanswered: readonly { readonly step: string; readonly holdMicros: number }[];
 }
 
 /** What `resume` would run again for its `rerun` option, and at what price. */
 export interface RerunQuote extends RerunScope {
-  /** Unfinished rerun requests that include some of these steps. `resume` continues them and reruns no step twice. */
+  /**
+   * Unfinished rerun requests that include some of these steps. `resume` continues these requests and reruns no step
+   * twice.
+   */
   readonly inProgress: readonly RerunRequest[];
 }
 
@@ -68,18 +70,15 @@ export interface Drift extends PlanDiff, RerunQuote {
   /** True if the code makes the same requests and returns the same results as the run's plan. */
   readonly isSame: boolean;
   /**
-   * Other steps that contain the edited text and would keep the old text, such as captions of a spoken line. If one of
-   * these steps is a local function, `resume` refuses the edit unless `everywhere` is set to true or false.
+   * Other steps that would keep the text from before the edit, such as captions of a spoken line. If one of them is a
+   * local function, `resume` refuses the edit unless `everywhere` is set.
    */
   readonly sameText: readonly SameText[];
 }
 
 export interface DriftOptions
   extends Pick<ResumeOptions, "input" | "edit" | "everywhere" | "rerun" | "rerunFailed" | "requestId"> {
-  /**
-   * Accepts a run of another account, and uses this service's catalog and prices. Default: false, which throws an
-   * error.
-   */
+  /** True to accept a run of another account, with this service's catalog and prices. Default: false. */
   readonly anyAccount?: boolean | undefined;
 }
 
@@ -88,7 +87,7 @@ export interface Asked {
   readonly steps: readonly string[];
   readonly fixed: readonly string[];
   readonly inProgress: readonly RerunRequest[];
-  /** Replaces the run's maximum price for one unquoted job, in micro-dollars; null leaves that limit unchanged. */
+  /** The new maximum price for one unquoted job, in micro-dollars; null leaves the run's limit unchanged. */
   readonly maxUnquotedMicros: number | null;
 }
 
@@ -100,7 +99,7 @@ export interface Remade {
 
 /**
  * Builds the run's new plan from the changed steps, the requested reruns, and the steps that were cancelled when the
- * run stopped. If `diff` is null, the run keeps its own plan apart from new seeds.
+ * run stopped.
  */
 export async function remade(
   state: RunState,
@@ -166,7 +165,7 @@ function unansweredOf({ steps }: RunState, paths: readonly string[]): RerunScope
   );
 }
 
-/** Returns a problem for each group that would exceed its `maxCost`, counting what the group has already cost. */
+/** Returns a problem for each group that would exceed its `maxCost`, including what the group has already cost. */
 function groupProblems(state: RunState, plan: Plan, prices: readonly StepPrice[]): readonly Problem[] {
   return Object.entries(plan.groups ?? {}).flatMap(([prefix, { maxCostMicros }]): readonly Problem[] => {
     const within = prices.filter(({ step }) => step.startsWith(`${prefix}/`));
@@ -188,14 +187,14 @@ function committedWithin({ steps }: RunState, prefix: string): number {
   return sum;
 }
 
-/** Adds the steps that were cancelled when a failure stopped the run. Adds nothing if no step is to be rerun. */
+/** If any step is to be rerun, adds the steps that were cancelled when a failure stopped the run. */
 function withLeftOut(state: RunState, plan: Plan, roots: RerunRoots): RerunRoots {
   if (roots.size === 0) return roots;
   const cancelled = cancelledSteps(state, plan).filter((path) => !roots.has(path));
   return new Map([...roots, ...cancelled.map((path) => [path, "the run continues"] as const)]);
 }
 
-/** Returns an id of the plan and the rerun requests so far, on which a revision is based. */
+/** Returns an id that changes with the run's plan and its rerun requests. */
 export function planId({ planned, reruns }: RunState): string {
   return fingerprint({ plan: planned.plan, reruns } as unknown as Json);
 }
@@ -284,8 +283,8 @@ function said(what: string, paths: readonly string[]): string | null {
 }
 
 /**
- * Returns a problem for each step name that the run already used for another step or for another kind of step. Such a
- * name cannot be used again, because idempotency keys and bills identify a job by step name and attempt number.
+ * Returns a problem for each step name that the run has already used for a different step. Such a name cannot be used
+ * again, because idempotency keys and bills identify a job by its step name.
  */
 function nameProblems(state: RunState, plan: Plan, { changed, added, renamed }: PlanDiff): readonly Problem[] {
   if (changed.length + added.length + renamed.length === 0) return [];

@@ -50,7 +50,7 @@ export function textChanges({ planned }: RunState, edits: StepEdits): readonly T
   });
 }
 
-/** Applies `edits`, and replaces `texts` in fields that earlier edits set. */
+/** Adds new edits to the earlier ones, and applies the text changes to the earlier edits. */
 export function everywhere(
   { planned }: RunState,
   edits: StepEdits,
@@ -65,10 +65,13 @@ export function everywhere(
   return { edits: { ...edits, ...Object.fromEntries(earlier) }, texts };
 }
 
-/** In characters of JSON. */
+/** Maximum length of an edited value, in characters of JSON. */
 const MOST_CHARACTERS = 1_000_000;
 
-/** Checks a value that a person enters in place of the value shown for approval. Throws {@link InvalidOptionError}. */
+/**
+ * Checks a value that a person enters in place of the value shown for approval. Throws {@link InvalidOptionError} if
+ * the value does not fit.
+ */
 export function changedValue(state: RunState, decision: Decision, chosen: Chosen | undefined, value: Json): Json {
   const next = `showrunner approve ${state.runId}   (lists pending decisions and what they show)`;
   const refuse = (why: string) => new InvalidOptionError("value", why, next);
@@ -92,7 +95,10 @@ export function changedValue(state: RunState, decision: Decision, chosen: Chosen
   return value;
 }
 
-/** The single value that a decision shows. Without a schema, an edited value must have the same type. */
+/**
+ * The single value that a decision shows, and its schema. If there is no schema, an edited value must have the same
+ * type.
+ */
 interface ChangeableValue {
   readonly value: Json;
   readonly schema: Json | null;

@@ -23,8 +23,8 @@ export interface Redo {
 type Fields = { readonly [field: string]: Json | undefined };
 
 /**
- * Turns a note on a step, or on the result that an approval shows, into edits or reruns. Returns an empty object while
- * any of the steps concerned is in progress. Throws {@link InvalidOptionError}.
+ * Turns a note on a step, or on a result shown for approval, into edits or reruns. Returns an empty object while a step
+ * concerned is in progress. @throws InvalidOptionError
  */
 export function redoOf(state: RunState, step: string, note: string, pipeline: Pipeline | undefined): Redo {
   const path = own(state.formerNames, step) ?? step;
@@ -45,8 +45,8 @@ export function redoOf(state: RunState, step: string, note: string, pipeline: Pi
 }
 
 /**
- * Returns the paid steps that produced a step's results, which may be the step itself. For a choice: the steps of the
- * chosen option or, if no option succeeded, the failed steps.
+ * Returns the paid steps that produced a step's results. For a choice, these are the steps of the chosen option or, if
+ * no option succeeded, the failed steps.
  */
 function madeFor(state: RunState, path: string): readonly string[] {
   const plan = planStep(state, path);
@@ -59,10 +59,7 @@ function madeFor(state: RunState, path: string): readonly string[] {
   return all.flatMap((maker) => (state.steps[maker]!.status === "failed" ? (madeAgainFor(state, maker) ?? []) : []));
 }
 
-/**
- * Returns only the fields that a step's `revise` changed; null without a `revise`. The other fields keep their
- * references.
- */
+/** Returns the fields that a step's `revise` function changed; null if the step has no such function. */
 function changesOf(state: RunState, step: PlanStep, note: string, functions: StepFunctions): Fields | null {
   const found = functions.find(state, step.path);
   if (!("code" in found) || found.code.kind !== "revise" || !("input" in step)) return null;

@@ -41,8 +41,8 @@ type Grown =
   | Extract<Replanning, { readonly ok: false }>;
 
 /**
- * The input to plan with. Empty: the run's own input. `changes`: fields that replace fields of the run's input.
- * `whole`: a complete new input, as for `run`.
+ * The input for the new plan. `changes`: new values for some fields of the run's input. `whole`: a complete new input.
+ * If neither is set, the run's own input is used.
  */
 export type ReplanInput = ({ readonly changes?: unknown } | { readonly whole: unknown }) & {
   /** Edits of step inputs, applied on top of earlier edits. */
@@ -52,10 +52,7 @@ export type ReplanInput = ({ readonly changes?: unknown } | { readonly whole: un
 
 type Functions = Map<string, LocalFunction>;
 
-/**
- * Plans a run's input again with the current code. Also plans again each expansion whose value is unchanged, so that
- * its steps can be compared. Leaves out an expansion whose value will change.
- */
+/** Plans a run again with the current code, including the steps of expansions whose value is unchanged. */
 export async function replanRun(
   state: RunState,
   pipeline: Pipeline,
@@ -136,7 +133,7 @@ class Growing {
     this.before = { ...state.planned.plan, steps: this.ownedBy(null) };
   }
 
-  /** Returns the journal's steps that an expansion created; for null, the steps that no expansion created. */
+  /** Returns the recorded steps that an expansion created. If `expansion` is null, returns all other steps. */
   ownedBy(expansion: string | null): readonly PlanStep[] {
     const { steps } = this.state.planned.plan;
     const expansions = expansionsIn(steps);

@@ -60,18 +60,18 @@ async function fixedExpansions(state: RunState, pipeline: Pipeline, planner: Pla
   return fixed;
 }
 
-/** The checked and priced changes that a resume requests, or changes in the code that nobody accepted. */
+/** Changes that a resume requests, checked and priced, or code changes that nobody has accepted. */
 export type Revision =
   | { readonly kind: "drifted"; readonly drift: Drift; readonly agreed: null }
   | {
       readonly kind: "rerun";
       readonly agreed: AgreedQuote | null;
-      /** The id of the plan that this revision changes. Another plan needs a new revision. */
+      /** The id of the plan that this revision changes. */
       readonly of: string;
       renew(state: RunState): Promise<Revision | null>;
-      /** Steps whose jobs must finish before {@link Revision.events} may be committed. */
+      /** Returns the steps whose jobs must finish before {@link Revision.events} may be committed. */
       busy(state: RunState): readonly string[];
-      /** The busy steps whose requests must no longer be sent, because the steps run again or were removed. */
+      /** Returns the busy steps whose requests must no longer be sent. */
       replaces(state: RunState): readonly string[];
       events(state: RunState): readonly RunEvent[];
     };
@@ -160,7 +160,10 @@ function isAnother({ plan, input }: Replanned, { planned }: RunState): boolean {
   return canonicalJson({ plan, input }) !== canonicalJson({ plan: planned.plan, input: planned.input });
 }
 
-/** Returns the run's plan with the code's `within` times; null if they are unchanged or the requests differ. */
+/**
+ * Returns the run's plan with the `within` times from the code. Returns null if these are unchanged or a request
+ * differs.
+ */
 function sameWithWaits(state: RunState, again: Replanning | null): Replanned | null {
   return again?.ok && isSamePlan(state.planned.plan, again.plan, again.diff) ? withWaits(state, again) : null;
 }
@@ -288,7 +291,7 @@ function checkGoesOn(
   throw new InvalidOptionError("rerun", why, `showrunner resume ${state.runId} --rerun ${stop.path}`);
 }
 
-/** Throws if a choice or a condition left out all of these steps. They would be priced and then left out again. */
+/** Throws if a choice or a condition left out all of these steps, because they would be left out again. */
 function checkIsNeeded(state: RunState, plan: Plan, { steps }: Asked): void {
   const areLeftOut = steps.every((path) => {
     const { pruned, skippedByCondition } = state.steps[path]!;
@@ -321,15 +324,15 @@ function checkBudget(state: RunState, { expectedMicros }: RerunScope, given: num
 
 type RerunOptions = Pick<ResumeOptions, "rerun" | "rerunFailed" | "requestId">;
 
-/** `request` is for the steps that no unfinished request includes, and `inProgress` for the others. */
+/** A requested rerun, divided into a new request and the unfinished requests that already include some of the steps. */
 interface ResolvedRerun {
   readonly request: RequestedRerun | null;
   readonly inProgress: readonly RerunRequest[];
 }
 
 /**
- * Compares a rerun with the unfinished requests, so that repeating a command after a crash or a lost response continues
- * the request in progress. A `requestId` continues the request with that id even if it finished long ago.
+ * Separates the new steps of a rerun from those that earlier requests include, so that a command repeated after a crash
+ * continues the request in progress.
  */
 function resolveRerunRequest(state: RunState, how: RerunOptions): ResolvedRerun {
   const { requestId } = how;
@@ -373,10 +376,7 @@ function namedBy(state: RunState, name: string): readonly string[] {
   throw new InvalidOptionError("rerun", `${name}: ${why}.`, `showrunner show ${state.runId}`);
 }
 
-/**
- * Returns the steps that failed fully or partly and that no later option replaced. For an expansion that created steps,
- * returns its failed steps instead of the expansion.
- */
+/** Returns the steps that failed, fully or partly, and were not replaced by another option. */
 function failedSteps(state: RunState): readonly string[] {
   return state.planned.plan.steps.flatMap(({ path }) => {
     const { status, expanded } = state.steps[path]!;

@@ -8,7 +8,7 @@ import type { RunHandle, RunResult } from "./run-result.ts";
 import { runHandle } from "./run-result.ts";
 import { Updates } from "./updates.ts";
 
-/** The process that created a run takes its lease within this time. */
+/** Time within which the process that creates a run takes the run's lease. */
 const BEGINS_WITHIN_MS = 5_000;
 
 export function isInterrupted(row: RunRow, now: number): boolean {
@@ -19,7 +19,7 @@ export function isInterrupted(row: RunRow, now: number): boolean {
 const UNWORKED_AFTER_MS = 60_000;
 
 /**
- * True if a process drives the run or will start soon. Also true if an engine has to continue the run and is not
+ * True in two cases: a process drives the run or will start soon, or an engine has to continue the run and is not
  * overdue.
  */
 export function isDriven({ status, lease, updatedAt, wakeAt, resumeAt }: RunRow, now: number): boolean {
@@ -76,7 +76,7 @@ export async function follow(
   }
 }
 
-/** How long to wait for another follower to take over the run from a dead process. */
+/** Time to wait for another follower to take over the run from a dead process. */
 const TAKEN_OVER_WITHIN_MS = 10_000;
 
 /**
@@ -127,7 +127,7 @@ async function movedOrDue(
   over.abort();
 }
 
-/** Drives the run and passes on its updates. Returns null if another follower took over first. */
+/** Drives the run and passes its updates on. Returns null if another follower took over first. */
 async function driveOn(handle: RunHandle, updates: Updates): Promise<RunResult | null> {
   for await (const update of handle.events()) {
     if ("event" in update) updates.push([update]);

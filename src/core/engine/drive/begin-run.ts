@@ -22,14 +22,14 @@ export interface Start extends ResumeOptions {
   readonly code?: Code | undefined;
   readonly revision?: Revision | null | undefined;
   readonly outdatedStops?: readonly number[] | undefined;
-  /** Id of the last stop sent before the resume. A later stop still applies, even if the resume changes the run. */
+  /** Id of the last stop sent before the resume. Later stops still apply. */
   readonly lastStop?: number | undefined;
-  /** Moves the run to its account's new key or address, which has been verified. */
+  /** Moves the run to its account's new key or address. */
   readonly move?: AccountMove | undefined;
   readonly staysPaused?: boolean | undefined;
-  /** Keeps a run ended if it ended without waiting for a late job. Only an explicit resume waits again. */
+  /** True to leave the run ended if it ended without waiting for a late job. */
   readonly leavesGivenUp?: boolean | undefined;
-  /** Follows the run if another process took its lease first, such as a worker that found the new run. */
+  /** Follows the run if another process, such as a worker, took its lease first. */
   readonly followOther?: ((updates: Updates, stop: AbortSignal) => Promise<RunResult>) | undefined;
 }
 
@@ -68,7 +68,7 @@ export async function beginRun(state: RunState, how: Start): Promise<Beginning> 
   };
 }
 
-/** Returns the revision, made again if the plan changed before this process took the lease. */
+/** Returns the revision, computed again if the plan changed before this process took the lease. */
 async function current(state: RunState, revision: Revision | null): Promise<Revision | null> {
   const isOutdated = revision?.kind === "rerun" && revision.of !== planId(state);
   return isOutdated ? revision.renew(state) : revision;
@@ -91,7 +91,7 @@ export function firstPrices(plan: Plan, prices: Quote["prices"]): readonly RunEv
   return quoted.flatMap((price) => quotedEvents(price, 1));
 }
 
-/** `more`: the price of the reruns that the caller accepted. */
+/** Returns an event that sets the new limits, if any. `more`: the accepted price of reruns. */
 function budgetEvents(
   state: RunState,
   { budget, agree, maxUnquoted }: ResumeOptions,

@@ -12,15 +12,15 @@ import type { Surroundings } from "./decide-until-stable.ts";
 import { DELEGATED_AGAIN_MS, DriveMemory } from "./drive-memory.ts";
 import type { DriveDependencies, DriveOptions, SliceOptions } from "./drive-tools.ts";
 
-/** Interval between polls for the late work of an ended run if no webhook can report that work. */
+/** Interval between polls for the late work of an ended run once the service has refused them for some time. */
 const RARELY_MS = 15 * MINUTE_MS;
 
 interface Listener {
-  /** Accepts events for the journal. An empty list means that a command has ended. */
+  /** Accepts events for the journal. An empty list only reports that a command has ended. */
   answer(events: readonly RunEvent[]): void;
-  /** Reports a failure that has a cause outside the run. */
+  /** Reports a failure whose cause is outside the run. */
   fail(error: unknown): void;
-  /** Makes the drive consider a step again, whatever the step's command returned. */
+  /** Makes the drive consider a step again. */
   touch(step: string): void;
   priority(step: string): number;
 }
@@ -38,7 +38,7 @@ export class CommandRunner {
   readonly #performed = new Set<string>();
   #handing = 0;
   readonly service: ServiceWatch;
-  /** Resumes effects that wait until the journal contains the events that they emitted. */
+  /** Callbacks of effects that wait until their events are recorded. */
   readonly #waiting: (() => void)[] = [];
   /** Aborts all commands except those that submit paid work, which must not be interrupted. */
   readonly #interrupt = new AbortController();
@@ -79,7 +79,7 @@ export class CommandRunner {
     }
   }
 
-  /** Resumes all waiting effects at the end of the drive. The events that they then emit are written together. */
+  /** Resumes all waiting effects at the end of the drive. */
   waitNoLonger(): void {
     for (const goOn of this.#waiting.splice(0)) goOn();
   }
@@ -88,7 +88,7 @@ export class CommandRunner {
     this.#interrupt.abort(new Error(why));
   }
 
-  /** Interrupts those of the commands that only poll for work. */
+  /** Interrupts those of the commands with these ids that only poll for work. */
   breakOff(ids: readonly string[]): void {
     for (const id of ids) this.#asking.get(id)?.abort(new Error("The run no longer waits for this job."));
   }
@@ -130,7 +130,7 @@ export class CommandRunner {
     return delayMs;
   }
 
-  /** Applies a message's effect on commands. Other code turns the message into events. */
+  /** Applies a message's effects on commands, but not on the run's state. */
   onMessage(message: InboxMessage): void {
     if (message.type === "hint") this.#hint(message);
     else if (message.type === "adopt")
@@ -179,10 +179,7 @@ export class CommandRunner {
     else this.#on.fail(isDiskError(error) ? new MediaDiskError(this.#state.runId, error) : error);
   }
 
-  /**
-   * Delegates a command to another job of the engine. Returns true if the command is now in progress there, false if it
-   * has already been performed.
-   */
+  /** Delegates a command to another job of the engine. Returns false if it has already been performed there. */
   async #hand(command: Command, { delegate }: SliceOptions): Promise<boolean> {
     const id = commandId(command);
     try {

@@ -15,14 +15,11 @@ export interface Decided {
   readonly events: readonly RunEvent[];
   readonly commands: readonly Command[];
   readonly wakeAt: number | null;
-  /** When to poll for late work again if the run is otherwise idle; null if there is no late work to poll for. */
+  /** When to poll for late work again if the run is otherwise idle; null if there is no late work. */
   readonly lateAt: number | null;
 }
 
-/**
- * The remaining headroom, measured when this run had committed `ownMicros`. The headroom grows when later bills release
- * part of that amount.
- */
+/** The remaining headroom, as measured when this run had spent or reserved `ownMicros`. */
 export interface KnownHeadroom {
   readonly headroom: Headroom;
   readonly ownMicros: number;
@@ -36,10 +33,10 @@ export interface Surroundings {
   readonly active: ReadonlySet<string>;
   readonly notBefore: ReadonlyMap<string, number>;
   readonly unsent: ReadonlySet<string>;
-  /** Ids of commands that a stop interrupted. The next drive performs these commands again. */
+  /** Ids of commands that a stop interrupted and that the next drive performs again. */
   readonly interrupted: ReadonlySet<string>;
   readonly now: number;
-  /** Returns the current plan's steps, most urgent first. A decision may change the plan and so the order. */
+  /** Returns the current plan's steps, most urgent first. */
   order(): readonly PlanStep[];
   readonly expected: (step: PlanStep) => Expected;
   readonly asksForLate: boolean;
@@ -62,7 +59,7 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
     }
   };
   for (const answer of withReopening(state, around.answers)) {
-    // An immediate pause, such as a stop, takes precedence over failures of other commands. So does the end of the run.
+    // An immediate pause, such as a stop, or the end of the run takes precedence over failures of other commands.
     const isOutdone = answer.type === "run.paused" && (restsAtOnce(state) || isRunFinal(state.status));
     if (isOutdone) continue;
     if (isTooLate(state, answer)) continue;
@@ -105,13 +102,19 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
   }
 }
 
-/** True if the event starts or ends a step that has already ended. Dropping such an event loses no payment. */
+/**
+ * True if the event starts or ends a step that has already ended. Such an event can be dropped, because it records no
+ * payment.
+ */
 function isTooLate(state: RunState, answer: RunEvent): boolean {
   const isOfEnd = answer.type === "step.started" || answer.type === "step.finished" || answer.type === "step.reused";
   return isOfEnd && isStepFinal(state.steps[answer.step]!.status);
 }
 
-/** Inserts an event that reopens the run before the result of a job that the run no longer waited for. */
+/**
+ * If the answers include the result of a job that the run no longer waited for, inserts an event before it that reopens
+ * the run.
+ */
 export function withReopening(state: RunState, answers: readonly RunEvent[]): readonly RunEvent[] {
   const at = answers.findIndex((answer) => hasCome(state, answer));
   return at === -1 ? answers : answers.toSpliced(at, 0, { type: "run.reopened", byItself: true });
@@ -122,7 +125,7 @@ function hasCome(state: RunState, answer: RunEvent): boolean {
   return isEnd && isRunFinal(state.status) && state.steps[answer.step]!.isGivenUp === true;
 }
 
-/** After a pause for one of these reasons, no request is sent. The service finishes the jobs that it has accepted. */
+/** Pause reasons after which no more requests are sent. */
 const atOnce: ReadonlySet<PauseReason> = new Set(["stopped", "unreachable", "misdirected", "credentials"]);
 
 export function restsAtOnce({ status, pause }: RunState): boolean {

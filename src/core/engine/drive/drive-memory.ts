@@ -10,18 +10,19 @@ import type { WatchMemo } from "../service/service-answers.ts";
 export const DELEGATED_AGAIN_MS = 15 * 60_000;
 
 /**
- * What a drive needs to remember but does not record in the journal. When a run that is driven in slices is parked,
- * this memory is stored for the next slice. After a crash, the memory is lost and everything is polled again.
+ * What a drive remembers without recording it in the journal. It is passed from slice to slice, and lost in a crash.
  */
 export class DriveMemory {
-  /** When each command may be retried, in epoch milliseconds, by command id. Infinity means not during this drive. */
+  /**
+   * When each command may be retried, in epoch milliseconds, by command id. Infinity rules out a retry in this drive.
+   */
   readonly notBefore: Map<string, number>;
   /** Ids of submit commands whose request failed before it left this machine. */
   readonly unsent: Set<string>;
   readonly polls: Map<string, PlannedPoll>;
   /** When each command was handed to another worker, in epoch milliseconds, by command id. */
   readonly delegated: Map<string, number>;
-  /** The process whose death loses the delegated commands; null if an engine stores them. */
+  /** The process that keeps the delegated commands in memory; null if an engine stores them. */
   worker: LeaseHolder | null;
   service: WatchMemo | null;
   spending: SpendingMemo | null;
@@ -39,7 +40,7 @@ export class DriveMemory {
     this.spending = memo.spending ?? null;
   }
 
-  /** Restores what {@link DriveMemory.toJson} wrote. `isResumed`: whether deferred commands are to be retried now. */
+  /** Restores what {@link DriveMemory.toJson} wrote. `isResumed`: true to retry deferred commands now. */
   static of(memo: Json, { isResumed }: { readonly isResumed: boolean }): DriveMemory {
     // Only this class writes the memo, so the cast is safe.
     const stored = (memo ?? {}) as unknown as Partial<StoredMemo>;
@@ -53,14 +54,14 @@ export class DriveMemory {
     return late.length > 0;
   }
 
-  /** Makes the next poll due at once for a job that a person adopted. */
+  /** Makes the next poll of an adopted job due immediately. */
   adopt({ step, attempt }: { readonly step: string; readonly attempt: number }): void {
     const id = `follow:${step}#${attempt}`;
     this.notBefore.delete(id);
     this.polls.delete(id);
   }
 
-  /** Makes the next poll due at once for a job that a webhook reported. */
+  /** Makes the next poll of a job due immediately, because a webhook reported the job. */
   hint({ step, attempt }: { readonly step: string; readonly attempt: number }): void {
     const id = `follow:${step}#${attempt}`;
     this.notBefore.delete(id);

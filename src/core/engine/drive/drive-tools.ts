@@ -20,17 +20,14 @@ export interface Schedule {
   readonly priority: (step: string) => number;
 }
 
-/**
- * What a drive computes from all steps of a run. The next slice reuses these tools if no other process drove the run in
- * between; it then processes only what changed.
- */
+/** What a drive computes from all steps of a run, and keeps for the next slice. */
 export interface DriveTools {
   readonly scheduler: Scheduler;
-  /** Returns the same object until the plan changes, because every turn calls this function. */
+  /** Returns the same object until the plan changes. */
   readonly schedule: (plan: Plan) => Schedule;
   readonly expected: (step: PlanStep) => Expected;
   readonly results: ResultRecorder;
-  /** Size of the run's state when it was last counted or stored as a snapshot; null if never counted. */
+  /** Size of the run's state when it was last counted or stored as a snapshot; null if it was never counted. */
   weight: number | null;
   /** Sequence number of the last event that these tools take into account. */
   seq: number;
@@ -69,14 +66,14 @@ export interface DriveDependencies
   readonly inboxEveryMs: number;
 }
 
-/** How to drive a slice of a run. The slice ends when the run can only wait; the run is then parked. */
+/** How to drive a slice of a run. A slice ends when the run can only wait. */
 export interface SliceOptions {
   readonly memory: DriveMemory;
   /** True if webhooks report the ends of jobs, so that polling is only a fallback. */
   readonly webhooks: boolean;
-  /** Aborted when the slice has run long enough. Nothing new is then started, so that other runs get their turn. */
+  /** Aborted when the slice has run long enough and must start nothing new. */
   readonly end: AbortSignal;
-  /** True if another job of the engine performs the command and then sends the run a `performed` message. */
+  /** Returns true if another job of the engine must perform the command. */
   readonly isDelegated: (command: Command) => boolean;
   /**
    * Hands a command to the engine, unless the engine already has it. `place`: number of the run's commands ahead of

@@ -22,10 +22,8 @@ import { InboxReader, keepRun } from "./keep-run.ts";
 import { RunTakenOverError, type RunWriter } from "./run-writer.ts";
 
 /**
- * Drives a leased run until it finishes, pauses or is stopped. A slice also ends when the run can only wait. Each turn
- * decides, commits the decision, performs it, and passes the results to the next turn. Nothing is performed before its
- * events are committed. Resolves with the time when the run is due again, in epoch milliseconds; null if the run is
- * idle.
+ * Drives a leased run until it finishes, pauses or is stopped. Each turn makes a decision, commits it, and then
+ * performs it. Resolves with the time when the run is due again, in epoch milliseconds; null if the run is idle.
  */
 export function drive(
   deps: DriveDependencies,
@@ -113,14 +111,14 @@ class Driver {
     }
   }
 
-  /** Prepares the first decision, in a separate turn because it may take long. */
+  /** Prepares the first decision in a separate turn, because this may take long. */
   async #prepare(): Promise<null> {
     this.#scheduler.prepare();
     await new LongWork().pause(this.#state.planned.plan.steps.length);
     return null;
   }
 
-  /** Returns null until the run is parked. */
+  /** Performs one turn. Returns null until the run is parked. */
   async #step(): Promise<Parked | null> {
     const { slice } = this.#options;
     const { commands, wakeAt, lateAt, parked } = await this.#commands.awaiting(this.#advance());
@@ -137,7 +135,7 @@ class Driver {
     return null;
   }
 
-  /** Returns when this drive is due again; null if something is in progress or already due. */
+  /** Returns the time when this drive is due again; null if something is in progress or already due. */
   #restUntil(wakeAt: number | null, lateAt: number | null): Parked | null {
     if (this.#isFinished()) return { wakeAt: restsAtOnce(this.#state) ? null : lateAt };
     if (this.#options.slice === undefined || this.#commands.working > 0 || this.#failure !== null) return null;
@@ -145,7 +143,7 @@ class Driver {
     return at > this.#deps.now() ? { wakeAt: at } : null;
   }
 
-  /** Interrupts polling for work that the run no longer waits for. The next drive polls for that work again. */
+  /** Interrupts polling for work that the run no longer waits for. The next drive continues the polling. */
   #leaveLate(): void {
     const { slice } = this.#options;
     const isIdle = isRunFinal(this.#state.status) || this.#state.status === "paused";
@@ -186,10 +184,7 @@ class Driver {
     }
   }
 
-  /**
-   * Decides and commits. A decision that exceeds the headroom is discarded and made again. If the run can only wait
-   * afterwards, the same commit releases the run.
-   */
+  /** Makes a decision and commits it. If the decision exceeds the headroom, discards it and decides again. */
   async #advance(): Promise<Decided & { readonly parked: Parked | null }> {
     this.#rest.turn();
     const isBusy = this.#commands.working > 0 || this.#answers.length > 0;
@@ -222,8 +217,8 @@ class Driver {
   }
 
   /**
-   * Commits a decision and releases the run. Returns null and writes nothing if there are commands to perform, results
-   * to process, or holds to check against the budget.
+   * Commits a decision and releases the run. Returns null and writes nothing if work remains or the decision reserves
+   * money.
    */
   async #parkWith({ commands, events, wakeAt, lateAt }: Decided, inbox: readonly InboxEntry[]): Promise<Parked | null> {
     if (commands.length > 0 || this.#answers.length > 0 || ledgerChanges(events).some(({ type }) => type === "hold"))
@@ -232,7 +227,7 @@ class Driver {
     return rest === null ? null : this.#park(rest.wakeAt, events, inbox);
   }
 
-  /** Reads the remaining budgets in advance: after a refused commit, the whole journal has to be read again. */
+  /** Reads the remaining budgets in advance, because a refused commit requires reading the whole journal again. */
   async #headrooms(inbox: readonly InboxEntry[]): Promise<readonly KnownHeadroom[]> {
     // A bill alone says nothing new about the wallet, because the charge is already deducted.
     const moves = inbox.length > 0 || ledgerChanges(this.#answers).some(({ type }) => type !== "settle");
@@ -266,7 +261,7 @@ class Driver {
     this.#needsReload = false;
   }
 
-  /** Records whether a commit could read the wallet's balance, because no command reports it. */
+  /** Records whether the last commit could read the wallet's balance. */
   #recordWalletFailure(): void {
     const judged = this.#deps.spending.takeAnswer();
     if (judged === undefined) return;
@@ -295,7 +290,7 @@ class Driver {
     return this.#commands.working === 0 && (isRunFinal(this.#state.status) || this.#state.status === "paused");
   }
 
-  /** Rejects with a failure from outside the run, after recording the results of requests in progress. */
+  /** Records the results of requests in progress, and then rejects with a failure from outside the run. */
   async #fail(failure: unknown): Promise<never> {
     this.#commands.interrupt("The run stopped.");
     await this.#untilIdle();
@@ -307,7 +302,10 @@ class Driver {
     throw failure;
   }
 
-  /** Records the results of requests in progress, if possible. Otherwise, a later drive sends these requests again. */
+  /**
+   * Tries to record the results of requests in progress. A later drive repeats requests whose results were not
+   * recorded.
+   */
   async #commitAnswers(): Promise<void> {
     if (this.#needsReload) await this.#reload();
     await this.#writer.record(withReopening(this.#state, this.#answers));
@@ -335,7 +333,7 @@ class Rest {
     this.#end();
   }
 
-  /** Waits until this time in epoch milliseconds, or until woken. With null, waits only to be woken. */
+  /** Waits until this time, in epoch milliseconds, or until woken. If the time is null, waits until woken. */
   async until(at: number | null): Promise<void> {
     if (this.#isWoken) return;
     let timer: { cancel(): void } | null = null;
@@ -348,7 +346,7 @@ class Rest {
   }
 }
 
-/** Journal errors that may end by themselves or that a person may fix. */
+/** Journal errors that may go away or that a person can fix. */
 const MAY_PASS: ReadonlySet<string> = new Set([
   "JOURNAL_BUSY",
   "JOURNAL_DISK_FULL",
@@ -365,10 +363,7 @@ interface Leaving {
   readonly stop: AbortSignal;
 }
 
-/**
- * Puts late results from providers into the inbox, for the next process that drives the run. Such results record a
- * payment, or prove that nothing is owed, and cannot be requested again.
- */
+/** Puts late results from providers into the inbox for the next drive, because they cannot be requested again. */
 async function leaveToNext(leaving: Leaving, { runId, steps }: RunState, answers: readonly RunEvent[]): Promise<void> {
   const { store, now } = leaving;
   for (const answer of answers) {
@@ -382,10 +377,7 @@ async function leaveToNext(leaving: Leaving, { runId, steps }: RunState, answers
   }
 }
 
-/**
- * Retries a write until the journal accepts it, because the results are stored nowhere else and a full disk or an
- * unreachable database may recover.
- */
+/** Retries a write until the journal accepts it, because the results are stored nowhere else. */
 async function untilTaken(send: () => Promise<unknown>, { clock, stop }: Leaving): Promise<void> {
   for (let tries = 0; ; tries += 1) {
     try {

@@ -20,7 +20,7 @@ import { type DriveTools, driveTools } from "./drive-tools.ts";
 import { RunWriter, type Taken } from "./run-writer.ts";
 import type { Updates } from "./updates.ts";
 
-/** Maximum number of quoted prices per commit. After a crash, prices that were not committed are quoted again. */
+/** Maximum number of quoted prices per commit. */
 const QUOTED_AT_ONCE = 1_000;
 
 export interface HolderParts {
@@ -33,13 +33,15 @@ export interface HolderParts {
   dependencies(state: RunState, how: Start): DriveDependencies;
 }
 
-/** The drive owns `state` and updates it from the journal. */
+/** What to drive, and how. The drive keeps `state` up to date. */
 interface LeasedDrive {
   readonly state: RunState;
   readonly updates: Pick<Updates, "push" | "progress">;
   readonly stop: AbortSignal;
   readonly how: Start;
-  /** Builds the options of a slice from the memory of the previous slice. If absent, the run is driven until idle. */
+  /**
+   * Builds the options of a slice from the memory of the previous slice. If absent, the run is driven until it is idle.
+   */
   readonly slice?: (memo: Json, resumption: { readonly isResumed: boolean }) => SliceOptions;
   readonly tools?: DriveTools | null;
 }
@@ -51,7 +53,10 @@ interface DriveEnd {
   readonly tools: DriveTools | null;
 }
 
-/** Takes the lease, drives the run until it is parked or idle, and releases the lease. Throws {@link RunBusyError}. */
+/**
+ * Takes the lease, drives the run until it is parked or idle, and releases the lease. Throws {@link RunBusyError} if
+ * another process holds the lease.
+ */
 export async function driveAsHolder(parts: HolderParts, leased: LeasedDrive): Promise<DriveEnd> {
   const { store } = parts;
   const holder = thisHolder(randomUUID());
@@ -61,7 +66,7 @@ export async function driveAsHolder(parts: HolderParts, leased: LeasedDrive): Pr
     try {
       return await driveLeased(parts, leased, outcome);
     } catch (error) {
-      // Another version may be able to read events that this version cannot. It must not have to wait for the lease to
+      // Another version may be able to read events that this version cannot, and must not have to wait for the lease to
       // expire.
       await store.releaseLease(outcome.lease).catch(() => {});
       throw error;
@@ -126,7 +131,7 @@ async function driveLeased(parts: HolderParts, leased: LeasedDrive, outcome: Tak
   await work.pause(length);
   const isResumed = events.some(({ type }) => type === "run.resumed" || type === "run.reopened");
   const slice = leased.slice?.(memo, { isResumed });
-  // If another job of the engine seems to have lost commands, their steps are not notified. So compute the tools again.
+  // The steps of lost commands are not notified, so compute the tools again.
   const forgot = slice?.memory.forgetDelegated(clock.now()) === true;
   const tools = known !== null && !forgot ? known : await driveTools(state, parts.durations);
   writer.tools = tools;
@@ -155,7 +160,7 @@ function stopAfter({ pause }: RunState, { lastStop = Number.POSITIVE_INFINITY }:
   return isAfter ? [{ type: "run.paused", reason: "stopped", message: ownText("stopped on request") }] : [];
 }
 
-/** Records people's decisions before a change. The change determines whether the run continues. */
+/** Records people's decisions before a change is applied. */
 async function takeInDecisions(store: JournalStore, writer: RunWriter, state: RunState): Promise<void> {
   const decisions = (await store.inbox(state.runId)).filter(({ message }) => DECISIONS.has(message.type));
   const counting = inOrder(decisions);

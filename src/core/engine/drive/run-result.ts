@@ -65,7 +65,7 @@ export interface RunPause {
   readonly balanceMicros: number | null;
   /** When the run can continue without a person, in epoch milliseconds; set for the reason `cap`. */
   readonly resumeAt: number | null;
-  /** The command-line option that raises the limit; set if a limit on several runs was reached. */
+  /** The command-line option that raises the limit; set if a limit that applies to several runs was reached. */
   readonly flag: string | null;
 }
 
@@ -79,18 +79,14 @@ interface AnyRun {
   readonly report: RunReport;
   /** How the code passed to `resume` differs from the run, if the changes were not accepted; otherwise null. */
   readonly drift: Drift | null;
-  /**
-   * Jobs that the run no longer waits for. They continue on the service and may cost money. `isUnresolved` is true if
-   * it is unknown whether the job exists.
-   */
+  /** Jobs that the run no longer waits for, but that continue on the service and may cost money. */
   readonly openJobs: readonly OpenJob[];
 }
 
 interface SucceededRun<O> extends AnyRun {
   readonly status: "succeeded";
   /**
-   * What the pipeline returns. A part is null only where the pipeline allows that, with `quorum(n)` or by returning a
-   * step that has a `when` and was skipped.
+   * What the pipeline returns. A part can be null only where the pipeline allows this, for example with `quorum(n)`.
    */
   readonly outputs: O;
   readonly pause: null;
@@ -117,11 +113,11 @@ export interface RunHandle<O = unknown, P = unknown> {
   /** Yields all events from the beginning, and progress as it arrives. Ends when the run ends or pauses. */
   events(): AsyncIterable<RunUpdate>;
   /**
-   * Resolves when the run finishes or pauses. Rejects for a failure that has a cause outside the run, such as a full
-   * disk or a lost lease.
+   * Resolves when the run finishes or pauses. Rejects if something outside the run fails, such as a full disk or a lost
+   * lease.
    */
   result(): Promise<RunResult<O, P>>;
-  /** Stops gracefully. Submits nothing new; the run pauses when requests in progress are answered. */
+  /** Stops the run gracefully. Nothing new is submitted, and the run pauses when requests in progress are answered. */
   stop(): Promise<void>;
 }
 

@@ -13,7 +13,7 @@ import { driveAsHolder, type HolderParts } from "./leased-drive.ts";
 import { type RunHandle, type RunResult, result, runHandle } from "./run-result.ts";
 import { Updates } from "./updates.ts";
 
-/** Interval between checks whether the jobs that block a change have finished. */
+/** Interval between checks of whether the jobs that block a change have finished. */
 const LOOK_AGAIN_MS = 5_000;
 const MOST_LOOKS = 60;
 
@@ -36,9 +36,8 @@ export class RunSupervisor {
   }
 
   /**
-   * Drives the run in the background and returns a handle. The drive owns `known` and `tools` from then on. If this
-   * process already drives the run, returns the handle of that drive unless `how` changes the run. Such changes wait
-   * until that drive is at rest.
+   * Drives the run in the background and returns a handle. If this process already drives the run, returns the existing
+   * handle, unless `how` changes the run.
    */
   open(known: RunState, how: Start, tools: DriveTools | null = null): RunHandle {
     if (how.move === undefined) this.#parts.repository.checkAccount(known);
@@ -89,7 +88,10 @@ export class RunSupervisor {
     await Promise.allSettled(this.#running.keys());
   }
 
-  /** Drives the run until idle, and again for a pending change, a new resume, or a pause whose cause is gone. */
+  /**
+   * Drives the run until it is idle. Continues if a change is pending, the run was resumed, or the cause of a pause is
+   * gone.
+   */
   async #drive(
     state: RunState,
     updates: Updates,
@@ -139,7 +141,7 @@ export class RunSupervisor {
     }
   }
 
-  /** Returns whether to try the revision again. Waits a short time first if its steps are still busy. */
+  /** Returns true if the revision should be tried again. If its steps are still busy, waits a short time first. */
   async #awaitQuiet(state: RunState, pending: RerunRevision, signal: AbortSignal): Promise<boolean> {
     const busy = pending.busy(state);
     // These jobs may have been the run's last work. The run then finishes, and is reopened for the changes.
@@ -171,7 +173,7 @@ function changesRun(state: RunState, how: Start, before: Start): boolean {
 
 type Limits = Pick<Start, "budget" | "agree" | "maxUnquoted">;
 
-/** True if the requested limits differ from those of the previous request, or from the run's own limits. */
+/** True if the requested limits differ from those last requested or, if there are none, from the run's own limits. */
 export function changesLimits(
   { budgetMicros, maxUnquotedMicros, agreed }: RunState,
   how: Limits,
@@ -193,12 +195,12 @@ function onAbort(signal: AbortSignal | undefined, then: () => void): void {
 
 class DriveTurn {
   readonly stop = new AbortController();
-  /** True if someone resumed the run during this drive. The drive then reads the inbox again when it is at rest. */
+  /** True if the run was resumed again during this drive. */
   isAskedAgain = false;
   readonly outdatedStops: number[] = [];
   #work: PromiseWithResolvers<void> | null = Promise.withResolvers();
 
-  /** Resolves when the drive is at rest; null while nothing is driven, as while the run waits for funds. */
+  /** Resolves when the drive is at rest; null if it already is. */
   get work(): Promise<void> | null {
     return this.#work?.promise ?? null;
   }

@@ -55,7 +55,7 @@ export class RunWriter {
   readonly #state: RunState;
   /** Number of events since the last snapshot. */
   #tail: number;
-  /** How much of its budget the run had committed at its last write, in micro-dollars. */
+  /** How much of its budget the run had spent or reserved at the last write, in micro-dollars. */
   #committedMicros: number;
 
   constructor(parts: RunWriterParts, state: RunState, { lease, tail }: Pick<Taken, "lease" | "tail">) {
@@ -67,9 +67,9 @@ export class RunWriter {
   }
 
   /**
-   * Writes events that have already been applied to the state. Returns null once they are durable. If their holds
-   * exceed the headroom, writes nothing and returns that headroom. `isSubmitting`: true if the wallet may not yet show
-   * all of the run's charges.
+   * Writes events that have already been applied to the state, and returns null. If their holds exceed the headroom,
+   * writes nothing and returns the headroom. `isSubmitting`: true if the wallet may not yet show all of the run's
+   * charges.
    */
   async commit(
     events: readonly RunEvent[],
@@ -114,8 +114,8 @@ export class RunWriter {
   }
 
   /**
-   * Releases the lease and writes the last events, which the state already contains, in one commit. Adds a snapshot if
-   * one is due. Returns false and writes nothing if a message has arrived in the meantime.
+   * Writes the last events and releases the lease in one commit. If a message has arrived in the meantime, writes
+   * nothing and returns false.
    */
   async park(wake?: Wake, events: readonly RunEvent[] = [], inbox: readonly InboxEntry[] = []): Promise<boolean> {
     return (await this.#write(events, inbox, { park: true, ...(wake !== undefined && { wake }) })).committed;
@@ -126,7 +126,7 @@ export class RunWriter {
     Object.assign(this.#state, await loadRun(this.#parts.store, this.#state.runId));
   }
 
-  /** Records which percentages of spending limits have been reached. Does nothing without a notifier. */
+  /** If there is a notifier, records which percentages of spending limits have been reached. */
   async #report(reached: readonly SpendingReached[]): Promise<void> {
     const { spendingReached = {} } = this.#state;
     const isNew = ({ limit, percent }: SpendingReached) => (own(spendingReached, limit) ?? 0) < percent;

@@ -7,7 +7,10 @@ export type RunUpdate = StoredEvent | ({ readonly type: "progress" } & Progress)
 /** Number of events kept in memory. Readers that are further behind read older events from the journal. */
 const RECENT_EVENTS = 1_000;
 
-/** Passes a run's updates to any number of readers. Each reader gets all events, and progress from when it joined. */
+/**
+ * Passes a run's updates to any number of readers. Each reader gets all events, but progress only from the time it
+ * joined.
+ */
 export class Updates {
   readonly #journal: Pick<JournalStore, "read">;
   readonly #runId: string;
@@ -22,7 +25,7 @@ export class Updates {
     this.#lastSeq = lastSeq;
   }
 
-  /** Adds new events and skips known ones, so that the whole journal may be passed again after a pause. */
+  /** Adds new events. Skips events that were already added. */
   push(events: readonly StoredEvent[]): void {
     for (const event of events) {
       if (event.seq <= this.#lastSeq) continue;

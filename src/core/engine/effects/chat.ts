@@ -26,9 +26,9 @@ type Chat = Extract<Command, { readonly type: "chat" }>;
 
 /** Time limit for an answer. It is long because a missed answer has to be paid for again. */
 const ANSWER_MS = 10 * 60_000;
-/** Waits for a bill of up to this length continue even if the run is stopped. */
+/** Waits of up to this length for a bill are not interrupted by a stop. */
 const PATIENT_MS = 4_000;
-/** Longest wait for the bill of a job that the service does not find. */
+/** Maximum wait for the bill of a job that the service does not find. */
 const SHORT_MS = 1_000;
 const BILL_WAITS_MS = [0, 500, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000];
 const MAX_ANSWER_CHARACTERS = 1_000_000;
@@ -36,7 +36,7 @@ const TOO_LONG: Read = { ok: false, message: `The answer has more than ${MAX_ANS
 
 type Read = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly message: string };
 
-/** Sends one chat request, after its intent was recorded. Every outcome becomes an event, so that no charge is lost. */
+/** Sends one chat request. Every outcome becomes an event, so that no charge is lost. */
 export const chat: Effect<"chat"> = async (command, context) => {
   const { step, attempt, model } = command;
   const { schema } = planStep(context.state, step) as ChatStep;
@@ -117,7 +117,10 @@ function withoutFence(content: string): string {
 
 type Bill = Pick<Extract<RunEvent, { readonly type: "chat.answered" }>, "costMicros" | "isUnconfirmed" | "tokens">;
 
-/** Returns the cost of an answer: as stated in the answer or its job, else from tokens and prices, else the maximum. */
+/**
+ * Returns the cost that an answer or its job states. If neither does, computes the cost from tokens and prices or,
+ * without these, uses the maximum.
+ */
 async function billOf(reply: ChatCompletion, { model, maxCostMicros }: Chat, context: EffectContext): Promise<Bill> {
   const known = reply.costMicros ?? (await billOfJob(reply.id, context));
   if (known !== null) return { costMicros: known };
@@ -130,7 +133,7 @@ async function billOf(reply: ChatCompletion, { model, maxCostMicros }: Chat, con
   return { costMicros: Math.ceil(micros), isUnconfirmed: true, tokens: promptTokens + completionTokens };
 }
 
-/** Returns null if the service does not report the amount in time. */
+/** Returns the cost of a job; null if the service does not report it in time. */
 async function billOfJob(jobId: string, { client, clock, signal }: EffectContext): Promise<number | null> {
   let isMissing = false;
   for (const waitMs of BILL_WAITS_MS) {
@@ -194,7 +197,7 @@ type Shown =
   | { readonly without: EffectResult };
 
 const MEBIBYTE = 1024 * 1024;
-/** Maximum size of all pictures together: in Base64, they must fit into the service's body limit of 5 MiB. */
+/** Maximum total size of the images. In Base64, they must fit into the service's body limit of 5 MiB. */
 const MOST_BYTES = 3.5 * MEBIBYTE;
 const MOST_PICTURES = 20;
 const TYPES = ["image/jpeg", "image/png", "image/webp", "image/gif"];

@@ -27,9 +27,9 @@ import {
 import { bytesProgress, type Effect, type EffectContext } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
 
-/** Number of files recorded per commit. One commit per file would take several milliseconds each. */
+/** Number of files recorded per commit. */
 const RECORDED_AT_ONCE = 250;
-/** A priority above that of submissions (100 to 150): paid outputs are downloaded before new work is requested. */
+/** A priority above that of submissions, so that paid outputs are downloaded before new work is requested. */
 const FIRST = 300;
 
 const UNSTATED = { contentType: null, width: null, height: null, durationMs: null };
@@ -73,12 +73,12 @@ export const download: Effect<"download"> = async (command, context) => {
   }
 };
 
-/** Failures that an immediate retry would repeat. The next resume retries, because URLs or options may have changed. */
+/** Failures that an immediate retry would repeat. */
 const CERTAIN: ReadonlySet<DownloadError["reason"]> = new Set(["refused", "too-large", "forbidden-address"]);
 
 /**
- * Reports a failed copy and retries it soon, or at the next resume if the failure is certain to repeat. If the service
- * refuses an output after its expiry, the output is gone. Other failures are retried until the output expires.
+ * Reports a failed download and plans the next attempt. If the service refuses an expired output, records that the
+ * output is gone.
  */
 function uncopied(
   command: Download,
@@ -99,10 +99,7 @@ function outputOf({ step, attempt, index }: Download, { state }: EffectContext):
   return (attempt === 0 ? outputs : attempts?.[attempt - 1]?.outputs)?.[index];
 }
 
-/**
- * True if the output has expired by both clocks, because one may be wrong. Also true if the service refused it as an
- * input.
- */
+/** True in two cases: the output has expired by both clocks, or the service refused it as an input. */
 function mayBeGone(command: Download, context: EffectContext): boolean {
   const output = outputOf(command, context);
   const now = context.now();
@@ -131,10 +128,7 @@ function urgency(command: Download, context: EffectContext): number {
   return FIRST + 24 / (1 + Math.max(0, expiresAt - context.now()) / HOUR_MS);
 }
 
-/**
- * Places every returned output in the run's folder under its name, with a manifest. If the process dies before the
- * events are recorded, everything is placed again with the same content.
- */
+/** Places every returned output in the run's folder under its name, with a manifest. */
 export const place: Effect<"place"> = async (_command, context) => {
   const { media, state } = context;
   const { outDir, manifests } = state.planned;
@@ -183,8 +177,8 @@ interface ExpectedFile {
 }
 
 /**
- * Returns the subfolder of `outDir` for the run's files. This is an empty string unless one of the file names is
- * already used for other bytes or by another run.
+ * Returns the subfolder of `outDir` for the run's files. Returns an empty string unless a file name is already taken by
+ * other bytes or another run.
  */
 async function folderFor(state: RunState, copies: readonly ExpectedFile[]): Promise<string> {
   const { runId, planned, files } = state;

@@ -55,7 +55,7 @@ export interface EffectContext {
   readonly state: RunState;
   readonly signal: AbortSignal;
   readonly follow: "auto" | "stream" | "poll";
-  /** How to poll jobs when they are due. If undefined, the run is not driven in slices and follows its jobs instead. */
+  /** How to poll jobs when they are due. If absent, the run follows its jobs continuously instead. */
   readonly polls?: Polls;
   readonly now: () => number;
   readonly clock: Clock;
@@ -72,7 +72,7 @@ export interface EffectContext {
   /** The run's turn in the request queue, which alternates between runs. */
   readonly turn: Turn;
   emit(events: readonly RunEvent[]): void;
-  /** Resolves when emitted events are in the journal or the drive ends. For effects that emit many events. */
+  /** Resolves when the emitted events are in the journal or the drive ends. */
   recorded(): Promise<void>;
   progress(progress: Progress): void;
   /** Reports a service failure before the effect has finished. Returns the delay before a retry, in milliseconds. */
@@ -92,10 +92,7 @@ interface Attempt {
   readonly attempt: number;
 }
 
-/**
- * Records which attempt each job was created for, in the runs that this process drives. One job cannot pay for two
- * requests.
- */
+/** Records which attempt each job was created for, so that no job is assigned to two requests. */
 export class JobOwners {
   readonly #owners = new Map<string, string>();
   readonly #known = new WeakSet<RunState>();
@@ -134,8 +131,8 @@ export function bucketAway(error: unknown): ServiceFailure | null {
 type Without = { readonly without: EffectResult };
 
 /**
- * Prepares code and media for a request whose intent has already been recorded. If the preparation fails, the result
- * withdraws the intent, so that the request does not look sent but unanswered.
+ * Prepares code and media for a request. If this fails or the run is stopped meanwhile, returns the result to use
+ * instead.
  */
 export async function beforeSending<T extends object>(
   prepare: () => Promise<T | Without>,

@@ -23,8 +23,8 @@ type Source =
   | { readonly from: "code"; readonly step: string };
 
 /**
- * Checks the stored copies with these hashes. Restores a damaged or missing copy free of charge if the service or the
- * uploaded file still has the bytes. Throws {@link MediaLostError}, or a download error that may pass.
+ * Checks the stored copies with these hashes, and restores damaged or missing ones. Throws {@link MediaLostError} if
+ * the bytes no longer exist anywhere.
  */
 export async function ensureCopies(hashes: Iterable<string>, context: Context): Promise<void> {
   for (const sha256 of new Set(hashes)) {

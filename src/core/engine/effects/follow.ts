@@ -97,12 +97,14 @@ export const settle: Effect<"settle"> = async (command, context) => {
   return inMs === null ? deferToNextDrive(...events) : { end: "retryLater", inMs, events };
 };
 
-/** Each delay grows by up to this fraction, depending on the job id, so that jobs are not all polled at once. */
+/**
+ * Each delay grows by up to this fraction, depending on the job id, so that jobs are not all polled at the same time.
+ */
 const SPREAD = 0.05;
 
 /** Delay before a job is read again if a webhook reported its end too early. */
 const LAG_MS = 2_000;
-/** The due time of a poll that a webhook requests: immediately. */
+/** Due time of a poll that must happen immediately, because a webhook requested it. */
 export const HINTED = 0;
 
 /** Polls an accepted job once if due, and plans the next poll. The final result is always read from GET /jobs/{id}. */
@@ -137,7 +139,7 @@ export async function poll(
       planned.delete(id);
       return jobEnd(command, context, polled);
     }
-    // A webhook may arrive before the job reads as finished.
+    // A webhook may arrive before the service reports the job as finished.
     const isHinted = planned.get(id)?.dueAt === HINTED;
     const next = isHinted ? { ...polled.next, dueAt: Math.min(polled.next.dueAt, now() + LAG_MS) } : polled.next;
     planned.set(id, next);

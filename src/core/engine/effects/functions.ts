@@ -13,10 +13,7 @@ export interface StepFunctions {
   find(state: RunState, path: string): Found;
 }
 
-/**
- * Returns the functions of the pipeline's code. Runs that code again with the journal's input if necessary; the plan
- * stays the same. Steps whose code is missing wait for a process that has the code.
- */
+/** Returns the functions of the pipeline's code. If necessary, runs that code again with the recorded input. */
 export function functionsFor(
   { planned }: RunState,
   given: { readonly code?: Code | undefined; readonly pipeline?: Pipeline | undefined },
@@ -38,7 +35,7 @@ const noFunctions: StepFunctions = {
 
 class BoundFunctions implements StepFunctions {
   readonly #code: Code;
-  /** The code of expansions, by path and value. */
+  /** Code returned by the builders of expansions, by path and value. */
   readonly #grown = new Map<string, Code>();
 
   constructor(code: Code) {
@@ -66,9 +63,7 @@ class BoundFunctions implements StepFunctions {
     }
   }
 
-  /**
-   * Calls an expansion's builder with the value in the journal. Only the builder returns the functions of its steps.
-   */
+  /** Calls an expansion's builder with the recorded value to get the functions of its steps. */
   #grow(state: RunState, step: PlanStep, on: Reference): Code | null {
     const builder = this.find(state, step.path);
     const ready = readiness(state, step, on);
@@ -80,7 +75,7 @@ class BoundFunctions implements StepFunctions {
   }
 }
 
-/** Returns why the function does not fit the plan; null if it fits. Another version could return other results. */
+/** Returns why the function does not fit the plan; null if it fits. */
 function otherVersion({ planned }: RunState, code: LocalFunction, path: string): string | null {
   if (code.kind === "generate") return otherModel(stepNamed(planned.plan, path), code.model);
   if (!("version" in code)) return null;

@@ -25,10 +25,7 @@ const ANSWER_MS = { image: 10 * 60_000, audio: 10 * 60_000, video: 60 * 60_000 }
 const MOST_OPERATION_BYTES = 64 * 1024;
 const KEY_AGAIN_MS = 15_000;
 
-/**
- * Sends a provider one request, after its intent was recorded. A stop does not interrupt the request, because it may be
- * charged.
- */
+/** Sends one request to a provider. A stop does not interrupt the request, because it may be charged. */
 export const generate: Effect<"generate"> = async (command, context) => {
   const ready = await beforeSending(() => prepared(command, context), context);
   if ("without" in ready) return unsent(command, ready.without);
@@ -70,7 +67,7 @@ async function sent(
   try {
     if (start !== undefined) {
       const headers = keyHeader(plan, command.key);
-      // Learn the secrets before sending, because the answer is recorded at once.
+      // Learn the secrets before sending, because the answer is recorded immediately.
       const secrets = await learnSecretsOf(model);
       const { operation } = await withRoutes(() => start({ ...options, headers, abortSignal } as never));
       return accepted(command, plan, { operation, secrets }, context);
@@ -185,7 +182,9 @@ function unkept(
   return done(...lostAnswer(plan, attempt, { why, kept }));
 }
 
-/** Sends the request again if its key makes that safe, otherwise records that the request has no answer. */
+/**
+ * Sends the request again if its idempotency key makes that safe. Otherwise, records that the request has no answer.
+ */
 function unknown(command: Generate, plan: GenerateStep, why: CleanText, { state }: EffectContext): EffectResult {
   const { step, attempt: n, mayExist } = command;
   if (plan.promise === "keyed") {
@@ -196,7 +195,7 @@ function unknown(command: Generate, plan: GenerateStep, why: CleanText, { state 
   return done(...lostAnswer(plan, attempt, { why }));
 }
 
-/** Handles a request that never left this machine: releases its hold and returns `why`. */
+/** Releases the hold of a request that never left this machine, and returns `why`. */
 function unsent({ step, attempt, mayExist }: Generate, why: EffectResult): EffectResult {
   if (mayExist) return why;
   return { ...why, events: [{ type: "job.submit.withdrawn", step, attempt, reason: "code" }, ...why.events] };
@@ -213,7 +212,7 @@ export function modelOf(
 const unset = (...fields: readonly string[]) => Object.fromEntries(fields.map((field) => [field, undefined]));
 const PICTURE = ["prompt", "aspectRatio", "seed"];
 
-/** All fields of the specification. Models expect each of them to be present, with undefined if it is not set. */
+/** All call options of the specification. Models expect every field to be present, even if it is undefined. */
 const ALL_FIELDS = {
   image: { n: 1, ...unset(...PICTURE, "size", "files", "mask") },
   video: {

@@ -41,10 +41,7 @@ export function perform(command: Command, context: EffectContext): Promise<Effec
   return isOurs ? inRun(() => effect(command, context)) : effect(command, context);
 }
 
-/**
- * Commands whose progress shows that the service is responding. The progress of an upload only counts bytes that were
- * handed to the network.
- */
+/** Commands whose progress shows that the service is responding. */
 export const reportsProgress: ReadonlySet<Command["type"]> = new Set(["follow", "download"]);
 export const usesService: ReadonlySet<Command["type"]> = new Set([
   "chat",

@@ -17,7 +17,7 @@ import type { EffectContext } from "./effect.ts";
 
 export type Follow = Extract<Command, { readonly type: "follow" }>;
 
-/** `outcome`: the meaning of the job's status; `open` if the job is in progress again. */
+/** A job whose end was reported, and the meaning of its status. `outcome` is `open` if the job is in progress again. */
 interface Ended {
   readonly job: JobResult;
   readonly outcome: StatusClass;
@@ -47,10 +47,7 @@ export async function jobEnd(command: Follow, context: JobContext, { job, outcom
   );
 }
 
-/**
- * Tolerance for clock differences, in milliseconds. The service's clock is known only to the second, and this machine's
- * clock may be wrong until the service's first response.
- */
+/** Tolerance for clock differences, in milliseconds. */
 const CLOCK_MS = 10 * 60_000;
 
 /**
@@ -80,7 +77,7 @@ async function contradiction(attempt: AttemptState, job: JobResult, context: Job
   return sentence`${id} did not run with the prompt of the request; ${found}`;
 }
 
-/** True if neither prompt contains the other. Services may shorten prompts or insert them into templates. */
+/** True if neither prompt contains the other. Services may shorten a prompt or insert it into a template. */
 function isOtherPrompt({ input }: AttemptState, prompt: string | null): boolean {
   const { prompt: asked, text } = input as { readonly prompt?: unknown; readonly text?: unknown };
   const ran = plainWords(prompt ?? "");
@@ -131,7 +128,7 @@ function lackOf({ jobId }: Follow, { job, outcome }: Ended, expected: number): C
   return null;
 }
 
-/** Rereads a doubtful job for some time after the first doubt in the journal. After that, a person has to decide. */
+/** Rereads a doubtful job for some time. After that, a person has to decide. */
 function doubted(
   { step, attempt: n, jobId }: Follow,
   { doubt, phase, costMicros, impossibleBill }: AttemptState,
@@ -156,7 +153,7 @@ function doubted(
   return deferToNextDrive(...events);
 }
 
-/** Returns when an output without a stated expiry expires, counted from its job's creation. */
+/** Returns the expiry of an output for which the service states none. */
 function keptUntil({ submittedAt }: AttemptState, { createdAt }: JobResult, { client, now }: JobContext): number {
   const statedAt = Date.parse(createdAt ?? "");
   const madeAt = Number.isNaN(statedAt) ? (submittedAt ?? now()) + client.clockOffsetMs() : statedAt;

@@ -21,7 +21,7 @@ const ANSWER_MS = 2 * 60_000;
 /** At this age, an operation without a result is left to a person. */
 const LONGEST_MS = DAY_MS;
 
-/** Polls a request that a provider accepted, once and free of charge. */
+/** Asks a provider once, free of charge, for the result of a request that it accepted. */
 export const operation: Effect<"operation"> = async (command, context) => {
   const attempt = context.state.steps[command.step]!.attempts[command.attempt - 1]!;
   const found = modelOf(command, context);
@@ -128,7 +128,7 @@ function ageOf({ submittedAt }: AttemptState, { now }: EffectContext): number {
   return now() - (submittedAt ?? now());
 }
 
-/** Clears a doubt that no longer applies, so that the clock starts from zero for a later doubt. */
+/** Clears a doubt that no longer applies. */
 function noMoreDoubt({ step, attempt }: Operation, { doubt }: AttemptState): readonly RunEvent[] {
   if (doubt === undefined) return [];
   return [
@@ -140,10 +140,7 @@ function nextAskMs(ageMs: number): number {
   return Math.round(Math.min(10_000, Math.max(1_000, ageMs / 10)));
 }
 
-/**
- * Accepts a reported error only if it persists, because some models report a failed poll as a failed operation. Results
- * that cannot be fetched are retried for the same time, then left to a person.
- */
+/** Accepts a reported error only if it persists, because some models report a failed poll as a failed operation. */
 function doubted(
   command: Operation,
   {
@@ -181,8 +178,8 @@ function doubted(
 }
 
 /**
- * Returns how long an error has been reported. Adds at most one poll interval between two responses. Otherwise, a
- * changed clock, a sleeping laptop or a late resume would turn two responses into hours.
+ * Returns how long an error has been reported. Counts at most one poll interval between two responses, because the
+ * clock may have changed or the machine may have slept.
  */
 function saidFor(doubt: AttemptState["doubt"], now: number): number {
   const { saidForMs, saidAt } = doubt ?? {};
@@ -190,7 +187,7 @@ function saidFor(doubt: AttemptState["doubt"], now: number): number {
   return saidForMs + Math.min(Math.max(0, now - saidAt), lookAgainMs(saidForMs) ?? 0);
 }
 
-/** Polls again until the provider reports on the work. After some time, a person may decide instead. */
+/** Schedules another poll or, if the operation is too old, leaves it to a person. */
 function askAgain(command: Operation, attempt: AttemptState, message: CleanText, context: EffectContext): EffectResult {
   if (attempt.phase === "unresolved" || ageOf(attempt, context) > LONGEST_MS) {
     return tooOld(command, attempt, message, context);
@@ -212,7 +209,7 @@ function tooOld(command: Operation, attempt: AttemptState, message: CleanText, {
   return state.steps[command.step]!.isGivenUp === true ? deferToNextDrive() : unresolved(command, attempt, message);
 }
 
-/** Leaves the operation to a person. Adds no event if that is already recorded. */
+/** Leaves the operation to a person. Adds no event if this is already recorded. */
 function unresolved(
   { step, attempt }: Operation,
   { phase }: AttemptState,

@@ -67,7 +67,10 @@ function priced({ step, attempt }: Quote, { pending, conditions }: Asked, costMi
   return { type: "job.quoted", step, attempt, costMicros, basis, ...conditional };
 }
 
-/** Leaves the price open if a placeholder may have caused the refusal. The real value is quoted later. */
+/**
+ * Leaves the price open if a placeholder may have caused the refusal. Once the real value is known, a new quote is
+ * requested.
+ */
 function ofPending(command: Quote, asked: Asked, context: EffectContext, error: unknown): EffectResult {
   if (asked.pending.length > 0 && isRefusal(error)) {
     const { problems, conditions } = readRefusal({ path: command.step, model: command.model }, error, asked.pending);

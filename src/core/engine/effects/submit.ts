@@ -22,7 +22,7 @@ import { ensureCopies, mediaLost } from "./ensure-copies.ts";
 
 type Submit = Extract<Command, { readonly type: "submit" }>;
 
-/** Sends one submit request, after its intent was recorded. Every outcome becomes an event or a retry. */
+/** Sends one submit request. Every outcome becomes an event or a retry. */
 export const submit: Effect<"submit"> = async (command, context) => {
   const onProgress = bytesProgress(command.step, context);
   const ensure = (sha256: string) => ensureCopies([sha256], context);
@@ -74,12 +74,12 @@ export const submit: Effect<"submit"> = async (command, context) => {
   }
 };
 
-/** After this time, an unanswered request has either created a job that can be listed, or no job. */
+/** After this time, the service's list contains the job of an unanswered request if there is one. */
 const ANSWERED_WITHIN_MS = 60_000;
 
 /**
- * Looks for the job of a changed step's unanswered request, because repeating that request could pay for an unwanted
- * job. Returns null if the lookup fails or the job cannot be identified for certain.
+ * Looks for the job of an unanswered request whose step has changed, because repeating the request could pay for an
+ * unwanted job. Returns null if it remains unknown whether there is a job.
  */
 async function lookedFor(command: Submit, context: EffectContext): Promise<EffectResult | null> {
   const { state, signal, clock, now } = context;
@@ -102,8 +102,8 @@ async function lookedFor(command: Submit, context: EffectContext): Promise<Effec
 }
 
 /**
- * Returns null if the idempotency key can be sent again safely. A key that may have been sent before must not be too
- * old by the service's clock, because local clocks change and machines sleep.
+ * Returns null if the request can be sent. A repeated request must not be too old, because the service may have
+ * forgotten its idempotency key.
  */
 async function forgottenOrAway(command: Submit, context: EffectContext): Promise<EffectResult | null> {
   const { client, signal, now, idempotencyWindowMs } = context;
@@ -120,8 +120,7 @@ async function forgottenOrAway(command: Submit, context: EffectContext): Promise
 }
 
 /**
- * Returns the latest time at which the request may be sent, because a machine may sleep between two tries. Later, the
- * service may have forgotten the key, or nobody would look for the job.
+ * Returns the latest time at which the request may be sent. Later, the service may have forgotten its idempotency key.
  */
 function lastMoment({ step, attempt, mayExist }: Submit, { state, now, idempotencyWindowMs }: EffectContext): number {
   const { intendedAt = null, lastSentAt = null } = state.steps[step]?.attempts[attempt - 1] ?? {};
@@ -185,7 +184,7 @@ async function contradiction(command: Submit, { jobId, model }: SubmitAck, conte
   return sentence`the service returned ${id}, which belongs to another step; find the job that belongs to this request`;
 }
 
-/** Returns the id under which the service lists the model. The step may use an alias. */
+/** Returns the id under which the service lists the model, because the step may use an alias. */
 async function resolvedId({ model }: Submit, { client, signal }: EffectContext): Promise<string> {
   return client.model(model, { signal }).then(
     ({ id }) => id,
@@ -193,20 +192,20 @@ async function resolvedId({ model }: Submit, { client, signal }: EffectContext):
   );
 }
 
-/** Records, only once, that it is unknown whether the request created a job. */
+/** Records that it is unknown whether the request created a job, unless this is already recorded. */
 function unknown({ step, attempt }: Submit, context: EffectContext, error: unknown): readonly RunEvent[] {
   if (phaseOf(context, step, attempt) !== "submitting.sent") return [];
   const { message } = journalError(error);
   return [{ type: "job.submit.unknown", step, attempt, message, clockOffsetMs: context.client.clockOffsetMs() }];
 }
 
-/** Handles the refusal of a repeated request. The first request may still have created the job. */
+/** Handles the refusal of a repeated request. The first request may still have created a job. */
 function unresolved(command: Submit, context: EffectContext, error: unknown): EffectResult {
   const message = sentence`the first request got no answer, and the second one with the same key was refused: ${journalError(error).message}`;
   return leftOpen(command, context, { message, cause: "refused" });
 }
 
-/** Leaves the request to a person. Records this only once, however often the request was sent. */
+/** Leaves the request to a person. Adds no event if this is already recorded. */
 function leftOpen({ step, attempt }: Submit, context: EffectContext, why: Why): EffectResult {
   const isRecorded = phaseOf(context, step, attempt) === "unresolved";
   return isRecorded
@@ -234,13 +233,15 @@ function withdrawn(
   return { type: "job.submit.withdrawn", step, attempt, reason };
 }
 
-/** Withdraws the request until its inputs are produced again. If the request may have been sent, a person decides. */
+/**
+ * Withdraws the request until its inputs are produced again. If it may have been sent, leaves it to a person instead.
+ */
 function withoutCopy(command: Submit, context: EffectContext, error: MediaLostError): EffectResult {
   const events = command.mayExist ? unresolved(command, context, error).events : [withdrawn(command, "unsent")];
   return mediaLost(error, events);
 }
 
-/** Handles an input asset that the service no longer accepts. Its file is sent instead, if there is one. */
+/** Handles an input asset that the service no longer accepts, by sending its file if there is one. */
 function withoutMedia(command: Submit, context: EffectContext, { error }: Judged, mayExist: boolean): EffectResult {
   if (mayExist) return unresolved(command, context, error);
   const missing = lapsedOutputs(context.state, command.input, error);

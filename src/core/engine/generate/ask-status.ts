@@ -44,8 +44,8 @@ interface Config {
 }
 
 /**
- * Returns a proxy that captures the model's HTTP responses and leaves the model unchanged. This works because packages
- * read `fetch` from `config` for each request. Returns null for models without `config`.
+ * Returns a proxy for the model that captures HTTP responses by replacing `fetch` in its `config`. Returns null if the
+ * model has no `config`.
  */
 function listeningTo(model: VideoModel, { operation }: StatusRequest, seen: SeenRequests): VideoModel | null {
   const { config } = model as { readonly config?: Config };

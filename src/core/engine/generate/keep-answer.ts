@@ -20,8 +20,7 @@ export function madeOf(given: readonly (string | Uint8Array | VideoData)[]): rea
 }
 
 /**
- * Thrown if a medium could not be fetched from its URL this time. `came` is the hash of the file that was fetched
- * instead.
+ * Thrown if a medium could not be fetched from its URL. `came`: the hash of a file that was fetched but is not valid.
  */
 class UnfetchedError extends Error {
   readonly came: string | null;
@@ -34,7 +33,7 @@ class UnfetchedError extends Error {
 
 export class UnkeptError extends Error {
   readonly kept: readonly string[];
-  /** True if every failure was a failure to fetch. False if one was a local problem, such as a full disk. */
+  /** True if every failure was a failed fetch; false if one was a local problem, such as a full disk. */
   readonly isUnfetched: boolean;
 
   constructor(cause: unknown, kept: readonly string[]) {
@@ -64,9 +63,8 @@ export interface Kept {
 type One = readonly [OutputFacts, StoredCopy | null] | readonly [OutputFacts, null, string];
 
 /**
- * Stores and checks a response's media. An invalid or missing medium is recorded as a failed output. If a medium cannot
- * be stored, the others still are. `known`: what earlier attempts stored for this response, by position; this call adds
- * to it. @throws UnkeptError
+ * Stores and checks a response's media, and records invalid or missing ones as failed outputs. `known`: media that
+ * earlier attempts stored, by position; this call adds to them. @throws UnkeptError
  */
 export async function keepOutputs(
   { yields, outputs: asked }: Pick<GenerateStep, "yields" | "outputs">,
@@ -164,7 +162,7 @@ function failedOutput(index: number, message: CleanText): OutputFacts {
   return { index, status: "FAILED", assetId: null, voiceId: null, error, ...unknown };
 }
 
-/** If the provider reports no cost, the hold is recorded as the cost. */
+/** Returns the events for a completed request. If the provider reports no cost, records the hold as the cost. */
 export function completedEvents(
   { path: step, provider }: GenerateStep,
   attempt: { readonly n: number; readonly holdMicros: number },

@@ -5,14 +5,10 @@ import type { Json } from "../../plan/plan.ts";
 
 const MOST_OBJECTS = 500;
 const MOST_DEPTH = 6;
-/** Maximum time to wait for headers that a model must fetch first, as for some clouds. */
+/** Maximum time to wait for headers that a model must fetch first. */
 const HEADERS_MS = 5_000;
 
-/**
- * Finds an AI SDK model's secrets, so that they can be removed from the provider's texts before recording. Reads
- * headers, fields whose names suggest a secret, credentials in URLs, and environment variables. Returns the secrets
- * that the model itself contains.
- */
+/** Returns an AI SDK model's secrets, and remembers them so that they are removed from recorded texts. */
 export async function learnSecretsOf(model: object, env: NodeJS.ProcessEnv = process.env): Promise<Secrets> {
   learnEnvironment(env);
   const found = new Set<string>();

@@ -5,9 +5,7 @@ import { cleanText, ownText } from "../../kit/clean-text.ts";
  * Codes for a refusal by moderation. OpenAI sends them as the `code` of image errors, and fal as the `type` of errors.
  */
 const CODES: ReadonlySet<unknown> = new Set(["moderation_blocked", "content_policy_violation"]);
-/**
- * Replicate's code for moderation, at the end of an error text. In the middle of a text, the code may be a quotation.
- */
+/** Replicate's code for moderation, at the end of an error text. */
 const IN_TEXT = /\(E005\)(?: \([\w-]+\))?\.?$/m;
 const MOST_CAUSES = 8;
 const MOST_BODY = 64 * 1024;

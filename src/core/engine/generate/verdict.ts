@@ -32,7 +32,7 @@ const REFUSING = new Set([400, 401, 402, 403, 404, 405, 410, 413, 415, 422]);
 const BUSY = 429;
 const LONGEST_ASKED_MS = HOUR_MS;
 
-/** Error codes that mean that no connection was made. */
+/** Error codes for a connection that was never made. */
 const UNCONNECTED = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -78,7 +78,7 @@ export function providerVerdict(error: unknown, { call, now }: Asked): ProviderV
   };
 }
 
-/** Returns an error's text without secrets. Providers may quote the key that they refuse. */
+/** Returns an error's text without secrets, because providers may quote the key that they refuse. */
 export function saidBy(error: unknown): CleanText {
   const text = thrownText(error);
   const chain = causesOf(error);
@@ -100,7 +100,7 @@ function detailsOf({ responseBody, data }: Cause): readonly string[] {
   }
 }
 
-/** Returns when to retry, if the provider says so. The headers may be in any of the nested causes. */
+/** Returns when to retry, if the provider's response headers say so. */
 function askedToWait(chain: readonly Cause[], now: number): { readonly retryAt?: number } {
   const headers = chain.find((cause) => isCause(cause.responseHeaders))?.responseHeaders ?? {};
   const askedMs = retryAfterHeaderMs(headers as IncomingHttpHeaders, now);
@@ -141,21 +141,18 @@ type Fields = { readonly [field: string]: unknown };
 
 export interface Call {
   readonly options: Fields;
-  /** True if the call only starts work. Such a call neither polls nor downloads. */
+  /** True if the call only starts work, without polling or downloading. */
   readonly isStart: boolean;
 }
 
-/** Names of the fields in which packages send the text of a request. */
+/** Names of the request fields in which packages send a prompt. */
 const WORDS = new Set(["prompt", "text", "input"]);
-/** A text of at least this many characters is taken for a prompt, since ids, states and names are shorter. */
+/** Minimum length of a prompt that is recognized in any field, because ids, states and names are shorter. */
 const LONG_WORDS = 20;
-/** Number of Base64 characters to compare, enough to tell a medium from an operation's name. */
+/** Number of Base64 characters that identify a medium in a request. */
 const MEDIUM_CHARACTERS = 64;
 
-/**
- * True if a body contains the call's text or media, as only the request that starts the work does. Later polls and
- * downloads have no body or, with Vertex AI, a body with the operation's name.
- */
+/** True if a body contains the call's text or media, as only the request that starts the work does. */
 function asksForWork(body: unknown, { options, isStart }: Call): boolean {
   if (typeof body !== "object" || body === null || Object.keys(body).length === 0) return false;
   const { prompt, text } = options;

@@ -25,11 +25,11 @@ export abstract class ContentStore<Found extends { readonly sizeBytes: number }>
 
   /** Finds stored bytes. Restores them first if they were discarded. */
   protected abstract find(sha256: string): Promise<Found | null>;
-  /** Resets the age of bytes that `gc` might otherwise remove. False if `gc` has just removed them. */
+  /** Resets the age of bytes that `gc` might otherwise remove. Returns false if `gc` has just removed them. */
   protected abstract touchOld(sha256: string, found: Found): Promise<boolean>;
-  /** Returns an intact stored copy and protects it from `gc`. Null if the bytes must be stored. */
+  /** Returns an intact stored copy and protects it from `gc`; null if the bytes must be stored. */
   protected abstract stored(sha256: string): Promise<StoredMedia | null>;
-  /** May move the temporary file instead of copying it. */
+  /** Stores the bytes of a temporary file, which may be moved instead of copied. */
   protected abstract store(spooled: Spooled): Promise<void>;
   abstract hold(hashes: Iterable<string>): Promise<HeldMedia>;
 

@@ -9,9 +9,7 @@ export function readsUploads(input: Json): boolean {
 }
 
 /**
- * Finds the outputs that the service no longer accepts as inputs. Returns events that record this, so that their files
- * are uploaded instead. If the service does not know an output, this is an error, unless the output was reused from an
- * earlier run.
+ * Returns events for outputs that the service no longer accepts as inputs, so that their files are uploaded instead.
  */
 export function lapsedOutputs(state: RunState, input: Json, refusal: unknown): readonly RunEvent[] {
   const error = refusal as ApiError;

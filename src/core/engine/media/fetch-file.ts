@@ -53,7 +53,7 @@ function atMost(bytes: number): Transform {
   });
 }
 
-/** Prefers the error's cause, which is more precise than "fetch failed". Omits the URL. */
+/** Returns the message of the error's cause, without the URL. The error's own message is often just "fetch failed". */
 function reasonOf(error: unknown): string {
   const { cause, message } = error as Error;
   const inner = cause as (Error & { readonly code?: string }) | undefined;

@@ -18,10 +18,7 @@ import {
   type StoredMedia,
 } from "./media-store.ts";
 
-/**
- * A file that is younger than this by the local clock is recent by the disk's clock too, if the clocks differ by less
- * than 25 minutes.
- */
+/** Maximum age of a file that is considered recent without reading the disk's clock. */
 const YOUNG_MS = GRACE_MS / 12;
 
 export interface FolderStore extends MediaStore {
@@ -30,7 +27,7 @@ export interface FolderStore extends MediaStore {
   hashes(): AsyncIterable<string>;
 }
 
-/** Creates the folder, with access for this user only, unless it is opened read-only. */
+/** Opens the media folder. Creates it, with access for this user only, unless it is opened read-only. */
 export async function openMediaStore(
   dir: string,
   options: { readonly isReadOnly?: boolean } = {},
@@ -83,7 +80,7 @@ class DiskMediaStore extends ContentStore<StoredFile> implements FolderStore {
     return bytesOf(this.path(sha256), range);
   }
 
-  /** Opening the store has already tested this. */
+  /** Does nothing, because opening the store has already tested this. */
   async checkWritable(): Promise<void> {}
 
   async linkOrigin(): Promise<null> {
@@ -132,10 +129,7 @@ class DiskMediaStore extends ContentStore<StoredFile> implements FolderStore {
   }
 }
 
-/**
- * Moves discarded files to the `discarded` folder. A rename takes effect for all processes at once. If another process
- * has just touched the file, the file is moved back.
- */
+/** Moves discarded files to the `discarded` folder. If another process has just touched a file, moves it back. */
 class FolderGarbage implements MediaGarbage {
   readonly purgeAfterMs = 0;
   readonly #files: MediaFiles;

@@ -7,9 +7,9 @@ import { DAY_MS } from "../../kit/duration.ts";
 import { GRACE_MS, type ListedMedia, type MediaGarbage } from "./media-store.ts";
 
 export interface GcOptions {
-  /** Finished runs are removed when their last event is older than this, in milliseconds. Default 30 days. */
+  /** Finished runs are removed when their last event is older than this, in milliseconds. Default: 30 days. */
   readonly olderThanMs?: number | undefined;
-  /** True to report what would be removed, without removing it. Default false. */
+  /** True to report what would be removed, without removing it. Default: false. */
   readonly dryRun?: boolean | undefined;
 }
 
@@ -21,16 +21,16 @@ export interface GcReport {
   readonly skipped: readonly { readonly runId: string; readonly reason: "leased" | "holds" }[];
   /** Number of requests whose only reusable result was removed, so that a later run has to pay for them again. */
   readonly reusable: number;
-  /** Media that no run refers to any more. Copies in the output folders of runs are not removed. */
+  /** Media that no run refers to any more. */
   readonly media: {
     readonly count: number;
     readonly sizeBytes: number;
-    /** Milliseconds after which a later `gc` can delete the discarded media. 0 if they were deleted at once. */
+    /** Milliseconds after which a later `gc` can delete the discarded media; 0 if they have already been deleted. */
     readonly deletedAfterMs: number;
   };
   /** Number of expired upload handles removed. */
   readonly handles: number;
-  /** Number of items left behind by killed processes: temporary output files, unfinished uploads to a bucket. */
+  /** Number of items that killed processes left behind, such as temporary files and unfinished uploads. */
   readonly leftovers: number;
 }
 
@@ -113,11 +113,7 @@ async function remove(store: JournalStore, runId: string, at: number): Promise<"
   return outcome.removed ? null : outcome.reason;
 }
 
-/**
- * Removes media that are older than the grace period and that no run refers to. A process puts or touches bytes before
- * it refers to them, so such media are unused. If a process found them just before they were discarded, `purge` or the
- * next read restores them.
- */
+/** Removes media that no run refers to and that are older than the grace period. */
 async function removeUnnamed(
   garbage: MediaGarbage,
   store: JournalStore,

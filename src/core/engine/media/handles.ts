@@ -5,23 +5,20 @@ import type { Json } from "../../plan/plan.ts";
 import { plainSource } from "../../run/foreign-names.ts";
 import type { MediaStore } from "./media-store.ts";
 
-/** Each upload needs an open file and a connection. */
+/** Maximum number of uploads at the same time, because each needs an open file and a connection. */
 const UPLOADS_AT_ONCE = 16;
 /** A handle that expires within this time, in milliseconds, is replaced before use. */
 const MARGIN_MS = 5 * 60_000;
 
 export interface HandleOptions {
   readonly renew?: boolean | undefined;
-  /** Stops only this caller from waiting. The upload continues, because other callers may be waiting for it. */
+  /** If aborted, this caller stops waiting, but the upload continues for other callers. */
   readonly signal?: AbortSignal | undefined;
   readonly ensure?: ((sha256: string) => Promise<void>) | undefined;
   readonly onProgress?: ((sentBytes: number, totalBytes: number) => void) | undefined;
 }
 
-/**
- * Provides URLs of uploaded files by content hash. The URLs are stored in a table with their expiry, never in events.
- * The media store keeps the bytes, so an expired URL can be replaced.
- */
+/** Provides URLs of uploaded files by content hash, and replaces URLs that have expired. */
 export class UploadHandles {
   readonly #client: Client;
   readonly #store: JournalStore;
@@ -42,7 +39,7 @@ export class UploadHandles {
     this.#now = deps.now;
   }
 
-  /** Includes the URL, because a local service may change its port. */
+  /** The account that owns the uploads. Includes the URL, because a local service may change its port. */
   get #account(): string {
     return `${this.#client.keyId}@${this.#client.baseUrl}`;
   }

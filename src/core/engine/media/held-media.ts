@@ -1,6 +1,6 @@
 /** Local files with bytes from the store. They are read-only, and remain in place until released. */
 export interface HeldMedia extends AsyncDisposable {
-  /** Path of the file. Throws for a hash that was not requested. */
+  /** Returns the path of the file. Throws for a hash that was not requested. */
   path(sha256: string): string;
   sizeBytes(sha256: string): number;
 }

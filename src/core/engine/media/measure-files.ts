@@ -9,7 +9,7 @@ import { measureBytes } from "./media-files.ts";
 import type { MediaStore } from "./media-store.ts";
 import { ForbiddenFileError, openNamedFile } from "./open-file.ts";
 
-/** Each measurement needs an open file or a connection, and a plan may have thousands of files. */
+/** Maximum number of measurements at the same time, because each needs an open file or a connection. */
 const MEASURED_AT_ONCE = 8;
 
 type Measured = FileFacts | { readonly error: string };
@@ -17,14 +17,13 @@ type Measured = FileFacts | { readonly error: string };
 interface Source {
   readonly path: string;
   readonly bytes?: Uint8Array;
-  /** Origin on an internal network from which the pipeline allows this file to be downloaded. */
+  /** Origin on the internal network from which the pipeline allows this file to be downloaded. */
   readonly inside?: string;
 }
 
 /**
- * Measures the files that a plan uploads. Returns errors as values, so that all problems are reported at once.
- * Downloaded files and bytes go into the media store. If a file can no longer be read, its measurement in `stored` is
- * used.
+ * Measures the files that a plan uploads. Returns errors as values, so that all problems are reported together. If a
+ * file can no longer be read, uses its earlier measurement from `stored`.
  */
 export async function measureFiles(
   files: readonly Source[],

@@ -9,23 +9,20 @@ import { open } from "../../kit/file-handle.ts";
 import { MediaFolderError } from "./media-errors.ts";
 import { type ByteRange, checkHash, isHash, type MediaSource, type StoredMedia } from "./media-store.ts";
 
-/** Age, in milliseconds, at which temporary files from other machines are removed. Younger ones may still be in use. */
+/** Age, in milliseconds, at which temporary files from other machines are removed. */
 const LEFTOVER_MS = 48 * HOUR_MS;
 
 export interface Spooled extends StoredMedia {
   readonly path: string;
 }
 
-/**
- * Files named by their hash. Each is written atomically and flushed to disk before a call resolves. Temporary files are
- * in the `tmp` subfolder.
- */
+/** Files named by their hash, each written atomically and flushed to disk. */
 export class MediaFiles {
   readonly root: string;
   readonly #tmp: string;
   readonly #verified = new Map<string, string>();
 
-  /** Opens the folder. Creates it, with access for this user only, unless `isReadOnly`. @throws MediaFolderError */
+  /** Opens the folder. Unless `isReadOnly`, creates it with access for this user only. @throws MediaFolderError */
   static async open(dir: string, { isCache = false, isReadOnly = false } = {}): Promise<MediaFiles> {
     const root = resolve(dir);
     const tmp = join(root, "tmp");
@@ -41,7 +38,7 @@ export class MediaFiles {
     return files;
   }
 
-  /** True if files get hard links. A new link changes a file's `ctime`, so stamps then contain `mtime` instead. */
+  /** True for a cache. Its files get hard links, which change their `ctime`, so only their `mtime` shows changes. */
   readonly #isCache: boolean;
 
   private constructor(root: string, tmp: string, isCache: boolean) {
@@ -96,7 +93,7 @@ export class MediaFiles {
     }
   }
 
-  /** Moves a temporary file into place. Replaces an existing file, because that file may be damaged. */
+  /** Moves a temporary file into place. Replaces any existing file, because it may be damaged. */
   async keep({ path, sha256, sizeBytes }: Spooled): Promise<void> {
     const target = this.path(sha256);
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });
@@ -111,7 +108,7 @@ export class MediaFiles {
     await syncFolder(this.root);
   }
 
-  /** An intact file is not read again until it changes. */
+  /** Compares a file with its hash. An intact file is not read again until it changes. */
   async verify(sha256: string): Promise<"intact" | "damaged" | "missing"> {
     const path = this.path(sha256);
     const stamp = await unlessMissing(this.#stampOf(path));
@@ -124,7 +121,7 @@ export class MediaFiles {
     return "intact";
   }
 
-  /** Runs a change that affects only the file's times. A verified file remains verified. */
+  /** Runs a change that affects only a file's times, so that a verified file remains verified. */
   async keepingVerified(sha256: string, change: (path: string) => Promise<void>): Promise<void> {
     const path = this.path(sha256);
     const wasVerified = this.#verified.get(sha256) === (await unlessMissing(this.#stampOf(path)));
@@ -161,7 +158,7 @@ function piecesOf(source: MediaSource): AsyncIterable<Uint8Array> | Iterable<Uin
   return "bytes" in source ? [source.bytes] : source.stream;
 }
 
-/** Reads a file, but opens it only when reading starts: the error of an unread stream would end the process. */
+/** Reads a file. Opens it only when reading starts, because the error of an unread stream would end the process. */
 export async function* bytesOf(path: string, range?: ByteRange): AsyncGenerator<Uint8Array> {
   yield* createReadStream(path, range);
 }
@@ -201,7 +198,7 @@ function isMarkedGone(name: string): boolean {
   return mark !== undefined && isMarkGone(mark);
 }
 
-/** Includes files in the folder at this path, because a function may still be writing to its folder. */
+/** Returns when a file, or any file in a folder, was last written. */
 async function lastWritten(path: string): Promise<number> {
   const below = await readdir(path).catch(() => []);
   const all = [path, ...below.map((name) => join(path, name))];

@@ -16,7 +16,7 @@ export interface MediaFacts {
 export type StatedFacts = { readonly [fact in keyof Omit<MediaFacts, "fps">]: MediaFacts[fact] | null };
 
 export interface MediaQuestions {
-  /** If `kind` is null, any kind is accepted, and an unreadable file yields only its type. */
+  /** If `kind` is null, any kind of file is accepted. */
   readonly facts: {
     readonly asks: { readonly path: string; readonly kind: FileKind | null };
     readonly answer: MediaFacts;
@@ -29,7 +29,10 @@ export interface MediaQuestions {
 
 type Name = keyof MediaQuestions;
 export type Question = { [N in Name]: { readonly name: N } & MediaQuestions[N]["asks"] }[Name];
-/** `isUnread`: the thread could not finish reading the file. `isEmpty`: it was read, but has no pictures or sound. */
+/**
+ * Why a file was not measured. `isUnread`: the thread could not finish reading it. `isEmpty`: it has no image, video or
+ * audio.
+ */
 export interface Fault {
   readonly fault: string;
   readonly isUnread?: true;
@@ -43,7 +46,7 @@ export interface ReaderLimits {
   /** Time limit for one file once the libraries are loaded. Large files get more time. */
   readonly deadlineMs: number;
   readonly memoryMb: number;
-  /** Maximum time, in milliseconds, that may be spent on one owner's unreadable files per {@link WASTE_WINDOW_MS}. */
+  /** Maximum time, in milliseconds, to spend on one owner's unreadable files per {@link WASTE_WINDOW_MS}. */
   readonly wasteMs: number;
 }
 
@@ -54,11 +57,11 @@ interface Waiting {
   readonly answer: (answered: Answered) => void;
 }
 
-/** Number of files read at once. One owner never uses all threads, so that a file of another owner need not wait. */
+/** Number of files read at the same time. One owner never uses all threads, so that other owners need not wait. */
 const THREADS = 2;
 const WASTE_WINDOW_MS = 10 * 60_000;
 const MOST_REMEMBERED = 1_000;
-/** Files up to this size, in bytes, are identified by their hash, and their results are cached. */
+/** Maximum size, in bytes, of files whose results are cached. */
 const HASHED_BYTES = 64 * 1024;
 
 const NOT_READ: Fault = {
@@ -66,12 +69,12 @@ const NOT_READ: Fault = {
   isUnread: true,
 };
 
-/** The caller of the server, or the run, for which a file is read. Owners take turns on the threads. */
+/** The run, or the caller of the server, for which a file is read. Owners take turns on the threads. */
 type Owner = `${"caller" | "run"} ${string}`;
 
 const owners = new AsyncLocalStorage<Owner>();
 
-/** An owner set by an enclosing call takes precedence. */
+/** Runs `work` so that its files are read for this owner. An owner set by an enclosing call takes precedence. */
 export function readingFor<T>(owner: Owner, work: () => T): T {
   return owners.getStore() === undefined ? owners.run(owner, work) : work();
 }
@@ -83,7 +86,7 @@ export function readingFor<T>(owner: Owner, work: () => T): T {
 export class MediaReader {
   readonly #limits: ReaderLimits;
   readonly #threads: readonly ReadingThread[];
-  /** The order of the keys is the order of the turns. */
+  /** Waiting files by owner, in the order of the owners' turns. */
   readonly #waiting = new Map<string, Waiting[]>();
   readonly #waste = new BoundedMap<string, { readonly ms: number; readonly since: number }>(MOST_REMEMBERED);
   readonly #answers = new BoundedMap<string, Promise<Answered>>(MOST_REMEMBERED);
@@ -102,7 +105,7 @@ export class MediaReader {
     const known = this.#answers.get(key) ?? this.#read(question, size);
     this.#answers.set(key, known);
     const answered = await known;
-    // The limit concerns only this owner. Another owner may have the same bytes.
+    // The limit applies only to this owner. Another owner may have the same bytes.
     if (answered === NOT_READ) this.#answers.delete(key);
     // A later try may succeed, when the machine is less busy.
     else if ("isUnread" in answered) setTimeout(() => this.#answers.delete(key), WASTE_WINDOW_MS).unref();
@@ -211,7 +214,7 @@ class ReadingThread {
     return { answered, tookMs: performance.now() - startedAt };
   }
 
-  /** Loads the libraries, so that the first file need not wait. */
+  /** Loads the libraries in advance, so that the first file need not wait. */
   warm(): void {
     if (this.#thread !== null) return;
     this.#thread = this.#start();

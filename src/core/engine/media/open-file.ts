@@ -9,16 +9,15 @@ export class ForbiddenFileError extends Error {}
 export interface NamedFile extends AsyncDisposable {
   readonly file: FileHandle;
   /**
-   * Path for libraries that open files themselves. On Linux the path leads to the open file, on other systems to the
-   * file that now has this name.
+   * Path for libraries that open files themselves. On Linux, it always leads to the open file; on other systems,
+   * another file may have taken its place.
    */
   readonly path: string;
 }
 
 /**
- * Opens a file that an input specifies by absolute path. Read the file through the handle, because the path may later
- * lead to another file. `from`: the allowed files and folders, with links resolved. Null allows any file. @throws
- * ForbiddenFileError if the file is not allowed or not a regular file
+ * Opens a file that an input specifies by absolute path. `from`: the allowed files and folders, with links resolved;
+ * null allows any file. @throws ForbiddenFileError if the file is not allowed or not a regular file
  */
 export async function openNamedFile(path: string, from: readonly string[] | null): Promise<NamedFile> {
   // Opening a pipe that has no writer would block.

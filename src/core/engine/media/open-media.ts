@@ -6,14 +6,14 @@ import type { MediaStore } from "./media-store.ts";
 
 export interface MediaOptions {
   /**
-   * Where media are stored: a folder, possibly shared, or a bucket, `s3://bucket/prefix`; see docs/shared-media.md.
-   * Default: environment SHOWRUNNER_MEDIA, then `mediaDir`.
+   * The folder or bucket (`s3://bucket/prefix`) that stores media. Default: the environment variable SHOWRUNNER_MEDIA,
+   * otherwise `mediaDir`.
    */
   readonly media?: string | undefined;
-  /** Local folder for media, named by content hash. If media are in a bucket: the folder for cached copies. */
+  /** Local folder for media or, if the media are in a bucket, for cached copies. */
   readonly mediaDir: string;
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** True to open the folder without writing to it, and without testing whether that is possible. Default false. */
+  /** True to open the folder without writing to it. Default: false. */
   readonly isReadOnly?: boolean;
 }
 
@@ -31,11 +31,11 @@ export async function openMedia(options: MediaOptions): Promise<MediaStore> {
 
 export interface MediaCheck {
   readonly location: string;
-  /** How far the bucket's clock is ahead of this machine's, in milliseconds. Null for a folder. */
+  /** How far the bucket's clock is ahead of this machine's, in milliseconds; null for a folder. */
   readonly clockOffsetMs: number | null;
 }
 
-/** Tests that the configured store can be written to; in a bucket, also reading and deleting. Throws on failure. */
+/** Tests writing to the configured store and, if it is a bucket, also reading and deleting. Throws on failure. */
 export async function checkMedia(options: MediaOptions): Promise<MediaCheck> {
   const location = locationOf(options);
   if (!isBucketUrl(location)) return { location: (await openMediaStore(location)).location, clockOffsetMs: null };

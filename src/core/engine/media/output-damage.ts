@@ -20,8 +20,7 @@ export class DamagedOutputError extends MalformedResponseError {
 }
 
 /**
- * Downloads an output, and checks that it is complete and matches what the service states. @throws DamagedOutputError,
- * and errors of the download
+ * Downloads an output, and checks that it is complete and matches what the service states. @throws DamagedOutputError
  */
 export async function downloadOutput(
   client: Pick<Client, "download">,

@@ -22,11 +22,11 @@ import { type Mark, writeMarked } from "../../marks/index.ts";
 import type { HeldMedia } from "./held-media.ts";
 import { isDiskError, MediaPathError } from "./media-errors.ts";
 
-/** A file from the media store, with the requested name for its copy. The name is made safe later. */
+/** A file from the media store, with the requested name for its copy. */
 export interface NamedCopy {
   readonly sha256: string;
   readonly name: string;
-  /** The provenance mark to write into the copy. If absent, the bytes are copied unchanged. */
+  /** The provenance mark to write into the copy. If absent, the file is copied unchanged. */
   readonly mark?: Mark;
 }
 
@@ -37,19 +37,15 @@ export interface Placing {
   readonly tag: string;
 }
 
-/** Each copy needs two open files. */
+/** Maximum number of copies at the same time, because each needs two open files. */
 const COPIES_AT_ONCE = 8;
 
-/**
- * The last call for each folder. Calls for one folder run one after another, because each compares its names with
- * existing ones.
- */
+/** The last call for each folder. Calls for the same folder run one after another. */
 const turns = new Map<string, Promise<unknown>>();
 
 /**
- * Copies files into `outDir` under their names; returns the paths in the order of `files`. Does not make hard links,
- * because editing a file must not change the only copy of a paid result. Settles once everything is on disk, or once
- * nothing more will be written.
+ * Copies files into `outDir` under their names, and returns the paths in the order of `files`. Makes no hard links,
+ * because editing a file must not change the only copy of a paid result.
  */
 export async function placeFiles(files: readonly NamedCopy[], placing: Placing): Promise<readonly string[]> {
   try {
@@ -133,7 +129,7 @@ async function placeCopy(copy: NamedCopy, target: string, placing: Placing): Pro
   }
 }
 
-/** Allows files and links, which may be replaced. @throws MediaPathError */
+/** Throws {@link MediaPathError} if the target exists and is neither a file nor a link. */
 export async function checkReplaceable(target: string, what: string): Promise<void> {
   const found = await lstat(target).catch(() => null);
   if (found === null || found.isFile() || found.isSymbolicLink()) return;
@@ -164,13 +160,10 @@ async function withFile<T>(path: string, flags: string, use: (file: FileHandle) 
   }
 }
 
-/** Each output folder's real path when this process first used the folder. */
+/** The real path that each output folder had when this process first used it. */
 const roots = new Map<string, string>();
 
-/**
- * Returns the output folder's real path. @throws MediaPathError if it has changed, because other files could be
- * replaced
- */
+/** Returns the output folder's real path. @throws MediaPathError if it has changed */
 async function rootOf(outDir: string): Promise<string> {
   await mkdir(outDir, { recursive: true });
   const root = await realpath(outDir);
@@ -182,7 +175,7 @@ async function rootOf(outDir: string): Promise<string> {
   );
 }
 
-/** Symbolic links must not lead out of `outDir`. */
+/** Creates a folder inside `outDir`. Throws if a symbolic link leads out of `outDir`. */
 async function makeFolder(outDir: string, folder: string): Promise<string> {
   const root = await rootOf(outDir);
   let reached = root;
@@ -208,13 +201,13 @@ function safeSegments(name: string): readonly string[] {
   return segments.length === 0 ? ["file"] : segments.map(safeSegment);
 }
 
-/** If this changes the name, appends a hash of the original, so that two names never collide. */
+/** Makes a path segment valid. If this changes it, appends a hash of the original, so that two names never collide. */
 function safeSegment(segment: string): string {
   const safe = safeFileName(segment);
   return safe === segment.normalize("NFC") ? safe : withHash(safe, segment);
 }
 
-/** Compares names without regard to case, as many file systems do. */
+/** The names in a folder, compared without regard to case, as in many file systems. */
 class NamesInFolder {
   readonly #byFolded: Map<string, Set<string>>;
 
@@ -261,8 +254,8 @@ const preferred: { readonly [contentType: string]: string } = {
 const ACTIVE = new Set(["image/svg+xml"]);
 
 /**
- * The usual file extension for a content type, including the dot. Types other than pictures, film and audio get `.bin`:
- * the service decides the type, and a double click must not execute the file.
+ * Returns the usual file extension for a content type, including the dot. Types other than images, video and audio get
+ * `.bin`, so that a double click does not execute the file.
  */
 export function fileExtension(contentType: string): string {
   const mediaType = contentType.split(";")[0]!.trim().toLowerCase();

@@ -7,7 +7,7 @@ import { Bytes } from "./whole/bytes.ts";
 import { missingEnd } from "./whole/missing-end.ts";
 import { soundFramesIn } from "./whole/whole-frames.ts";
 
-/** Bytes read of a picture's file. Colour profiles and previews may come before the picture's size. */
+/** Number of bytes to read from an image file. Colour profiles and previews may precede the image's dimensions. */
 const HEAD_BYTES = 4 * 1024 * 1024;
 
 const NONE = { width: null, height: null, durationMs: null, fps: null } as const;
@@ -18,7 +18,7 @@ export async function load(): Promise<void> {
   await Promise.all([import("file-type"), import("image-size"), import("./read-timed.ts")]);
 }
 
-/** Runs on a worker thread, because crafted files can make the libraries hang. */
+/** Answers a question about a file. Runs on a worker thread, because crafted files can make the libraries hang. */
 export async function answerTo(question: Question): Promise<Answered> {
   const { path } = question;
   switch (question.name) {
@@ -136,15 +136,14 @@ function describedBy(error: unknown): string {
 }
 
 const MOVING = /^image\/(?:gif|apng|webp|avif)$/;
-/** Stated durations may be rounded to whole seconds, and audio encoders add or remove some frames. */
+/** Tolerance for durations, which the service may round to seconds and audio encoders may change slightly. */
 const TOLERANCE = { ofWholeSecondsMs: 1_000, ms: 250, share: 0.1 } as const;
 
 type Measured = Omit<MediaFacts, "fps">;
 
 /**
- * Returns how a file contradicts what the service states. Null if it does not. Services often state what was requested,
- * not what was made. Accepted are another format of the same kind, a picture at least half as large, and a duration
- * shorter by at most a tenth (at least 250 ms, or a second if whole seconds are stated).
+ * Returns how a file contradicts what the service states; null if it does not. Accepts another format of the same kind,
+ * a smaller image and a slightly shorter duration, because services often state what was requested.
  */
 function contradiction(stated: StatedFacts, measured: Measured): string | null {
   const type = plainType(stated.contentType);
@@ -159,7 +158,9 @@ function contradiction(stated: StatedFacts, measured: Measured): string | null {
   return durationMs < shortest(stated.durationMs) ? `it lasts ${durationMs} ms, not ${stated.durationMs} ms` : null;
 }
 
-/** Reports text in place of media. Reports unrecognized bytes only if the stated format can always be recognized. */
+/**
+ * Returns a contradiction if a file contains text instead of media, or if its format should be recognizable but is not.
+ */
 function unknownInPlaceOf(statedType: string | null, text: TextForm | null): string | null {
   const stated = plainType(statedType);
   if (stated === null || !MEDIA.test(stated) || stated === "image/svg+xml") {
@@ -173,7 +174,7 @@ function unknownInPlaceOf(statedType: string | null, text: TextForm | null): str
 type TextForm = "an HTML page" | "XML" | "JSON" | "plain text";
 
 const MEDIA = /^(image|video|audio)\//;
-/** Content types whose files can always be recognized; excludes audio samples without a header. */
+/** Content types whose files can always be recognized. */
 const KNOWN = new RegExp(
   "^(?:image/(?:png|apng|jpe?g|gif|webp|avif|hei[cf]|bmp|tiff)|video/(?:mp4|quicktime|x-m4v|webm|(?:x-)?matroska|ogg)|" +
     "audio/(?:mp4|(?:x-)?m4a|mpeg|mp3|(?:x-|vnd\\.)?wave?|webm|ogg|opus|aac|(?:x-)?flac))$",
@@ -184,7 +185,7 @@ function plainType(type: string | null): string | null {
   return type?.replace(/;.*/, "").trim().toLowerCase() ?? null;
 }
 
-/** True for a document, a picture instead of film or audio, or audio instead of film. */
+/** True if a file is of a different kind than stated, such as audio instead of video. */
 function isOtherKind(stated: string, found: string): boolean {
   const [kind, foundKind] = [stated, found].map((type) => MEDIA.exec(type)?.[1] ?? null);
   if (kind == null || stated === "image/svg+xml" || MOVING.test(found)) return false;

@@ -5,10 +5,10 @@ import { Bytes } from "./whole/bytes.ts";
 // Listed individually to leave out playlist readers, which open other files and URLs.
 const formats = [MP4, QTFF, WEBM, MATROSKA, WAVE, MP3, ADTS, OGG, FLAC];
 
-/** Container formats in which packets do not state how long the last frame lasts. */
+/** Containers whose stated duration is used, because their packets do not state how long the last frame lasts. */
 const STATED = /webm|flac/;
 
-/** `picture` is null for audio only. */
+/** Reads the duration of a video or audio file and, for a video, its size and frame rate. */
 export async function readTimed(path: string, contentType: string) {
   const streamedMs = streamedWavMs(path);
   if (streamedMs !== null) return { picture: null, durationMs: streamedMs };
@@ -25,7 +25,7 @@ export async function readTimed(path: string, contentType: string) {
   return { picture: { width, height, fps: Math.round(averagePacketRate) }, durationMs };
 }
 
-/** Duration in seconds, from the packets. The library would search for packets endlessly in an empty FLAC. */
+/** Returns the duration in seconds; 0 for an empty file, which the library would search endlessly. */
 async function lengthOf(input: Input): Promise<number> {
   const sound = await input.getPrimaryAudioTrack();
   const isEmpty = (await sound?.computePacketStats(1))?.packetCount === 0;
@@ -34,7 +34,7 @@ async function lengthOf(input: Input): Promise<number> {
 
 const WAV_HEADER_BYTES = 65_536;
 
-/** Duration of a WAV whose header does not state its size, computed from its data. Null for any other file. */
+/** Returns the duration of a WAV file whose header does not state its size; null for any other file. */
 function streamedWavMs(path: string): number | null {
   using file = new Bytes(path);
   const header = readWavHeader(file.head(WAV_HEADER_BYTES), file.size);

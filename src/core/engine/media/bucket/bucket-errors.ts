@@ -1,6 +1,6 @@
 import { ShowrunnerError } from "../../../kit/errors.ts";
 
-/** Why a bucket could not be used. Only `busy` and `unreachable` may go away by themselves. */
+/** Why a bucket could not be used. Only `busy` and `unreachable` may go away without any change. */
 export type BucketFailure =
   | "busy"
   | "unreachable"

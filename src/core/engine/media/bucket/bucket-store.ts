@@ -22,10 +22,7 @@ import { type Bucket, type BucketObject, fetchObject } from "./bucket.ts";
 import { damagedBucket, MediaBucketError } from "./bucket-errors.ts";
 import type { MediaCache } from "./media-cache.ts";
 
-/**
- * A media store in a bucket, with local copies of files in use. Bytes go through a temporary file, because their hash
- * is the object's key. A file is cached only once the bucket has the object.
- */
+/** A media store in a bucket, with local copies of files in use. */
 export class BucketStore extends ContentStore<BucketObject> implements MediaStore {
   readonly garbage: BucketGarbage;
   readonly #bucket: Bucket;
@@ -49,7 +46,7 @@ export class BucketStore extends ContentStore<BucketObject> implements MediaStor
     return null;
   }
 
-  /** Verifies the bytes. If the object is missing or truncated, uploads the cache's copy again. */
+  /** Verifies the bytes. If the object is missing or truncated, uploads the cached copy again. */
   async verify(sha256: string): Promise<"intact" | "damaged" | "missing"> {
     const found = this.#damaged.has(sha256) ? null : await this.find(sha256);
     const folder = await this.#cache.makeFolder();
@@ -190,9 +187,8 @@ function keyOf(sha256: string): string {
 }
 
 /**
- * A bucket can neither move an object nor check its age while deleting it. So `discard` first copies the object and
- * keeps the copy for a day. If another process refers to the object meanwhile, reads use the copy, and the next `gc`
- * restores the object.
+ * Keeps a copy of each discarded object for a day, so that the object can be restored if another process refers to it
+ * meanwhile.
  */
 class BucketGarbage implements MediaGarbage {
   readonly purgeAfterMs = DAY_MS;
@@ -215,7 +211,7 @@ class BucketGarbage implements MediaGarbage {
     if (found === null || found.ageMs < GRACE_MS) return false;
     if (!(await this.#bucket.copy(found, `${DISCARDED}${sha256}/${randomUUID()}`))) return false;
     const now = await this.#bucket.head(key);
-    // Keep the copy in any case: another `gc` may rely on it.
+    // Always keep the copy, because another `gc` may rely on it.
     if (now === null || now.ageMs < GRACE_MS) return false;
     await this.#bucket.delete(key);
     return true;

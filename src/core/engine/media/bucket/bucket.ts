@@ -27,7 +27,7 @@ export interface Bucket {
   head(key: string): Promise<BucketObject | null>;
   put(key: string, file: Spooled): Promise<void>;
   get(key: string, range?: { readonly start: number; readonly end?: number }): Promise<BucketBody | null>;
-  /** Copies an object. Copying it onto itself resets its age. False if the object does not exist. */
+  /** Copies an object. Copying it onto itself resets its age. Returns false if the object does not exist. */
   copy(from: BucketObject, to: string): Promise<boolean>;
   delete(key: string): Promise<void>;
   list(prefix: string): AsyncIterable<BucketObject>;
@@ -35,15 +35,15 @@ export interface Bucket {
   probe(): Promise<BucketProbe>;
   linkOrigin(): Promise<string | null>;
   link(key: string, options: LinkOptions): Promise<string | null>;
-  /** Returns the number of unfinished uploads that were aborted, or would be without `dryRun`. */
+  /** Aborts unfinished uploads, and returns their number. If `dryRun` is set, only counts them. */
   abortUploads(options: { readonly olderThanMs: number; readonly dryRun: boolean }): Promise<number>;
 }
 
-/** A transfer fails after this many consecutive attempts that receive no bytes. */
+/** Number of consecutive attempts without any bytes after which a transfer fails. */
 const TRIES = 5;
 const FIRST_DELAY_MS = 200;
 
-/** Resumes an interrupted transfer. @throws MediaBucketError */
+/** Streams an object, and resumes the transfer if it is interrupted. @throws MediaBucketError */
 export async function* fetchObject(bucket: Bucket, { key, sizeBytes }: BucketObject): AsyncGenerator<Uint8Array> {
   let received = 0;
   for (let failures = 0; received < sizeBytes; ) {
@@ -68,16 +68,16 @@ export async function* fetchObject(bucket: Bucket, { key, sizeBytes }: BucketObj
 
 export interface BucketLocation {
   readonly bucket: string;
-  /** Empty, or ends with a slash. */
+  /** The start of each object's key; empty, or ends with a slash. */
   readonly prefix: string;
   readonly location: string;
-  /** Endpoint of a server other than AWS. Default: the SDK's settings (AWS_ENDPOINT_URL_S3). */
+  /** Endpoint of a server other than AWS. Default: the SDK's setting (AWS_ENDPOINT_URL_S3). */
   readonly endpoint: string | undefined;
-  /** The bucket's region. Default: the SDK's settings (AWS_REGION, profile), then `us-east-1`. */
+  /** The bucket's region. Default: the SDK's setting (AWS_REGION or profile), otherwise `us-east-1`. */
   readonly region: string | undefined;
   /** True to put the bucket's name into the URL's path instead of its host. Default: true if an endpoint is given. */
   readonly pathStyle: boolean;
-  /** True to redirect browsers to the bucket, with short-lived links. False: the dashboard relays the media. */
+  /** True to redirect browsers to the bucket with short-lived links; false to send media through the dashboard. */
   readonly links: boolean;
   readonly cacheBytes: number;
 }

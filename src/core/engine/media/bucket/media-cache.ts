@@ -12,7 +12,7 @@ const IN_USE_MS = 10 * 60_000;
 export class MediaCache {
   readonly #files: MediaFiles;
   readonly #maxBytes: number;
-  /** The last counted size plus the bytes that this process has added since. Null before the first count. */
+  /** The last counted size plus the bytes that this process has added since; null before the first count. */
   #usedBytes: number | null = null;
 
   static async open(dir: string, maxBytes: number): Promise<MediaCache> {
@@ -36,7 +36,7 @@ export class MediaCache {
     return this.#files.measure(tmpPath);
   }
 
-  /** The caller must remove the folder. */
+  /** Creates a temporary folder, which the caller must remove. */
   async makeFolder(): Promise<string> {
     const folder = this.#files.tmpPath();
     await mkdir(folder, { mode: 0o700 });

@@ -15,9 +15,9 @@ import {
 import { bucketError, damagedBucket } from "./bucket-errors.ts";
 import type { S3 } from "./s3-client.ts";
 
-/** Long enough for a player that requests parts of a film while it plays. */
+/** Lifetime of a link, long enough for a player that requests parts of a video while it plays. */
 const LINK_SECONDS = 900;
-/** The limit of S3 for one `CopyObject` request. */
+/** The largest object that S3 copies with one `CopyObject` request, in bytes. */
 const COPY_BYTES = 5 * 2 ** 30;
 const COPY_PART_BYTES = 2 ** 30;
 
@@ -167,7 +167,7 @@ export class S3Bucket implements Bucket {
     }
   }
 
-  /** For servers whose ETag is not a hash of the bytes. */
+  /** Compares an object's bytes with a hash, for servers whose ETag does not show whether they match. */
   async #holds(stored: BucketObject, sha256: string): Promise<boolean> {
     return (await measureBytes(fetchObject(this, stored))).sha256 === sha256;
   }
@@ -180,7 +180,7 @@ export class S3Bucket implements Bucket {
     return { key, sizeBytes: sizeBytes ?? 0, ageMs: this.#ageMs(at) };
   }
 
-  /** Uses the server's clock. 0 if the date is unknown. */
+  /** Returns an object's age by the server's clock; 0 if the date is unknown. */
   #ageMs(at: Date | undefined): number {
     return at === undefined ? 0 : Date.now() + this.#s3.clockOffsetMs() - at.getTime();
   }
@@ -194,7 +194,7 @@ export class S3Bucket implements Bucket {
   }
 }
 
-/** Returns null if the object does not exist. A missing bucket is still an error. */
+/** Returns null if the object does not exist. Throws if the bucket does not exist. */
 async function unlessMissing<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work;
@@ -221,10 +221,7 @@ interface Part {
   readonly ETag: string | undefined;
 }
 
-/**
- * Uploads files to a bucket, in one request or in parts. Each request that sends bytes includes their MD5, which the
- * server checks. The object becomes visible with the last request, when it is complete.
- */
+/** Uploads files to a bucket, in one request or in parts, each with an MD5 that the server checks. */
 class S3Upload {
   readonly #s3: S3;
   readonly #partBytes: number;
@@ -236,7 +233,7 @@ class S3Upload {
     this.#partBytes = partBytes;
   }
 
-  /** Returns false if the server's responses do not prove that it has the right bytes. */
+  /** Uploads a file. Returns false if the server's responses do not prove that it has the right bytes. */
   async send(target: Target, file: Spooled): Promise<boolean> {
     if (file.sizeBytes > this.#partBytes) return this.#inParts(target, file);
     return this.#queue.add(async () => {
@@ -311,7 +308,7 @@ class S3Upload {
   }
 }
 
-/** Servers that encrypt, or are not AWS, may use other ETags. */
+/** True if an ETag is this MD5. Servers that encrypt, or are not AWS, may use other ETags. */
 function isMd5(tag: string | undefined, md5: string): boolean {
   return tag?.replaceAll('"', "") === md5;
 }

@@ -3,7 +3,7 @@ import { ShowrunnerError } from "../../../kit/errors.ts";
 import { proxyAgents } from "../../../network/index.ts";
 import type { BucketLocation } from "./bucket.ts";
 
-/** Optional peer dependencies, needed only for media in a bucket. */
+/** Optional peer dependencies, needed only if media are in a bucket. */
 const PACKAGES = ["@aws-sdk/client-s3", "@aws-sdk/s3-request-presigner"] as const;
 
 /** Media are stored in a bucket, but the packages needed for that are not installed. */
@@ -18,14 +18,12 @@ export class MediaPackageMissingError extends ShowrunnerError {
 
 export interface Timeouts {
   readonly connectMs: number;
-  /** For reads and deletes: maximum time until the server starts to respond. */
+  /** Maximum time until the server starts to respond to a read or delete. */
   readonly readMs: number;
-  /**
-   * For other requests, such as uploads: maximum time until the server starts to respond, including the time to send.
-   */
+  /** Maximum time until the server starts to respond to any other request, including the time to send it. */
   readonly answerMs: number;
   readonly idleMs: number;
-  /** A request that times out is repeated only once. */
+  /** Maximum number of attempts per request. A request that times out is repeated only once. */
   readonly attempts: number;
 }
 
@@ -41,7 +39,7 @@ export interface S3 {
   clockOffsetMs(): number;
 }
 
-/** Loads the AWS SDK. Sends nothing: the SDK looks for credentials when it is first used. */
+/** Loads the AWS SDK, without sending anything. */
 export async function connectS3(location: BucketLocation, timeouts: Partial<Timeouts> = {}): Promise<S3> {
   const { sdk, sign } = await load();
   const { connectMs, readMs, answerMs, idleMs, attempts } = { ...TIMEOUTS, ...timeouts };

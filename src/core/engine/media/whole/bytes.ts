@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 
 const WINDOW_BYTES = 65_536;
 
-/** Reads a file synchronously through a moving window. For worker threads. */
+/** Reads a file synchronously through a moving window. Use it only on worker threads. */
 export class Bytes implements Disposable {
   readonly size: number;
   readonly #file: number;
@@ -37,7 +37,7 @@ export class Bytes implements Disposable {
 
 /**
  * Walks through the parts of a file. `next` returns where the next part begins, or the result of the check. The walk
- * also ends if the position does not increase, so that no file can make it endless.
+ * also ends if the position does not increase.
  */
 export function walk(from: number, next: (at: number) => number | Whole): Whole {
   for (let at = from; ; ) {
@@ -48,13 +48,13 @@ export function walk(from: number, next: (at: number) => number | Whole): Whole 
   }
 }
 
-/** `lacks` is null if nothing is missing. */
+/** Whether a file is complete. `lacks`: what is missing; null if nothing is missing. */
 export interface Whole {
   readonly lacks: string | null;
 }
 
 export const WHOLE: Whole = { lacks: null };
-/** The result for unusual structures, whose end cannot be checked. */
+/** The result for a file whose end cannot be checked. */
 export const UNJUDGED: Whole = { lacks: null };
 
 export function lacking(what: string): Whole {

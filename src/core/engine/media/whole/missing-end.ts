@@ -14,7 +14,7 @@ function wholePng(file: Bytes): Whole {
   });
 }
 
-/** Checks a JPEG. Ignores what follows the end of the picture: phones may append a second picture. */
+/** Checks a JPEG. Ignores anything after the end of the image, because phones may append a second one. */
 function wholeJpeg(file: Bytes): Whole {
   return walk(2, (at) => {
     const head = file.read(at, 4);
@@ -92,12 +92,12 @@ const ESSENTIAL = new Set(["ftyp", "styp", "moov", "moof", "meta", "mdat", "sidx
 const wholeFilm = (file: Bytes) => wholeBoxes(file, "moov");
 const wholeAvif = (file: Bytes) => wholeBoxes(file, "meta");
 
-/** Checks ISO media, such as MP4. Ignores trailing data that is not a box, and truncated padding. */
+/** Checks ISO media, such as MP4. Ignores truncated padding and trailing data that is not a box. */
 function wholeBoxes(file: Bytes, index: "moov" | "meta"): Whole {
   const seen = new Set<string>();
   const atEnd = () => {
     if (!seen.has(index)) return lacking(`its ${index} box`);
-    // A small picture may be inside its meta box.
+    // A small image may be inside its meta box.
     const isInside = index === "meta" && file.read(0, 65_536).includes("idat", 0, "latin1");
     return seen.has("mdat") || isInside ? WHOLE : lacking("its mdat box");
   };
@@ -122,7 +122,7 @@ function boxSize(head: Buffer, remaining: number): number {
 
 const SEGMENT = 0x18538067;
 const CLUSTER = 0x1f43b675;
-/** Ids of the elements header, segment, info, tracks, cluster, block and block group. */
+/** Ids of the elements whose end must not be missing: header, segment, info, tracks, cluster, block and block group. */
 const ESSENTIAL_IDS = new Set([0x1a45dfa3, SEGMENT, 0x1549a966, 0x1654ae6b, CLUSTER, 0xa3, 0xa0]);
 
 function wholeEbml(file: Bytes): Whole {
@@ -138,7 +138,7 @@ function wholeEbml(file: Bytes): Whole {
   });
 }
 
-/** Null if the element is not complete. `size` is null if the writer did not know it. */
+/** Returns the element at a position; null if it is incomplete. `size` is null if the writer did not state it. */
 function elementAt(file: Bytes, at: number) {
   const head = file.read(at, 12);
   const lengthAt = (byte: number) => (byte < head.length ? Math.clz32(head[byte]!) - 23 : 9);
@@ -177,10 +177,7 @@ const FORMATS: Readonly<Record<string, (file: Bytes) => Whole>> = {
   "video/ogg": wholeOgg,
 };
 
-/**
- * Returns what is missing at the end of a file according to its structure. Null if the file is complete or its format
- * does not show this. Trailing data and unknown sizes are accepted.
- */
+/** Returns what is missing at the end of a file; null if nothing is missing or the format does not show it. */
 export function missingEnd(path: string, contentType: string): string | null {
   const whole = own(FORMATS, contentType.split(";")[0]!);
   if (whole === undefined) return null;

@@ -23,7 +23,7 @@ export function soundFramesIn(file: Bytes): "audio/mpeg" | "audio/aac" | undefin
   return firstFrame(file, adtsFrame) === null ? undefined : "audio/aac";
 }
 
-/** Latest position of the first frame. A tag or garbage may come before it. */
+/** Latest position of the first frame, because a tag or garbage may precede it. */
 const LATEST_START = 65_536;
 
 interface Frame {
@@ -32,7 +32,7 @@ interface Frame {
   readonly sort: string;
 }
 
-/** Checks that frames continue to the end of the file, or to its stated end. Ignores what follows, such as a tag. */
+/** Checks that frames continue to the end of the file, or to its stated end. */
 function wholeFrames(
   file: Bytes,
   frameAt: (head: Buffer) => Frame | null,
@@ -77,7 +77,7 @@ function mp3Frame(head: Buffer): Frame | null {
   return { size, sort: `${version} ${hertz}` };
 }
 
-/** Some writers leave the frame with the header itself out of the byte count. */
+/** Tolerance for writers that do not count the frame with the header itself. */
 const XING_TOLERANCE_BYTES = 4_096;
 
 function statedMp3End(file: Bytes, at: number): number {
@@ -95,10 +95,7 @@ function adtsFrame(head: Buffer): Frame | null {
   return size < 7 ? null : { size, sort: `${head[1]} ${head[2]! & 0xfc}` };
 }
 
-/**
- * Checks a FLAC file. Its start states the number of samples, and each frame's header states a position, so the last
- * header shows whether later frames are missing.
- */
+/** Checks that a FLAC file contains all the samples that its header states. */
 export function wholeFlac(file: Bytes): Whole {
   const info = file.read(0, 42);
   if (info.length < 42 || info.toString("latin1", 0, 4) !== "fLaC") return UNJUDGED;
@@ -114,7 +111,7 @@ export function wholeFlac(file: Bytes): Whole {
   return samples > 0 && from === 42 ? lacking("its frames") : UNJUDGED;
 }
 
-/** Number of the sample after a frame. Null if `head` is not a frame header. */
+/** Returns the number of the sample after a frame; null if `head` is not a frame header. */
 function flacFrameEnd(head: Buffer, fixedBlock: number): number | null {
   if (head.length < 6 || head[0] !== 0xff || (head[1]! & 0xfe) !== 0xf8) return null;
   const [blockCode, rateCode] = [head[2]! >> 4, head[2]! & 15];
