@@ -43,12 +43,9 @@ export class OverBudgetError extends ShowrunnerError {
 
 /** The terms that a person accepts with a quote. */
 export interface Offer {
-  /** Pass this id once, as `quote`, to start this plan at these prices. Null if the plan cannot be started. */
+  /** Id to pass once as `quote`, which starts this plan at these prices. Null if the plan cannot be started. */
   readonly id: string | null;
-  /**
-   * Maximum cost in US dollars, as a decimal string. Excludes open-ended steps, at which the run pauses and asks. Null
-   * if nothing was priced.
-   */
+  /** Maximum cost in US dollars, as a decimal string, without open-ended steps. Null if nothing was priced. */
   readonly maximumUsd: string | null;
   /** When the id expires, in epoch milliseconds. Null if there is no id. */
   readonly expiresAt: number | null;
@@ -56,8 +53,8 @@ export interface Offer {
 
 export interface QuoteRefusal {
   /**
-   * `unknown`: the quote was not issued here. `used`: another run was started with it. `plan`: the plan or input
-   * differs. `price`: the plan may now cost more than the person agreed to.
+   * `unknown`: the quote was not issued here. `used`: another run was started with it. `plan`: the plan or input has
+   * changed. `price`: the plan may now cost more than the person agreed to.
    */
   readonly why: "unknown" | "used" | "expired" | "plan" | "price";
   /** The differences from the quoted plan and prices, one per entry. */
@@ -91,7 +88,7 @@ export class QuoteRefusedError extends ShowrunnerError {
   }
 }
 
-/** The wallet holds less than the plan's minimum price. Nothing was submitted. `startAnyway` skips this check. */
+/** The wallet holds less than the plan's minimum price. Nothing was submitted. Set `startAnyway` to skip this check. */
 export class WalletShortError extends ShowrunnerError {
   readonly code = "WALLET_SHORT";
   readonly leastMicros: number;

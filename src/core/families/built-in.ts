@@ -47,10 +47,7 @@ const TIERS: readonly FamilyRule[] = [
   },
 ];
 
-/**
- * Typical durations of jobs: orders of magnitude, not measurements. Used to choose between options and to time
- * simulations until real runs have been measured.
- */
+/** Typical durations of jobs, as orders of magnitude. Used until real runs have been measured. */
 const TYPICAL_SECONDS: Readonly<Record<string, number>> = {
   veo: 90,
   "veo-fast": 60,
@@ -93,7 +90,7 @@ const condition = z.strictObject({ field, is: z.array(scalar).min(1).optional() 
 const common = {
   /** When the rule applies. Default: always. */
   when: condition.optional(),
-  /** Why the rule exists, and what to do. The message that users see starts with the field and the mistake. */
+  /** Why the rule exists, and what to do. In messages, this text follows the field and the mistake. */
   message: z.string().min(1),
 };
 
@@ -104,9 +101,12 @@ const rule = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("forbids"), fields: fields(1), ...common }),
   /** Exactly one of the fields must be given. */
   z.strictObject({ kind: z.literal("one_of"), fields: fields(2), ...common }),
-  /** If the field has a value, it must be one of these. Text is compared case-insensitively. */
+  /** If the field has a value, it must be one of `values`, in upper or lower case. */
   z.strictObject({ kind: z.literal("values"), field, values: z.array(scalar).min(1), ...common }),
-  /** Over the list's items, the sum of `of` is at most `max`. An item without `of` has its schema default. */
+  /**
+   * The sum of the field `of` over the list's items must not exceed `max`. If an item lacks the field, its schema
+   * default is used.
+   */
   z.strictObject({ kind: z.literal("max_sum"), field, of: field, max: z.number(), ...common }),
 ]);
 
@@ -126,7 +126,7 @@ const family = z.strictObject({
   /** Names of models that the family covers: `kling-3` covers every tier and mode of Kling 3, `kling` every version. */
   models: z.array(modelName).min(1).optional(),
   rules: z.array(rule).optional(),
-  /** The first entry that applies gives the price. Used for services that do not quote prices. */
+  /** Prices for services that do not quote any. The first one that applies is used. */
   prices: z.array(price).optional(),
   /** Typical duration of a job. Used until real runs have been measured. */
   typical_seconds: z.number().positive().optional(),
@@ -145,7 +145,9 @@ export interface Family {
   readonly name: string;
   readonly models: readonly string[];
   readonly rules: readonly FamilyRule[];
-  /** True if the rules are built in. A table of combinations that the model publishes then replaces most of them. */
+  /**
+   * True if the rules are built in. If the model publishes a table of combinations, that table replaces most of them.
+   */
   readonly areRulesBuiltIn: boolean;
   readonly prices: readonly FamilyPrice[];
   /** Typical duration of a job; null if unknown. */

@@ -62,7 +62,7 @@ export function parseModelName(name: string): ModelName {
   };
 }
 
-/** Splits a name into words: `kling2.6` is kling, 2, 6; `v3` is 3; `o1`, `i2v` and `1080p` are not split. */
+/** Splits a name into words: `kling2.6` becomes kling, 2, 6, and `v3` becomes 3. `o1`, `i2v` and `1080p` stay whole. */
 function nameParts(name: string): readonly string[] {
   const joined = name
     .toLowerCase()
@@ -79,8 +79,8 @@ function nameParts(name: string): readonly string[] {
 }
 
 /**
- * Compares two versions. 2: they are equal (1.0 equals 1). 1: they are equal if one lacks its dot (26 for 2.6, 40 for
- * 4.0). 0: they differ, or only one name has a version.
+ * Compares two versions: 2 if they are equal (1.0 equals 1), 1 if they are equal but for a missing dot (26 for 2.6), 0
+ * if they differ or only one name has a version.
  */
 export function versionSimilarity({ version: a }: ModelName, { version: b }: ModelName): 0 | 1 | 2 {
   if (significant(a) === significant(b)) return 2;

@@ -27,7 +27,7 @@ export function cleanText(text: string, most = MOST_CHARACTERS): CleanText {
   return (plain.length > most ? `${plain.slice(0, most - 1)}…` : plain) as CleanText;
 }
 
-/** Marks text that we or our user wrote entirely. It must contain nothing from a service. */
+/** Marks text as our own or our user's. It must contain nothing from a service. */
 export function ownText(text: string): CleanText {
   return text as CleanText;
 }
@@ -73,30 +73,29 @@ export function redactUrl(url: string): string {
 export function redactUrls(text: string): string {
   return (
     text
-      // Scans a run that may be a scheme only once; text before the scheme stays.
+      // Search each run of characters only once. Text before the URL's scheme is kept.
       .replace(/(?<![a-z0-9+.-])([a-z0-9+.-]*)(:\/\/[^\s"'<>]+)/gi, (_, run: string, rest: string) => {
         const at = run.search(/[a-z]/i);
         return at < 0 ? run + rest.replace(/[?#].*$/s, "") : run.slice(0, at) + redactUrl(run.slice(at) + rest);
       })
-      // The optional query is always consumed with its path. Otherwise a long text would be searched again from each
-      // slash.
+      // Match each path together with its query, if any. Otherwise a long text would be searched again from each slash.
       .replace(/(\/[^\s"'<>?#]*)(\?[^\s"'<>]*)?/g, (all: string, path: string, query?: string) => {
         return query?.includes("=") === true ? path : all;
       })
   );
 }
 
-/** Removes what looks like a credential or is named like one, and redacts URLs. */
+/** Removes credentials and values whose name suggests a secret, and redacts URLs. */
 export function redactText(text: string): string {
   return redactUrls(withoutPairs(text.replace(SECRET_TEXT, REDACTED)));
 }
 
-/** Values nested deeper are redacted whole. Legitimate data is never that deep. */
+/** Maximum depth of a value. Anything deeper is redacted whole, because legitimate data is never that deep. */
 const MOST_DEPTH = 100;
 
 /**
- * Makes a JSON value fit to publish. Removes values named like a secret, also in strings that contain JSON or form
- * data. Passes every other string through `clean`.
+ * Makes a JSON value fit to publish. Removes values whose name suggests a secret, also in strings that contain JSON or
+ * form data. Passes every other string through `clean`.
  */
 export function withoutSecrets(value: unknown, clean: (text: string) => string = redactText): unknown {
   const cleaned = (item: unknown, depth: number, isSchema = false): unknown => {
@@ -108,14 +107,14 @@ export function withoutSecrets(value: unknown, clean: (text: string) => string =
     return Object.fromEntries(entries);
   };
   const field = (name: string, inner: unknown, depth: number, isSchema: boolean): unknown => {
-    // A schema only describes fields and contains none of their values.
+    // A schema only describes fields, so it contains no secret values.
     if (!isSchema && inner !== null && isSecretName(name)) return REDACTED;
     // A regular expression may look like a path with a query.
     if (name === "pattern" && typeof inner === "string" && !inner.includes("://"))
       return inner.replace(SECRET_TEXT, REDACTED);
     return cleaned(inner, depth, name === "properties");
   };
-  /** Returns null if the string is not a JSON object or list. A clean string stays unchanged. */
+  /** Cleans a string that contains JSON. Returns null if the string is not a JSON object or list. */
   const cleanEmbedded = (text: string, depth: number): string | null => {
     if (depth === 0 || !/^\s*[[{]/.test(text)) return null;
     try {
@@ -129,10 +128,7 @@ export function withoutSecrets(value: unknown, clean: (text: string) => string =
   return cleaned(value, MOST_DEPTH);
 }
 
-/**
- * Matches what looks like a secret. Must be fast, because text can be megabytes long: each alternative starts at most
- * once per run of characters, and look-ahead checks minimum lengths, because large repetition counts are slow.
- */
+/** Matches what looks like a secret. It must be fast, because text can be megabytes long. */
 const SECRET_TEXT = new RegExp(
   [
     "(?:-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?:[^-]*-(?!-)){0,8}[^-]*(?:-----END [A-Z ]{0,30}-----)?)",
@@ -153,7 +149,7 @@ const PAIR = /(?<![\w-])([a-z][\w-]*)(["'\\]{0,2}\s{0,2}[=:]\s{0,2}["'\\]{0,2})(
 function withoutPairs(text: string): string {
   return text.replace(PAIR, (all: string, name: string, between: string, value: string) => {
     if (!isSecretName(name)) return all;
-    // Prose such as "token: missing" stays.
+    // Keep prose such as "token: missing".
     const isProse = /^\s*:/.test(between) && (value.length < 8 || !/\d/.test(value));
     return isProse ? all : `${name}${between}${REDACTED}`;
   });

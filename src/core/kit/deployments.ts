@@ -5,8 +5,7 @@ export interface Deployment {
   readonly title: string;
   readonly baseUrl: string;
   /**
-   * Environment variables in which the deployment's users keep their key. The first variable that is set is used, then
-   * `SHOWRUNNER_API_KEY`.
+   * Environment variables that may contain the key. The first one that is set is used, otherwise `SHOWRUNNER_API_KEY`.
    */
   readonly keyVariables: readonly string[];
   /** Prefix of the deployment's single-part keys, which are sent as bearer tokens. */
@@ -25,7 +24,7 @@ export const DEPLOYMENTS = {
   },
 } as const satisfies Readonly<Record<string, Deployment>>;
 
-/** A name for `service`, `--service` and `SHOWRUNNER_SERVICE`. */
+/** The name of a hosted service, for `service`, `--service` and `SHOWRUNNER_SERVICE`. */
 export type ServiceName = keyof typeof DEPLOYMENTS;
 
 export interface ServiceChoice {
@@ -51,8 +50,8 @@ export interface WrongChoice {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Returns the hosted service that the options select or, if they select none, the environment. Returns null for the
- * local service. Selecting two services in the options, or two in the environment, is an error.
+ * Returns the hosted service that the options select, otherwise the one that the environment selects, or null for the
+ * local service. Selecting two services in the same place is an error.
  */
 export function chooseService(choice: ServiceChoice, env: Environment): HostedService | WrongChoice | null {
   const { local, service, baseUrl } = choice;
@@ -103,7 +102,7 @@ function sameAddress(a: string, b: string): boolean {
 
 /**
  * Returns the public part of a key: everything before its colon, or the prefix of a single-part key with a few digits
- * of its hash. Returns null for tokens and for keys of the previous API, which also start with `sk_`.
+ * of its hash. Returns null for other keys and for tokens.
  */
 export function keyIdOf(apiKey: string): string | null {
   const colon = apiKey.indexOf(":");

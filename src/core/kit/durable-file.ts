@@ -7,7 +7,7 @@ import { open } from "./file-handle.ts";
 /** Temporary files of this age certainly belong to dead processes. */
 export const LEFTOVER_MS = HOUR_MS;
 
-/** Makes a rename in this folder survive a power failure. Windows neither has nor needs this call. */
+/** Makes a rename in this folder survive a power failure. */
 export async function syncFolder(folder: string): Promise<void> {
   if (process.platform === "win32") return;
   const handle = await open(folder, "r");

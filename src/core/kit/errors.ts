@@ -12,7 +12,7 @@ export abstract class ShowrunnerError extends Error {
   }
 }
 
-/** Marks errors for callers. All copies of this module in a process use the same symbol. */
+/** Marks every {@link CallerError}. All copies of this module in a process use the same symbol. */
 const FOR_CALLERS = Symbol.for("showrunner.for-callers");
 
 /**

@@ -1,4 +1,4 @@
-/** How to rotate or flip a picture for display, numbered as in EXIF. 1 is upright; 5 to 8 lie on their side. */
+/** How to rotate or flip an image for display, numbered as in EXIF. 1 is upright. */
 export type Orientation = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
 
 /** Reads the EXIF orientation of a JPEG, PNG, WebP or TIFF; 1 if none is set. `bytes`: the file, or its beginning. */
@@ -32,7 +32,7 @@ interface Chunks {
   readonly type: string;
   readonly typeAt: number;
   readonly sizeAt: number;
-  /** Number of bytes of a chunk besides its data. */
+  /** Size of a chunk without its data, in bytes. */
   readonly around: number;
 }
 

@@ -3,19 +3,18 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 const BUSY = 5;
-/** The wait for the lock, in milliseconds. Another process needs less time to test whether the lock is held. */
+/** How long to wait for the lock, in milliseconds. Other processes hold it for less time when they only test it. */
 const LOOK_MS = 200;
 
 export interface FolderLock {
-  /** Writes down who holds the lock, for other processes to read. */
+  /** Records who holds the lock, for other processes to read. */
   announce(holder: object): void;
   release(): void;
 }
 
 /**
- * Locks an existing folder with the file `<name>.lock`; null while another process holds the lock. The kernel releases
- * the lock when its holder dies, so a dead process never blocks others. The file `<name>.json` tells people and other
- * processes who holds the lock.
+ * Locks an existing folder with the file `<name>.lock`; returns null while another process holds the lock. The kernel
+ * releases the lock when its holder dies. The file `<name>.json` says who holds the lock.
  * @throws Error that names the lock file, if that file cannot be written or is not a lock
  */
 export function lockFolder(folder: string, name: string): FolderLock | null {
@@ -43,7 +42,7 @@ export function lockFolder(folder: string, name: string): FolderLock | null {
   };
 }
 
-/** Returns what the folder's live holder announced; null if there is no holder, or it has announced nothing yet. */
+/** Returns what the lock's current holder announced; null if there is no holder, or it has announced nothing yet. */
 export function holderOf(folder: string, name: string): { readonly pid: number } | null {
   try {
     const holder: unknown = JSON.parse(readFileSync(noteOf(folder, name), "utf8"));
@@ -54,7 +53,7 @@ export function holderOf(folder: string, name: string): { readonly pid: number }
   }
 }
 
-/** True if a live process holds the lock. A dead process may leave its announcement. */
+/** True if a live process holds the lock. */
 function isLocked(folder: string, name: string): boolean {
   const guard = openGuard(folder, name, 0);
   try {

@@ -1,4 +1,4 @@
-/** Both numbers start at 1. */
+/** A position in a text. Both numbers start at 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;
@@ -8,7 +8,7 @@ export interface JsonMistake extends Position {
   readonly message: string;
 }
 
-/** Legitimate data is never nested deeper. Recursive functions do not overflow the stack at this depth. */
+/** Maximum nesting depth. Legitimate data is never deeper, and recursive functions do not overflow the stack. */
 export const MOST_LEVELS = 500;
 
 export function isTooDeep(value: unknown, most = MOST_LEVELS): boolean {
@@ -41,8 +41,8 @@ export function positionAt(text: string, offset: number): Position {
 }
 
 /**
- * Finds the offset of a mistake. The engine reports most offsets, but not that of an unexpected token. The token ends
- * the shortest prefix that fails in the same way, which is found by bisecting.
+ * Finds the offset of a mistake. If JavaScript does not report it, bisects for the shortest prefix that fails in the
+ * same way.
  */
 function mistakeOffset(text: string, message: string): number {
   const named = /at position (\d+)/.exec(message);

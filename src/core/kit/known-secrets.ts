@@ -1,24 +1,24 @@
 export const REDACTED = "[redacted]";
 
-/** A shorter secret protects nothing and would occur in any text. The search tree also has this many levels. */
+/** Minimum length of a secret. Anything shorter would be found in ordinary text too. */
 const SHORTEST_SECRET = 8;
-/** A process has a few dozen secrets, but services may hand out new ones without end. */
+/** Maximum number of secrets. A process has a few dozen, but services may hand out new ones without end. */
 const MOST_SECRETS = 1_000;
-/** Maximum number of secrets that services hand out, such as cookies. The remaining places are for credentials. */
+/** Maximum number of secrets from services, such as cookies, so that places remain for credentials. */
 const MOST_HANDED_OUT = 900;
 
 /** Finds known secrets in text, in any encoding, in a single pass. */
 export class KnownSecrets {
   readonly #root = emptyNode();
   readonly #known = new Set<string>();
-  /** Character codes at which a secret may start; lets the scan skip most characters. */
+  /** Character codes with which a secret may start, so that the scan can skip most characters. */
   readonly #begins = new Uint8Array(128);
 
   constructor(...secrets: readonly string[]) {
     for (const secret of secrets) this.learn(secret);
   }
 
-  /** Registers a secret that is removed from all text. The part after a colon is also removed where it stands alone. */
+  /** Registers a secret. If it contains a colon, the part after the colon is registered too. */
   learn(secret: string): void {
     for (const text of [secret, secret.slice(secret.indexOf(":") + 1)]) {
       if (text.length < SHORTEST_SECRET || this.#known.has(text) || this.#known.size >= MOST_SECRETS) continue;
@@ -27,7 +27,7 @@ export class KnownSecrets {
     }
   }
 
-  /** Like {@link learn}, for values that services hand out repeatedly. They never displace a credential. */
+  /** Like {@link learn}, for secrets that services hand out repeatedly, which must leave room for credentials. */
   learnHandedOut(secret: string): void {
     if (this.#known.size < MOST_HANDED_OUT) this.learn(secret);
   }
@@ -80,13 +80,13 @@ export function isSecretName(name: string): boolean {
   return name.length < 200 && SECRET_NAME.test(name.replace(/[^a-z0-9]/gi, "").toLowerCase());
 }
 
-/** Headers that never contain a credential. The value of any other header may be one. */
+/** Headers that never contain a credential, unlike any other header. */
 const HARMLESS_HEADERS =
   /^(?:accept|age|allow|alt-svc|cache-control|connection|content|cross-origin|date|dnt|early-data|etag|expect|expires|forwarded|from|host|idempotency-key|if|keep-alive|last|link|location|max-forwards|origin|pragma|priority|range|referer|referrer-policy|retry-after|sec-|server|strict-transport-security|te$|trailer|transfer-encoding|upgrade|user-agent|vary|via|warning|x-(?:ratelimit|request-id|trace-id|forwarded|idempotent|stainless|should-retry|content|frame|xss|powered))/;
 
 /**
- * Returns possible credentials in request headers: the values of all headers except cookies and harmless headers.
- * Removes the scheme, such as `Bearer`, and also decodes Basic credentials.
+ * Returns possible credentials in request headers, without schemes such as `Bearer`. Decodes Basic credentials. Leaves
+ * out cookies and harmless headers.
  */
 export function credentialsIn(headers: Readonly<Record<string, unknown>>): readonly string[] {
   return Object.entries(headers).flatMap(([name, given]) => {
@@ -104,7 +104,7 @@ function partsOfCredential(value: unknown): readonly string[] {
 }
 
 interface SecretForm {
-  /** The secret's first characters, at least {@link SHORTEST_SECRET}, none of them escaped. */
+  /** The secret's first characters, at least {@link SHORTEST_SECRET} of them and none escaped. */
   readonly begins: string;
   readonly source: string;
 }
@@ -121,10 +121,7 @@ function emptyNode(): Node {
   return { next: new Map(), forms: [] };
 }
 
-/**
- * Returns the end of the longest secret that begins at `start`; 0 if there is none. `node` represents the text up to
- * `at`.
- */
+/** Returns the end of the longest secret that begins at `start`; 0 if there is none. */
 function endOf(node: Node, text: string, { start, at }: { readonly start: number; readonly at: number }): number {
   let longest = 0;
   for (const form of node.forms) {
@@ -144,7 +141,7 @@ function endOf(node: Node, text: string, { start, at }: { readonly start: number
   return longest;
 }
 
-/** Maps both cases of a letter, and both Base64 alphabets, to one code. */
+/** Maps upper and lower case of a letter, and the two Base64 alphabets, to the same code. */
 function folded(code: number): number {
   if (code >= 0x61 && code <= 0x7a) return code - 0x20;
   if (code === 0x2b) return 0x2d;
@@ -158,7 +155,7 @@ function formsOf(text: string): readonly SecretForm[] {
   return [
     { begins: text, source: [...text].map(written).join("") },
     { begins: hex, source: hex },
-    // Base64 of a text depends on its offset modulo 3. Characters that also encode a neighbour are left out.
+    // Base64 of a text depends on its offset modulo 3. Leave out characters that also encode a neighbour.
     ...[0, 1, 2].map((offset) => base64At(bytes, offset)),
   ];
 }

@@ -10,11 +10,11 @@ export interface Expected {
 export interface Late {
   /** When the request was accepted, in epoch milliseconds. */
   readonly since: number;
-  /** Null if the request was not reported as slow. */
+  /** How long the request was expected to take; null if it was not reported as slow. */
   readonly expected: Expected | null;
   /** The request's `within` if that time is over; otherwise null. */
   readonly withinMs: number | null;
-  /** Null if the request has no job, or the id of its job is not known. */
+  /** Id of the request's job; null if it has none or the id is not known. */
   readonly jobId: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** The commands of the command line. A test compares this list with the real commands. */
+/** All commands of the command-line tool. A test compares this list with the real commands. */
 export const COMMANDS: readonly string[] = `
   run resume review-link worker stop approve reject adopt api reconcile plan runs show open events
   export report statement migrate serve record dashboard mcp notify check marks sign gc doctor init

@@ -17,7 +17,7 @@ export class LocalServiceMissingError extends ShowrunnerError {
   }
 }
 
-/** The package is optional, so it is loaded on first use. */
+/** Loads the local service on first use, because the package is optional. */
 export async function loadLocalService(): Promise<typeof import("showrunner-local")> {
   ensureHome();
   try {
@@ -27,7 +27,9 @@ export async function loadLocalService(): Promise<typeof import("showrunner-loca
   }
 }
 
-/** Sets a home folder if the user has none, as in some containers. The drawing library looks for fonts there. */
+/**
+ * Sets a home folder if the user has none, as in some containers, because the drawing library looks for fonts there.
+ */
 function ensureHome(): void {
   try {
     homedir();

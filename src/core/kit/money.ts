@@ -23,7 +23,7 @@ export function dollars(amount: number | string, round: (number: number) => numb
 
 const CENT_MICROS = 10_000;
 
-/** Rounds micro-dollars up to whole cents, for an amount that a person is to type. */
+/** Rounds micro-dollars up to whole cents, for amounts that people type. */
 export function wholeCents(micros: number): string {
   return formatUsd(Math.ceil(micros / CENT_MICROS) * CENT_MICROS);
 }

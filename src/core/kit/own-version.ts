@@ -17,7 +17,7 @@ export function ownVersion(): string {
   return ownManifest().version;
 }
 
-/** Returns the version range of a package with which the recipes are tested. */
+/** Returns the version range of a package that the recipes are tested with. */
 export function ownRange(name: string): string {
   return `^${ownManifest().devDependencies?.[name] ?? "*"}`;
 }
@@ -28,8 +28,7 @@ export function isPublished(): boolean {
 }
 
 /**
- * Returns the command that installs the project's other package: from npm once it is published, until then from the
- * tarball that a clone builds.
+ * Returns the command that installs the local service: from npm once it is published, until then from a local tarball.
  */
 export function installCommand(name: "showrunner-local"): string {
   if (isPublished()) return `npm i -D ${name}`;

@@ -1,4 +1,4 @@
-/** Looks up an external name in a record; safe for names such as `constructor` and `__proto__`. */
+/** Looks up a name in a record. Returns undefined for inherited names such as `constructor` and `__proto__`. */
 export function own<T>(record: { readonly [name: string]: T }, name: string): T | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }

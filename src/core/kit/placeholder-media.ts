@@ -1,6 +1,6 @@
 import { crc32, deflateSync } from "node:zlib";
 
-/** Pictures by their size, cached because thousands of steps use the same picture. */
+/** Images by size, because thousands of steps may use the same one. */
 const pictures = new Map<string, Uint8Array>();
 
 export function greyPng(widthPx: number, heightPx = widthPx): Uint8Array {
@@ -68,7 +68,7 @@ export interface Size {
 
 const MACROBLOCK_PX = 16;
 
-/** Makes a grey H.264 film in MP4. Rounds each side up to an even number of pixels. */
+/** Makes a grey H.264 video in MP4. Rounds each side up to an even number of pixels. */
 export function greyMp4(durationMs: number, size: Size, fps = 24): Uint8Array {
   const columns = Math.ceil(size.width / MACROBLOCK_PX);
   const rows = Math.ceil(size.height / MACROBLOCK_PX);
@@ -184,11 +184,11 @@ function sameFrame(at: number, macroblocks: number): Buffer {
 /** A model's published limits for an input media file, such as `min_duration_ms`. */
 type Bounds = { readonly [annotation: string]: number };
 
-/** Some services reject silence. */
+/** Amplitude of a quiet tone, because some services reject silence. */
 const QUIET = 6000;
 
 /**
- * Makes a grey picture or film, or a quiet tone, of the wanted size or the nearest allowed size. `sidePx` is the wanted
+ * Makes a grey image or video, or a quiet tone, of the wanted size or the nearest allowed size. `sidePx` is the wanted
  * length of the longer side.
  */
 export function placeholderMedium(
@@ -216,8 +216,8 @@ function wavMsOf(bytes: number): number {
 const USUAL_PX = 512;
 
 /**
- * Returns the size of a picture with this aspect ratio within the limits. The shorter side has the usual length. If
- * `largestPx` is given, the longer side comes as close to it as possible.
+ * Returns an image size with this aspect ratio within the limits. If `largestPx` is given, the longer side is as close
+ * to it as possible.
  */
 function sizeWithin(ratio: number, bounds: Bounds, largestPx?: number): Size {
   const { min_dimension_px: min = 1, max_dimension_px: max = Infinity } = bounds;

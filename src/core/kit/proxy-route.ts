@@ -10,7 +10,7 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = { "https:": "443", "http
 
 export interface NamedProxy {
   readonly variable: string;
-  /** May contain a user name and password: never show it. */
+  /** The proxy's URL. It may contain a password, so it must never be shown. */
   readonly url: URL;
 }
 
@@ -61,8 +61,8 @@ function isThisMachine(host: string): boolean {
 }
 
 /**
- * True if an entry of `NO_PROXY` matches: `host`, `.suffix`, `*.suffix`, an IP address or a range of addresses, each
- * with an optional port; `*` matches everything.
+ * True if an entry of `NO_PROXY` matches: `*`, or a host, `.suffix`, `*.suffix`, IP address or address range, each with
+ * an optional port.
  */
 function excepts(entry: string, host: string, port: string): boolean {
   const isBareIpv6 = isIP(entry.replace(/\/\d+$/, "")) === 6;

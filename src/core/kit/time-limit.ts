@@ -13,9 +13,8 @@ const FULL_TRIES = 2;
 const MOST_TRIES = 8;
 
 /**
- * Runs synchronous work under a time limit that also stops a hanging regular expression. Other processes may use the
- * processor meanwhile, so the work is repeated until it has used twice the limit in processor time. Interrupted work
- * does not even run its `finally`, so it must not leave shared state inconsistent.
+ * Runs synchronous work under a time limit that also stops a hanging regular expression. If the processor is busy, the
+ * work is repeated, so that it gets enough processor time. Interrupted work must not leave shared state inconsistent.
  * @throws TookTooLong
  */
 export function withinTime<T>(ms: number, work: () => T): T {
@@ -41,7 +40,7 @@ function tryWithin<T>(ms: number, work: () => T): { readonly value: T } | null {
     watched ??= { context: createContext(sandbox), script: new Script("work()") };
     watched.script.runInContext(watched.context, { timeout: ms });
   } catch (error) {
-    // Only the code is checked: the error may belong to another realm, where `instanceof` fails.
+    // Check only the code, because the error may belong to another realm, where `instanceof` fails.
     if ((error as { readonly code?: unknown } | null)?.code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
     return null;
   } finally {

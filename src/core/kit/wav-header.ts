@@ -8,20 +8,17 @@ export interface WavHeader {
   readonly byteRate: number;
 }
 
-/** A size of at least this means "unknown". Programs that cannot seek back may also write 0 or two billion. */
+/** A size this large or larger means "unknown". Some programs write 0 or two billion instead. */
 const LARGEST = 0x7fff_ff00;
 const BILLION = 1_000_000_000;
 
-/**
- * True if a size in a RIFF header only means "unknown". `held` is the number of bytes present. A plausible size in a
- * truncated file is known.
- */
+/** True if a size in a RIFF header only means "unknown". `held` is the number of bytes present. */
 export function isUnknownRiffSize(size: number, held: number): boolean {
   if (size === 0) return held > 0;
   return size > held && (size >= LARGEST || (size >= BILLION && held < size / 10));
 }
 
-/** Returns null if the file is not a WAV file, or if its beginning does not show where the data is. */
+/** Reads a WAV header. Returns null for other files, or if the beginning does not show where the data is. */
 export function readWavHeader(begin: Buffer, fileBytes: number): WavHeader | null {
   if (begin.toString("latin1", 0, 4) !== "RIFF" || begin.toString("latin1", 8, 12) !== "WAVE") return null;
   let [formatAt, byteRate] = [0, 0];
@@ -39,7 +36,7 @@ export function readWavHeader(begin: Buffer, fileBytes: number): WavHeader | nul
   return null;
 }
 
-/** Returns the header with the actual sizes filled in. The format cannot express more than 4 GB. */
+/** Returns the header with the actual sizes, up to the format's limit of 4 GB. */
 export function closedWavBegin(begin: Buffer, { dataAt, dataBytes }: WavHeader): Buffer {
   const closed = Buffer.from(begin.subarray(0, dataAt));
   closed.writeUInt32LE(Math.min(0xffff_ffff, dataAt - 8 + dataBytes), 4);

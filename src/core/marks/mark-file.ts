@@ -41,7 +41,10 @@ export async function markFile(path: string, mark: Mark): Promise<Marking> {
   });
 }
 
-/** Like {@link markFile}, but writes the marked file to the empty `target`. Without a mark, it writes nothing. */
+/**
+ * Like {@link markFile}, but writes the marked file to the empty `target`. If the file cannot be marked, nothing is
+ * written.
+ */
 export async function writeMarked(path: string, target: FileHandle, mark: Mark): Promise<Marking> {
   return withMark(path, mark, async (source, splices) => {
     await target.writeFile(spliced(source, splices));
@@ -85,7 +88,7 @@ export interface FileMarks {
   readonly contentType: string | null;
   /** IPTC's digital source type in the file's XMP, usually a URI. Null if the file has none or could not be read. */
   readonly digitalSourceType: CleanText | null;
-  /** Where the C2PA manifest is: in the file, or at a link. `readCredentials` verifies its signature. */
+  /** Whether the C2PA manifest is in the file or at a link. `readCredentials` verifies its signature. */
   readonly contentCredentials: "embedded" | "linked" | null;
   readonly problem: string | null;
 }

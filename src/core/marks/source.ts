@@ -24,7 +24,7 @@ export async function openSource(path: string): Promise<OpenSource> {
   }
 }
 
-/** A file may have tens of thousands of parts of a few bytes each, so reads happen in blocks. */
+/** Size of the blocks in which files are read, because a file may have tens of thousands of tiny parts. */
 const BLOCK_BYTES = 64 * 1024;
 
 function reader(file: FileHandle, size: number): Source["read"] {
@@ -53,13 +53,10 @@ export interface Box {
   readonly end: number;
 }
 
-/** Hours of fragmented video contain fewer boxes. Each box needs one read. */
+/** Maximum number of boxes to read. Even hours of fragmented video contain fewer. */
 const MOST_BOXES = 65_536;
 
-/**
- * Reads boxes with `boxAt` from `at` to `end`, or until it returns null. Each box must end after its start and at `end`
- * at the latest, so that no file can make the walk endless. @throws UnmarkableError
- */
+/** Reads boxes with `boxAt` from `at` to `end`, or until it returns null. @throws UnmarkableError */
 export async function walk<B extends Box>(
   at: number,
   end: number,

@@ -23,7 +23,7 @@ export interface AddressGuard {
  */
 export function createAddressGuard(base: { readonly origin: string }, resolve: typeof lookUp = lookUp): AddressGuard {
   const ownHost = hostOf(new URL(base.origin));
-  /** The reach of the service's address; null until its name has been resolved. */
+  /** Whether the service's address is public or internal; null until its name has been resolved. */
   let resolvedReach: Reach | null = null;
   const ownReach = () => {
     if (isIP(ownHost) !== 0) resolvedReach ??= reachOf(ownHost);
@@ -138,7 +138,7 @@ function subnets(ranges: readonly string[]): BlockList {
   return list;
 }
 
-/** The IPv6 range that a gateway translates to this IPv4 range. */
+/** Returns the IPv6 range that a gateway translates to this IPv4 range. */
 function translated(range: string): string {
   const [network, bits] = range.split("/");
   return `${NAT64}${network}/${96 + Number(bits)}`;

@@ -4,7 +4,7 @@ import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, 
 
 type Coding = "gzip" | "br" | "deflate" | "zstd";
 
-/** Header that requests a body without encoding. Some servers encode the body anyway. */
+/** Requests a body without encoding. Some servers encode the body anyway. */
 export const UNCODED = { "accept-encoding": "identity" } as const;
 
 /**
@@ -26,8 +26,8 @@ function isCoding(name: string): name is Coding {
 }
 
 /**
- * Decodes a body that is encoded. Truncated or damaged data is a stream error. A small body may decode to any amount of
- * data, so the reader must limit the size.
+ * Decodes a body. Damaged data causes a stream error. The reader must limit the size, because a small body may decode
+ * to any amount of data.
  */
 export function decodedBody(body: Readable, codings: readonly Coding[]): Readable {
   return codings.toReversed().reduce((coded, coding) => {
@@ -62,7 +62,7 @@ async function* decode(bytes: AsyncIterable<Buffer>, coding: Coding): AsyncGener
   else yield* pipeline(all, decoder, () => {}) as AsyncIterable<Buffer>;
 }
 
-/** Returns null if the bytes are not encoded: a proxy may decode the body but keep the header. */
+/** Returns the decoder; null if the bytes are not encoded, because a proxy may decode the body but keep the header. */
 function decoderFor(coding: Coding, head: Buffer): Transform | null {
   switch (coding) {
     case "gzip":

@@ -11,7 +11,7 @@ const codes: readonly (readonly [RegExp, TransportFailure])[] = [
   [/^(?:EPROTO|HOSTNAME_MISMATCH|INVALID_CA|UND_ERR_PRX_TLS|\w*SELF_SIGNED_CERT\w*)$/, "tls"],
   [/^(?:ERR_TLS|ERR_SSL|CERT|CRL|UNABLE_TO)_/, "tls"],
 ];
-/** Messages of undici for a proxy that refuses a tunnel. These errors have no code. */
+/** Matches undici's messages about a proxy that refuses a tunnel, because these errors have no code. */
 const noTunnel = /Proxy response|HTTP Tunneling/i;
 
 export function transportFailure(cause: unknown): TransportFailure {
@@ -21,7 +21,7 @@ export function transportFailure(cause: unknown): TransportFailure {
   return codes.find(([pattern]) => pattern.test(code))?.[1] ?? "broken";
 }
 
-/** True if a proxy refused the tunnel. It has then forwarded no part of the request. */
+/** True if a proxy refused the tunnel, so that no part of the request was forwarded. */
 export function isTunnelRefused(error: unknown): boolean {
   return causesOf(error).some(({ message }) => noTunnel.test(message));
 }
@@ -93,7 +93,7 @@ export function environmentAdvice(cause: unknown, address: string): string | nul
   return exceptedBy === null ? null : `requests to ${host} bypass the proxy because of ${exceptedBy}`;
 }
 
-/** Returns a direct route if a proxy variable is invalid, because the request itself reports that error. */
+/** Returns the route to an address. An invalid proxy variable is ignored, because the request itself reports it. */
 function routeTo(address: string): Route {
   try {
     return routeOf(new URL(address));

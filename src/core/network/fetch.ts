@@ -77,7 +77,7 @@ async function get(target: URL, isNamed: boolean, signal: AbortSignal) {
       signal,
     });
   } finally {
-    // Takes effect once the response is read.
+    // The agent closes once the response is read.
     void agent.close();
   }
 }

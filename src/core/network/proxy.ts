@@ -44,8 +44,8 @@ const ours = new AsyncLocalStorage<Agent>();
 let shared: Agent | undefined;
 
 /**
- * Makes Node's global `fetch` use the environment's proxies while `work` runs. By itself, Node does so only with
- * `NODE_USE_ENV_PROXY`. Other fetches of the program, and a dispatcher that it has set, are not affected.
+ * Makes Node's global `fetch` use the environment's proxies while `work` runs. Other requests of the program are not
+ * affected.
  */
 export function withRoutes<T>(work: () => T): T {
   if (!isProxyNamed()) return work();
@@ -69,7 +69,7 @@ export function proxyAgents(target: URL): { readonly httpAgent?: HttpAgent; read
   const proxyEnv = proxyForNode(target);
   if (proxyEnv === null) return {};
   const options = { keepAlive: true, proxyEnv };
-  // An import of node:http takes 40 ms, because it loads everything that the module exports, `fetch` included.
+  // Do not import node:http, which takes 40 ms because it loads everything that the module exports.
   const [http, https] = [process.getBuiltinModule("node:http"), process.getBuiltinModule("node:https")];
   return { httpAgent: new http.Agent(options), httpsAgent: new https.Agent(options) };
 }

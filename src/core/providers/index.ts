@@ -3,7 +3,7 @@ import { DECLARED, type DeclaredProvider, fieldOf } from "./status.ts";
 
 export { isWordOfWork, type StatusReply } from "./status.ts";
 
-/** Returns the provider part of a model's provider name in the AI SDK: `fal` for `fal.image`. */
+/** Returns the provider in an AI SDK provider name: `fal` for `fal.image`. */
 export function providerOf(name: string): string {
   return name.split(".", 1)[0] ?? name;
 }
@@ -13,8 +13,8 @@ export function declaredOf(provider: string): DeclaredProvider {
 }
 
 /**
- * Returns what can be guaranteed for a request. An idempotency key helps only if the request starts work that is then
- * polled: no provider documents that other requests are executed only once.
+ * Returns what can be guaranteed for a request. An idempotency key helps only if the request starts work that is polled
+ * later.
  */
 export function providerPromise(of: {
   readonly provider: string;

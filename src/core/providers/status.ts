@@ -126,8 +126,7 @@ export function fieldOf(value: unknown, name: string): unknown {
 }
 
 /**
- * True if the provider itself reported the `pending` or `error` that a package returned for some work. Without an entry
- * for the provider, an error is believed unless the package's status request visibly failed. `reply` is null if the
+ * True if the provider itself, and not only the package, reported this status of its work. `reply` is null if the
  * response to the status request could not be observed.
  */
 export function isWordOfWork(provider: string, status: "pending" | "error", reply: StatusReply | null): boolean {
@@ -146,8 +145,8 @@ export interface DeclaredProvider {
 }
 
 /**
- * Documented facts, by the first part of the AI SDK's provider name. Undocumented headers are not sent, because they
- * would give false safety.
+ * Documented facts, by the first part of the AI SDK's provider name. Undocumented headers are not sent, because nobody
+ * knows whether they work.
  */
 export const DECLARED: { readonly [provider: string]: DeclaredProvider } = {
   gateway: {

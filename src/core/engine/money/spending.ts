@@ -14,7 +14,7 @@ import { ANY_VALUE, parseTag } from "../options/tags.ts";
 import { type Judged, judge } from "../service/service-answers.ts";
 import { Wallet } from "./wallet.ts";
 
-/** How long a run waits for other runs' charges to reach the balance before it pauses, in milliseconds. */
+/** How long a run waits, in milliseconds, until the balance includes other runs' charges. After that, it pauses. */
 const BALANCE_TIMEOUT_MS = 15_000;
 const ASK_AGAIN_MS = 1_000;
 
@@ -26,12 +26,12 @@ export interface SpendingLimits {
   readonly floorMicros: number | null;
 }
 
-/** The amounts that an account's runs in one journal have spent, and the limits that this process sets for them. */
+/** What an account's runs in one journal have spent, and the limits that this process sets for them. */
 export interface SpendingTotals {
-  /** The cap on all runs, without a period. Null if there is none. */
+  /** The cap on all runs over all time. Null if there is none. */
   readonly capMicros: number | null;
   readonly floorMicros: number | null;
-  /** The other caps with their current amounts. Caps with `tag=*` are left out. */
+  /** Caps with a tag or a period, and the amounts spent under them. Caps on `tag=*` are left out. */
   readonly caps: readonly {
     readonly tag: string | null;
     readonly capMicros: number;
@@ -44,7 +44,10 @@ export interface SpendingTotals {
   readonly heldMicros: number;
 }
 
-/** Options take precedence over the environment. @throws InvalidOptionError */
+/**
+ * Reads the spending limits from the options or, if these set none, from the environment.
+ * @throws InvalidOptionError
+ */
 export function spendingLimits(options: {
   readonly spendingCap?: string | undefined;
   readonly caps?: readonly (CapOption | string)[] | undefined;
@@ -127,14 +130,14 @@ export interface SpendingMemo {
 export class SpendingWatch {
   readonly #parts: SpendingParts;
   readonly #wallet: Wallet;
-  /** When the run began to wait for charges that the balance does not show yet. Null while it does not wait. */
+  /** When the run began to wait for charges that the balance does not include yet. Null if it is not waiting. */
   #waitingSince: number | null = null;
   readonly #state: RunState;
-  /** True once a cap has refused a commit in this drive. From then on, its remaining amount is read in advance. */
+  /** True once a cap has refused a commit. From then on, `headrooms` also reads what is left under each cap. */
   #isCapShort = false;
   #later: Later | null = null;
   #failures = 0;
-  /** The failure of the last balance read, or null if it succeeded. Undefined after {@link takeAnswer}. */
+  /** The error of the last balance read. Null if it succeeded, undefined if there was none. */
   #answer: Judged | null | undefined;
 
   constructor(parts: SpendingParts, wallet: Wallet, state: RunState) {
@@ -152,10 +155,7 @@ export class SpendingWatch {
     this.#failures = failures;
   }
 
-  /**
-   * Returns the headrooms known before a commit is tried. The guard checks them again. `moves`: true if the wallet's
-   * balance may have grown.
-   */
+  /** Returns how much is known to be left under the limits. `moves`: true if the wallet's balance may have grown. */
   async headrooms(moves: boolean): Promise<readonly Headroom[]> {
     const { store, account, now } = this.#parts;
     if (moves || (this.#later !== null && this.#later.askAgainAt <= now())) this.#later = null;
@@ -181,8 +181,8 @@ export class SpendingWatch {
   }
 
   /**
-   * Returns the limits for a commit with holds. Undefined if there are none. If the balance cannot be read, returns a
-   * headroom; see {@link takeAnswer}. `fresh`: true to read the balance again. `usesWallet`: true if the wallet pays.
+   * Returns the limits to check when a commit reserves money; undefined if there are none. If the balance cannot be
+   * read, returns a headroom of zero instead. `fresh`: true to read the balance again.
    */
   async guard(fresh: boolean, usesWallet = true): Promise<SpendingGuard | Headroom | undefined> {
     const { floorMicros, now } = this.#parts;
@@ -199,14 +199,20 @@ export class SpendingWatch {
     }
   }
 
-  /** Returns and forgets why the last balance read failed. Null if it succeeded, undefined if there was none. */
+  /**
+   * Returns the error of the last balance read, and forgets it. Null if the read succeeded, undefined if there was
+   * none.
+   */
   takeAnswer(): Judged | null | undefined {
     const answer = this.#answer;
     this.#answer = undefined;
     return answer;
   }
 
-  /** `submitting`: true if the run itself has unconfirmed charges. */
+  /**
+   * Returns what is left under the limit that refused a commit. `submitting`: true if the run itself has charges that
+   * are not confirmed yet.
+   */
   headroom(refusal: Refusal, guard: SpendingGuard, submitting: boolean): Headroom {
     if (refusal.reason === "cap") {
       this.#isCapShort = true;
@@ -215,7 +221,7 @@ export class SpendingWatch {
     const { headroomMicros, unseenMicros } = refusal;
     const now = this.#parts.now();
     this.#waitingSince ??= now;
-    // Charges in progress may or may not be in the balance. Read it again later instead of guessing.
+    // The balance may or may not include charges in progress, so read it again later.
     if (unseenMicros > 0 && (submitting || now - this.#waitingSince < BALANCE_TIMEOUT_MS)) {
       return this.#notBefore(now + ASK_AGAIN_MS);
     }
@@ -223,7 +229,9 @@ export class SpendingWatch {
     return { limit: "floor", headroomMicros, floorMicros, balanceMicros, unseenMicros };
   }
 
-  /** Records a successful commit of holds. Returns an event for each cap that reached a reported percentage. */
+  /**
+   * Notes that a commit has reserved money. Returns an event for each cap that has now reached a reported percentage.
+   */
   reserved(caps: readonly SpendingCap[], committedMicros: readonly number[], heldMicros: number): SpendingReached[] {
     this.#waitingSince = null;
     return committedMicros.flatMap((micros, index) => {
@@ -245,7 +253,9 @@ export class SpendingWatch {
 interface CapRule {
   readonly capMicros: number;
   readonly per: "day" | null;
-  /** The tag whose runs count. Null for all runs. With the value `*`, each value of the tag is counted separately. */
+  /**
+   * The tag that selects the runs; null selects all runs. With the value `*`, the cap applies to each value separately.
+   */
   readonly tag: { readonly key: string; readonly value: string } | null;
 }
 
@@ -278,7 +288,7 @@ export function parseCap(text: string, option: string): CapRule {
   return capRule({ usd: usd!, tag, per: day === undefined ? undefined : "day" }, option);
 }
 
-/** The `given` caps replace the `named` ones with the same tag and period. */
+/** Returns all caps. A `given` cap replaces a `named` one with the same tag and period. */
 function replaceCaps(named: readonly CapRule[], given: readonly CapRule[]): readonly CapRule[] {
   const scopeOf = ({ per, tag }: CapRule) => JSON.stringify([per, tag]);
   const replaced = new Set(given.map(scopeOf));
@@ -315,13 +325,13 @@ function capTerms({ tag, sinceAt, capMicros, isBudget }: SpendingCap, timeZone: 
   };
 }
 
-/** In all time zones, midnight and clock changes fall on a quarter of an hour. */
+/** A quarter of an hour: in every time zone, midnight and clock changes fall on a multiple of it. */
 const STEP_MS = 900_000;
-/** More than the longest day, which is 25 hours or slightly more because of a clock change. */
+/** Longer than any day, even when the clocks change. */
 const LONGEST_DAY_MS = 48 * HOUR_MS;
 
 interface Day {
-  /** Both in epoch milliseconds. `endAt` is the start of the next day. */
+  /** Start of the day, in epoch milliseconds. `endAt` is the start of the next day. */
   readonly startAt: number;
   readonly endAt: number;
 }
@@ -331,7 +341,7 @@ const days = new Map<string, Day>();
 
 function checkTimeZone(timeZone: string, option: string): string {
   try {
-    // Checking the default would take a tenth of every command's start-up time.
+    // Skip the check of the default, which would take a tenth of every command's start-up time.
     if (timeZone !== "UTC") formatOf(timeZone);
     return timeZone;
   } catch {
@@ -342,7 +352,7 @@ function checkTimeZone(timeZone: string, option: string): string {
   }
 }
 
-/** A day has 23 or 25 hours when the clocks change. */
+/** Returns the day that contains a time. When the clocks change, a day has 23 or 25 hours. */
 export function dayAt(at: number, timeZone: string): Day {
   const known = days.get(timeZone);
   if (known !== undefined && known.startAt <= at && at < known.endAt) return known;
@@ -357,7 +367,7 @@ export function dayAt(at: number, timeZone: string): Day {
   return day;
 }
 
-/** The condition must be monotonic. Null if it never holds. */
+/** Finds the first step at which a monotonic condition holds; null if it never holds. */
 function firstStep(from: number, to: number, holds: (step: number) => boolean): number | null {
   if (!holds(to)) return null;
   let [no, yes] = [from, to];

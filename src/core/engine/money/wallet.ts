@@ -5,21 +5,18 @@ import type { AttemptState, RunState } from "../../journal/state.ts";
 import type { JournalStore } from "../../journal/store.ts";
 import { InvalidOptionError, WalletShortError } from "../errors.ts";
 
-/** Milliseconds. The time is short because others may spend from the same wallet. */
+/** How long a balance is trusted, in milliseconds. The time is short because others may spend from the same wallet. */
 const BELIEVED_MS = 10_000;
-/** Higher than for other requests, because submissions wait for the balance. */
+/** Priority of balance reads. It is higher than usual, because submissions wait for them. */
 const PRIORITY = 200;
 
-/** A balance, with the account's charge counter (`mark`) as it was just before the balance was read. */
+/** A balance, and the account's charge counter (`mark`) just before the balance was read. */
 export interface WalletReading {
   readonly balanceMicros: number;
   readonly mark: number;
 }
 
-/**
- * The wallet's balance. It is read rarely, because the journal adds up what runs reserve and are charged. So an old
- * balance remains correct until someone else spends or adds funds.
- */
+/** The wallet's balance. It is read rarely, because the journal itself adds up what runs reserve and are charged. */
 export class Wallet {
   readonly #parts: {
     readonly client: Client;
@@ -78,15 +75,15 @@ export class GlancedBalance {
   }
 
   /**
-   * Null if the service does not report the balance. Reads it again if it is below `neededMicros`, in case funds were
-   * added.
+   * Returns the balance; null if the service does not report it. If less than `neededMicros` is left, reads it again,
+   * in case funds were added.
    */
   async micros(neededMicros: number): Promise<number | null> {
     const last = this.#last;
     const known = last !== null && this.#now() - last.askedAt < BELIEVED_MS ? last : this.#ask();
     const micros = await known.micros;
     const isOld = known === last && (micros === null || micros < neededMicros);
-    // Of all callers that find the balance short, only the first one reads it again.
+    // If several callers find the balance too low, only the first one reads it again.
     return isOld ? (this.#last === known || this.#last === null ? this.#ask() : this.#last).micros : micros;
   }
 
@@ -100,7 +97,7 @@ export class GlancedBalance {
   }
 }
 
-/** Throws if the wallet cannot pay for the whole run. Such a run would stop after its first part was paid for. */
+/** Throws if the wallet holds less than the run's minimum price, because the run would stop halfway. */
 export async function checkWallet(
   balance: GlancedBalance,
   repository: RunRepository,
@@ -113,14 +110,15 @@ export async function checkWallet(
   throw new WalletShortError({ leastMicros, balanceMicros, fundingUrl });
 }
 
-/** If the service knows none of this many jobs, the account is a different one. */
+/** Maximum number of a run's jobs to look for. If the service knows none of them, the account is a different one. */
 const MOST_ASKED = 20;
 
 export type AccountMove = RunEvent & { readonly type: "run.account.moved" };
 
 /**
- * Moves a run to its account's new key or address, if the service there returns one of the run's jobs. A run without
- * jobs may move if none of its requests can have created a job. @throws InvalidOptionError
+ * Returns the event that moves a run to its account's new key or address. Requires that the service there has one of
+ * the run's jobs, or that no job can have been created yet.
+ * @throws InvalidOptionError
  */
 export async function accountMove(
   { client, account }: { readonly client: Client; readonly account: Account },
@@ -141,7 +139,7 @@ export async function accountMove(
   throw new InvalidOptionError("accountMoved", message, `showrunner show ${state.runId}`);
 }
 
-/** Newest first, because old jobs may have been deleted. */
+/** Returns a run's jobs, newest first, because old ones may have been deleted. */
 function jobsOf({ steps }: RunState): readonly { readonly jobId: string; readonly model: string | null }[] {
   const jobs = Object.values(steps).flatMap(({ attempts, chats }) => [
     ...attempts.filter(isOfService).map(({ jobId, model, submittedAt }) => ({ jobId, model, at: submittedAt ?? 0 })),
@@ -152,7 +150,6 @@ function jobsOf({ steps }: RunState): readonly { readonly jobId: string; readonl
     .toSorted((a, b) => b.at - a.at);
 }
 
-/** A request to a provider does not involve the account. */
 function isOfService({ provider }: AttemptState): boolean {
   return provider === undefined;
 }
@@ -168,7 +165,7 @@ async function isKnown(client: Client, jobId: string, model: string | null): Pro
   }
 }
 
-/** Throws if a job may exist at the old address. Nobody could find that job after the move. */
+/** Throws if a job may exist at the old address, because nobody could find it after the move. */
 function checkNothingSent({ runId, steps }: RunState): void {
   const sent = Object.values(steps).find(({ attempts, chats }) => {
     const isOpen = attempts

@@ -26,13 +26,13 @@ export interface NotifyOptions {
 
 /** Notifications about runs; see docs/notifications.md. */
 export interface Notifications {
-  /** The target to show to people, without parts that may be secret; null if there is none. */
+  /** The target, without parts that may be secret; null if there is none. */
   readonly target: string | null;
   /** Returns the public key that verifies webhooks: 32 bytes in Base64. The key is created on first use. */
   publicKey(): Promise<string>;
   /** Sends a test notification. Returns null if delivered, otherwise the error. */
   test(): Promise<string | null>;
-  /** Sends a notification that is about no particular run. Returns null if delivered, otherwise the error. */
+  /** Sends a notification that does not concern a particular run. Returns null if delivered, otherwise the error. */
   tell(news: Pick<RunNotification, "id" | "event" | "message" | "next">): Promise<string | null>;
 }
 
@@ -67,11 +67,11 @@ function folderOf({ journal, mediaDir }: NotifyOptions, env: NonNullable<NotifyO
   return mediaDir === undefined ? ".showrunner" : dirname(mediaDir);
 }
 
-/** The first bytes of an Ed25519 private key in PKCS #8, before the 32 bytes of the key itself. */
+/** The PKCS #8 header in front of the 32 bytes of an Ed25519 private key. */
 const PKCS8_HEAD = Buffer.from("302e020100300506032b657004220420", "hex");
 
 /**
- * Prefers the key in SHOWRUNNER_NOTIFY_KEY (32 bytes in Base64). Otherwise reads the file, and creates it if necessary.
+ * Returns the key from SHOWRUNNER_NOTIFY_KEY (32 bytes in Base64), otherwise from the file, which is created if needed.
  */
 export async function signingKey(file: string, env: Readonly<Record<string, string | undefined>>): Promise<KeyObject> {
   const { SHOWRUNNER_NOTIFY_KEY: given } = env;
@@ -91,7 +91,7 @@ export function publicKeyOf(key: KeyObject): string {
   return Buffer.from(x, "base64url").toString("base64");
 }
 
-/** If several processes do this at the same time, all of them use the same key. */
+/** Creates the key file. If several processes do so at the same time, they all use the same key. */
 async function makeKey(file: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const part = `${file}.${randomUUID()}`;

@@ -11,7 +11,7 @@ import type { Send } from "./send.ts";
 /** Longer messages are cut, because the receiver may be a phone. */
 const MOST_CHARACTERS = 2_000;
 
-/** `state` already includes the events. */
+/** Returns the notifications about new events, which `state` already includes. */
 export function noticesOf(state: RunState, events: readonly StoredEvent[]): readonly NewNotice[] {
   return events.flatMap(({ seq, at, event }): readonly NewNotice[] => {
     const news = specOf(event).notice?.(event, state) ?? null;
@@ -41,7 +41,7 @@ export interface NotifierParts {
 }
 
 export const ATTEMPT_MS = 10_000;
-/** Longer than an attempt, so that a claim cannot expire during one. */
+/** How long a claim is valid, in milliseconds. It must be longer than a delivery attempt. */
 const CLAIM_MS = 15_000;
 const POLL_EVERY_MS = 5_000;
 const AT_ONCE = 10;

@@ -18,7 +18,7 @@ export interface Delivery {
 /** Resolves with null once the notification is accepted, otherwise with the reason for the failure. */
 export type Send = (delivery: Delivery, signal: AbortSignal) => Promise<string | null>;
 
-/** The environment variables that the command gets. Others may contain credentials. */
+/** The only environment variables passed to the command, because others may contain credentials. */
 const PASSED_ON = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "DISPLAY", "DBUS_SESSION_BUS_ADDRESS"];
 const WINDOWS = ["SystemRoot", "windir", "ComSpec", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA"];
 
@@ -80,15 +80,16 @@ function runCommand(
       done(`${program} did not run (${error.code ?? error.message})`),
     );
     child.on("exit", (code, by) => done(code === 0 ? null : `${program} ended with ${code ?? by}`));
-    // A program that does not read its input closes the pipe early.
+    // Ignore the error of a program that closes the pipe without reading its input.
     child.stdin.on("error", () => {});
     child.stdin.end(`${body}\n`);
   });
 }
 
 /**
- * Where to send notifications: a URL for POST requests, or a command that receives them as JSON on stdin. As text:
- * `https://…` or `command:program argument …`. `off` or false disables them, even if the environment sets a target.
+ * Where to send notifications: a URL for POST requests, or a command that receives them as JSON on stdin. A string is
+ * `https://…` or `command:program argument …`. `off` or false disables notifications, even if the environment sets a
+ * target.
  */
 export type NotifyOption = string | { readonly url: string } | { readonly command: readonly string[] } | false;
 
@@ -108,7 +109,7 @@ export function notifyTarget(given: NotifyOption | undefined, env: Env): NotifyT
   return command ? ofCommand(split(command), "SHOWRUNNER_NOTIFY_COMMAND") : null;
 }
 
-/** Omits the path of a URL, because it may be secret. */
+/** Returns the target as people may see it, without the path of a URL, which may be secret. */
 export function shownTarget(target: NotifyTarget): string {
   return target.kind === "webhook" ? new URL(target.url).origin : `command ${target.argv[0]}`;
 }

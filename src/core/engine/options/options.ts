@@ -27,8 +27,8 @@ export interface CapOption {
   /** `day`: the cap applies to each day in {@link OpenOptions.capTimeZone}. Default: it applies to all time. */
   readonly per?: "day" | undefined;
   /**
-   * Counts only runs with this tag, such as `team=video`; `team=*` counts each team's runs separately. Default: every
-   * run.
+   * The tag of the runs to which the cap applies, such as `team=video`; `team=*` applies it to each team separately.
+   * Default: all runs.
    */
   readonly tag?: string | undefined;
 }
@@ -36,11 +36,11 @@ export interface CapOption {
 /** Options for `openShowrunner`. */
 export interface OpenOptions extends ServiceOptions, NotifyOptions {
   /**
-   * Origins in your own network or on this machine, such as `http://assets.corp:8080`, that URLs in inputs may use.
-   * Default: none; all URLs must then lead to the public internet or to the service itself.
+   * Private origins, such as `http://assets.corp:8080`, that URLs in inputs may use in addition to public ones.
+   * Default: none.
    */
   readonly inside?: readonly string[] | undefined;
-  /** The folder that must contain all uploaded files, after symbolic links are resolved. Default: any folder. */
+  /** The folder that must contain all uploaded files. Links to other folders are refused. Default: any folder. */
   readonly filesDir?: string | undefined;
   /**
    * The journal: a file, a `postgres://` URL, or a store. Default: environment SHOWRUNNER_JOURNAL, then
@@ -53,45 +53,40 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
    */
   readonly media?: string | undefined;
   /**
-   * The folder on this machine for downloaded files, which are named by content hash. With a bucket: the folder for
+   * The folder on this machine for downloaded files, named by content hash. If `media` is a bucket, this folder holds
    * cached copies. Default: `media` beside the journal, or in `.showrunner`.
    */
   readonly mediaDir?: string | undefined;
   /**
-   * Which models `generate` steps call. `call`: those that the steps name. A function: the substitute that it returns
-   * for each model. Default: `call`, but with the embedded local service no provider is called, and that service makes
-   * the media instead.
+   * Which models `generate` steps call: those that they name (`call`), or the substitutes that a function returns.
+   * Default: `call`. By default, the embedded local service makes all media itself, without calling a provider.
    */
   readonly providers?: "call" | Substitute | undefined;
   /** How jobs are followed until they end. Default `auto`. */
   readonly follow?: "auto" | "stream" | "poll" | undefined;
   /** The source of time. Default: the machine's clock. */
   readonly clock?: Clock | undefined;
-  /**
-   * How long a suspended process keeps control of its run, in milliseconds; a dead process is replaced at once. Default
-   * 30 000, maximum one hour.
-   */
+  /** How long a suspended process keeps control of its run, in milliseconds. Default 30 000, maximum one hour. */
   readonly leaseMs?: number | undefined;
   /**
-   * How the API requests of this process take turns, so that a large run does not block small ones. Default: they
-   * alternate between runs.
+   * How the API requests of this process take turns, so that a large run does not block small ones. Default: by run.
    */
   readonly turns?: TurnsOption | undefined;
-  /** The age, in milliseconds, at which a request without an answer is no longer sent again. Default 24 h. */
+  /** How long an unanswered request may be retried, in milliseconds. Default 24 h. */
   readonly idempotencyWindowMs?: number | undefined;
   /**
-   * The most that all of this account's runs in this journal may together have spent and reserved, in US dollars as a
-   * decimal string. Applies across processes. A request that would exceed this cap is not sent, and its run pauses
-   * (`budget`). Runs removed by `gc` no longer count. Default: environment SHOWRUNNER_SPENDING_CAP, otherwise none.
+   * The most that all of this account's runs in this journal may spend and reserve together, in US dollars as a decimal
+   * string. A request that would exceed this cap is not sent, and its run pauses (`budget`). Runs removed by `gc` no
+   * longer count. Default: environment SHOWRUNNER_SPENDING_CAP, otherwise none.
    */
   readonly spendingCap?: string | undefined;
   /**
-   * Further caps, each for the runs with a tag, for a day, or both; also as text, such as `team=video:10/day`. Reserved
-   * amounts count for the day of the reservation. A run that reaches a daily cap pauses (`cap`); see `waitForCapMs`.
-   * Caps in SHOWRUNNER_CAPS apply too, unless a cap given here covers the same runs and period.
+   * Further caps, each for the runs with a tag, for a day, or both. A cap may be text such as `team=video:10/day`. A
+   * run that reaches a daily cap pauses (`cap`); see `waitForCapMs`. Caps in SHOWRUNNER_CAPS apply too, unless a cap
+   * given here has the same tag and period.
    */
   readonly caps?: readonly (CapOption | string)[] | undefined;
-  /** The time zone for daily caps, as an IANA name. Default: environment SHOWRUNNER_CAP_TIME_ZONE, else UTC. */
+  /** The time zone for daily caps, as an IANA name. Default: environment SHOWRUNNER_CAP_TIME_ZONE, otherwise UTC. */
   readonly capTimeZone?: string | undefined;
   /**
    * The amount that must stay in the wallet, in US dollars as a decimal string. A request that could leave less is not
@@ -107,19 +102,15 @@ interface DriveOptions {
    */
   readonly signal?: AbortSignal | undefined;
   /**
-   * The file that exports the pipeline, so that its code can be loaded again. Without it, workers cannot run the
-   * functions of a run that `start` hands to an engine.
+   * The file that exports the pipeline. Workers load it to run the local functions of a run that `start` hands to them.
    */
   readonly source?: { readonly file: string; readonly exportName: string } | undefined;
   /**
-   * How long to wait for an unavailable service, in milliseconds, before the run pauses (`unreachable`, `misdirected`).
-   * Infinity: forever. Default 300 000.
+   * How long to wait for an unavailable service, in milliseconds, before the run pauses (`unreachable` or
+   * `misdirected`). Infinity means forever. Default 300 000.
    */
   readonly giveUpAfterMs?: number | undefined;
-  /**
-   * How long the run may wait in total for daily caps, in milliseconds, before it pauses (`cap`). Default 0. A worker
-   * or a later resume continues the run.
-   */
+  /** How long the run may wait in total for daily caps, in milliseconds, before it pauses (`cap`). Default 0. */
   readonly waitForCapMs?: number | undefined;
 }
 
@@ -134,13 +125,13 @@ export interface RunOptions extends DriveOptions {
   /** The run's id, made of letters, digits, `.`, `_` and `-`. Default: a generated id. */
   readonly id?: string | undefined;
   /**
-   * The title of the run, one line of up to 120 characters. Default: the title that the pipeline derives from the input,
-   * else its id.
+   * The title of the run, one line of up to 120 characters. Default: the title that the pipeline derives from the
+   * input, if any.
    */
   readonly title?: string | undefined;
   /**
-   * Tags such as `{ team: "video" }`, for listing runs and for caps. At most 8. Keys consist of letters, digits, `.`,
-   * `_` and `-`, values of at most 80 printable characters.
+   * Up to 8 tags such as `{ team: "video" }`, for listing runs and for caps. Keys consist of letters, digits, `.`, `_`
+   * and `-`. Values have at most 80 printable characters.
    */
   readonly tags?: { readonly [key: string]: string } | undefined;
   /** The most that the run may cost, in US dollars as a decimal string. Default: no limit. */
@@ -150,9 +141,9 @@ export interface RunOptions extends DriveOptions {
    * the quote's maximum, which then limits the run. Otherwise throws {@link QuoteRefusedError}. Default: none.
    */
   readonly quote?: string | undefined;
-  /** Applies only if the run already exists; see {@link ResumeOptions.agree}. */
+  /** See {@link ResumeOptions.agree}. Has no effect on a new run. */
   readonly agree?: string | undefined;
-  /** One of the run's tags, as `key=value`. `budget` then limits all runs with that tag together. Default: none. */
+  /** A tag of the run, as `key=value`. If set, `budget` limits all runs with that tag together. Default: none. */
   readonly budgetTag?: string | undefined;
   /** Maximum number of concurrent jobs: in total (default 8), or by `total`, model id, provider or modality. */
   readonly concurrency?: number | { readonly [name: string]: number | undefined } | undefined;
@@ -160,9 +151,7 @@ export interface RunOptions extends DriveOptions {
   readonly startAnyway?: boolean | undefined;
   /** The most that one job without a quote may cost, in US dollars as a decimal string. */
   readonly maxUnquoted?: string | undefined;
-  /**
-   * The files that this run's uploads may read, now and in later plans of the run; see {@link PlanOptions.filesFrom}.
-   */
+  /** The files that this run's uploads may read; see {@link PlanOptions.filesFrom}. */
   readonly filesFrom?: PlanOptions["filesFrom"];
   /** The folder for the result files. Default `out/<run id>`. */
   readonly outDir?: string | undefined;
@@ -174,8 +163,7 @@ export interface RunOptions extends DriveOptions {
   readonly manifests?: boolean | undefined;
   /**
    * Whether to write IPTC's digital source type into each result file, as XMP; see docs/marks.md. A file that is
-   * already marked or signed stays unchanged; the manifest says what was done. Default false: result files are exactly
-   * what the service sent.
+   * already marked or signed stays unchanged. Default false: result files are exactly what the service sent.
    */
   readonly marks?: boolean | undefined;
 }
@@ -184,16 +172,14 @@ export interface PlanOptions {
   /** The name of one of the pipeline's profiles. Default: none. */
   readonly profile?: string | undefined;
   /**
-   * Files and folders that uploads may read. Paths are checked after symbolic links are resolved. The run stores this
-   * list, and later plans of the run use it too. Default: the `filesDir` of {@link OpenOptions}.
+   * Files and folders that uploads may read. Links to other files are refused. Later plans of the run use the same
+   * list. Default: the `filesDir` of {@link OpenOptions}.
    */
   readonly filesFrom?: readonly string[] | undefined;
 }
 
 export interface QuoteOptions extends PlanOptions {
-  /**
-   * The most that the run may cost, in US dollars as a decimal string; shown next to price and wallet balance. Default: none.
-   */
+  /** The most that the run may cost, in US dollars as a decimal string. Default: no limit. */
   readonly budget?: string | undefined;
   /** The most that one job without a quote may cost, in US dollars as a decimal string. */
   readonly maxUnquoted?: string | undefined;
@@ -213,13 +199,13 @@ export interface CompareOptions extends QuoteOptions {
 /** Options for `resume`. */
 export interface ResumeOptions extends DriveOptions {
   /**
-   * The id of an accepted quote from `drift` or `rerunQuote`. Steps run again only if they are still the quoted ones
-   * and cost no more than the quote's maximum. Otherwise throws {@link QuoteRefusedError}. Default: none.
+   * The id of an accepted quote from `drift` or `rerunQuote`. Steps run again only if the same steps are due and cost
+   * no more than the quote's maximum. Otherwise throws {@link QuoteRefusedError}. Default: none.
    */
   readonly quote?: string | undefined;
   /**
-   * The most that this run alone may cost, in US dollars as a decimal string. Accepts the prices for which the run
-   * paused because they were unknown at the start. If the run has no shared budget, `budget` has the same effect.
+   * The most that this run alone may cost, in US dollars as a decimal string. If the run has paused because prices were
+   * unknown at the start, this also accepts those prices.
    */
   readonly agree?: string | undefined;
   /** A new budget for the run, in US dollars as a decimal string. */
@@ -231,9 +217,15 @@ export interface ResumeOptions extends DriveOptions {
    * (`drift`) unless `acceptChanges` is set.
    */
   readonly pipeline?: Pipeline | undefined;
-  /** Whether to compare `pipeline` with the plan. `false`: it only provides functions; the plan stays. Default true. */
+  /**
+   * Whether to compare `pipeline` with the run's plan. If false, only the functions of `pipeline` are used. Default
+   * true.
+   */
   readonly compare?: boolean | undefined;
-  /** Whether to apply the changes in `pipeline`: reruns changed and new steps and all that use them. Default false. */
+  /**
+   * Whether to apply the changes in `pipeline`: new and changed steps run, and so do all steps that use them. Default
+   * false.
+   */
   readonly acceptChanges?: boolean | undefined;
   /**
    * Fields that replace fields of the run's input, such as `{ voice: "iris" }`; objects are merged. Requires
@@ -242,44 +234,44 @@ export interface ResumeOptions extends DriveOptions {
   readonly input?: { readonly [field: string]: unknown } | undefined;
   /**
    * Fields that replace input fields of this run's jobs and chats, by step path: `{ still: { prompt: "A red boat" } }`;
-   * `undefined` omits a field. Edits still apply after the code changes. Requires `pipeline`. The change is compared,
+   * `undefined` omits a field. Edits stay in effect when the code changes. Requires `pipeline`. The change is compared,
    * priced and accepted like changed code.
    */
   readonly edit?: { readonly [step: string]: ProfileFields } | undefined;
   /**
-   * Whether text that `edit` replaces is also replaced in all other steps. Default: undecided, so the call is refused
-   * if a local function would keep the old text.
+   * Whether text that `edit` replaces is also replaced in all other steps. If this is not set and a local function
+   * would keep the old text, the call is refused.
    */
   readonly everywhere?: boolean | undefined;
-  /** The reason, stored in the journal with `edit` or `rerun`. */
+  /** The reason for `edit` or `rerun`, stored in the journal. */
   readonly note?: string | undefined;
   /** Whether to rerun the steps that failed, fully or partly, and all steps that depend on them. Default false. */
   readonly rerunFailed?: boolean | undefined;
   /**
-   * Paths of steps to rerun, together with all steps that use them, also in finished runs. `*` matches any characters;
-   * a pattern such as `SKU-*.still` selects only steps that have finished. A step whose rerun is in progress is not
-   * rerun again. See {@link Showrunner.rerunQuote}.
+   * Paths of steps to rerun, together with all steps that use them. Finished runs can be rerun too. `*` matches any
+   * characters; a pattern such as `SKU-*.still` selects only steps that have finished. See
+   * {@link Showrunner.rerunQuote}.
    */
   readonly rerun?: readonly string[] | undefined;
   /**
-   * Whether to rerun a step even if its request would be identical because the code fixes its seed. Default false: such
-   * a rerun is refused.
+   * Whether to rerun a step whose code fixes its seed, so that the request would be identical. If false, such a rerun
+   * is refused. Default false.
    */
   readonly sameSeed?: boolean | undefined;
   /**
-   * The idempotency id of this rerun. Another call with the same id does not rerun the steps again. A call with a
-   * different id does, even while the first rerun is in progress. Default: a generated id.
+   * An id that makes the rerun idempotent: another call with the same id does not rerun the steps again. Default: a
+   * generated id.
    */
   readonly requestId?: string | undefined;
   /**
-   * Set it to true if the run's account has a new key, or its service a new address. Accepted only if the service finds
-   * one of the run's jobs there, or if the run never sent anything; otherwise throws {@link InvalidOptionError}.
-   * Default false: a run with another key or address is refused.
+   * True if the run's account has a new key, or its service a new address. Accepted only if the service finds one of
+   * the run's jobs there, or if the run never sent anything; otherwise throws {@link InvalidOptionError}. Default
+   * false: a run with another key or address is refused.
    */
   readonly accountMoved?: boolean | undefined;
   /**
-   * Set it to true if no person requested this call, as when a worker resumes a run. An earlier stop then still
-   * applies, unless a decision was sent after it. Default false: the call overrides every earlier stop.
+   * True if no person requested this call, as when a worker resumes a run. An earlier stop then still applies, unless a
+   * decision was sent after it. Default false: the call overrides every earlier stop.
    */
   readonly unattended?: boolean | undefined;
   /** How long to wait and retry if the wallet lacks funds, in milliseconds. Default 0. */
@@ -288,7 +280,7 @@ export interface ResumeOptions extends DriveOptions {
 
 const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
-/** Files and folders are named after runs. Some systems reserve names such as `con` or drop trailing dots. */
+/** True if the id is a safe file name on every system, because files and folders are named after runs. */
 export function isRunId(id: string): boolean {
   return RUN_ID.test(id) && safeFileName(id) === id;
 }
@@ -304,7 +296,7 @@ export function checkRunId(id: string): void {
   throw new InvalidOptionError("id", message, suggestion === "" ? null : `use another id, such as ${suggestion}`);
 }
 
-/** @throws InvalidOptionError */
+/** Parses an amount in US dollars to micro-dollars. @throws InvalidOptionError */
 export function usdOption(option: string, text: string | undefined): number | null {
   if (text === undefined) return null;
   const micros = parseUsd(text);
@@ -319,15 +311,15 @@ export function usdOption(option: string, text: string | undefined): number | nu
 
 export interface ApproveDecision {
   /**
-   * The chosen result, if the step offers a choice. Either its position, counted from 0 (the command line and the
-   * dashboard count from 1), or the step that produced it, such as `look/2` for the takes `look`.
+   * The chosen result, if the step offers a choice: its position, counted from 0, or the step that produced it, such as
+   * `look/2` for the takes `look`.
    */
   readonly pick?: number | string | undefined;
   /** The reason, for people who read the run later. */
   readonly note?: string | undefined;
   /**
-   * A value to approve in place of the value shown; all later steps then use the new value. For a chat: text, or JSON
-   * that fits its schema. For a task: a value of the same type. Default: the value shown.
+   * A value to approve instead of the one shown, which all later steps then use. For a chat: text, or JSON that fits
+   * its schema. For a task: a value of the same type. Default: the value shown.
    */
   readonly value?: Json | undefined;
   /** The person who decides. Default: not stated. */
@@ -366,9 +358,9 @@ export interface WaitingQuery extends RunsQuery {
 export interface WaitingDecision extends OpenDecision, Pick<RunRow, "runId" | "title" | "pipeline" | "tags"> {}
 
 const DEFAULT_LIMIT = 8;
-/** Names for limits other than `total` and model ids. `task` means local functions. */
+/** Kinds of work for which a limit can be set. `task` means local functions. */
 const MODALITIES = new Set(["image", "video", "audio", "chat", "task"]);
-/** Throws if a limit's name matches no job in the plan, because the name must be misspelt. */
+/** Throws if a limit's name matches no job in the plan, because it is probably misspelt. */
 export function checkLimits(limits: JobLimits, { steps }: Plan): void {
   const named = Object.keys(limits.perModel);
   if (named.length === 0) return;
@@ -381,7 +373,7 @@ export function checkLimits(limits: JobLimits, { steps }: Plan): void {
   for (const name of named) {
     if (models.has(name)) continue;
     const suggestion = didYouMean(name, ["total", ...MODALITIES, ...models]);
-    // An expansion's requests are not known yet.
+    // The jobs of an expansion are not known yet.
     if (mayGrow && suggestion === null) continue;
     const known = `use total, ${[...MODALITIES].join(", ")}, or a model or provider in the plan`;
     throw new InvalidOptionError(
@@ -410,12 +402,12 @@ export function limitsOf(concurrency: RunOptions["concurrency"]): JobLimits {
 }
 
 export interface InputDoor {
-  /** Symbolic links are resolved before the check. Null means any file. */
+  /** Files and folders that uploads may read. Null allows any file. */
   readonly filesFrom: readonly string[] | null;
   readonly inside: readonly string[];
 }
 
-/** @throws InvalidOptionError */
+/** Checks the options for uploads and URLs in inputs. @throws InvalidOptionError */
 export function inputDoor({ inside = [], filesDir }: OpenOptions): InputDoor {
   const origins = inside.map((text) => {
     const origin = webOrigin(text);

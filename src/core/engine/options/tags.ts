@@ -6,10 +6,10 @@ const MOST_TAGS = 8;
 const KEY = /^[A-Za-z][A-Za-z0-9._-]{0,39}$/;
 /** Printable characters, with no space at either end. */
 const VALUE = /^[^\p{C}\p{Z}](?:[^\p{C}]{0,78}[^\p{C}\p{Z}])?$/u;
-/** As the value of a tag in a cap, applies the cap to each value separately. */
+/** A cap on the tag `team=*` applies to each team separately. */
 export const ANY_VALUE = "*";
 
-/** Returns the tags sorted by key. @throws InvalidOptionError */
+/** Checks tags, and returns them sorted by key. @throws InvalidOptionError */
 export function checkTags(tags: Tags | undefined, option = "tags"): Tags {
   const entries = Object.entries(tags ?? {});
   if (entries.length > MOST_TAGS) {
@@ -19,7 +19,7 @@ export function checkTags(tags: Tags | undefined, option = "tags"): Tags {
   return Object.fromEntries(entries.toSorted(([first], [second]) => (first < second ? -1 : 1)));
 }
 
-/** `anyValue`: whether the value `*` is allowed. */
+/** Parses a tag such as `team=video`. `anyValue`: true to allow the value `*`. */
 export function parseTag(
   text: string,
   option: string,
@@ -53,7 +53,7 @@ function badKey(key: string, option: string): InvalidOptionError {
 export interface TurnsOption {
   /** The tag whose values take turns. Runs with the same value share its turns; so do all runs without the tag. */
   readonly tag: string;
-  /** How many turns each value gets relative to others, from 0.01 to 100: `{ acme: 3 }`. Default 1. */
+  /** How many turns each value gets relative to others, from 0.01 to 100, such as `{ acme: 3 }`. Default 1. */
   readonly weights?: Readonly<Record<string, number>> | undefined;
 }
 

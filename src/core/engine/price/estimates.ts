@@ -6,7 +6,7 @@ import { stopWaiting } from "../media/handles.ts";
 import { VoiceBook } from "./voices.ts";
 
 export interface Estimated {
-  /** Price in micro-dollars. Null if the service can quote one only after measuring the inputs. */
+  /** Price in micro-dollars. Null if the service must measure the inputs before it can quote one. */
   readonly costMicros: number | null;
   readonly reason: string | null;
 }
@@ -34,8 +34,8 @@ export class EstimateCache {
   }
 
   /**
-   * Estimates a request. Calls `resolveUploads`, which returns the input to send, only if the service has to be asked.
-   * Aborting the signal ends only this caller's wait, because others may wait for the same estimate.
+   * Returns the estimate for a request, from the cache if possible. Aborting the signal ends only this caller's wait,
+   * because others may wait for the same estimate.
    */
   async ask(
     model: string,

@@ -36,7 +36,7 @@ export type Expansion =
 
 export interface Surroundings {
   readonly plan: Plan;
-  /** The run's overlay on drafts, such as its profile and edits. It also applies to the steps of expansions. */
+  /** The run's profile and edits, which also apply to the steps of expansions. */
   readonly overlay: Overlay;
   /** Files that uploads may read. If absent, the run sets no limit. */
   readonly filesFrom?: readonly string[] | undefined;
@@ -85,14 +85,14 @@ export async function expandPlan(
   );
   if (!produced.ok) return produced;
   const quote = await price(grown(produced), produced.steps);
-  // `tooDear` reports the expansion's own maximum more precisely.
+  // `tooDear` describes this problem more precisely.
   const found = quote.problems.filter(({ code, step: path }) => code !== "over-max-cost" || path !== step.path);
   const missing = await missingRequirements(drafted.functions);
   const problems = [...found, ...tooDear(step, quote), ...missing];
   return problems.length === 0 ? { ...produced, prices: quote.prices } : { ok: false, problems };
 }
 
-/** Reports an expansion that will certainly exceed its `maxCost`. If it merely may, the run's budget decides. */
+/** Reports an expansion that will certainly exceed its `maxCost`. */
 function tooDear({ path, maxCostMicros }: ExpandingStep, { prices }: Quote): readonly Problem[] {
   const most = prices.reduce((sum, { costMicros, maxCostMicros: at }) => sum + (costMicros ?? at ?? 0), 0);
   if (maxCostMicros === null || most <= maxCostMicros) return [];
@@ -101,8 +101,8 @@ function tooDear({ path, maxCostMicros }: ExpandingStep, { prices }: Quote): rea
 }
 
 /**
- * Returns what this machine lacks to run a plan's functions. Called before anything is paid for. Checks each
- * requirement once, and reports it for the first step that has it.
+ * Returns what this machine lacks to run a plan's functions. Reports each missing requirement once, for the first step
+ * that needs it.
  */
 export async function missingRequirements(functions: ReadonlyMap<string, LocalFunction>): Promise<readonly Problem[]> {
   const asking = new Map<unknown, Promise<string | null>>();
@@ -135,14 +135,14 @@ export function unreadTables(models: readonly string[], catalog: Catalog): reado
   });
 }
 
-/** `doubted` is the plan if all problems come only from defaults in the model's schema. */
+/** The result of planning. `doubted` is the plan if all problems come only from defaults in the model's schema. */
 type Doubtful<Made> =
   | ({ readonly ok: true } & Made)
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly doubted?: Made };
 
 /**
- * Lets the service decide about problems that come only from defaults in a schema. If the service can estimate the
- * step's input, the problem becomes a warning. `price` requests the estimates for the given steps.
+ * Lets the service decide about problems that come only from defaults in a schema. If the service accepts the step's
+ * input in an estimate, the problem becomes a warning.
  */
 export async function settleDoubts<Made extends object>(
   outcome: Doubtful<Made>,
@@ -167,7 +167,7 @@ export async function settleDoubts<Made extends object>(
   return refused.length === 0 ? { ok: true, ...doubted, warnings } : { ok: false, problems: refused, warnings };
 }
 
-/** Includes steps whose input the service accepts but cannot price. */
+/** Returns the paths of steps whose input the service accepts, even if it cannot price them. */
 function acceptedIn({ prices, problems }: Pick<Quote, "prices" | "problems">): ReadonlySet<string> {
   const refused = new Set(problems.filter(({ code }) => code !== "unquotable").map(({ step }) => step));
   const taken = prices.filter(({ step, costMicros, basis }) => {
@@ -184,8 +184,8 @@ interface Asked {
 }
 
 /**
- * Plans again without the options whose prompts moderation rejects in the estimate. Applies only if the next option may
- * be used after such a refusal. `asked` returns the plan and the steps to price, or null if planning failed.
+ * Plans again without options whose prompts moderation rejects, if the next option may replace them. `asked` returns
+ * the plan and the steps to price, or null if planning failed.
  */
 export async function withoutModerated<Made>(
   make: (out: Out) => Promise<Made>,
@@ -208,14 +208,14 @@ export async function withoutModerated<Made>(
   }
 }
 
-/** True if the problem of a rerun step can be ignored, because the step's choice will use the next option instead. */
+/** True if a rerun step's problem can be ignored, because the next option will be used instead. */
 export function isLeftToNext(plan: Plan, { code, step }: Problem): boolean {
   if (step === null) return false;
   if (code === MODERATED) return optionOf(plan, step) !== undefined;
   return CANNOT_BE_MADE.has(code) && optionsAround(plan, step).some(hasNext);
 }
 
-/** The innermost option around a step for which the next option is used after a moderation refusal. */
+/** Returns the innermost option around a step that the next option may replace after a moderation refusal. */
 function optionOf(plan: Plan, path: string) {
   return optionsAround(plan, path).find((option) => hasNext(option) && option.choice.second.afterModeration);
 }

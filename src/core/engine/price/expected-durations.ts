@@ -29,7 +29,7 @@ export class ExpectedDurations {
       const known = this.#known.get(model);
       if (known !== undefined && loadedAt < known.loadedAt + LOADED_FOR_MS) continue;
       const took = (await store.results({ account, model }, REMEMBERED)).flatMap(({ tookMs }) => tookMs ?? []);
-      // Read a model without jobs again, because its first job may end at any time.
+      // Do not cache a model without finished jobs, because its first job may end at any time.
       if (took.length === 0) continue;
       this.#known.set(model, { meanMs: took.reduce((sum, ms) => sum + ms, 0) / took.length, loadedAt });
     }
@@ -41,7 +41,7 @@ export class ExpectedDurations {
     return ("model" in step ? this.#parts.families.of(step.model)?.typicalMs : null) ?? traitsOf(step).typicalMs;
   }
 
-  /** Mean duration of the model's past jobs. Null for other steps, and until the model has finished a job. */
+  /** Returns the mean duration of the model's past jobs; null if there are none, or if the step has no model. */
   knownMs(step: PlanStep): number | null {
     return "model" in step ? (this.#known.get(step.model)?.meanMs ?? null) : null;
   }

@@ -16,7 +16,7 @@ export interface Expected {
   readonly why: string | null;
 }
 
-/** The duration of a step's earlier result, and whether the step will run again. Null if there is no result. */
+/** Returns the duration of a step's earlier result, and whether the step will run again. Null if there is no result. */
 export type EarlierMs = (path: string) => { readonly ms: number; readonly isMadeAgain: boolean } | null;
 
 const MEASURED = "its file";
@@ -27,14 +27,16 @@ const GUESS = { value: 5000, factor: 4, why: null };
 const SAID = 1.1;
 const SPOKEN = 1.5;
 
-/** Returns the step itself. For a pick or approval, returns the first candidate, which is expected to be chosen. */
+/** Returns the step itself or, for a pick or approval, its first candidate. */
 export function firstOf(source: PlanStep, stepAt: StepAt): PlanStep {
   const [first] = traitsOf(source).standsFor;
   const found = first === undefined ? undefined : stepAt(first.$ref.step);
   return found === undefined ? source : firstOf(found, stepAt);
 }
 
-/** For a pick or approval, the expectation is certain only if all candidates agree. */
+/**
+ * Returns a step's expectation. For a pick or approval, uses the first candidate, as a guess if the candidates differ.
+ */
 function agreed<E extends Expected | null>(source: PlanStep, stepAt: StepAt, of: (step: PlanStep) => E): E | Expected {
   const targets = traitsOf(source).standsFor.flatMap(({ $ref }) => stepAt($ref.step) ?? []);
   const [first, ...others] = targets.map((target) => agreed(target, stepAt, of));
@@ -56,7 +58,7 @@ export function expectedMs(source: PlanStep, stepAt: StepAt, earlier: EarlierMs 
     const input = inputOf(step);
     const { duration_ms: durationMs, text, speed } = input;
     if (typeof durationMs === "number") return { value: durationMs, factor: SAID, why: "its duration_ms" };
-    // Without a voice, the text is a description.
+    // Without a voice, the text is not spoken but describes the sound.
     if (typeof text !== "string" || !("voice_id" in input)) return GUESS;
     const value = Math.max(1000, spokenMs(text) / (typeof speed === "number" && speed > 0 ? speed : 1));
     // Tags in the text may request pauses of any length.
@@ -104,12 +106,12 @@ export async function foreseeMedia(plan: Plan, functions: ReadonlyMap<string, Lo
   return { warnings, problems };
 }
 
-/** Maximum duration in milliseconds. Infinity if the expectation was calculated or guessed. */
+/** Returns the maximum duration in milliseconds; Infinity if the duration is only estimated. */
 export function longestMsOf({ value, factor }: Expected): number {
   return factor <= SAID ? value * factor : Infinity;
 }
 
-/** Width divided by height. Null if nothing is known. */
+/** Returns the expected width divided by the height; null if unknown. */
 export function expectedRatio(source: PlanStep, stepAt: StepAt): Expected | null {
   return agreed(source, stepAt, (step) => {
     if (step.kind === "upload" && step.file.ratio !== undefined)

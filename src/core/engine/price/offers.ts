@@ -11,18 +11,18 @@ import { type Offer, type QuoteRefusal, QuoteRefusedError } from "../errors.ts";
 import type { StepPrice } from "./totals.ts";
 import { openSteps, total } from "./totals.ts";
 
-/** Prices are checked again at the start in any case. */
+/** How long a quote is valid. The prices are checked again when a run starts. */
 const VALID_MS = DAY_MS;
-/** Maximum number of steps stored with a quote, so that changes to them can be listed. */
+/** Maximum number of steps stored with a quote, so that later changes to them can be listed. */
 const MOST_STEPS = 1_000;
 const MOST_CHANGES = 8;
 
 export interface Offered {
-  /** Null for a new run. */
+  /** The run to which the offer applies; null for a new run. */
   readonly runId: string | null;
   readonly plan: Plan;
   readonly steps: readonly PlanStep[];
-  /** Identifies other state that must not have changed when the offer is accepted. Null if there is none. */
+  /** A hash of other state that must not change before the offer is accepted. Null if there is none. */
   readonly state: string | null;
   readonly input: Json;
   readonly prices: readonly StepPrice[];
@@ -37,7 +37,7 @@ export function newRun(
   return { runId: null, plan, steps: plan.steps, state: null, input, prices, maxUnquotedMicros };
 }
 
-/** The plan, input and prices of a quote, as stored in the journal. */
+/** What a quote was based on, as stored in the journal. */
 type Basis = {
   readonly runId: string | null;
   readonly plan: string;
@@ -75,8 +75,8 @@ export class Offers {
   }
 
   /**
-   * Returns the accepted terms if the offer is still the same. @throws QuoteRefusedError with the changes and a new
-   * quote
+   * Returns the accepted terms if the offer is still the same.
+   * @throws QuoteRefusedError with the changes and a new quote
    */
   async agreed(id: string, offered: Offered): Promise<AgreedQuote> {
     const issued = await this.#issued(id);
@@ -87,8 +87,8 @@ export class Offers {
   }
 
   /**
-   * Marks the quote as used by this run, so that no other run can start with it. @throws QuoteRefusedError if another
-   * run has used it
+   * Marks the quote as used by this run, so that no other run can start with it.
+   * @throws QuoteRefusedError if another run has used it
    */
   async use(id: string, runId: string, offered: Offered): Promise<void> {
     if (await this.#parts.store.useQuote(id, runId, this.#parts.now())) return;
@@ -150,7 +150,7 @@ function basisOf({ runId, plan, steps, state, input, prices, maxUnquotedMicros }
   };
 }
 
-/** For a job without a price limit, the operator's limit for unquoted jobs is the maximum. */
+/** Uses the operator's limit for unquoted jobs as the maximum of a job without its own. */
 function withinUnquoted(price: StepPrice, plan: Plan, maxUnquotedMicros: number | null): StepPrice {
   if (price.mostMicros !== null || maxUnquotedMicros === null) return price;
   const step = stepNamed(plan, price.step);

@@ -12,11 +12,11 @@ import { fitDuration, fitRatio, type MediaFit } from "./media-fit.ts";
 
 type Ref = Reference["$ref"];
 
-/** A place in an input that refers to a result that does not exist yet. */
+/** A place in an input where the result of an unfinished step belongs. */
 export interface PendingPlace {
   readonly field: string;
   readonly step: string;
-  /** `placeholder` if placeholder media are sent. Null if a made-up id is sent; ignore errors about it. */
+  /** `placeholder` if placeholder media are sent, null if a made-up id is sent. */
   readonly by: "placeholder" | null;
   /** True if the result is one of several fixed values, on which the limits of other fields may depend. */
   readonly isChoice: boolean;
@@ -36,7 +36,7 @@ export interface PlaceholderSources {
   readonly catalog: Pick<Catalog, "model">;
   readonly estimates: EstimateCache;
   readonly media: MediaStore;
-  /** Null if the step has not ended. If `value` is undefined, omit the field. */
+  /** Returns a step's result; null if the step has not ended. If `value` is undefined, the field is left out. */
   readonly resolved: (ref: Ref) => { readonly value: Json | undefined } | null;
   readonly earlierMs?: EarlierMs | undefined;
 }
@@ -50,7 +50,7 @@ interface Place {
   readonly maxItems?: number | null;
 }
 
-/** `most`: the longest or largest value possible. Null if there is no limit. */
+/** A substitute for a result. `most` is the longest or largest possible value; null if there is no limit. */
 type Made = Pick<PendingPlace, "by"> & {
   readonly value: Json;
   readonly most: Json | null;
@@ -88,7 +88,7 @@ export async function placeholderInput(step: Requested, sources: PlaceholderSour
   return { input, largest: most === null ? null : fitted(most, root.schema), pending, problems, conditions };
 }
 
-/** Shortens each text to its field's limit: a text composed of several maximum-length texts may be too long. */
+/** Shortens each text to its field's limit, because a text made from several others may be too long. */
 function fitted(input: Json, schema: SchemaLocation | null): Json {
   if (typeof input === "string") return input.slice(0, schema?.most("maxLength") ?? undefined);
   if (typeof input !== "object" || input === null) return input;
@@ -97,7 +97,7 @@ function fitted(input: Json, schema: SchemaLocation | null): Json {
   return Object.fromEntries(entries);
 }
 
-/** Returns all references in an input. A reference inside a text has the field of that text. */
+/** Finds all references in an input. A reference inside a text has the field of that text. */
 function placesOf(input: Json, at: Omit<Place, "ref">): readonly Place[] {
   if (typeof input !== "object" || input === null) return [];
   if (isReference(input)) return [{ ...at, ref: input.$ref }];
@@ -151,7 +151,7 @@ async function made(step: { readonly model: string }, place: Place, sources: Pla
   return { value: all(countOf(source, takes), value), most: isBounded ? all(mostCount, most) : null, by, fits };
 }
 
-/** The longest text or largest number that both the field and the step allow. Null if there is no limit. */
+/** Returns the longest text or largest number that both the field and the step allow. Null if there is no limit. */
 function mostOf(source: PlanStep, { ref, schema }: Place, { step }: PlaceholderSources): Json | null {
   const first = firstOf(source, step);
   const yields = ("schema" in first ? first.schema : null) ?? true;
@@ -173,14 +173,14 @@ function mostOf(source: PlanStep, { ref, schema }: Place, { step }: PlaceholderS
 type Media = Extract<AcceptedMedia, { readonly what: "media" }>;
 const ANY_MEDIA: Media = { what: "media", kinds: [], maxBytes: null, bounds: {} };
 const MOST_CHARACTERS = 200_000;
-/** Longer side, in pixels, of the largest picture that models make. */
+/** Longer side, in pixels, of the largest image that models make. */
 const LARGEST_PX = 4096;
-/** Maximum length of a placeholder, in milliseconds: uploading a longer one would take too long. */
+/** Maximum length of a placeholder, in milliseconds. A longer one would take too long to upload. */
 const LONGEST_MS = 15 * 60_000;
 
 /**
- * Returns a placeholder of the expected size or duration, and the largest one. Null for a film, which can be priced
- * only once it exists.
+ * Returns a placeholder of the expected size or duration, and another of the largest possible. Null for a film, which
+ * can be priced only once it exists.
  */
 function medium(source: PlanStep, { kind, step: path }: Ref, takes: Media, { step, earlierMs }: PlaceholderSources) {
   const bounds = takes.maxBytes === null ? takes.bounds : { ...takes.bounds, max_file_size_bytes: takes.maxBytes };
@@ -284,7 +284,7 @@ function sample(given: Json, root: Json, depth: number): Json {
 
 function sampleNumber({ minimum, exclusiveMinimum, maximum, exclusiveMaximum, multipleOf }: Schema): number {
   const [least, above, most, below] = [minimum, exclusiveMinimum, maximum, exclusiveMaximum].map((bound, index) =>
-    // The limits of safe integers are not real bounds.
+    // Ignore the limits of safe integers, which are not real bounds.
     typeof bound === "number" && Math.abs(bound) < Number.MAX_SAFE_INTEGER ? bound : index < 2 ? -Infinity : Infinity,
   ) as [number, number, number, number];
   const step = typeof multipleOf === "number" ? multipleOf : 1;
@@ -293,7 +293,7 @@ function sampleNumber({ minimum, exclusiveMinimum, maximum, exclusiveMaximum, mu
   if (low === -Infinity) return Math.min(step, most, below - step);
   const next = Math.ceil(low / step) * step;
   const found = next > above ? next : next + step;
-  // The range is narrower than a step, so take a value inside it.
+  // The range contains no multiple, so take a value inside it.
   return found <= most && found < below ? found : Math.max(least, (low + high) / 2);
 }
 

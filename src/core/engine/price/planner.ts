@@ -72,7 +72,7 @@ type Outcome = PlanOutcome & { readonly warnings: readonly PlanWarning[] };
 export interface PlannerParts {
   readonly client: Client;
   readonly service: "hosted" | "local";
-  /** The error if the service was opened without a key, so that steps cannot be priced; otherwise null. */
+  /** The error for calls that need a key, if the service was opened without one; otherwise null. */
   readonly missingKey: Error | null;
   readonly media: MediaStore;
   readonly handles: UploadHandles;
@@ -90,7 +90,7 @@ export interface PricingOptions {
   readonly reuse?: boolean | undefined;
   readonly again?: ReadonlySet<string> | undefined;
   readonly earlierMs?: EarlierMs | undefined;
-  /** Limits on parallel jobs. Default: those of a run that sets none. */
+  /** Limits on parallel jobs. Default: those of a run without its own limits. */
   readonly limits?: JobLimits | undefined;
   /** True to also examine the plan as a whole: unused steps, duration and risks. Default true. */
   readonly isForecast?: boolean | undefined;
@@ -99,7 +99,7 @@ export interface PricingOptions {
 type PlanFromOptions = Pick<PlanOptions, "filesFrom"> &
   Pick<Overlay, "edits" | "texts"> & { readonly stored?: readonly FileFacts[] };
 
-/** Reads the catalog and requests estimates; spends nothing. */
+/** Plans and prices pipelines without spending anything. */
 export class Planner {
   readonly estimates: EstimateCache;
   readonly offers: Offers;
@@ -136,8 +136,8 @@ export class Planner {
   }
 
   /**
-   * Prepares to plan a draft. `stored`: earlier measurements of files, used if these no longer exist. `edits`, `texts`:
-   * changes on top of the profile. `filesFrom`: the files that uploads may read.
+   * Prepares to plan a draft. `stored`: earlier measurements, used for files that no longer exist. `filesFrom`: the
+   * files that uploads may read.
    */
   async planFrom(
     drafted: Draft,
@@ -246,14 +246,16 @@ export class Planner {
     return expandPlan(step, drafted, { plan, overlay, media: this.#parts.media, door, voices, catalog, price });
   }
 
-  /** Always includes the service's own URLs, even on a private network. */
+  /**
+   * Returns which files and URLs inputs may use. The service's own URLs are always allowed, even on a private network.
+   */
   #door(filesFrom: readonly string[] | undefined): InputDoor {
     const { client, door } = this.#parts;
     const files = filesFrom === undefined ? {} : { filesFrom: filesFrom.map((path) => resolve(path)) };
     return { ...door, ...files, inside: [...door.inside, new URL(client.baseUrl).origin] };
   }
 
-  /** Explains only for the first steps why they are not reused, because nobody reads a longer list. */
+  /** Explains why steps are not reused, but only for the first ones, because nobody reads a longer list. */
   #explained(prices: readonly StepPrice[], plan: Plan, reusePreview: ReusePreview): readonly StepPrice[] {
     let remaining = EXPLAINED;
     return prices.map((price) => {
@@ -276,7 +278,9 @@ export class Planner {
     return this.#catalog([...new Set(models)]);
   }
 
-  /** Reads the catalog once for a quote and its run. A change in between is harmless: the service checks each input. */
+  /**
+   * Reads the catalog, or returns a recent copy. An outdated copy does no harm, because the service checks each input.
+   */
   async #catalog(ids: readonly string[], chats: readonly string[] = []): Promise<Catalog> {
     const { client, families } = this.#parts;
     const model = (id: string) => this.#models.once(id, () => client.model(id));
@@ -286,10 +290,10 @@ export class Planner {
   }
 }
 
-/** Hashes everything that a plan depends on. Equal hashes mean equal plans; equal plans may have different hashes. */
+/** Hashes everything that a plan depends on, so that equal hashes mean equal plans. */
 function planBasis(drafted: Draft, overlay: Overlay, { catalog, files, voices }: PlanContext): string {
   const { pipeline, steps, returns, groups, onFailure } = drafted;
-  // `files` contains the content hashes of the bytes.
+  // Leave out the bytes, because `files` contains their hashes.
   const said = steps.map((step) => ("bytes" in step && step.bytes !== null ? { ...step, bytes: [] } : step));
   const models = catalog.models();
   const families = models.map(({ id }) => catalog.family(id));

@@ -31,7 +31,7 @@ export interface Quote extends Offer {
   readonly prices: readonly StepPrice[];
   /** Total in micro-dollars. `max` is null if a step is open-ended (its `mostMicros` is null). */
   readonly totalMicros: { readonly min: number; readonly max: number | null };
-  /** Expected cost in micro-dollars. Placeholders replace missing media; unquoted steps count at their maximum. */
+  /** Expected cost in micro-dollars. Unquoted steps are included with their maximum. */
   readonly expectedMicros: number;
   /** The wallet's balance in micro-dollars. Null if the service did not report it. */
   readonly balanceMicros: number | null;
@@ -39,7 +39,9 @@ export interface Quote extends Offer {
   readonly budgetMicros: number | null;
   /** Paths of the steps in the longest chain of dependent steps, in order. */
   readonly criticalPath: readonly string[];
-  /** Estimated duration in milliseconds, from earlier jobs. Null if a model in the longest chain has finished none. */
+  /**
+   * Estimated duration in milliseconds, from earlier jobs. Null if a model in the longest chain has no finished job.
+   */
   readonly forecastMs: number | null;
   /** Steps that may start only after one of their inputs has expired on the service. */
   readonly risks: readonly ExpiryRisk[];
@@ -81,10 +83,10 @@ export interface Pricing {
 
 type ModelStep = Extract<PlanStep, { readonly model: string }>;
 
-/** Maximum number of steps priced at once: each may first write and upload a placeholder file. */
+/** Maximum number of steps priced in parallel. Each may have to upload a placeholder file. */
 const PRICES_AT_ONCE = 32;
 
-/** Prices all steps of the plan, or those in `only`. Equal inputs are quoted only once. */
+/** Prices the plan's steps, or only those in `only`. Equal inputs are quoted only once. */
 export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly PlanStep[] = plan.steps): Promise<Quote> {
   const problems: Problem[] = [];
   const work = new LongWork();
@@ -112,7 +114,7 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
         return once(true);
       });
     };
-    /** The price for the longest input. Limited to the step's own maximum, above which the step fails. */
+    /** Returns the price for the longest input, limited to the step's own maximum, above which the step fails. */
     const most = async (expectedMicros: number | null): Promise<number | null> => {
       if (placed.largest === null) return capMicros;
       const { costMicros } = await ask(placed.largest).catch((error: unknown) => {
@@ -167,7 +169,7 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
   const voices = await pricing.estimates.voices.problems(only, prices, problems);
   const isVoice = ({ step, field }: Problem) => voices.some((voice) => voice.step === step && voice.field === field);
   problems.splice(0, problems.length, ...problems.filter((problem) => !isVoice(problem)), ...voices);
-  // The missing price of a refused step is not a second problem.
+  // Do not report a second problem for the missing price of a refused step.
   const refused = new Set(problems.map(({ step }) => step));
   problems.push(...priceProblems(only, prices).filter(({ step }) => !refused.has(step)));
   await work.pause(only.length);
@@ -288,7 +290,7 @@ interface ExpiryRisk {
   /** Path of the step that makes the asset. */
   readonly uses: string;
   readonly why: string;
-  /** True if a stored copy can be uploaded again at no cost. False: the asset would have to be paid for again. */
+  /** True if a stored copy can be uploaded again for free. If false, the asset would have to be paid for again. */
   readonly heals: boolean;
 }
 
@@ -339,7 +341,7 @@ function gatesOf(plan: Plan): readonly Gate[] {
   });
 }
 
-/** The jobs whose assets a paid step uses, directly or through picks and approvals. */
+/** Returns the steps whose assets a paid step uses, directly or through picks and approvals. */
 function makersOf(plan: Plan, step: PlanStep): readonly PlanStep[] {
   const { submits } = traitsOf(step);
   if (submits === null) return [];

@@ -8,7 +8,7 @@ export const MODERATED = "moderated";
 
 type Conditions = PlaceholderInput["conditions"];
 
-/** True if the service refused this particular input. False if it refused the caller, or refuses only for now. */
+/** True if the service permanently refused this particular input, and did not refuse the caller. */
 export function isRefusal(error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false;
   const { status, retryable } = error;
@@ -16,8 +16,8 @@ export function isRefusal(error: unknown): error is ApiError {
 }
 
 /**
- * Converts a refused estimate to plan problems, one per rejected field. A problem with a placeholder is converted to a
- * condition for the result that will replace the placeholder.
+ * Converts a refused estimate to plan problems, one per rejected field. If a placeholder was rejected, returns a
+ * condition for the real result instead of a problem.
  */
 export function readRefusal(
   step: Pick<Requested, "path" | "model">,
@@ -31,7 +31,7 @@ export function readRefusal(
   };
 }
 
-/** True if expired upload handles may be the cause. Errors about made-up ids prove nothing. */
+/** True if expired upload handles may have caused the refusal. */
 export function isLapse(error: unknown, { input, pending }: Pick<PlaceholderInput, "input" | "pending">): boolean {
   if (!isRefusal(error) || answerOf(error) !== "400 media" || !readsUploads(input)) return false;
   const { problems, conditions } = readRefusal({ path: "", model: "" }, error, pending);
@@ -43,7 +43,7 @@ function conditionsOf({ field, message }: Problem, places: readonly PendingPlace
   return places.flatMap(({ step, by }) => (by === null ? [] : [{ step, message: `${step} may be ${text}` }]));
 }
 
-/** The pending results that may have caused the problem. Null if none of them can have. */
+/** Returns the unfinished results that may have caused the problem; null if none of them can have. */
 function placesOf({ field }: Problem, error: ApiError, pending: readonly PendingPlace[]) {
   if (pending.length === 0 || error.replacedBy !== null) return null;
   if (error.status === 404 && pending.some(({ by }) => by === null)) return pending;
@@ -59,7 +59,7 @@ function isWithin(field: string, outer: string): boolean {
   return field === outer || field.startsWith(`${outer}.`);
 }
 
-/** Returns a field's path in dotted form: services write `input.images[0]` or `images.0`. */
+/** Returns a field's path in dotted form, such as `images.0` for `input.images[0]`. */
 function dotted(field: string): string {
   return field.replaceAll(/\[(\d+)\]/g, ".$1").replace(/^input\./, "");
 }

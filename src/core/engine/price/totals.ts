@@ -21,7 +21,7 @@ export interface PlanWarning {
    * `unused`: nothing uses the result of a paid step. `unread-table`: a model's table of field combinations could be
    * parsed only in part. `accepted-anyway`: an input violates that table, but the service accepts it. `option-out`: an
    * option is impossible, and the next one is used. `unlisted-chat`: the service does not list this chat model.
-   * `length`: audio and pictures differ in length. `same-text`: a local function repeats the text of a job's input.
+   * `length`: sound and images differ in length. `same-text`: a local function repeats the text of a job's input.
    */
   readonly code:
     | "unused"
@@ -41,7 +41,7 @@ export function unusedSteps({ steps, returns }: Plan): readonly PlanWarning[] {
     ...steps.flatMap(({ needs }) => needs),
     ...returnedReferences(returns).map(({ ref }) => ref.step),
   ]);
-  // Steps inside an expansion are not reported separately.
+  // Do not report the steps inside an expansion separately.
   const inner = [...expansionsIn(steps)].map((path) => `${path}/`);
   return steps.flatMap((step): readonly PlanWarning[] => {
     if (!isPaid(step) || used.has(step.path)) return [];
@@ -56,7 +56,9 @@ export function optionsOut({ steps }: Pick<Plan, "steps">): readonly PlanWarning
   return out.map(({ option, reason }) => ({ code: "option-out", step: option, message: `is ruled out: ${reason}` }));
 }
 
-/** Editing one of these texts leaves the others unchanged. */
+/**
+ * Warns about local functions that repeat the text of a job's input, because editing one would not change the other.
+ */
 export function textsTwice(steps: readonly DraftStep[]): readonly PlanWarning[] {
   return repeatedTexts(steps).map(({ step, field, text, of }) => {
     const shown = JSON.stringify(text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
@@ -74,12 +76,12 @@ export function unlistedChats(chats: readonly string[], catalog: Catalog): reado
 
 const MOST_NAMED = 5;
 
-/** Paths of the steps without a maximum price, because the length of their inputs is unknown. */
+/** Returns the paths of steps without a maximum price, because the length of their inputs is unknown. */
 export function openSteps(prices: readonly StepPrice[]): readonly string[] {
   return prices.flatMap(({ step, mostMicros }) => (mostMicros === null ? [step] : []));
 }
 
-/** Formats a total: an amount, a range with the steps behind its upper end, or a minimum with the open-ended steps. */
+/** Formats a total as an amount, a range or, if steps are open-ended, a minimum. */
 export function priceText(
   { min, max }: Total,
   prices: readonly StepPrice[],
@@ -100,8 +102,8 @@ function upperEnd(prices: readonly StepPrice[], text: (micros: number) => string
 }
 
 /**
- * Total price of the plan. The minimum counts only steps that certainly run. The maximum counts all steps, and of
- * second choices the most expensive case. A part of the plan counts for no more than its budget.
+ * Returns the plan's total price. The minimum includes only steps that certainly run. The maximum assumes the most
+ * expensive outcome of all choices. No part of the plan exceeds its budget.
  */
 export function total(
   plan: Priced,
@@ -131,8 +133,8 @@ type Priced = Pick<Plan, "steps" | "groups">;
 const NOTHING: Sums = { min: 0, expected: 0, max: 0 };
 
 /**
- * Sums for each part of the plan, including nested parts; `""` is the whole plan. A part's sum is limited to its budget
- * and added to its parent's sum.
+ * Returns the sums for each part of the plan, where `""` is the whole plan. A part's sum is limited to its budget and
+ * added to its parent's sum.
  */
 function sumsOf(plan: Priced, prices: readonly StepPrice[]): ReadonlyMap<string, Sums> {
   const certain = certainSteps(plan);
@@ -158,7 +160,7 @@ function sumsOf(plan: Priced, prices: readonly StepPrice[]): ReadonlyMap<string,
       const ways = choice.second.options.map((path) => ({ ...sums.get(path)!, failed: failed(path) }));
       sums.set(prefix, both(sums.get(prefix)!, oneAfterTheOther(ways)));
     }
-    // Options are not added up: their choice combines them.
+    // Do not add up options, because their choice combines them.
     if (options.has(prefix)) continue;
     const limit = groups[prefix]?.maxCostMicros;
     const sum = sums.get(prefix)!;
@@ -172,7 +174,7 @@ function both(sums: Sums, otherSums: Sums): Sums {
   return { min: sums.min + min, expected: plus(sums.expected, expected), max: plus(sums.max, max) };
 }
 
-/** In the most expensive case, an option succeeds after all options before it have failed. */
+/** Combines the sums of a choice's options. In the most expensive case, several options fail before one succeeds. */
 function oneAfterTheOther(options: readonly (Sums & { readonly failed: number })[]): Sums {
   let before = 0;
   let max: number | null = 0;
@@ -192,7 +194,7 @@ function plus(sum: number | null, more: number | null): number | null {
   return sum === null || more === null ? null : sum + more;
 }
 
-/** Neither these steps nor the steps they need have a condition. */
+/** Returns the steps that certainly run: neither they nor the steps they need have a condition. */
 function certainSteps({ steps }: Pick<Plan, "steps">): ReadonlySet<string> {
   const certain = new Set<string>();
   const known = new Set(steps.map(({ path }) => path));
@@ -202,7 +204,10 @@ function certainSteps({ steps }: Pick<Plan, "steps">): ReadonlySet<string> {
   return certain;
 }
 
-/** A step or nested choice in an option. `most`: its maximum cost in micro-dollars; `failed`: the same if it fails. */
+/**
+ * A step or nested choice in an option, with its maximum cost in micro-dollars: `most` if it succeeds, `failed` if it
+ * fails.
+ */
 interface Part {
   readonly most: number;
   readonly failed: number;
@@ -210,15 +215,12 @@ interface Part {
   readonly needs: ReadonlySet<string>;
 }
 
-/** The common path prefix of a choice's options. */
+/** Returns the common path prefix of a choice's options. */
 function partOf({ path }: Option["choice"]): string {
   return path.slice(0, path.lastIndexOf("/"));
 }
 
-/**
- * Returns a function that computes the maximum cost of an option that fails, in micro-dollars. The step that fails
- * costs nothing, and steps that need its result do not run.
- */
+/** Returns a function that computes the maximum cost of an option that fails, in micro-dollars. */
 function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (option: string) => number {
   const options = optionsIn(plan);
   const priceOf = new Map(options.size === 0 ? [] : prices.map((price) => [price.step, price]));
@@ -249,7 +251,7 @@ function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (
     };
     const parts = new Map<string, Part>();
     for (const { path, kind, needs: all, when } of option.steps) {
-      // A step that runs only if another step fails still runs after that failure.
+      // A step that runs only after another step's failure does not need that step's result.
       const needs = when !== undefined && "failed" in when ? all.filter((needed) => needed !== when.failed) : all;
       const name = nameOf(path);
       const known = parts.get(name);
@@ -262,7 +264,10 @@ function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (
     return parts;
   };
 
-  /** A step's costs. After a moderation refusal, a provider that reports no costs may still have charged in full. */
+  /**
+   * Returns a step's costs. After a moderation refusal, a provider that reports no costs may still have charged in
+   * full.
+   */
   const stepCosts = (path: string, isFailedPaid: boolean) => {
     const { mostMicros = 0, basis = "free" } = priceOf.get(path) ?? {};
     const most = mostMicros ?? 0;
@@ -307,19 +312,19 @@ export interface StepPrice {
   readonly basis: PriceBasis | "free" | "reused";
   /** The maximum cost, in micro-dollars, that the step or the run allows. Null if there is none. */
   readonly maxCostMicros: number | null;
-  /** The highest possible cost in micro-dollars: for the longest input, or `maxCostMicros`. Null: open-ended. */
+  /** The highest possible cost in micro-dollars: for the longest input, or `maxCostMicros`. Null if open-ended. */
   readonly mostMicros: number | null;
   /** Why there is no price, or what is required of media that do not exist yet. */
   readonly reason: string | null;
-  /** Steps whose media the model may refuse; checked before anything that only serves this step is paid for. */
+  /** Paths of the steps whose media the model may refuse. */
   readonly conditionalOn?: readonly string[];
-  /** The option that comes before this step's option. The step runs, and is paid for, only if that option fails. */
+  /** The option before this step's own option. The step runs, and is paid for, only if that option fails. */
   readonly insteadOf?: string;
-  /** Why the result of an earlier run is not reused. Absent if it is reused or there is nothing to explain. */
+  /** Why no earlier result is reused. Not set if one is reused or there is nothing to explain. */
   readonly anew?: string;
 }
 
-/** `max` is null if something is open-ended; see `openSteps`. */
+/** `max` is null if a step is open-ended; see `openSteps`. */
 interface Total {
   readonly min: number;
   readonly max: number | null;

@@ -10,7 +10,7 @@ const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
 const output = z.object({
   index: z.int().nonnegative(),
-  /** SHA-256 of the source. Null for a voice, and for media of which there is no copy. */
+  /** SHA-256 of the source. Null for a voice, or if there is no copy of the media. */
   sha256: sha256.nullable(),
   content_type: z.string().nullable(),
   asset_id: z.string().nullable(),
@@ -21,7 +21,7 @@ const attempt = z.object({
   n: z.int().positive(),
   job_id: z.string().nullable(),
   status: z.string(),
-  /** The actual cost. Null as long as the service has not billed it. */
+  /** The actual cost; null until the service has billed it. */
   cost: usd.nullable(),
 });
 
@@ -38,8 +38,8 @@ const step = z.object({
   kind: z.enum(stepKinds),
   model: z.string().nullable(),
   /**
-   * What was requested. Media appear as `{ step, output, sha256 }`, voices as `{ step, voice_id }`, and other results
-   * as their values. Null for steps that request nothing.
+   * The request. Media appear as `{ step, output, sha256 }`, voices as `{ step, voice_id }`, and other results as their
+   * values. Null for steps that request nothing.
    */
   input: json,
   /** Fields of the input that an edit or a note changed in this run. */
@@ -79,12 +79,9 @@ export const manifestSchema = z.object({
     duration_ms: z.number().nullable(),
     fps: z.number().nullable(),
   }),
-  /**
-   * IPTC's digital source type: made by a model, or composed with something that a model made. Null for text, or if no
-   * model was involved.
-   */
+  /** IPTC's digital source type. Null for text, and for files made without a model. */
   digital_source_type: z.enum(sourceTypes).nullable(),
-  /** What was done to mark the file as machine-made. Absent if the file has exactly the bytes of the output. */
+  /** How the file was marked as machine-made. Not set if the file is identical to the output. */
   mark: z
     .discriminatedUnion("status", [
       z.object({
@@ -105,18 +102,15 @@ export const manifestSchema = z.object({
   service: z.object({ base_url: z.string() }),
   /** The pipeline's input without secrets; local files appear as `{ file, kind }`. Null if `input_sha256` is set. */
   input: json,
-  /**
-   * Hash of an input whose JSON exceeds 16 kB, because repeating it beside every file would take too much space. The
-   * run's journal contains the input, and each step here contains its own input.
-   */
+  /** Hash of an input whose JSON exceeds 16 kB. Such an input is stored only in the run's journal. */
   input_sha256: sha256.optional(),
-  /** Ids of all models that were involved, sorted. */
+  /** Ids of all models used, sorted. */
   models: z.array(z.string()),
-  /** The step that made the file and all steps it depends on. Each step comes after those that it uses. */
+  /** The step that made the file and all steps it depends on, each listed after those that it uses. */
   steps: z.array(step),
   /** What these steps cost in this run. */
   cost: usd,
-  /** Set if a voice that was cloned in this run was involved. */
+  /** Set if the file uses a voice that this run cloned. */
   voice_consent: z
     .object({
       note: z.string(),

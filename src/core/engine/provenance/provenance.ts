@@ -35,9 +35,8 @@ export function manifestName(file: string): string {
 }
 
 /**
- * Writes a manifest beside each file, and replaces an older one atomically. Resolves once all are on disk. Builds each
- * manifest only when it is written, to save memory. The files must already be in place, so that their folders have been
- * checked. `tag` is part of the names of temporary files.
+ * Writes a manifest beside each file, which must already be in place. Replaces older manifests atomically. `tag` is
+ * part of the names of temporary files.
  */
 export async function placeManifests<F extends { readonly file: string }>(
   outDir: string,
@@ -124,14 +123,15 @@ function markOf({ preview, mark }: PlannedMark, sha256: string): NonNullable<Man
 }
 
 /**
- * Returns the step and all steps it depends on, each after those it uses. Of a choice, includes only the chosen branch.
+ * Returns the step and all steps it depends on, each listed after those it uses. Of a choice, includes only the chosen
+ * branch.
  */
 function ancestors(state: RunState, produced: Chosen): readonly PlanStep[] {
   const { plan } = state.planned;
   const choosers = stepsOfKinds(plan).choosers.filter((step) => standsFor(state, step.path, produced));
   const found = new Set<PlanStep>();
   const seen = new Set<string>();
-  // An explicit stack, because chains may be deeper than the call stack allows.
+  // Use an explicit stack, because chains may be deeper than the call stack allows.
   const open = [...choosers.map((step) => step.path), produced.step];
   for (let next = open.at(-1); next !== undefined; next = open.at(-1)) {
     const step = stepNamed(plan, next);
@@ -149,12 +149,12 @@ function ancestors(state: RunState, produced: Chosen): readonly PlanStep[] {
 function sourcesOf(state: RunState, { path, needs }: PlanStep): readonly string[] {
   const { chosen = null, expanded = null } = state.steps[path] ?? {};
   if (chosen !== null) return [chosen.step, ...needs.filter((needed) => standsFor(state, needed, chosen))];
-  // Steps in an expansion depend on its value.
+  // Steps in an expansion also depend on everything that the expansion depends on.
   const around = stepsOfKinds(state.planned.plan).expansions.filter((step) => path.startsWith(`${step.path}/`));
   return [...needs, ...(expanded ?? []).map(({ $ref }) => $ref.step), ...around.flatMap((step) => step.needs)];
 }
 
-/** True if the step at `path` chose this output too. An approval may show an output that a pick chose before. */
+/** True if the step at `path` also chose this output. */
 function standsFor(state: RunState, path: string, { step, index }: Chosen): boolean {
   const chosen = state.steps[path]?.chosen ?? null;
   return chosen !== null && chosen.step === step && chosen.index === index;
@@ -205,7 +205,7 @@ function manifestStep(state: RunState, plan: PlanStep): ManifestStep {
   };
 }
 
-/** Replaces each reference by the result it refers to, identified by its content. */
+/** Returns a step's input, with references replaced by results. */
 function askedOf(state: RunState, plan: PlanStep): ManifestStep["input"] {
   const { file } = traitsOf(plan);
   if (file !== null) return { file: redactText(fileName(file.path)) };
@@ -244,7 +244,7 @@ function costOf({ attempts, chats }: StepState): number {
   return [...attempts, ...chats].reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
 }
 
-/** Returns the consent statements for cloned voices, which are made from recorded speech. */
+/** Returns the consent statements for cloned voices. */
 function consentOf(state: RunState, steps: readonly PlanStep[]): Manifest["voice_consent"] {
   const clones = steps.flatMap((step) => {
     const { submits } = traitsOf(step);
@@ -286,7 +286,7 @@ function instant(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
 }
 
-/** Longer JSON would take too much space beside every file. */
+/** Maximum length of an input that is repeated in the manifest beside every file. */
 const MOST_INPUT_LENGTH = 16_384;
 
 type ToldInput = Pick<Manifest, "input" | "input_sha256">;
@@ -316,7 +316,7 @@ function withFileNames(value: Json): Json {
   return Object.fromEntries(Object.entries(record).map(([key, item]) => [key, withFileNames(item)]));
 }
 
-/** The location of a local file on the user's disk is private. */
+/** True for a reference to a local file, whose place on the user's disk is private. */
 function isLocalFile({ path, kind, ...rest }: { readonly [key: string]: Json }): boolean {
   const isKind = kind === "image" || kind === "video" || kind === "audio";
   return typeof path === "string" && isKind && Object.keys(rest).length === 0;
@@ -325,7 +325,7 @@ function isLocalFile({ path, kind, ...rest }: { readonly [key: string]: Json }):
 /** Maximum size of a manifest that is read, in bytes. Showrunner never writes a larger one. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/** Null if there is no readable manifest. */
+/** Reads a file's manifest; null if there is none or it is unreadable. */
 export async function readManifest(path: string): Promise<Manifest | null> {
   try {
     await using there = await openNamedFile(manifestName(path), null);
@@ -337,7 +337,7 @@ export async function readManifest(path: string): Promise<Manifest | null> {
   }
 }
 
-/** Throws Node's errors. @throws ForbiddenFileError if the path is not a regular file */
+/** Returns the SHA-256 of a file. Throws Node's errors. @throws ForbiddenFileError if the path is not a regular file */
 export async function fileHash(path: string): Promise<string> {
   await using there = await openNamedFile(path, null);
   return (await measureBytes(there.file.createReadStream({ autoClose: false }))).sha256;
@@ -348,7 +348,7 @@ interface PlannedMark {
   readonly preview: MarkPreview;
 }
 
-/** Null if marks are off, for text, or if no model was involved. @throws MediaMissingError */
+/** Returns how to mark an output. Null for text, or if marks are off or no model was used. @throws MediaMissingError */
 export async function plannedMark(
   { planned }: RunState,
   { step, copy: { sha256, contentType } }: { readonly step: string; readonly copy: StoredCopy },
@@ -361,10 +361,7 @@ export async function plannedMark(
   return { mark, preview: await previewMark(held.path(sha256), mark) };
 }
 
-/**
- * An output's IPTC digital source type: made by a model, or composed (by a model from a user's file, or by a local
- * function from a model's output). Null for text, or if no model contributed to its pictures or sound.
- */
+/** Returns an output's IPTC digital source type. Null for text, or if no model contributed to its images or sound. */
 function plannedSourceType(plan: Plan, path: string, contentType: string): DigitalSourceType | null {
   if (!/^(?:image|video|audio)\//.test(contentType)) return null;
   const steps = mediaSources(plan, path);
@@ -377,9 +374,7 @@ function isByModel(step: PlanStep): boolean {
   return traitsOf(step).pricing.by !== "nothing" && step.yields !== "value";
 }
 
-/**
- * Returns the step and all steps whose pictures or sound are part of its output. Ignores sources of voices and texts.
- */
+/** Returns the step and all steps whose images or sound are part of its output. */
 function mediaSources(plan: Plan, path: string): readonly PlanStep[] {
   const found = new Map<string, PlanStep>();
   const open = [path];
@@ -399,8 +394,8 @@ function usedMedia(step: PlanStep): readonly Reference["$ref"][] {
 }
 
 /**
- * Returns the facts for a file's content credentials. Leaves out prompts, because a published signature cannot be
- * withdrawn. The source type is null if no model was involved.
+ * Returns the facts for a file's content credentials, without prompts, because a published signature cannot be
+ * withdrawn. The source type is null if no model was used.
  */
 export function claimOf(manifest: Manifest): Omit<Claim, "digitalSourceType"> & {
   readonly digitalSourceType: DigitalSourceType | null;
@@ -428,7 +423,7 @@ function fileIn(input: Json): string | null {
   return typeof input.file === "string" ? input.file : null;
 }
 
-/** The source type stated in the file itself, or else the one derived from the run's plan. */
+/** Returns the source type stated in the file itself, otherwise the one derived from the run's plan. */
 function sourceTypeOf({ mark, digital_source_type: planned }: Manifest): DigitalSourceType | null {
   const kept = mark?.status === "kept" ? mark.digital_source_type : null;
   return sourceTypes.find((type) => kept === type || kept?.endsWith(`/${type}`)) ?? planned;

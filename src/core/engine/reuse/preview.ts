@@ -28,7 +28,7 @@ export function whyAnew(step: CacheableStep, { state, unusable }: ReusePreview):
 }
 
 export interface ReusePreview {
-  /** The state of a simulated run after all steps that cost nothing. */
+  /** The state of a simulated run after all steps that are free. */
   readonly state: RunState;
   readonly reused: ReadonlyMap<string, CachedResult>;
   /** Why a step is not reused although an identical request was made earlier. */
@@ -67,7 +67,10 @@ export async function previewReuse(
   return { state, reused, unusable, resolved };
 }
 
-/** The events of a step that needs no work: its condition skips it, its file is stored, or its choice is certain. */
+/**
+ * Returns the events of a step that needs no work: its condition skips it, its file is stored, or its choice is
+ * certain.
+ */
 function freeEvents(state: RunState, step: PlanStep): readonly RunEvent[] {
   const gate = gateOf(state, step);
   if (gate?.ready === "no") return [];

@@ -28,11 +28,11 @@ export type CacheMiss = "expired" | "already-reused";
 export interface CacheQuery {
   readonly fingerprint: string;
   readonly plan: CacheableStep;
-  /** Results of this run are ignored. */
+  /** The run that looks for results. Its own results are ignored. */
   readonly runId: string | null;
-  /** Keys of results that other steps of this run already reuse. Two steps with the same request need two results. */
+  /** Keys of results that other steps of this run already reuse, because each result may be reused only once. */
   readonly reusedKeys: Set<string>;
-  /** True to check that the asset still exists, and to download outputs that must be kept. False for pricing. */
+  /** Whether to check that the asset still exists, and to download outputs that must be kept. False for pricing. */
   readonly verify: boolean;
 }
 
@@ -53,7 +53,7 @@ export class ResultCache {
     this.#parts = parts;
   }
 
-  /** Prefers results of a step with the same path, then newer ones. */
+  /** Finds a result to reuse. Prefers results of a step with the same path, then newer ones. */
   async find(query: CacheQuery): Promise<CacheLookup> {
     let why: CacheMiss | null = null;
     for await (const candidate of this.#candidates(query)) {
@@ -94,7 +94,7 @@ export class ResultCache {
     }
   }
 
-  /** Cached until the run changes. */
+  /** Returns a run's state, which is cached until the run changes. */
   async state(runId: string): Promise<RunState | null> {
     const { store, repository } = this.#parts;
     const row = await store.run(runId);
@@ -187,7 +187,7 @@ function missingOrThrow(error: unknown): null {
   throw error;
 }
 
-/** Identifies a result even if other runs have reused it. */
+/** Returns a result's key, which stays the same when other runs reuse the result. */
 export function sourceKey({ jobId, runId, step }: ReusedFrom): string {
   return jobId ?? `${runId} ${step}`;
 }

@@ -13,7 +13,7 @@ export interface Service {
   readonly client: Client;
   /** The origin that runs are tied to. It stays the same even if a local service restarts on another port. */
   readonly origin: string;
-  /** The error that calls throw if they need a key and the service was opened without one. */
+  /** The error for calls that need a key, if the service was opened without one. */
   readonly missingKey?: InvalidOptionError | null;
   close(): Promise<void>;
 }
@@ -26,7 +26,8 @@ export interface ServiceOptions {
   /** URL of any service. Default: environment SHOWRUNNER_BASE_URL, otherwise a local service. */
   readonly baseUrl?: string | undefined;
   /**
-   * `<key_id>:<secret>`, or a token. Default: the named service's own variable, or else environment SHOWRUNNER_API_KEY.
+   * The API key, as `<key_id>:<secret>`, or a token. Default: the named service's own variable, otherwise environment
+   * SHOWRUNNER_API_KEY.
    */
   readonly apiKey?: string | undefined;
   /**
@@ -51,7 +52,7 @@ export interface ServiceOptions {
   readonly clientOptions?: Partial<ClientOptions> | undefined;
 }
 
-/** Prefers the service in the options, then the one in the environment, then a local service. */
+/** Opens the service that the options select, otherwise the one in the environment, otherwise a local service. */
 export async function openService(options: ServiceOptions): Promise<Service> {
   const env = options.env ?? process.env;
   if (options.client !== undefined) {
@@ -96,7 +97,10 @@ async function openLocal(options: ServiceOptions): Promise<Service> {
   };
 }
 
-/** Returns the error, because calls that only read the journal work without the service. */
+/**
+ * Returns the error instead of throwing it if the local service is not installed, because the journal can be read
+ * without it.
+ */
 function orMissing(error: unknown): LocalServiceMissingError {
   if (error instanceof LocalServiceMissingError) return error;
   throw error;
@@ -123,12 +127,12 @@ export interface SharedService {
 const HOST_CHECK_EVERY_MS = 500;
 /** Maximum number of times to check whether another process has finished starting the service. */
 const MOST_LOOKS = 20;
-/** After these errors, starting is tried again: another process is opening the folder, or still holds the port. */
+/** Errors after which starting is tried again: another process is opening the folder, or still holds the port. */
 const TRANSIENT = new Set(["DATA_DIR_IN_USE", "PORT_IN_USE"]);
 
 /**
- * Finds the service of a folder, or starts it in this process. If the process that runs the service ends, this process
- * takes over on the same port. So the URL remains valid for all users of the service.
+ * Finds the service of a folder, or starts it in this process. If another process runs the service and ends, this
+ * process takes over on the same port.
  */
 export async function shareLocalService(dataDir: string, families?: FamiliesOption): Promise<SharedService> {
   const options = { dataDir, ...(families !== undefined && { families }) };

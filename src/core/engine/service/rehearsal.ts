@@ -10,9 +10,8 @@ export const noSubstitute: Substitute = (model) => model;
 const RENDER_MS = 10 * 60_000;
 
 /**
- * Returns a {@link Substitute} with which the local service renders all media in place of the providers' models. The
- * media have the requested kind, size and length. The same methods are called, so that a rehearsal takes the same code
- * path. `serviceUrl` may be any URL of that service.
+ * Returns a {@link Substitute} that lets the local service make all media in the requested kind, size and length.
+ * `serviceUrl` may be any URL of that service.
  */
 export function rehearsal(serviceUrl: string): Substitute {
   return (model, step) => {
@@ -52,7 +51,7 @@ interface CallOptions {
   readonly [option: string]: unknown;
 }
 
-/** Selects the options that determine how media look or sound. They are small enough for a journal. */
+/** Selects the options that determine how media look or sound. */
 function plainCall({ prompt, text, n, size, aspectRatio, resolution, duration, seed }: CallOptions) {
   return { prompt, text, n, size, aspectRatio, resolution, duration, seed };
 }
@@ -96,12 +95,12 @@ function renderInput({ prompt, text, size, aspectRatio, resolution, duration }: 
   };
 }
 
-/** The side of a square with the same area, in units of 1024 pixels, rounded to a tenth, such as `1.5k`. */
+/** Formats a size as the side of a square with the same area, such as `1.5k` for 1536 pixels. */
 function kilopixels(width: number, height: number): string {
   return `${Math.min(4, Math.max(0.1, Math.sqrt(width * height) / 1024)).toFixed(1)}k`;
 }
 
-/** Equal requests must yield equal media. */
+/** Derives a seed from a text, so that equal requests yield equal media. */
 function seedOf(text: string): number {
   let sum = 0;
   for (const character of text) sum = (sum * 31 + character.codePointAt(0)!) % 2_147_483_647;

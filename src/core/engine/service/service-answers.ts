@@ -35,7 +35,7 @@ interface ErrorContext {
   readonly step?: string;
 }
 
-/** Rethrows an error that is not in the table of answers. */
+/** Looks up the meaning of an error. Rethrows an error that is not in the table of answers. */
 export function judge(kind: RequestKind, error: unknown, about: ErrorContext = {}): Judged {
   const { mayExist = false, step = null } = about;
   const answer = answerOf(error);
@@ -77,7 +77,7 @@ export function serviceFailureOf(
 export interface ServiceFailure {
   readonly pause: "unreachable" | "misdirected";
   readonly message: CleanText;
-  /** True if the media bucket is unavailable. Answers from the service then say nothing about the bucket. */
+  /** True if the media bucket, not the service, is unavailable. */
   readonly isMedia?: true;
 }
 
@@ -91,8 +91,8 @@ export type EffectResult = { readonly events: readonly RunEvent[] } & (
   /** The service was unreachable. The command is retried after growing delays. */
   | { readonly end: "unreachable"; readonly serviceFailure: ServiceFailure }
   /**
-   * A job was not submitted, and in this drive no request for it has left this machine. Retried like `unreachable`.
-   * `serviceFailure` is null if the run was stopped before sending.
+   * No request for this job has left this machine in this drive. Retried like `unreachable`. `serviceFailure` is null
+   * if the run was stopped before sending.
    */
   | { readonly end: "notSent"; readonly serviceFailure: ServiceFailure | null }
   /** The service refused a read. The read is retried for two minutes; then the events in `otherwise` are recorded. */
@@ -110,8 +110,8 @@ export function deferToNextDrive(...events: readonly RunEvent[]): EffectResult {
 }
 
 /**
- * Retries, or pauses the run, according to the verdict. `events` are recorded first. Throws for a verdict that an
- * effect must handle itself.
+ * Retries, or pauses the run, according to the verdict. Records `events` first. Throws for a verdict that an effect
+ * must handle itself.
  */
 export function retryOrPause(
   judged: Judged,
@@ -192,12 +192,12 @@ export const GIVE_UP_AFTER_MS = 5 * 60_000;
 /** How long a refused read is retried, in milliseconds: the service's reads may lag behind its writes. */
 const DOUBT_MS = 120_000;
 
-/** The growing delay before an incomplete answer is read again. Null after `DOUBT_MS`. */
+/** Returns the growing delay before an incomplete answer is read again; null after `DOUBT_MS`. */
 export function lookAgainMs(waitedMs: number): number | null {
   return waitedMs < DOUBT_MS ? Math.max(2_000, Math.min(waitedMs, DOUBT_MS - waitedMs)) : null;
 }
 
-/** True if this doubt about an answer should be recorded: it is new, or the recorded one is dated in the future. */
+/** True if this doubt about an answer is new, or if the recorded one is dated in the future. */
 export function isNewDoubt(doubt: AttemptState["doubt"], message: string, now: number): boolean {
   return doubt?.message !== message || doubt.since > now;
 }
@@ -282,7 +282,7 @@ export class ServiceWatch {
     this.#heardAt = this.#now();
   }
 
-  /** Records that the service refused a read. Returns the delay before the next read. Null after `DOUBT_MS`. */
+  /** Records that the service refused a read. Returns the delay before the next read; null after `DOUBT_MS`. */
   refused(id: string): number | null {
     const now = this.#now();
     const { since, failures } = count(this.#refused, id, now);
@@ -303,7 +303,7 @@ function count(all: Map<string, Failing>, id: string, now: number): Failing {
 
 /** Id under which a {@link ServiceWatch} tracks reads of the balance. */
 export const WALLET = "balance";
-/** All requests of a chat step share one id, although they are numbered. */
+/** Returns the id under which a request is tracked, which is the same for all requests of a chat step. */
 export function watchId(id: string): string {
   return id.startsWith("chat:") ? id.replace(/#\d+$/, "") : id;
 }
@@ -317,7 +317,7 @@ interface ForeignError extends Partial<Pick<ServiceError, "param" | "details">> 
   readonly retryable: boolean;
 }
 
-/** Converts a service's error for the journal. `of`: what moderation refused. Null if uncertain. */
+/** Converts a service's error for the journal. `of` says what moderation refused; null if uncertain. */
 export function foreignError(error: ForeignError, of: Flagged["of"] = null): JournalError {
   const { code, retryable } = error;
   const flagged = code === MODERATED ? flaggedBy(error, of) : null;
@@ -325,7 +325,7 @@ export function foreignError(error: ForeignError, of: Flagged["of"] = null): Jou
   return { code: cleanText(code, MOST_CODE), message, retryable, ...(flagged !== null && { flagged }) };
 }
 
-/** Of several fields, returns only the first, which the service calls primary. */
+/** Returns what moderation flagged. Of several fields, returns only the first, which the service calls primary. */
 function flaggedBy({ param, details }: ForeignError, of: Flagged["of"]): Flagged {
   const [detail] = details ?? [];
   const field = param ?? (detail?.field || null);
@@ -346,7 +346,7 @@ export const FIRST_WAITS_MS: readonly number[] = [1_000, 4_000, 15_000];
 const MOST_TRIES = 40;
 
 /**
- * Returns the delay after a local failure, such as a full disk, while a provider's result exists only in memory. Null
+ * Returns the delay after a local failure, such as a full disk, while a provider's result exists only in memory; null
  * after about ten minutes. `tries`: number of failed attempts so far.
  */
 export function holdOnMs(tries: number): number | null {

@@ -37,19 +37,19 @@ export interface CreateParts {
 
 export interface CreatedRun {
   readonly state: RunState;
-  /** Null if the tools are to be built when needed. */
+  /** Null if the tools are built later, when they are needed. */
   readonly tools: DriveTools | null;
   /** Events with the prices that need no new quote. */
   readonly quoted: readonly RunEvent[];
   readonly code: Code;
 }
 
-/** Accepted prices younger than this, in milliseconds, are not requested again at the start. */
+/** How old accepted prices may be, in milliseconds, before they are requested again at the start. */
 const PRICES_AGREED_MS = 30_000;
 /** Milliseconds after which an engine checks the run, in case this process dies before it has recorded the prices. */
 const PRICED_WITHIN_MS = 30_000;
 
-/** Returns null if a run with this id exists and should be continued. */
+/** Creates a run. Returns null if a run with this id exists and should be continued. */
 export async function createRun(
   { planner, durations, balance, store, repository, media, now }: CreateParts,
   { pipeline, input, options }: { readonly pipeline: Pipeline; readonly input: unknown; readonly options: RunOptions },
@@ -97,7 +97,7 @@ export async function createRun(
   try {
     const written = store.createRun(id, planned, at, forEngine ? { at: at + PRICED_WITHIN_MS, memo: null } : undefined);
     const quoted = firstPrices(produced.plan, quote.prices);
-    // Prepare while another thread packs a large plan. Priced steps can be ranked only once the state has their prices.
+    // Prepare while another thread packs a large plan, unless the state does not have all prices yet.
     const isReady = !forEngine && quoted.length === 0;
     const ready = isReady ? readyTools(state, durations).catch(() => null) : null;
     const [tools] = await Promise.all([ready, written]);
@@ -110,7 +110,7 @@ export async function createRun(
   }
 }
 
-/** If this fails, driving the run tries it again and reports the reason. */
+/** Builds the run's tools early. If this fails, the drive builds them again and reports the reason. */
 async function readyTools(state: RunState, durations: ExpectedDurations): Promise<DriveTools> {
   const tools = await driveTools(state, durations);
   await new LongWork().pause(state.planned.plan.steps.length);

@@ -124,7 +124,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     const { resume } = options;
     const how = resume === undefined ? null : await this.#resuming(await this.repository.load(runId), resume);
     const slice = await this.#slices.slice(runId, options, how);
-    // Convert the time, because engines use this machine's clock.
+    // Engines use this machine's clock, so convert the time.
     const { wakeAt } = slice;
     return wakeAt === null ? slice : { ...slice, wakeAt: wakeAt - (this.store.clockOffsetMs?.() ?? 0) };
   }
@@ -140,18 +140,18 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     return { planner, durations, media: this.parts.media, balance, store, repository, now };
   }
 
-  /** `known`: the run's state when `resume` was called. */
+  /** Returns what a handle needs to follow a run. `known`: the run's state before, if the call may continue the run. */
   #attached(id: string, how: ResumeOptions, known: RunState | null = null): AttachedParts {
     return {
       store: this.store,
       clock: this.clock,
       load: () => this.repository.load(id),
       resultOf: (now) => result(now, this.parts.media),
-      // If the other process dies, nobody repeats this call, so a pending stop must still apply.
+      // If the other process dies, a stop that it did not process must still apply.
       takeOver: () => this.resume(id, { ...how, unattended: true }),
       continues: (state) => {
         if (state.pause?.reason === "budget") return changesLimits(state, how);
-        // Only the pause from before is over. Later pauses, above all stops, still apply.
+        // Continue only after the pause that was known; later pauses, such as stops, still apply.
         return state.pause?.reason === "late" && isDeepStrictEqual(state.pause, known?.pause);
       },
     };
@@ -196,7 +196,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     return handle;
   }
 
-  /** Without a key, the service would refuse the first request. */
+  /** Throws if there is no key, because the service would refuse the first request. */
   #refuseWithoutKey(): void {
     if (this.service.missingKey !== null) throw this.service.missingKey;
   }
@@ -241,7 +241,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     if (this.parts.ownsStore) await this.store.close();
   }
 
-  /** Undefined if the run already belongs to this account, so that a command can be repeated. */
+  /** Returns the move of a run to this account; undefined if the run already belongs to it. */
   async #move(run: RunState, { accountMoved = false }: ResumeOptions): Promise<AccountMove | undefined> {
     if (this.repository.isOurs(run)) return undefined;
     if (!accountMoved) this.repository.checkAccount(run);
@@ -327,7 +327,7 @@ export async function openShowrunner(options: OpenOptions = {}): Promise<Showrun
   }
 }
 
-/** If several machines share the journal, they use its clock. */
+/** Returns the clock to use. Machines that share a journal also share its clock. */
 function clockOf(store: JournalStore, clock: Clock): Clock {
   if (store.clockOffsetMs === undefined) return clock;
   return {

@@ -37,13 +37,13 @@ import type { LocalWork, Slice, SliceOptions } from "../slice/run-slices.ts";
 export interface EnginePort {
   /**
    * Drives one slice of a run: loads the run, does everything that is due, commits it, and returns when to call again.
-   * Between slices the run exists only in the journal. Calls that come too early or too often do no harm.
+   * Between slices the run exists only in the journal. Calling too early or too often does no harm.
    */
   slice(runId: string, options?: SliceOptions): Promise<Slice>;
   /**
-   * Reports a verified webhook that says a job has ended. Whichever process drives the job's run then reads the job at
-   * once, without waiting for the next poll. If no run knows the job yet, it is read as soon as one does. Repeated
-   * calls with the same id count once.
+   * Reports a verified webhook that says a job has ended. The process that drives the job's run then reads the job
+   * without waiting for the next poll. If no run knows the job yet, it is read as soon as one does. A repeated call
+   * with the same id has no effect.
    */
   hint(delivery: { readonly id: string; readonly jobId: string }): Promise<DeliveryOutcome>;
   /**
@@ -55,19 +55,19 @@ export interface EnginePort {
   work(work: LocalWork, options?: Pick<SliceOptions, "findPipeline" | "signal">): Promise<void>;
 }
 
-/** Runs pipelines. All of its runs are in one journal and use one key for one service. */
+/** Runs pipelines. All runs share one journal, one service and one key. */
 export interface Showrunner {
-  /** The journal. Use it for anything for which this interface has no method. */
+  /** The journal, for anything that this interface has no method for. */
   readonly journal: JournalStore;
   /** The files of outputs and uploads, stored by content hash. */
   readonly media: MediaStore;
-  /** The client that sends all requests. Use it for anything for which this interface has no method. */
+  /** The client that sends all requests. Use it for anything that this interface has no method for. */
   readonly client: Client;
   /** The service to which jobs are submitted. */
   readonly service: {
     readonly kind: "hosted" | "local";
     readonly baseUrl: string;
-    /** The error that calls throw if they need a key and `keyOptional` opened the service without one. */
+    /** The error for calls that need a key, if `keyOptional` opened the service without one. */
     readonly missingKey: InvalidOptionError | null;
   };
   /**
@@ -90,8 +90,8 @@ export interface Showrunner {
     options?: QuoteOptions,
   ): Promise<Quote>;
   /**
-   * Compares the pipeline's plan with an earlier run: which results that run cannot provide, why, and what they will
-   * cost. Spends nothing.
+   * Compares the pipeline's plan with an earlier run. Returns which results that run cannot provide, why, and what they
+   * will cost. Spends nothing.
    */
   compare<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
@@ -100,9 +100,9 @@ export interface Showrunner {
   ): Promise<Comparison>;
   /**
    * Plans and prices the pipeline, then drives the run in this process. Throws {@link PlanProblemsError} with all
-   * problems at once, {@link OverBudgetError} if the quote exceeds `budget`, and {@link QuoteRefusedError} if the
-   * given quote cannot be used. In these cases nothing is submitted. Resolves to a handle once the run has started; the
-   * handle's `result()` settles when the run ends or pauses.
+   * problems, {@link OverBudgetError} if the quote exceeds `budget`, and {@link QuoteRefusedError} if the given quote
+   * cannot be used. In these cases nothing is submitted. Resolves to a handle once the run has started; the handle's
+   * `result()` settles when the run ends or pauses.
    */
   run<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
@@ -111,9 +111,9 @@ export interface Showrunner {
   ): Promise<RunHandleOf<R>>;
   /**
    * Continues a run where its journal ends: after a crash, a stop or a pause, or with changes. With `pipeline`, the
-   * handle has the same type as the one from `run`. If this process drives the run, returns the existing handle and
-   * applies the changes once the run is at rest. Throws {@link RunBusyError} while another process drives the run, and
-   * {@link AccountMismatchError} for a run of another account.
+   * handle has the same type as the one from `run`. If this process already drives the run, returns the existing
+   * handle, and changes apply once the run has come to rest. Throws {@link RunBusyError} while another process drives
+   * the run, and {@link AccountMismatchError} for a run of another account.
    */
   resume<S extends z.ZodType, R extends Returns>(
     runId: string,
@@ -122,9 +122,8 @@ export interface Showrunner {
   /** Continues a run where its journal ends, with results of unknown type. */
   resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
   /**
-   * Returns a handle for any run, even if another process drives it. If this process drives the run, returns the handle
-   * from `run` or `resume`. The handle drives nothing. Its `result()` settles when the run is at rest, and `pipeline`
-   * only determines the result's type. Throws {@link RunUnknownError}.
+   * Returns a handle for any run, even if another process drives it. The handle does not drive the run. Its `result()`
+   * settles when the run ends or pauses. `pipeline` only determines the result's type. Throws {@link RunUnknownError}.
    */
   follow<S extends z.ZodType, R extends Returns>(
     runId: string,
@@ -152,15 +151,14 @@ export interface Showrunner {
   drift(runId: string, pipeline: Pipeline, options?: DriftOptions): Promise<Drift & Offer>;
   /**
    * Prepares the changes that a person's note asks for, to a step or to what an approval shows. Calls each step's
-   * `revise`, which returns changes to the step's input; steps without `revise` are rerun. Pass the result to {@link
-   * drift} or {@link rerunQuote} for the price, and to `resume` to apply it. The result is empty while any of these
-   * steps is in progress. Spends nothing and changes nothing.
+   * `revise`, which returns changes to the step's input; steps without `revise` are rerun. Pass the result to
+   * {@link drift} or {@link rerunQuote} for the price, and to `resume` to apply it. The result is empty while any of
+   * these steps is in progress. Spends nothing and changes nothing.
    */
   redo(runId: string, step: string, note: string, pipeline?: Pipeline): Promise<Redo>;
   /**
-   * Returns which steps `resume` with `rerun: steps` (and `rerunFailed`) would run again without code changes, and the
-   * price. With the `pipeline` passed to `resume`, includes expansions whose function was corrected. Spends nothing and
-   * changes nothing.
+   * Returns which steps `resume` would run again with these options if the code has not changed, and the price. With
+   * `pipeline`, includes expansions whose function was corrected. Spends nothing and changes nothing.
    */
   rerunQuote(
     runId: string,
@@ -178,8 +176,8 @@ export interface Showrunner {
    */
   runs(query?: RunsQuery): Promise<readonly RunRow[]>;
   /**
-   * Lists this account's runs that can be resumed and that no process drives: interrupted runs, and runs at rest for
-   * which a decision has arrived since they were last stopped.
+   * Lists this account's runs that can be resumed and that no process drives: interrupted runs, and paused or ended
+   * runs for which a decision has arrived since they were last stopped.
    */
   due(): Promise<readonly RunRow[]>;
   /**
@@ -198,16 +196,15 @@ export interface Showrunner {
    */
   stop(runId: string, options?: { readonly reason?: string }): Promise<void>;
   /**
-   * Lists a run's steps whose submissions were never answered, each with the jobs that it may have created. To find
-   * them, reads all jobs of the steps' models that were created while these steps were submitted and that belong to no
-   * run in this journal.
+   * Lists a run's steps whose submissions were never answered, each with the jobs that it may have created. These are
+   * jobs of the same model from the same time that belong to no run in this journal.
    */
   unresolved(runId: string): Promise<readonly UnresolvedStep[]>;
   /** Lists the jobs that an unresolved step may have created, likeliest first. A person decides with `adopt`. */
   candidates(runId: string, step: string): Promise<readonly AdoptionCandidate[]>;
   /**
-   * Approves a step that waits for a decision. Takes effect at once if a process drives the run, otherwise when the run
-   * is resumed. Throws {@link InvalidOptionError} if the step does not wait for a decision, or if `pick` matches
+   * Approves a step that waits for a decision. Takes effect immediately if a process drives the run, otherwise when the
+   * run is resumed. Throws {@link InvalidOptionError} if the step does not wait for a decision, or if `pick` matches
    * nothing that it shows.
    */
   approve(runId: string, step: string, options?: ApproveDecision): Promise<void>;

@@ -141,7 +141,7 @@ export abstract class StoredRuns {
   }
 
   async adopt(runId: string, step: string, jobId: string | null): Promise<void> {
-    // Ignore an earlier decision about the step that has not been processed yet. The new decision replaces it.
+    // Ignore an earlier decision about the step that has not been processed yet, because the new one replaces it.
     const { state } = await this.foreseen(runId, ({ message }) => message.type !== "adopt" || message.step !== step);
     this.repository.checkAccount(state);
     const { provider } = unresolvedAttempt(state, step);
@@ -210,10 +210,7 @@ export abstract class StoredRuns {
     if ((await this.store.run(runId)) === null) throw new RunUnknownError(runId);
   }
 
-  /**
-   * Returns a run's state as if the messages in its inbox had been applied. `counts` selects the messages. State and
-   * inbox are consistent, although they are read separately.
-   */
+  /** Returns a run's state as if the messages in its inbox had been applied. `counts` selects these messages. */
   protected async foreseen(
     runId: string,
     counts: (entry: InboxEntry) => boolean = () => true,

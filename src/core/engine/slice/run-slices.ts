@@ -39,7 +39,7 @@ interface SlicesParts extends HolderParts {
   readonly client: Client;
 }
 
-/** Between slices, a run exists only in the journal. */
+/** Drives runs in slices. Between slices, a run exists only in the journal. */
 export class RunSlices {
   readonly #parts: SlicesParts;
   readonly #cache = new StateCache();
@@ -50,8 +50,8 @@ export class RunSlices {
   }
 
   /**
-   * Does everything that is due for a run, then releases it. If nothing is due, costs one read. Rejects only for
-   * failures outside the run, such as a full disk.
+   * Does everything that is due for a run, then releases it. Rejects only for failures outside the run, such as a full
+   * disk.
    */
   async slice(runId: string, options: SliceOptions, resumed: Start | null): Promise<Slice> {
     const { store, clock } = this.#parts;
@@ -168,7 +168,7 @@ export class RunSlices {
     }
   }
 
-  /** Decides whether an idle run continues by itself, because of a decision or because its pause is over. */
+  /** Decides whether a run at rest continues by itself, because of a decision or because its pause is over. */
   async #woken(
     state: RunState,
     inbox: readonly InboxEntry[],
@@ -205,7 +205,8 @@ function isDue({ status, wakeAt, resumeAt, lease }: RunRow, now: number): boolea
 }
 
 /**
- * When to read the balance again for a paused run. Null if the run does not wait for funds, or has waited long enough.
+ * Returns when to read the balance again for a paused run. Null if the run does not wait for funds, or has waited long
+ * enough.
  */
 function fundsLookedAt(
   { status, updatedAt }: RunRow,
@@ -215,10 +216,7 @@ function fundsLookedAt(
   return status === "paused" && now < updatedAt + waitForFundsMs ? now + FUNDS_EVERY_MS : null;
 }
 
-/**
- * If this process does not have a step's code, leaves the run to other workers instead of pausing it. Steps that wait
- * for a person need no code.
- */
+/** If this process does not have a step's code, leaves the run to other workers instead of pausing it. */
 function leavingCode(deps: DriveDependencies, { runId }: RunState): DriveDependencies {
   const functions: StepFunctions = {
     find(state, path) {
@@ -246,14 +244,14 @@ function localWork(state: RunState, command: Command): LocalWork {
   return { runId: state.runId, command, of: workOf(state, command.step)! };
 }
 
-/** A run's state after a slice. The next slice only reads what other processes have written since. */
+/** A run's state after a slice, so that the next slice reads only newer events. */
 interface Remembered {
   readonly state: RunState;
   code: Code | null;
   tools: DriveTools | null;
 }
 
-/** Maximum total weight (see `weightOf`) of all cached states except the newest; corresponds to tens of megabytes. */
+/** Maximum total weight (see `weightOf`) of the cached states, which corresponds to tens of megabytes. */
 const MOST_WEIGHT = 60_000;
 const RUN_WEIGHT = 5;
 /** Minimum weight of a run whose tools are cached. For smaller runs, building the tools again is just as fast. */
@@ -261,7 +259,7 @@ const WORTH_TOOLS = 250;
 /** Smaller runs are cached only if they are due within this time, in milliseconds. */
 const SOON_MS = 60_000;
 
-/** Caches the states of the runs with the most recent slices. A slice removes a state, and puts it back on success. */
+/** Caches the states of the runs with the most recent slices. */
 class StateCache {
   readonly #kept = new Map<string, Remembered & { readonly weight: number }>();
   #weight = 0;
@@ -281,9 +279,9 @@ class StateCache {
     return kept?.state.createdAt === createdAt && kept.state.seq === lastSeq ? kept : null;
   }
 
-  /** `dueInMs`: null if the run is idle. */
+  /** Caches a state. `dueInMs`: null if the run is idle. */
   put({ state, code, tools }: Remembered, dueInMs: number | null): void {
-    // Reuse an earlier weight, because each event adds at most one part.
+    // Reuse an earlier weight, because an event adds at most one part.
     if (tools !== null) tools.weight ??= weightOf(state);
     const weight = RUN_WEIGHT + (tools?.weight ?? weightOf(state));
     if (weight < WORTH_TOOLS && (dueInMs === null || dueInMs > SOON_MS)) return;
@@ -306,7 +304,7 @@ export interface LocalWork {
   readonly command: Command & { readonly step: string };
   /** Id of the attempt that performs this work. */
   readonly of: string;
-  /** How many functions of the run were already in progress; work with lower numbers is done first. Default 0. */
+  /** Number of the run's functions already in progress. Work with lower numbers is done first. Default 0. */
   readonly place?: number;
 }
 
@@ -327,7 +325,7 @@ export interface SliceOptions {
   readonly anew?: boolean | undefined;
   /** True if webhooks report when jobs end, so that polling is only a fallback. Default false. */
   readonly webhooks?: boolean | undefined;
-  /** If the run paused for funds, reads the balance every ten seconds for this long, in milliseconds. Default 0. */
+  /** If the run has paused for funds, how long to keep checking the balance, in milliseconds. Default 0. */
   readonly waitForFundsMs?: number | undefined;
   /** Called with the run's new events once they are in the journal, including those from other processes. */
   readonly onEvents?: ((events: readonly StoredEvent[]) => void) | undefined;
@@ -338,9 +336,15 @@ export interface SliceOptions {
 }
 
 export interface Slice {
-  /** A run's status, or: `busy`: another process holds the run; `left`: this process cannot drive it, see `message`. */
+  /**
+   * The run's status. `busy`: another process holds the run. `left`: this process cannot drive it, and `message` says
+   * why.
+   */
   readonly status: RunStatus | "busy" | "left";
-  /** When to drive the next slice, in epoch milliseconds. Null: not before the run's inbox receives a message. */
+  /**
+   * When to drive the next slice, in epoch milliseconds. Null if only a message in the run's inbox can continue the
+   * run.
+   */
   readonly wakeAt: number | null;
   readonly message: string | null;
   /** The run's state after the slice. Null if nothing was driven. */

@@ -8,17 +8,16 @@ import { notDurable } from "./leases.ts";
 const TELL_EVERY_MS = 50;
 
 /**
- * Wakes calls that wait for changes to their runs. Changes by this process wake them at once; changes by other
- * processes arrive as notifications. Where notifications fail (behind a pooler in transaction mode, or over a broken
- * connection), polling finds the changes within `pollIntervalMs`. A commit sends no notification itself, because the
- * server would then process commits one after another.
+ * Wakes calls that wait for changes to their runs. Changes by this process wake them immediately; changes by other
+ * processes arrive as notifications. If notifications fail, as behind a pooler in transaction mode, polling finds the
+ * changes within `pollIntervalMs`.
  */
 export class ChangeFeed {
   readonly channel: string;
   readonly #db: Database;
   readonly #waiters = new Waiters();
   readonly #listener: Listener;
-  /** Sequence number of each awaited run's last known event; null if there is no such run. */
+  /** The last known event of each awaited run, as a sequence number. Null if there is no such run. */
   readonly #lastSeqs = new Map<string, number | null>();
   #poll: NodeJS.Timeout | null = null;
   #looking = false;
@@ -47,7 +46,7 @@ export class ChangeFeed {
       if (lastSeq === null) throw new RunUnknownError(runId, this.#db.place);
       return lastSeq !== undefined && lastSeq > afterSeq;
     };
-    // Registered before the query, so that no notification is missed.
+    // Register before the query, so that no notification is missed.
     this.#lastSeqs.set(runId, this.#lastSeqs.get(runId) ?? 0);
     const waiting = this.#waiters.wait(runId, ready, signal);
     this.#listener.start();
@@ -118,8 +117,8 @@ const firstDelayMs = 200;
 const longestDelayMs = 10_000;
 
 /**
- * Receives notifications on its own connection, from the first `start` on, and reconnects if the connection breaks.
- * Behind a pooler, the listener stays disconnected, because its notifications would go to another client.
+ * Receives notifications on its own connection, and reconnects if that connection breaks. Behind a pooler it stays
+ * disconnected, because notifications would go to another client.
  */
 class Listener {
   readonly #db: Database;

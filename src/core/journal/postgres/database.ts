@@ -22,10 +22,8 @@ export type Driver = Pick<typeof import("pg"), "Client" | "Pool" | "types">;
 export type Values = readonly unknown[];
 
 /**
- * A database behind a connection pool. Every call is one statement in its own transaction. If the connection is
- * lost, the call is repeated until it succeeds or time runs out. Calls must therefore be repeatable; an argument tells
- * them whether this is a repetition, because the first attempt may have succeeded. Statements are unnamed, so that any
- * server behind a pooler can run them.
+ * A database behind a connection pool. Every call is one statement in its own transaction. If the connection is lost,
+ * the call is repeated until it succeeds or time runs out, so calls must be repeatable.
  */
 export class Database {
   readonly settings: Settings;
@@ -96,7 +94,7 @@ export class Database {
   transaction(statements: (query: (sql: string, values?: Values) => Promise<Row[]>) => Promise<void>): Promise<void> {
     return this.#retried(async () => {
       const client = await this.#pool.connect();
-      // The statement in progress reports a broken connection.
+      // Ignore the error, because the statement in progress also reports a broken connection.
       client.on("error", () => {});
       try {
         await client.query("BEGIN");
@@ -122,9 +120,7 @@ export class Database {
     });
   }
 
-  /**
-   * Makes later calls wait longer for an unavailable database. Before the journal is open, its URL may simply be wrong.
-   */
+  /** Makes later calls wait longer for an unavailable database, because its URL is now known to be right. */
   noteOpened(): void {
     this.#waitMs = this.settings.unreachableTimeoutMs;
   }
@@ -164,10 +160,7 @@ export class Database {
     }
   }
 
-  /**
-   * Sets time limits on a connection. A pooler's connection must not be changed, so only the limits of the server and
-   * the driver apply to it.
-   */
+  /** Sets time limits on a connection, unless it belongs to a pooler, whose connections must not be changed. */
   async #limit(client: ClientBase): Promise<void> {
     if (await isPooled(client)) return;
     const { statementTimeoutMs, lockTimeoutMs } = this.settings;

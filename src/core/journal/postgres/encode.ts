@@ -37,7 +37,7 @@ export interface WireTake extends AnyWire {
 }
 
 export interface WireCommit extends AnyWire {
-  /** Identifies this write. A repetition of the write has the same value. */
+  /** Identifies this write. A repeated write has the same value. */
   readonly write: string;
   /** The `write` of the run's previous write, if this process made it. */
   readonly after_write?: string;
@@ -52,7 +52,7 @@ export interface WireCommit extends AnyWire {
   readonly wake_at?: number | null;
   readonly memo?: string;
   readonly ledger?: readonly WireChange[];
-  /** 1 if the ledger changes include a charge. The account's charge counter is then incremented. */
+  /** 1 if the ledger changes include a charge, which increments the account's charge counter. */
   readonly charges?: 0 | 1;
   /** The quarter of an hour in which new holds are counted. */
   readonly slot?: number;
@@ -70,8 +70,8 @@ export interface WireCommit extends AnyWire {
 }
 
 /**
- * A cap on the runs with one tag, or on all runs if `tag` is null. Counts the holds since the quarter of an hour
- * `slot`, or all holds if `slot` is null.
+ * A cap on the runs with one tag, or on all runs if `tag` is null. It limits the amount reserved since the quarter of
+ * an hour `slot`, or since the beginning if `slot` is null.
  */
 interface WireCap {
   readonly tag: string | null;

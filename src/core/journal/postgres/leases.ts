@@ -15,7 +15,7 @@ export interface LeaseRequest {
   readonly isDead: (holder: LeaseHolder, leftMs: number) => boolean;
 }
 
-/** The text of the event before and after the epoch. The database fills in the epoch. */
+/** The event's JSON before and after the epoch, which the database fills in. */
 const [head, tail] = ['"epoch":', ","];
 
 export async function takeLease(
@@ -73,18 +73,15 @@ function outcomeOf(
   };
 }
 
-/**
- * Returns null if the memo is empty or no engine drives the run. The memo is not validated, because only commits write
- * it.
- */
+/** Returns the last driver's memo; null if it is empty or no engine drives the run. */
 function memoOf(columns: Columns, row: Row): Wake["memo"] {
   return row.memo === null ? null : (columns.json(row, "memo") as Wake["memo"]);
 }
 
-/** Skips the fsync, for writes whose loss is acceptable if the server's machine stops. */
+/** Skips the fsync, for writes that may be lost if the server's machine stops. */
 export const notDurable = "set_config('synchronous_commit', 'off', true)";
 
-/** Renews the lease. If another change locks the row, the WHERE clause is evaluated again after that change. */
+/** Renews a lease. Returns false if the run is no longer leased with this epoch. */
 export async function renewLease(
   db: Database,
   clock: LeaseClock,
@@ -113,15 +110,15 @@ export async function releaseLease(db: Database, { runId, epoch }: Lease): Promi
 }
 
 /**
- * The clock for leases. All processes share the database's clock, so a lease's remaining time is sent as a duration.
- * Each process converts the duration to a time on its own clock.
+ * The clock for leases. The database sends the remaining time of a lease as a duration, which each process converts to
+ * a time on its own clock.
  */
 export interface LeaseClock {
   /** Returns the time to use; null if the database uses its own clock. */
   forDatabase(at?: number): number | null;
   /** Returns the time as a field of a write; no field if the database uses its own clock. */
   forWrite(at?: number): { readonly now?: number };
-  /** The time on this process's clock at which the remaining `leftMs` will have passed. */
+  /** Returns when `leftMs` will have passed, on this process's clock. */
   expiryOf(leftMs: number, at?: number): number;
 }
 

@@ -13,9 +13,8 @@ export const newestVersion = migrations.length;
 type Query = (sql: string, values?: Values) => Promise<Row[]>;
 
 /**
- * Migrates the schema to the newest version, in one transaction and under a cluster-wide lock. If several processes
- * open an empty database at once, one of them creates the schema and the others find it. A newer schema, or another
- * program's schema, is not changed.
+ * Migrates the schema to the newest version, in one transaction and under a cluster-wide lock. A newer schema, or
+ * another program's schema, is not changed.
  */
 export async function prepareSchema(db: Database, steps: readonly Migration[] = migrations): Promise<void> {
   const newest = steps.length;
@@ -125,9 +124,8 @@ BEGIN
 END $function$`;
 
 /**
- * Called by `write_runs` for a run whose row `r` is locked. `c` has the fields of `WireTake`. The event consists of
- * `head`, the epoch, `parked` if the run was parked, and `tail`. The memo is returned only once. A held lease is taken
- * only if its epoch is `dead_epoch`, because its holder is then dead.
+ * Takes the lease of the run `r`, whose row `write_runs` has locked. `c` has the fields of `WireTake`. A held lease is
+ * taken only if its epoch is `dead_epoch`, because its holder is then dead.
  */
 const takeLease = `
 CREATE OR REPLACE FUNCTION {s}.take_lease(r {s}.runs, c jsonb, p_event_version integer,
@@ -216,10 +214,7 @@ ${tablesOfRun.map((table) => `  DELETE FROM {s}.${table} WHERE run_key = r.run_k
   RETURN 'removed';
 END $function$`;
 
-/**
- * Returns the database functions of a journal version. A newer version's functions replace them and reject older
- * programs.
- */
+/** Returns the database functions of a journal version, which replace older ones and reject older programs. */
 function functionsOf(version: number): readonly string[] {
   const all = [createRun, takeLease, sendMessage, deliverFunction, removeRun, moveAccountFunction, writeFunction];
   return all.map((sql) => sql.replaceAll("{version}", String(version)));

@@ -104,7 +104,7 @@ export async function readEvents(db: Database, runId: string, afterSeq: number, 
     }));
   const decode = (signature: (seq: number) => string | null): readonly StoredEvent[] =>
     decodeEvents(records, afterSeq, { path: db.place, runId, signature });
-  // For an unknown event type, the message also needs the program that wrote it.
+  // If an event's type is unknown, the message also needs the program that wrote it.
   let unknownAt: number | null = null;
   const noteUnknown = (seq: number) => {
     unknownAt = seq;
@@ -128,7 +128,7 @@ async function signatureBefore(db: Database, key: number, seq: number): Promise<
   return row === undefined ? null : db.columns.text(row, "body");
 }
 
-/** Returns null if there is no snapshot or if it is unreadable. The state is then built from the events. */
+/** Returns a run's snapshot; null if there is none or it is unreadable. The state is then built from the events. */
 export async function readSnapshot(db: Database, runId: string): Promise<FoldSnapshot | null> {
   const row = await ofRun(
     db,

@@ -7,10 +7,9 @@ export interface Migration {
 }
 
 /**
- * The tables are the same as in the SQLite journal, with three differences. `runs` stores an id of each run's last
- * write, so that a writer that got no response can find out whether its write was committed. `ledger` and `wakes`
- * repeat the account, and `accounts` stores a sum, so that a check of a limit reads few entries. Text is compared byte
- * by byte.
+ * The tables are the same as in the SQLite journal, with a few additions. `runs` also stores the id of each run's last
+ * write, and `ledger`, `wakes` and `accounts` repeat values, so that checking a limit reads few entries. Text is
+ * compared byte by byte.
  */
 export const migrations: readonly Migration[] = [
   {

@@ -18,13 +18,13 @@ export interface PostgresJournalOptions {
   readonly unreachableTimeoutMs?: number;
   /** Interval between polls for other processes' changes if notifications fail, in milliseconds. Default 1 000. */
   readonly pollIntervalMs?: number;
-  /** The clock for the expiry of upload handles and for returned times, in epoch milliseconds. Default `Date.now`. */
+  /** Returns the current time in epoch milliseconds. Default `Date.now`. */
   readonly now?: () => number;
 }
 
 export interface Settings extends Required<PostgresJournalOptions> {
   readonly schema: string;
-  /** Passed only to the driver, because it contains the password. */
+  /** The URL with its password. It is passed only to the driver. */
   readonly connectionString: string;
   /** The URL without password and parameters, for messages. */
   readonly place: string;

@@ -112,7 +112,7 @@ function selectResults(db: Database, query: ResultsQuery, limit: number): Promis
     return db.query(sql, [query.runId, limit]);
   }
   const [column, value] = "fingerprint" in query ? ["fingerprint", query.fingerprint] : ["model", query.model];
-  // Instead of a join, read results by index, newest first, each followed by its run, until there are enough.
+  // A join would be slower than reading results by index, newest first, each followed by its run.
   const sql = `SELECT ${resultColumns} FROM {s}.results CROSS JOIN LATERAL (
       SELECT run_id, account FROM {s}.runs WHERE run_key = results.run_key AND account = $2 OFFSET 0) run
     WHERE ${column} = $1 ${newest}`;
@@ -128,7 +128,7 @@ export async function readNotices(db: Database): Promise<readonly NoticeRow[]> {
   return rows.map((row) => noticeOf(db.columns, row));
 }
 
-/** Skips rows that another process is claiming. */
+/** Claims notifications that are due, except those that another process is claiming. */
 export async function claimNotices(db: Database, { at, untilAt, limit }: NoticeClaim): Promise<readonly NoticeRow[]> {
   const rows = await db.query(
     `WITH due AS (
@@ -185,7 +185,7 @@ export async function mediaInUse(db: Database, exceptRuns: readonly string[]): P
   return new Set(rows.map((row) => db.columns.text(row, "sha256")));
 }
 
-/** A repeated call has no effect. */
+/** Adds a review link. A repeated call has no effect. */
 export async function addReviewLink(db: Database, link: ReviewLinkRow): Promise<void> {
   await db.query("DELETE FROM {s}.review_links WHERE expires_at < $1", [link.createdAt - LISTED_MS]);
   const { id, secretHash, scope, createdAt, expiresAt, revokedAt, uses, maxUses } = link;
@@ -216,7 +216,7 @@ export async function useReviewLink(db: Database, id: string, at: number): Promi
   return (await db.query(sql, [id, at, randomUUID()])).length > 0;
 }
 
-/** A repeated call has no effect. */
+/** Stores a quote. A repeated call has no effect. */
 export async function issueQuote(db: Database, quote: Omit<IssuedQuote, "usedBy">, at: number): Promise<void> {
   await db.query("DELETE FROM {s}.quotes WHERE expires_at < $1", [at - REMEMBERED_MS]);
   const { id, account, basis, expiresAt } = quote;

@@ -1,9 +1,8 @@
 import { endedRuns, writeNow as now, preamble, settings } from "./function-parts.ts";
 
 /**
- * Locks the delivery, then the runs that have its job. A commit that adds the job locks in the opposite order: its run,
- * then the deliveries that wait for the job. There is still no deadlock: no run has the job of a waiting delivery, so
- * this function never locks such a delivery together with a run.
+ * Locks the delivery, then the runs that have its job. A commit that adds a job locks in the opposite order, but never
+ * the same rows, because no run has the job of a waiting delivery yet.
  */
 export const deliverFunction = `
 CREATE OR REPLACE FUNCTION {s}.deliver(
@@ -58,7 +57,7 @@ const writeJobs = `
       END IF;
     END IF;`;
 
-/** The ledger entry's columns after the change `n`. `l` is the entry's previous row, absent if the entry is new. */
+/** The ledger entry's amounts after the change `n`. `l` is the entry's previous row, if any. */
 const held = "coalesce(n.held, l.held_micros, 0)";
 const settled = "coalesce(n.settled, l.settled_micros, 0)";
 const charged =
@@ -77,8 +76,8 @@ const addSpending = `ON CONFLICT (account, tag, slot) DO UPDATE
 
 /**
  * Writes several runs, each at most once: first new runs, sorted by id, then leases and commits. Each write succeeds or
- * fails as a whole, independently of the others. Results are in the order of the writes. For a write's fields, see
- * `Wire`. All locks are taken first, in the order that `function-parts.ts` describes.
+ * fails independently of the others. Results are in the order of the writes. The fields of a write are described in
+ * `Wire`.
  */
 export const writeFunction = `
 CREATE OR REPLACE FUNCTION {s}.write_runs(p_version integer, p_event_version integer, p_repeated boolean, p_writes jsonb)

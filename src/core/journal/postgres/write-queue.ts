@@ -15,13 +15,13 @@ interface Pending {
 /** Maximum number of writes and of characters in a group. Larger groups would hold their locks for too long. */
 const largestGroup = 256;
 const longestGroup = 1_000_000;
-/** Number of groups in progress. While the server writes one group to disk, the next one may be built. */
+/** Number of groups in progress. While the server writes one to disk, the next can be built. */
 const groupsAtOnce = 2;
 
 /**
- * Sends creations of runs, leases and commits to the database. All writes that are requested in one turn of the event
- * loop share a transaction, a round trip and an fsync. Writes of the same run are sent one at a time, in order. If a
- * shared transaction fails, its writes are retried individually, so that no write fails because of another.
+ * Sends new runs, leases and commits to the database. All writes that are requested in one turn of the event loop share
+ * a transaction and its fsync. Writes of the same run are sent one at a time, in order. If a shared transaction fails,
+ * its writes are retried individually.
  */
 export class WriteQueue {
   readonly #db: Database;
@@ -60,7 +60,7 @@ export class WriteQueue {
     while (this.#queue.length > 0 || this.#groups > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
   }
 
-  /** Gathers the requests of one turn of the event loop. */
+  /** Schedules the next group, which gathers the requests of one turn of the event loop. */
   #schedule(): void {
     if (this.#scheduled || this.#groups >= groupsAtOnce) return;
     this.#scheduled = true;

@@ -2,8 +2,8 @@ import type { Waiters } from "../waiters.ts";
 import type { Database } from "./database.ts";
 
 /**
- * Wakes waiting calls when other processes write. While any call waits, SQLite's change counter is polled every
- * `intervalMs`, which reads no tables. The store itself announces the writes of this process.
+ * Wakes waiting calls when other processes write. While calls are waiting, it polls SQLite's change counter every
+ * `intervalMs`. The store itself announces the writes of this process.
  */
 export class ChangePoll {
   readonly #db: Database;
@@ -23,7 +23,7 @@ export class ChangePoll {
   start(): void {
     if (this.#timer !== null) return;
     this.#seen = this.#version();
-    // Something may have been written between the caller's read and this start.
+    // Notify once now, because something may have been written since the caller's read.
     this.#waiters.notifyAll();
     this.#timer = setInterval(() => this.#look(), this.#intervalMs);
   }

@@ -19,8 +19,8 @@ export class Database {
   /** Number of statements that may have changed something. */
   writes = 0;
   /**
-   * Rows of `runs`, as write transactions last read or wrote them. Cleared when this connection writes that table. The
-   * caller must clear the map when another connection may have written, or when a transaction failed.
+   * Rows of `runs` as last read or written in a transaction. The caller must clear the map after a failed transaction,
+   * or when another connection may have written.
    */
   readonly knownRuns = new Map<string, object>();
 

@@ -2,10 +2,7 @@ type Sqlite = typeof import("node:sqlite");
 
 let loaded: Sqlite | undefined;
 
-/**
- * Loads Node's SQLite and suppresses its experimental warning on Node 22. Loading is synchronous, so no other warning
- * is lost meanwhile.
- */
+/** Loads Node's SQLite without its experimental warning on Node 22. */
 export function loadSqlite(): Sqlite {
   if (loaded !== undefined) return loaded;
   const emitWarning = process.emitWarning;

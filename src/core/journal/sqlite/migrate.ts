@@ -9,10 +9,8 @@ import { type Migration, migrations, type StoredBody } from "./schema.ts";
 import { applicationId, checkOpen, newestVersion } from "./version.ts";
 
 /**
- * Migrates an open database to the newest version in one transaction, so that an interruption leaves either the old or
- * the new journal. An older journal is first copied to {@link copyOf}, under the same lock. A new file gets its schema
- * before write-ahead logging is enabled, so that its header always contains the application id and version. Throws
- * SQLite's busy error if another process is migrating; the call can then be tried again.
+ * Migrates an open database to the newest version in one transaction. An older journal is first copied to
+ * {@link copyOf}. Throws SQLite's busy error if another process is migrating; the call can then be tried again.
  */
 export function prepareSchema(db: DatabaseSync, path: string, steps: readonly Migration[] = migrations): void {
   const newest = newestVersion(steps);
@@ -43,7 +41,7 @@ export function copyOf(path: string, version: number): string {
   return `${path}.version-${version}`;
 }
 
-/** Copies the journal. Only the holder of the write lock does so, so the unfinished copy can have a fixed name. */
+/** Copies the journal. The caller must hold the write lock, because the unfinished copy has a fixed name. */
 function copyJournal(path: string, version: number): void {
   const copy = copyOf(path, version);
   const part = `${copy}.part`;

@@ -48,7 +48,7 @@ export async function openFile(
   const newest = newestVersion();
   const [version, id] = [raw.prepare("PRAGMA user_version"), raw.prepare("PRAGMA application_id")];
   const db = new Database(raw, path);
-  // This value changes when another connection commits (sqlite.org/pragma.html, "data_version").
+  // The value of this pragma changes when another connection commits (sqlite.org/pragma.html, "data_version").
   const changes = raw.prepare("PRAGMA data_version");
   let seen: unknown;
   const guard = () => {
@@ -98,8 +98,8 @@ async function openToRead(path: string, busyRetry: BusyRetryOptions): Promise<Da
 }
 
 /**
- * Inspects a journal. While another process creates the file, its header may briefly have no application id, or a size
- * that is too large. Therefore, a file written in the last two seconds is inspected again before it is rejected.
+ * Inspects a journal. If the file was written in the last two seconds, inspects it again before rejecting it, because
+ * another process may still be creating it.
  */
 async function inspectWithRetry(path: string, busyRetry: BusyRetryOptions): Promise<void> {
   for (let polls = 1; ; polls++) {
@@ -146,7 +146,7 @@ function prepareFile(path: string): boolean {
   return true;
 }
 
-/** Returns undefined if there is nothing at the path, or only a broken link. */
+/** Returns the facts of a file; undefined if there is nothing at the path, or only a broken link. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
@@ -192,9 +192,9 @@ const headerBytes = 100;
 const magic = "SQLite format 3\0";
 
 /**
- * Checks an existing file before SQLite may write to it. Never writes. Throws if the file is not a journal, is
- * truncated or damaged, or has a newer version. Accepts an empty file as a new journal. Throws SQLite's busy error if
- * another process is using the file; the call can then be tried again.
+ * Checks an existing file before SQLite may write to it. Throws if the file is not a journal, is damaged, or has a
+ * newer version. Accepts an empty file as a new journal. Throws SQLite's busy error if another process is using the
+ * file; the call can then be tried again.
  */
 function inspectJournal(path: string): void {
   try {

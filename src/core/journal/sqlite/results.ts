@@ -7,10 +7,7 @@ type Free = readonly [step: string, fingerprint: string];
 /** Number of results indexed per transaction: few enough to block the event loop only for milliseconds. */
 const SORTED_AT_ONCE = 1_000;
 
-/**
- * Stores results. Results of free steps are indexed only when needed, because writing a row with three indexes would
- * take longer than the rest of the step.
- */
+/** Stores results. Results of free steps are indexed only when needed, to save time. */
 export function writeResults(db: Database, key: number, results: readonly CacheEntry[], at: number): void {
   const paid = results.filter(({ model }) => model !== null);
   // A paid step may have been a local function before. Index its older results first, so that the new one replaces
@@ -62,7 +59,7 @@ export function lastUnsorted(db: Database): number | null {
   return row === undefined ? null : db.columns.integer(row, "id");
 }
 
-/** Indexes some of the results up to an id, oldest first. Returns true once all of them are indexed. */
+/** Indexes the next results with ids up to `upTo`. Returns true once all of them are indexed. */
 export function sortResults(db: Database, upTo: number): boolean {
   for (let sorted = 0; sorted < SORTED_AT_ONCE; ) {
     const row = db.get("SELECT id, run_key, at, body FROM unsorted_results WHERE id <= ? ORDER BY id LIMIT 1", upTo);
@@ -74,7 +71,7 @@ export function sortResults(db: Database, upTo: number): boolean {
   return false;
 }
 
-/** Selects results. The order of the tables matters: SQLite should find results by index, then the run of each. */
+/** Selects results. The order of the tables makes SQLite find results by index, then each result's run. */
 const rows =
   "SELECT run_id, account, step, fingerprint, model, at, took_ms FROM results CROSS JOIN runs USING (run_key) WHERE";
 const newest = "ORDER BY at DESC, run_key DESC, step";

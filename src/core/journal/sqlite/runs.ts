@@ -25,8 +25,8 @@ export function hastenWake(db: Database, runKey: number, at: number): void {
 }
 
 /**
- * Returns and clears the memo of the run's last driver; null if no engine drives the run. `parked` is true if the run
- * was parked and is not overdue.
+ * Returns and clears the memo of the run's last driver; null if no engine drives the run. `parked`: true if the run was
+ * parked and is not overdue.
  */
 export function takeMemo(db: Database, runKey: number, now: number): { readonly memo: Json; readonly parked: boolean } {
   const row = db.get("SELECT memo, at FROM wakes WHERE run_key = ?", runKey);
@@ -60,8 +60,8 @@ export interface RunRecord {
 }
 
 /**
- * Most commits to a leased run write only its events, so that only one page changes. The row is then outdated, and the
- * newer values are in the last event.
+ * The row of a leased run may be outdated, because most commits write only events. The newest values are then in the
+ * last event.
  */
 const lastSeq = ofLeased("last_seq", "seq");
 const updatedAt = ofLeased("updated_at", "at");
@@ -229,7 +229,7 @@ function recordOf({ columns }: Database, row: Row): EventRecord {
   };
 }
 
-/** Returns null if there is no snapshot or if it is unreadable. The state is then built from the events. */
+/** Returns a run's snapshot; null if there is none or it is unreadable. The state is then built from the events. */
 export function readSnapshot(db: Database, runId: string): FoldSnapshot | null {
   const row = db.get("SELECT fold_version, seq, state FROM snapshots WHERE run_key = ?", requireKey(db, runId));
   const state = unpackText(row?.state);

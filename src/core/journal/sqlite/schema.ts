@@ -1,7 +1,7 @@
 /** Migrates a journal by one version. The first entry creates version 1 in a new file. */
 export interface Migration {
   readonly sql: string;
-  /** Converts an event of the previous version. Absent if events stay the same. */
+  /** Converts an event of the previous version. Not set if events stay the same. */
   readonly event?: (event: StoredBody) => StoredBody;
 }
 
@@ -9,8 +9,8 @@ export interface Migration {
 export type StoredBody = { readonly type: string } & { readonly [field: string]: unknown };
 
 /**
- * All rows of a run contain the same small integer key, so that removing the run is one range delete per table. Large
- * or volatile data (snapshot, progress) is outside `runs`, so that listing runs reads small rows in index order.
+ * All rows of a run contain the same small integer key, so that removing a run is one range delete per table. Large or
+ * frequently changed data is kept outside `runs`, so that listing runs is fast.
  */
 export const migrations: readonly Migration[] = [
   {

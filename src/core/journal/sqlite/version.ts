@@ -20,8 +20,7 @@ export function newestVersion(steps: readonly Migration[] = migrations): number 
 
 /**
  * Returns the journal version of an open database; 0 if the database is empty. Throws if this Showrunner cannot read
- * it, or if its tables, indexes, views or triggers differ from ours, because foreign triggers would affect our
- * statements.
+ * it, or if its tables, indexes, views or triggers differ from ours.
  */
 export function checkOpen(db: DatabaseSync, path: string, steps: readonly Migration[] = migrations): number {
   db.exec("PRAGMA trusted_schema = OFF");
@@ -67,13 +66,15 @@ function layoutAt(version: number, steps: readonly Migration[]): readonly string
   return layout;
 }
 
-/** Returns the type and name of the first table, index, view or trigger that differs; null if none does. */
+/**
+ * Returns the type and name of the first table, index, view or trigger that is missing or unexpected; null if none is.
+ */
 function differenceOf(found: readonly string[], expected: readonly string[]): string | null {
   const strange = found.find((part) => !expected.includes(part)) ?? expected.find((part) => !found.includes(part));
   return strange?.split("\n", 1)[0]?.slice(0, 100) ?? null;
 }
 
-/** Throws if a non-empty file is not a journal, or is a journal that this Showrunner cannot read. */
+/** Throws if a non-empty file is not a journal, or if its version is too new for this Showrunner. */
 export function checkVersion(path: string, { id, version, program }: FileVersion, newest = newestVersion()): void {
   if (id !== applicationId || version < 1) throw notAJournal(path, "belongs to another program");
   if (version > newest) throw newerVersion(path, version, newest, program());

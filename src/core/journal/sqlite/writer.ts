@@ -4,12 +4,14 @@ import { JournalBusyError, JournalClosedError } from "../errors.ts";
 import type { Database } from "./database.ts";
 import { isBusy, journalFailure } from "./failure.ts";
 
-/** Synchronous work inside a transaction. It must decide everything before it changes anything. */
+/** Synchronous work inside a transaction. It must make all its checks before it changes anything. */
 export type Work<T> = () => T;
 
 interface Pending {
   readonly durable: boolean;
-  /** Does the work and returns a function. Call that function after the commit, to pass the result to the caller. */
+  /**
+   * Does the work. The function that it returns passes the result to the caller, and must be called after the commit.
+   */
   readonly perform: () => () => void;
   readonly fail: (error: unknown) => void;
 }
@@ -19,8 +21,7 @@ const largestGroup = 256;
 
 /**
  * Runs write transactions one after another. All work that is requested in one turn of the event loop shares a
- * transaction and its fsync, in order. Work that is refused before it changes anything fails alone. If a shared
- * transaction fails, its parts are retried individually, so that no part fails because of another.
+ * transaction and its fsync. If a shared transaction fails, its parts are retried individually.
  */
 export class Writer {
   readonly #db: Database;
@@ -47,7 +48,7 @@ export class Writer {
     return this.#closed ? Promise.reject(closedError(this.#busyRetry.path)) : this.#enqueue(work, options);
   }
 
-  /** Like a durable `write`, for contents that may still be in preparation. `close` waits for such writes too. */
+  /** Like a durable `write`, but first waits for `needed`. */
   writeReady<P, T>(needed: P | Promise<P>, work: (ready: P) => T): Promise<T> {
     if (!(needed instanceof Promise)) return this.write(() => work(needed));
     if (this.#closed) return Promise.reject(closedError(this.#busyRetry.path));
@@ -139,20 +140,20 @@ export function closedError(path: string): JournalClosedError {
   return new JournalClosedError(path, `The journal ${path} was closed. Open it again.`);
 }
 
-/** `busyTimeoutMs`: how long a call is retried while others hold the file's lock. */
+/** `busyTimeoutMs`: how long a call is retried while other processes hold the file's lock. */
 export interface BusyRetryOptions {
   readonly busyTimeoutMs: number;
   readonly path: string;
 }
 
-/** A call is retried in every turn of the event loop for this long. Then delays begin. */
+/** How long a call is retried in every turn of the event loop, before delays begin, in milliseconds. */
 const eagerMs = 2;
 const firstDelayMs = 1;
 const longestDelayMs = 8;
 
 /**
- * Retries `attempt` until no other process holds the lock. Between attempts the event loop is free. The delays grow,
- * and jitter separates competing processes. Throws other failures as typed errors.
+ * Retries `attempt` after growing, random delays until no other process holds the lock. Throws other failures as typed
+ * errors.
  */
 export async function retryWhileBusy<T>(attempt: () => T, busyRetry: BusyRetryOptions): Promise<T> {
   const startedAt = performance.now();

@@ -32,7 +32,8 @@ export interface SignOptions extends SigningPair {
 /**
  * Signs a copy of a file with content credentials (C2PA), using the package `@contentauth/c2pa-node`. Writes the target
  * atomically. Refuses a file that already has a manifest, because a second manifest would hide the first. Throws Node's
- * errors. @throws CredentialsError
+ * errors.
+ * @throws CredentialsError
  */
 export async function signFile(
   path: string,
@@ -65,7 +66,7 @@ export async function signFile(
 
   async function isSigned(file: string): Promise<boolean> {
     if ((await readMarks(file)).contentCredentials !== null) return true;
-    // Null means that there is no manifest. An error may mean that there is an unreadable manifest.
+    // Null means that there is no manifest. An error may be due to an unreadable manifest.
     return c2pa.Reader.fromAsset(
       { path: file, mimeType: mimeType! },
       { verify: { ...OFFLINE, verify_after_reading: false } },

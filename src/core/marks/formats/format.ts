@@ -2,7 +2,7 @@ import type { Source, Splice } from "../source.ts";
 
 export interface Scan {
   readonly xmp: string | null;
-  /** True if the file contains a C2PA manifest. A manifest is valid only for the file's exact bytes. */
+  /** True if the file contains a C2PA manifest, which is valid only for the file's exact bytes. */
   readonly isSigned: boolean;
   /** Returns the changes that put the packet into the file. @throws UnmarkableError */
   readonly withXmp: (packet: string) => readonly Splice[];
@@ -10,8 +10,8 @@ export interface Scan {
 
 export interface Format {
   readonly contentType: string;
-  /** `head` contains the first 16 bytes of a file, or fewer if the file is shorter. */
+  /** Returns true for a file of this format. `head` contains its first 16 bytes, or fewer if the file is shorter. */
   readonly isIt: (head: Buffer) => boolean;
-  /** @throws UnmarkableError */
+  /** Reads the file's marks. @throws UnmarkableError */
   readonly scan: (source: Source) => Promise<Scan>;
 }

@@ -8,7 +8,7 @@ const C2PA = "d8fec3d61b0e483c92975828877ec481";
 const UUID_BYTES = 16;
 /** Types of the first box in QuickTime files without a brand. */
 const FIRST_BOXES = new Set(["moov", "mdat", "wide", "free", "skip"]);
-/** Brands of picture formats. They store XMP as an item, which is not supported. */
+/** Brands of image formats, which store XMP in an unsupported way. */
 const PICTURES = new Set(["avif", "avis", "mif1", "msf1", "heic", "heix", "hevc", "hevx", "heim", "heis"]);
 
 /**
@@ -67,7 +67,7 @@ async function quickTimeXmp(source: Source, boxes: readonly IsoBox[]): Promise<I
   return within.find(({ type }) => type === "XMP_") ?? null;
 }
 
-/** Returns null at the four zero bytes that end QuickTime's user data. */
+/** Reads an inner box. Returns null at the four zero bytes that end QuickTime's user data. */
 async function innerBoxAt(source: Source, at: number, end: number): Promise<IsoBox | null> {
   return end - at < 8 ? null : boxAt(source, at, end);
 }
@@ -77,7 +77,7 @@ function packetOf(source: Source, { dataAt, dataEnd }: Box): Promise<Buffer> {
   return source.read(dataAt, dataEnd - dataAt);
 }
 
-/** Returns the changes that remove an old packet. A packet that is not the last box turns into free space. */
+/** Returns the changes that remove an old packet, or turn it into free space if it is not the last box. */
 function without(old: IsoBox | null, boxes: readonly IsoBox[]): readonly Splice[] {
   if (old === null) return [];
   if (old === boxes.at(-1)) return [{ at: old.at, remove: old.end - old.at, insert: Buffer.alloc(0) }];

@@ -4,7 +4,7 @@ import { xmpText } from "../xmp.ts";
 import type { Format, Scan } from "./format.ts";
 
 const XMP_HEAD = Buffer.from("http://ns.adobe.com/xap/1.0/\0", "latin1");
-/** Maximum number of data bytes in a segment. The segment's two-byte length includes itself. */
+/** Maximum number of data bytes in a segment. */
 const MOST_DATA_BYTES = 65_533;
 
 /** Handles JPEG. XMP is in an `APP1` segment before the image data, C2PA as JUMBF in `APP11`. */
@@ -54,7 +54,7 @@ async function segmentAt(source: Source, at: number): Promise<Segment | null> {
 
 const isXmp = ({ type, head }: Segment) => type === "e1" && head.equals(XMP_HEAD);
 const xmpLength = ({ dataAt, dataEnd }: Box) => dataEnd - dataAt - XMP_HEAD.length;
-/** Readers expect JFIF and Exif segments first. */
+/** True for JFIF and Exif segments, which readers expect first. */
 const isLeading = ({ type, head }: Segment) =>
   type === "e0" || (type === "e1" && head.toString("latin1", 0, 4) === "Exif");
 

@@ -5,10 +5,13 @@ import type { Format, Scan } from "./format.ts";
 
 const HEAD_BYTES = 10;
 const OWNER = Buffer.from("XMP\0", "latin1");
-/** The size of a tag is a 28-bit number. */
+/** Maximum size of a tag, because the size is stored as a 28-bit number. */
 const MOST_TAG_BYTES = 0x0fff_ffff;
 
-/** Handles MP3. XMP is in a `PRIV` frame of an ID3 2.3 or 2.4 tag, C2PA in a `GEOB` frame. Adds a missing tag. */
+/**
+ * Handles MP3. XMP is in a `PRIV` frame of an ID3 2.3 or 2.4 tag, which is added if missing, and C2PA in a `GEOB`
+ * frame.
+ */
 export const mp3: Format = {
   contentType: "audio/mpeg",
   isIt: (head) => hasTag(head) || isFrame(head),

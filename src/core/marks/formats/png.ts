@@ -7,7 +7,7 @@ import type { Format, Scan } from "./format.ts";
 
 const SIGNATURE = Buffer.from("89504e470d0a1a0a", "hex");
 const KEYWORD = "XML:com.adobe.xmp\0";
-/** Start of the chunk's data: keyword, compression off, compression method 0, no language, no translated keyword. */
+/** Start of the chunk's data: keyword, no compression, no language, no translated keyword. */
 const XMP_HEAD = Buffer.from(`${KEYWORD}\0\0\0\0`, "latin1");
 
 /** Handles PNG. XMP is in an `iTXt` chunk before the image data, C2PA in `caBX`. */

@@ -7,7 +7,7 @@ import type { Format, Scan } from "./format.ts";
 const HAS_XMP = 0x04;
 const HAS_ALPHA = 0x10;
 
-/** Returns the changes that make a WebP's `VP8X` header announce XMP. Adds a missing header. */
+/** Returns the changes that make a WebP's `VP8X` header announce XMP. Adds the header if it is missing. */
 async function extended(source: Source, first: Box): Promise<readonly Splice[]> {
   if (first.type === "VP8X") {
     const flags = (await source.read(first.dataAt, 1)).readUInt8(0);
@@ -56,7 +56,7 @@ export const wav: Format = {
   scan: (source) => scan(source, "_PMX", async () => []),
 };
 
-/** Handles WebP. XMP is in the chunk `XMP `, which the header `VP8X` announces, and C2PA is in `C2PA`. */
+/** Handles WebP. XMP is in the chunk `XMP `, which the header `VP8X` announces, and C2PA in `C2PA`. */
 export const webp: Format = {
   contentType: "image/webp",
   isIt: isRiff("WEBP"),
