@@ -1,4 +1,4 @@
-/** The source of a response. A response without the service's error envelope may come from a proxy. */
+/** Whether there was a response, and whether it had the service's error envelope. */
 export type AnswerSource = "with envelope" | "without envelope" | "no answer";
 
 interface AnswerText {
@@ -65,7 +65,7 @@ export const requestKinds = {
 
 export type RequestKind = keyof typeof requestKinds;
 
-/** Whether an earlier request with the same key may have created the job. Always `first send` for free requests. */
+/** `re-send` if an earlier request with the same key may have created the job. */
 export type SentBefore = "first send" | "re-send";
 
 export const meanings = {
@@ -81,15 +81,15 @@ export type Meaning = keyof typeof meanings;
 
 export type AnswerPause = "funds" | "unanswered" | "unresolved" | "unreachable" | "misdirected" | "credentials";
 
-/** What an answer means, and what follows for the job, its hold, its step and its run. */
+/** What an answer means for the job, its reserved money, its step and its run. */
 export interface Verdict {
   readonly meaning: Meaning;
   readonly job: string;
-  /** Also `unchanged` if there was no hold. */
+  /** What happens to the money reserved for the job. */
   readonly hold: "unchanged" | "released" | "unconfirmed";
   readonly step: "continues" | "failed" | "unresolved";
   readonly pause: AnswerPause | null;
-  /** True if the request is retried after growing delays. The run then pauses only after `giveUpAfterMs`. */
+  /** True if the request is retried with growing delays before the run pauses. */
   readonly retried: boolean;
 }
 

@@ -4,7 +4,7 @@ type Column = { readonly [A in Answer]: VerdictName };
 type ByVerdict = { readonly [V in VerdictName]?: readonly Answer[] };
 type Listed<T extends ByVerdict> = NonNullable<T[keyof T & VerdictName]>[number];
 
-/** Builds a column that maps each answer to its verdict. The type requires all answers; a repeated answer throws. */
+/** Builds a column of the answer table. Every answer must have exactly one verdict. */
 function column<const T extends ByVerdict>(
   byVerdict: T & ([Exclude<Answer, Listed<T>>] extends [never] ? unknown : { missing: Exclude<Answer, Listed<T>> }),
 ): Column {
@@ -17,7 +17,7 @@ function column<const T extends ByVerdict>(
 }
 
 const unwell = ["409 retryable", "409", "4xx retryable", "503", "5xx"] as const;
-/** A retryable 402 passes once other requests release the balance that they reserved. */
+/** A retryable 402 means that other requests have temporarily reserved the balance. */
 const busy = ["402 retryable", ...unwell] as const;
 const retryableWithoutEnvelope = ["no envelope 407", "no envelope 408", "no envelope 429", "no envelope 5xx"] as const;
 const notTheService = ["3xx", "2xx no JSON", "2xx other", "no envelope 4xx", "no envelope 511"] as const;
@@ -94,10 +94,7 @@ const chat = column({
   "chat misdirected": notTheService,
 });
 
-/**
- * The media server sends no envelope, and only its refusals end a download. The client follows redirects, so a redirect
- * that it returns is a refusal too.
- */
+/** The media server never sends an error envelope, so its refusals are final without one. */
 const download: Column = {
   ...neverFailsStep("no copy"),
   "3xx": "no copy",
@@ -105,7 +102,7 @@ const download: Column = {
   "no envelope 511": "retried",
 };
 
-/** What each answer to each kind of request means. `docs/guarantees.md` contains the table. */
+/** The verdict for each answer to each kind of request. See `docs/guarantees.md`. */
 export const answerTable: { readonly [K in RequestKind]: { readonly [S in SentBefore]?: Column } } = {
   submit: { "first send": firstSubmit, "re-send": resubmit },
   chat: { "first send": chat },
@@ -119,7 +116,7 @@ export const answerTable: { readonly [K in RequestKind]: { readonly [S in SentBe
   download: { "first send": download },
 };
 
-/** Looks up the verdict for an answer. Free requests have only a first-send column, which also covers re-sends. */
+/** Returns the verdict for an answer to this kind of request. */
 export function verdictOf(kind: RequestKind, answer: Answer, before: SentBefore = "first send"): VerdictName {
   const column = answerTable[kind][before] ?? answerTable[kind]["first send"];
   return column![answer];

@@ -32,68 +32,53 @@ import { telemetry } from "./telemetry.ts";
 export interface Client extends JobsApi, CatalogApi, AccountApi {
   /** The service's v3 address, without a trailing slash. */
   readonly baseUrl: string;
-  /**
-   * The public part of the key: the part before its colon, or its prefix and a few digits of its hash. `token` for a
-   * token, `none` without a credential.
-   */
+  /** Identifies the key without revealing its secret. If there is no key, it is `token` or `none`. */
   readonly keyId: string;
   /** The `brand` option; null if it was not given. */
   readonly brand: string | null;
 
-  /** Submits a job. Give an idempotency key, so that repeating the submission returns the same job. */
+  /** Submits a job. Repeating the submission with the same idempotency key returns the same job. */
   submit(request: SubmitRequest, options?: SubmitOptions): Promise<SubmitAck>;
-  /** Streams the job's status and log frames; reconnects after a broken connection. */
+  /** Streams a job's status and log messages. Reconnects if the connection breaks. */
   stream(jobId: string, options?: StreamOptions): AsyncIterable<StreamFrame>;
-  /** Follows a job to its end by streaming, waiting for webhooks or polling. */
+  /** Follows a job until it ends, by streaming, webhooks or polling. */
   follow(jobId: string, options?: FollowOptions): AsyncIterable<FollowEvent>;
-  /**
-   * Polls a job once on the schedule that `follow` uses, and returns the time of the next poll. Use it if no process
-   * runs between two polls.
-   */
+  /** Polls a job once and returns when to poll next. Use it if no process can stay alive to follow the job. */
   poll(jobId: string, options: PollOptions): Promise<Polled>;
 
-  /** Uploads a file. With `reuse`, bytes that were uploaded before are not sent again while their handle is valid. */
+  /** Uploads a file. With `reuse`, a file that was uploaded earlier is not sent again. */
   upload(source: UploadSource, options?: UploadOptions): Promise<UploadHandle>;
-  /** Downloads an output to a path and checks that the file is complete. Resumes after a broken connection. */
+  /** Downloads an output and checks that it is complete. Resumes if the connection breaks. */
   download(source: DownloadSource, toPath: string, options?: DownloadOptions): Promise<Downloaded>;
 
-  /** Manages the default webhook, deliveries and the signing key. */
+  /** Manages webhooks and their deliveries. */
   readonly webhooks: WebhooksApi;
   /** Manages log drains. */
   readonly drains: DrainsApi;
-  /** Sends a chat request to a language model. It has no idempotency key: each repetition is charged again. */
+  /** Sends a chat request to a language model. Each call is charged. */
   chat(request: ChatRequest, options?: CallOptions): Promise<ChatCompletion>;
-  /** Like `chat`, but yields the response in chunks as they arrive. */
+  /** Like `chat`, but yields the response in chunks. */
   chatStream(request: ChatRequest, options?: CallOptions): AsyncIterable<ChatChunk>;
-  /**
-   * Sends a request to any endpoint below the base URL and returns the unparsed response. Use it for endpoints that
-   * have no method here.
-   */
+  /** Sends a request to any endpoint of the service and returns the unparsed response. */
   request(request: RawRequest, options?: CallOptions): Promise<RawAnswer>;
 
   /**
-   * Tells the client that a webhook for this job arrived. Any `follow` that waits for webhooks then reads the job.
-   * `createWebhookHandler` calls this method for you. In a receiver of your own, call it after checking the signature.
+   * Tells the client that a webhook for this job arrived. `createWebhookHandler` calls this for you; a custom receiver
+   * must call it after checking the signature.
    */
   notify(jobId: string): void;
-  /**
-   * Tells the client that it will be notified of webhooks, so that the strategy `auto` of `follow` waits for them. The
-   * first `notify` has the same effect.
-   */
+  /** Makes `follow` wait for webhooks by default. The first call of `notify` has the same effect. */
   expectWebhooks(): void;
 
-  /** Estimates by how many milliseconds the service's clock is ahead of this machine's. */
+  /** Estimates how many milliseconds the service's clock is ahead of this machine's. */
   clockOffsetMs(): number;
-  /** Returns how many requests were sent and are waiting, and until when sending is paused. */
+  /** Returns the numbers of sent and queued requests, the rate limit and any pause. */
   pace(): PaceSnapshot;
   /** Closes all connections. Calls in progress fail with ConnectionError. */
   close(): Promise<void>;
 }
 
-/**
- * Creates a client for one key at one service. One pacer limits all its requests, so create one client per key and
- * share it.
- */
+/** Creates a client. Share one client per key, because each client limits only its own requests. */
 export function createClient(options: ClientOptions): Client {
   const settings = settingsOf(options);
   const transport = createTransport(createAddressGuard(settings.base), options.dispatcher as Dispatcher | undefined);

@@ -1,21 +1,18 @@
 /** A timer that can be cancelled. */
 export interface Timer {
-  /** Prevents the timer from firing. Has no effect if the timer has already fired or was cancelled. */
+  /** Cancels the timer. Does nothing if it has already fired. */
   cancel(): void;
 }
 
-/**
- * A source of time and timers. All code of the client that waits or reads the time uses a clock, so that tests can
- * control time.
- */
+/** A source of time and timers that tests can replace. */
 export interface Clock {
-  /** Milliseconds since the Unix epoch. */
+  /** Returns the current time in milliseconds since the Unix epoch. */
   now(): number;
   /** Calls `fire` once after `delayMs` milliseconds. A `background` timer does not keep the process alive. */
   setTimer(delayMs: number, fire: () => void, options?: { readonly background?: boolean }): Timer;
 }
 
-/** Maximum delay of a platform timer. A timer with a longer delay fires at once, so longer delays are split. */
+/** Maximum delay of `setTimeout`; longer delays are split into several timers. */
 const longestTimerMs = 2_147_483_647;
 
 /** The machine's clock and timers. */
@@ -37,7 +34,7 @@ function longTimer(delayMs: number, fire: () => void, options?: { readonly backg
   return { cancel: () => piece.cancel() };
 }
 
-/** Resolves after `delayMs`. Rejects with the signal's reason as soon as the signal aborts. */
+/** Resolves after `delayMs` milliseconds, or rejects as soon as the signal aborts. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
@@ -68,7 +65,7 @@ export function startDeadline(clock: Clock, timeoutMs: number, parent?: AbortSig
     controller.abort(new Error(`no data arrived within ${timeoutMs} ms`));
   };
   const follow = () => controller.abort(parent?.reason);
-  // The socket that the timer guards already keeps the process alive.
+  // The open socket already keeps the process alive.
   const arm = () => (Number.isFinite(timeoutMs) ? clock.setTimer(timeoutMs, expire, { background: true }) : null);
   let timer = arm();
   if (parent?.aborted) follow();

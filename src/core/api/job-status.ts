@@ -1,9 +1,9 @@
 import type { JobResult, JobStatus, JobStatusView, LogEvent, Output } from "./endpoints/jobs.ts";
 
-/** The stage of a job's life. `unrecognised` means that this version does not know the status. */
+/** A job's stage. `unrecognised` means that this version does not know the status. */
 export type StatusClass = "open" | "completed" | "failed" | "unrecognised";
 
-/** Returns the stage of a job with this status. */
+/** Returns the stage that a status belongs to. */
 export function classifyStatus(status: JobStatus): StatusClass {
   switch (status) {
     case "IN_QUEUE":
@@ -20,7 +20,7 @@ export function classifyStatus(status: JobStatus): StatusClass {
 
 const soundsFinal = /CANCEL|EXPIRE|ABORT|TIMED_?OUT|REJECT|ERROR|FAIL|DELETE|DONE|SUCCE|COMPLET|FINISH|REFUND|BLOCK/;
 
-/** True if the status is final. An unknown status is judged by its wording, so that no wait lasts forever. */
+/** Returns whether the status is final. An unknown status is judged by its wording. */
 export function isTerminal(status: JobStatus): boolean {
   const kind = classifyStatus(status);
   return (
@@ -28,13 +28,15 @@ export function isTerminal(status: JobStatus): boolean {
   );
 }
 
-/** True if the job has ended. With an unknown status, a completion time or an error shows the end. */
+/**
+ * Returns whether the job has ended. A job with an unknown status has ended if it has a completion time or an error.
+ */
 export function isFinished(job: JobResult): boolean {
   if (isTerminal(job.status)) return true;
   return classifyStatus(job.status) === "unrecognised" && (job.completedAt !== null || job.error !== null);
 }
 
-/** Orders the statuses of a job's life. A job never moves to a status of a lower rank. */
+/** Ranks statuses in the order in which a job passes through them. */
 export function statusRank(status: JobStatus): number {
   if (status === "IN_QUEUE") return 0;
   return isTerminal(status) ? 2 : 1;
@@ -47,7 +49,7 @@ export function usableOutputs(job: JobResult): readonly Output[] {
   );
 }
 
-/** Remembers the updates of one job, so that no update is reported twice and no status moves back. */
+/** Remembers the updates of one job, so that none is reported twice or out of order. */
 export class SeenUpdates {
   #logs: Set<number> | null = null;
   #last: Pick<JobStatusView, "status" | "progress" | "estimatedCompletionAt"> | null = null;

@@ -6,7 +6,7 @@ import type { PaceOptions } from "./pace/pacer.ts";
 import { createRedactor, type Logger, type Redactor, redactingLogger, silentLogger } from "./redactor.ts";
 import { type RetryOptions, type RetryPolicy, retryPolicy } from "./retry.ts";
 
-/** The interface of undici's `Agent`, `ProxyAgent` and other dispatchers, without undici's types. */
+/** The interface of undici's dispatchers, such as `Agent`, declared without undici's types. */
 export interface HttpDispatcher {
   dispatch(options: never, handler: never): boolean;
   compose(...interceptors: never[]): unknown;
@@ -17,32 +17,32 @@ export interface ClientOptions {
   /** The service's v3 address, with or without a trailing slash. */
   readonly baseUrl: string;
   /**
-   * `<key_id>:<secret>`, a single-part key (`sk_hedra_…`), or an ephemeral token. Give browsers only ephemeral tokens.
-   * With null, no credential is sent, for services that need none.
+   * A key (`<key_id>:<secret>` or `sk_hedra_…`) or an ephemeral token. If null, no credential is sent. In browsers, use
+   * only tokens.
    */
   readonly apiKey: string | null;
-  /** Scheme of the Authorization header: `Bearer …` or `Key …`. A token needs `bearer`. Default `bearer`. */
+  /** Scheme of the Authorization header. Tokens need `bearer`. Default: `bearer`. */
   readonly credentialForm?: "bearer" | "key" | undefined;
-  /** The name that the deployment uses in its `X-<Brand>-…` headers. Default: detected from the headers. */
+  /** The brand in the service's header names, `X-<Brand>-…`. Default: detected from the headers. */
   readonly brand?: string | undefined;
   /**
-   * An undici dispatcher to send through, such as a proxy agent. The client does not close it. Default: the client's
+   * The undici dispatcher for all requests, such as a proxy agent. The client never closes it. Default: the client's
    * own agents.
    */
   readonly dispatcher?: HttpDispatcher | undefined;
-  /** Milliseconds to wait for the complete response to one request. Default 60 000. */
+  /** Milliseconds to wait for the complete response to one request. Default: 60,000. */
   readonly timeoutMs?: number | undefined;
-  /** Maximum size of a download, depending on its content type. */
+  /** Maximum sizes of downloads, by content type. */
   readonly downloadLimits?: DownloadLimits | undefined;
   /** How often and for how long a failed call is retried. */
   readonly retry?: RetryOptions | undefined;
-  /** How many requests are sent at once, and how fast. */
+  /** Limits on concurrent requests and on requests per second. */
   readonly pace?: PaceOptions | undefined;
   /** The clock to use. Default: the machine's clock. */
   readonly clock?: Clock | undefined;
-  /** Returns a random number, at least 0 and less than 1, for jitter. Default `Math.random`. */
+  /** Returns random numbers for jitter. Default: `Math.random`. */
   readonly random?: (() => number) | undefined;
-  /** The logger. Secrets and the queries of presigned URLs never reach it. Default: no logging. */
+  /** Receives log messages, without secrets. Default: no logging. */
   readonly logger?: Logger | undefined;
 }
 
@@ -51,7 +51,7 @@ export interface Settings {
   readonly authorization: string | null;
   readonly redactor: Redactor;
   readonly keyId: string;
-  /** Explains a status that the options may have caused, such as a 401 for a key of another API. */
+  /** Explains an error status that wrong options may have caused, such as a 401 for a v2 key. */
   readonly hint: (status: number) => Hint | null;
   readonly brand: string | null;
   readonly timeoutMs: number;
@@ -117,13 +117,13 @@ function addressHint({ href }: BaseUrl): Hint | null {
 
 /** Maximum size of a download in bytes, for each kind of media. */
 export interface DownloadLimits {
-  /** Maximum for images. Default 512 MiB. */
+  /** Maximum for images. Default: 512 MiB. */
   readonly image?: number | undefined;
-  /** Maximum for audio. Default 2 GiB. */
+  /** Maximum for audio. Default: 2 GiB. */
   readonly audio?: number | undefined;
-  /** Maximum for video. Default 8 GiB. */
+  /** Maximum for video. Default: 8 GiB. */
   readonly video?: number | undefined;
-  /** Maximum for all other content types, because some stores use a single type for all files. Default 8 GiB. */
+  /** Maximum for all other content types. Default: 8 GiB. */
   readonly other?: number | undefined;
 }
 
@@ -143,7 +143,7 @@ export interface BaseUrl {
   readonly origin: string;
 }
 
-/** Parses the base URL. Throws for a v2 URL, because v2 has other credentials, another wallet and other paths. */
+/** Parses the base URL. Throws if it is a v2 URL. */
 export function parseBaseUrl(input: string): BaseUrl {
   let url: URL;
   try {
@@ -166,10 +166,7 @@ export function parseBaseUrl(input: string): BaseUrl {
   return { href: `${url.origin}${path}`, origin: url.origin };
 }
 
-/**
- * Resolves a path from the service, which starts with `/v3`. Returns null for another origin, because the credential
- * must not be sent there.
- */
+/** Resolves a path or URL from the service. Returns null if it leads to another origin. */
 export function resolveServicePath(base: BaseUrl, path: string): string | null {
   if (!URL.canParse(path, base.origin)) return null;
   const url = new URL(path, base.origin);

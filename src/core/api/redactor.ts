@@ -10,7 +10,7 @@ export interface Redactor {
   headers(headers: IncomingHttpHeaders): IncomingHttpHeaders;
 }
 
-/** Parts of a response that are nested deeper are redacted whole. Real responses are never that deep. */
+/** Parts of a response nested deeper than this are redacted entirely. */
 const MOST_DEPTH = 500;
 
 export function createRedactor(apiKey: string): Redactor {
@@ -20,7 +20,7 @@ export function createRedactor(apiKey: string): Redactor {
     text,
     json(answer) {
       const value = parseJson(answer);
-      // Only an escape can hide the credential from a search of the raw text.
+      // Skips searching each string if the raw text contains neither escapes nor the credential.
       return answer.includes("\\") || text(answer) !== answer ? withTexts(value, text) : value;
     },
     headers: (answer) => withTexts(answer, text) as IncomingHttpHeaders,

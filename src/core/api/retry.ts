@@ -2,13 +2,13 @@ import { LONGEST_ASKED_MS } from "./http/headers.ts";
 
 /** Limits on the retries of one call. */
 export interface RetryPolicy {
-  /** Number of failed attempts after which the call fails. Responses with 429 do not count. Default 6. */
+  /** Maximum number of failed attempts, not counting 429 responses. Default: 6. */
   readonly maxAttempts: number;
-  /** First backoff delay in milliseconds; doubled each time. Default 500. */
+  /** First delay between attempts, in milliseconds. It doubles after each failure. Default: 500. */
   readonly baseDelayMs: number;
-  /** Maximum backoff delay in milliseconds, unless the service asks for a longer one. Default 30 000. */
+  /** Maximum delay in milliseconds, unless the service asks for a longer one. Default: 30,000. */
   readonly maxDelayMs: number;
-  /** Milliseconds after which no further attempt is made, including waits after a 429. Default 900 000. */
+  /** Milliseconds after which a call is no longer retried. Default: 900,000. */
   readonly maxElapsedMs: number;
 }
 
@@ -31,13 +31,12 @@ export function retryPolicy(given: RetryOptions = {}): RetryPolicy {
   };
 }
 
-/**
- * Whether a request may be repeated. `always`: repeating it is harmless. `unless-done`: only if the first request
- * certainly had no effect. `never`: not at all.
- */
+/** Whether to repeat a request: always, only if the first one certainly had no effect (`unless-done`), or never. */
 export type Repeat = "always" | "unless-done" | "never";
 
-/** The wait before a retry: Retry-After plus up to a second, or else a random part of the doubled delay. */
+/**
+ * Returns the delay before the next attempt: the service's Retry-After, or else exponential backoff, both with jitter.
+ */
 export function backoffMs(policy: RetryPolicy, failures: number, retryAfterMs: number | null, chance: number): number {
   const stepMs = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** Math.min(failures - 1, 30));
   if (retryAfterMs === null) return chance * stepMs;
@@ -47,7 +46,7 @@ export function backoffMs(policy: RetryPolicy, failures: number, retryAfterMs: n
 const FIRST_OUTAGE_MS = 5_000;
 const LONGEST_OUTAGE_MS = 60_000;
 
-/** Milliseconds that a run waits before it repeats a failed call. `failures`: number of consecutive failed calls. */
+/** Returns how many milliseconds a run waits after `failures` consecutive failed calls. */
 export function outageDelayMs(failures: number): number {
   return Math.min(LONGEST_OUTAGE_MS, FIRST_OUTAGE_MS * 2 ** (failures - 1));
 }

@@ -3,7 +3,7 @@ import type { Attributes, Span } from "@opentelemetry/api";
 
 export interface OpenSpan {
   set(attributes: Attributes): void;
-  /** Ends the span. Only the error's code is recorded, because messages may contain file names. */
+  /** Ends the span and records the error's code, but not its message. */
   end(error?: unknown): void;
 }
 
@@ -28,7 +28,7 @@ const noSpan: OpenSpan = { set: () => {}, end: () => {} };
 
 const ofRuns = new AsyncLocalStorage<true>();
 
-/** Runs `work` without creating a span for each request, because a run's trace is built from the run's journal. */
+/** Runs `work` without creating spans, because a run's trace is built from its journal. */
 export function inRun<T>(work: () => T): T {
   return ofRuns.run(true, work);
 }

@@ -1,23 +1,20 @@
 import { z } from "zod";
 
-/** Schemas of an object's fields. The keys are the client's names for the fields. */
+/** Maps the client's field names to their schemas. */
 type Shape = Readonly<Record<string, z.ZodType>>;
 
-/** The service's names for fields that do not follow the naming rule. */
+/** The service's field names, where they differ from the result of {@link wireName}. */
 type WireNames<S extends Shape> = { readonly [K in keyof S]?: string };
 
 type Read<S extends Shape> = { readonly [K in keyof S]: z.output<S[K]> };
 
-/** A schema whose type shows only its result, which keeps type declarations short. */
+/** A schema typed only by its result, to keep type declarations short. */
 export interface Field<T> extends z.ZodType<T> {}
 
-/** A schema whose type shows its shape, so that editors display the comments on its fields. */
+/** A schema typed by its fields, so that editors display the fields' comments. */
 export interface Wire<S extends Shape> extends z.ZodType<Read<S>> {}
 
-/**
- * Creates a schema that renames the service's fields for the client: `created_at` to `createdAt`, `cost` to
- * `costMicros`. Fields outside the shape are dropped.
- */
+/** Creates a schema that renames the service's fields (`created_at` to `createdAt`) and drops unknown fields. */
 export function wire<S extends Shape>(shape: S, named: WireNames<S> = {}): Wire<S> {
   const names = Object.keys(shape).map((name) => [name, named[name] ?? wireName(name)] as const);
   const fields = z.object(Object.fromEntries(names.map(([name, wireName]) => [wireName, shape[name]!])));
@@ -39,7 +36,7 @@ export interface Page<T> {
 
 export const pageOf = <T>(item: z.ZodType<T>): z.ZodType<Page<T>> => wire({ data: z.array(item), nextCursor: text });
 
-/** Reads a field that is absent or has the wrong type as null. */
+/** Wraps a schema so that an absent or invalid field becomes null. */
 export const optional = <T extends z.ZodType>(schema: T): Field<z.output<T> | null> =>
   schema
     .nullish()
@@ -52,11 +49,7 @@ export const withDefault = <T extends z.ZodType>(schema: T, fallback: z.output<T
 export const listOf = <T extends z.ZodType>(item: T): Field<readonly z.output<T>[]> => withDefault(arrayOf(item), []);
 export const arrayOf = <T extends z.ZodType>(item: T) => z.array(item) as Field<readonly z.output<T>[]>;
 
-/**
- * Converts a dollar amount to micro-dollars (1 USD = 1 000 000), rounded after the sixth decimal. Returns null if the
- * text is not a number or the result exceeds a safe integer. The conversion shifts the decimal point instead of
- * multiplying, so 0.29 is exactly 290000.
- */
+/** Converts dollars to micro-dollars (1 USD = 1,000,000). Returns null if the amount is not a number or too large. */
 export function toMicros(amount: number | string): number | null {
   const [digits = "", exponent = "0"] = String(amount).trim().toLowerCase().split("e");
   if (!/^-?\d+(\.\d+)?$/.test(digits) || !/^[+-]?\d+$/.test(exponent)) return null;
@@ -64,7 +57,7 @@ export function toMicros(amount: number | string): number | null {
   return Number.isSafeInteger(micros) ? micros + 0 : null;
 }
 
-/** A decimal dollar amount, as micro-dollars. An unreadable amount is an error: money must not be guessed. */
+/** Reads a decimal dollar amount as micro-dollars. Fails if the amount is unreadable. */
 export const micros: Field<number> = z.union([z.number(), z.string()]).transform((amount, context) => {
   const value = toMicros(amount);
   if (value !== null) return value;
@@ -75,18 +68,18 @@ export const micros: Field<number> = z.union([z.number(), z.string()]).transform
 export const optionalMicros: Field<number | null> = micros.nullish().transform((value) => value ?? null);
 export const currency = withDefault(z.string(), "USD");
 
-/** Maximum plausible charge: a million dollars. Sums of lower charges remain safe integers. */
+/** Maximum plausible charge: a million dollars. */
 const MOST_MICROS = 1e12;
 
 /** A price or charge as the service reports it. */
 export interface Charge {
-  /** Micro-dollars; null if the service has not reported the cost yet, or reported an implausible cost. */
+  /** Cost in micro-dollars; null if it is unknown or implausible. */
   readonly costMicros: number | null;
-  /** The reported value if it is not a dollar amount from 0 to a million; otherwise null. */
+  /** The reported cost if it is implausible; otherwise null. */
   readonly impossibleCost: string | null;
 }
 
-/** Reads a charge. Never throws, because an implausible amount must not make the rest of a response unreadable. */
+/** Reads a charge. Never throws, so that the rest of the response stays readable. */
 export function chargeOf({ cost, currency }: { readonly cost?: unknown; readonly currency: string }): Charge {
   if (cost === undefined || cost === null) return { costMicros: null, impossibleCost: null };
   const micros = typeof cost === "number" || typeof cost === "string" ? toMicros(cost) : null;
@@ -97,7 +90,7 @@ export function chargeOf({ cost, currency }: { readonly cost?: unknown; readonly
 
 export const anything = z.unknown().optional();
 
-// Equivalent to `optional`, but in one step: thousands of responses are parsed per minute.
+// These do the same as `optional`, but faster.
 export const text: Field<string | null> = anything.transform((value) => (typeof value === "string" ? value : null));
 export const number: Field<number | null> = anything.transform((value) =>
   typeof value === "number" && Number.isFinite(value) ? value : null,

@@ -9,34 +9,27 @@ import { includes, presetOf, ruleFieldsOf } from "./validate/family-rules.ts";
 export interface Combination {
   readonly requires: readonly string[];
   readonly omits: readonly string[];
-  /** The values that the row accepts for a field, as written in the table. The field may also be absent. */
+  /** The accepted values of each field, as written in the table. */
   readonly accepts: ReadonlyMap<string, readonly string[]>;
   readonly text: string;
 }
 
-/** A model's published table of field combinations. The service accepts an input that matches one row. */
+/** A model's published table of accepted field combinations. An input must match at least one row. */
 export interface CombinationTable {
   readonly rows: readonly Combination[];
   readonly unread: readonly string[];
-  /**
-   * False if a numbered row could not be parsed, or if there are too many rows. Such a table rejects nothing, because
-   * the input may match a row that was not read.
-   */
+  /** False if the table could not be read completely. It then rejects no input. */
   readonly isWhole: boolean;
 }
 
 const HEADING = /Accepted field combinations(?: \([^()]*\))?:$/;
 
-/** Every check reads all rows. No real model has nearly as many. */
+/** Maximum number of rows that are read from a table. */
 const MAX_ROWS = 500;
 
 const known = new WeakMap<JsonSchema, CombinationTable | null>();
 
-/**
- * Parses the table in a schema's description; null without a table. It starts after a line that ends with `Accepted
- * field combinations:` (a note in brackets may precede the colon) and ends at an empty line. Each line is a row: `(N)
- * requires: NAME, …[; must omit: NAME, …][; accepts NAME: VALUE | …[; NAME: VALUE | …]…]`.
- */
+/** Parses the table of field combinations in a schema's description. Returns null if there is none. */
 export function combinationTable(schema: JsonSchema): CombinationTable | null {
   const found = known.get(schema);
   if (found !== undefined) return found;
@@ -57,7 +50,9 @@ function readTable(description: string): CombinationTable | null {
   return { rows, unread, isWhole: !unread.some((line) => /^\(\d+\)/.test(line)) };
 }
 
-/** Returns a family's rules. If the model publishes a table of combinations, built-in rules about them are left out. */
+/**
+ * Returns a family's rules. If the schema has a combination table, leaves out the built-in rules that the table covers.
+ */
 export function applicableRules(schema: JsonSchema, family: Family | null): readonly FamilyRule[] {
   const { rules = [], areRulesBuiltIn = false } = family ?? {};
   const isTabled = areRulesBuiltIn && combinationTable(schema) !== null;
@@ -94,18 +89,17 @@ function split(text: string, by: string): readonly string[] | null {
 }
 
 interface Uncertain {
-  /** Fields that are given, but whose values are not known yet. */
+  /** Fields that are set, but whose values are not known yet. */
   readonly pending: readonly string[];
-  /** Fields whose values may still change, because they are invalid for another reason. */
+  /** Fields that are already known to be invalid, so the table does not check them. */
   readonly free: ReadonlySet<string>;
 }
 
 const NEAREST = 3;
 
 /**
- * Reports an input that matches no row of its model's table. An absent field has its schema default, except in a row
- * that omits the field. If a row would match without such a default, the code is {@link BY_DEFAULT}, otherwise
- * `combination-table`.
+ * Reports an input that matches no row of the model's table. The problem's code is {@link BY_DEFAULT} if only default
+ * values prevent a match.
  */
 export function combinationProblems(
   { id, inputSchema }: Pick<CatalogModel, "id" | "inputSchema">,
@@ -136,7 +130,7 @@ interface MissedRow {
   readonly misses: readonly Miss[];
 }
 
-/** Returns all rows of a schema's table, nearest first, if the input matches none of them; otherwise an empty list. */
+/** If the input matches no row of the schema's table, returns all rows, nearest first; otherwise an empty list. */
 export function missedRows(
   schema: JsonSchema,
   input: unknown,

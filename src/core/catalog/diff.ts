@@ -45,7 +45,7 @@ function compareModels(before: CatalogModel | null, after: CatalogModel | null, 
   compareFields(before.inputSchema, after.inputSchema, say);
 }
 
-/** Reports changed rows. A removed row is a breaking change if other rows remain, an added row if it is the first. */
+/** Reports rows that were added to the combination table or removed from it. */
 function compareTables(before: JsonSchema, after: JsonSchema, say: Say): void {
   const [had, has] = [before, after].map((schema) => combinationTable(schema)?.rows.map(rowWords) ?? []);
   const gone = had!.filter((row) => !has!.includes(row));
@@ -54,7 +54,7 @@ function compareTables(before: JsonSchema, after: JsonSchema, say: Say): void {
   for (const row of added) say(null, had!.length === 0, `accepts the combination: ${row}`);
 }
 
-/** Returns a row without its number, because inserting a row changes the numbers of later rows. */
+/** Returns a row's text without its number, which changes when rows are inserted. */
 const rowWords = ({ text }: Combination) => text.replace(/^\(\d+\) */, "");
 
 function compareFields(before: JsonSchema, after: JsonSchema, say: Say): void {
@@ -109,7 +109,7 @@ function takesText(takes: AcceptedMedia | undefined): string {
   return takes.what === "voice" ? "a voice" : takes.types.join(" or ") || "anything";
 }
 
-/** `largerIsWider`: a larger bound accepts more values. */
+/** Keywords that limit a value, and whether a larger limit accepts more values. */
 const BOUNDS: readonly (readonly [keyword: string, largerIsWider: boolean])[] = [
   ["minimum", false],
   ["maximum", true],

@@ -4,11 +4,11 @@ import type { Catalog, CatalogModel, JsonSchema } from "../plan/index.ts";
 import { isSchema, localRef } from "../plan/schema/schema.ts";
 import { catalogOf, described, type ModelAnswer } from "./catalog.ts";
 
-/** The client methods that reading models requires. Errors must have `status`, `code` and `replacedBy`. */
+/** The client methods that {@link fetchCatalog} uses. */
 export interface CatalogClient {
   models(): AsyncIterable<{ readonly id: string; readonly modality?: string | null }>;
   model(id: string): Promise<ModelAnswer>;
-  /** Lists a model's jobs. Works for chat models too, so the first response shows whether the model exists. */
+  /** Lists a model's jobs. Used to check whether a chat model exists. */
   modelJobs?(id: string): AsyncIterable<unknown>;
 }
 
@@ -19,11 +19,8 @@ export interface PullClient extends CatalogClient {
 
 type ModelInList = Omit<ModelAnswer, "inputSchema" | "outputSchema">;
 /**
- * Reads the models with these ids, or all models that the service lists. Retired models, and models that this service
- * does not offer yet, are included with their state. Unknown ids are left out. Throws the client's errors for every
- * other failure.
- *
- * `chats` are ids to look up as chat models, which no catalog lists. A failed lookup is ignored.
+ * Reads the models with these ids, or all models that the service lists. Unknown ids are left out. `chats` are ids of
+ * chat models whose existence is checked.
  */
 export async function fetchCatalog(
   client: CatalogClient,
@@ -34,7 +31,7 @@ export async function fetchCatalog(
   return readCatalog(client, ids, looks);
 }
 
-/** Like {@link fetchCatalog}, but the caller starts the lookups of chat models and can cache them. */
+/** Like {@link fetchCatalog}, but with lookups of chat models that the caller has started. */
 export async function readCatalog(
   client: CatalogClient,
   ids: readonly string[] | undefined,
@@ -44,7 +41,7 @@ export async function readCatalog(
   const advice = new Map<string, string>();
   const found = await Promise.all(requested.map((id) => fetchModel(client, id, (text) => void advice.set(id, text))));
   const models = found.filter((model) => model !== null);
-  // Only for "did you mean" suggestions, so a failed listing is not a problem for the plan.
+  // The list is needed only for suggestions, so failures are ignored.
   const listed = models.length < requested.length ? await listOf(client).catch(() => []) : [];
   const others = listed.map(({ id }) => id);
   const lacking = new Set<string>();
@@ -58,16 +55,14 @@ export async function readCatalog(
   });
 }
 
-/**
- * `model`: the media model with this id, if there is one. `isLacking`: the service reports that the id does not exist.
- */
+/** The result of looking up a chat model's id, which may be missing or belong to a media model. */
 export interface ChatLook {
   readonly id: string;
   readonly model: CatalogModel | null;
   readonly isLacking: boolean;
 }
 
-/** Looks up a chat model's id. Failed reads are ignored. */
+/** Looks up the id of a chat model. Never throws. */
 export async function lookForChat(client: CatalogClient, id: string): Promise<ChatLook> {
   const model = await fetchModel(client, id).catch(() => null);
   if (model !== null && isChatModel(model)) return { id, model: null, isLacking: false };
@@ -81,12 +76,7 @@ export async function lookForChat(client: CatalogClient, id: string): Promise<Ch
   }
 }
 
-/**
- * Reads the whole catalog. Models in `previous` that were removed stay in the catalog as retired, with their last known
- * schema, so that code that uses them can name the successor.
- *
- * The service's OpenAPI document contains the inputs of all models at once. Models that it lacks are read one by one.
- */
+/** Reads the whole catalog. Retired models keep the schema that they had in `previous`. */
 export async function pullCatalog(
   client: PullClient,
   previous: Catalog | null,
@@ -101,7 +91,7 @@ export async function pullCatalog(
   const known = new Map<string, CatalogModel>();
   for (const model of listed) {
     const inputSchema = inputs.get(model.id);
-    // The document has no output schemas. They matter only for audio models: sound or voice.
+    // The document has no output schemas, which are needed to tell sound from voice models.
     if (inputSchema === undefined || model.modality === null || model.modality === "audio") continue;
     known.set(
       model.id,
@@ -119,7 +109,7 @@ export interface PullOptions {
   readonly onProgress?: ((read: number, all: number) => void) | undefined;
 }
 
-/** Language models are in the service's list, but a catalog contains only media models. */
+/** Returns whether this is a language model. Catalogs contain only media models. */
 const isChatModel = ({ modality }: { readonly modality?: string | null }) => modality === "text";
 
 async function listOf<T extends { readonly modality?: string | null }>(client: {
@@ -177,7 +167,7 @@ async function fetchModel(
   }
 }
 interface ReadError {
-  /** True if the response did not come from the service: a proxy's 404 does not mean that a model is missing. */
+  /** True if the response came from something other than the service, such as a proxy. */
   readonly isForeign: boolean;
   readonly status: number | null;
   readonly code: string | null;
@@ -208,8 +198,7 @@ interface Place {
 }
 
 /**
- * Extracts input schemas, by model id, from the OpenAPI document's submit operations (`POST …/models/{id}`). Each
- * schema is self-contained. Models with a missing schema or a dangling reference are left out.
+ * Extracts each model's input schema from the service's OpenAPI document, by model id. Incomplete schemas are left out.
  */
 export function typedInputs(document: JsonSchema): ReadonlyMap<string, JsonSchema> {
   const inputs = new Map<string, JsonSchema>();
@@ -280,7 +269,7 @@ function selfContained(document: JsonSchema, place: Place): JsonSchema | null {
   return { ...schema, $defs: { ...(isSchema(schema.$defs) && schema.$defs), ...Object.fromEntries(bundle.brought) } };
 }
 
-/** Removes the prefix `x-`, which OpenAPI documents put before keywords that OpenAPI does not define. */
+/** Removes the prefix `x-` that OpenAPI requires for custom keywords. */
 function plainName(key: string): string {
   return /^x-(?:media_type|role|default|(?:min|max)_\w+)$/.test(key) ? key.slice(2) : key;
 }
@@ -303,7 +292,7 @@ class Bundle {
     return Object.fromEntries(
       Object.entries(node).map(([key, value]) => {
         const isRef = (key === "$ref" || isMapping) && typeof value === "string" && value.startsWith("#");
-        // A mapping only repeats the branches. It may point to places from which they were moved.
+        // A lost mapping entry does no harm, because the mapping only repeats the branches.
         const isLost = isRef && localRef(this.#document, value) === null;
         if (isLost && !isMapping) this.isWhole = false;
         return [plainName(key), isRef && !isLost ? this.#moved(value) : this.copy(value, key === "mapping")];

@@ -13,10 +13,7 @@ export class SnapshotError extends ShowrunnerError {
 const text = z.string().nullable().default(null);
 const record = z.record(z.string(), z.unknown()).nullable().default(null);
 
-/**
- * A model in the format of `GET /models/{model}`, plus a state if it cannot be used. The local service reads this
- * format too.
- */
+/** A model in the format of `GET /models/{model}`, with a state if it cannot be used. */
 const entry = z.object({
   id: z.string().min(1),
   modality: text,
@@ -29,7 +26,7 @@ const entry = z.object({
   replaced_by: z.string().optional(),
 });
 
-/** Formats the catalog as readable JSON, sorted by id. The text of an unchanged model stays the same. */
+/** Formats the catalog as readable JSON, sorted by id. */
 export function snapshotText(catalog: Catalog): string {
   const entries = [...catalog.models()].sort((a, b) => (a.id < b.id ? -1 : 1)).map(toEntry);
   return `${JSON.stringify(entries, null, 2)}\n`;

@@ -71,14 +71,14 @@ const llmRequest = wire({
   createdAt: text,
   settledAt: text,
 });
-/** A request to a language model, with its token counts and its cost. A field is null if its value is not known yet. */
+/** A request to a language model, with its token counts and cost. Unknown values are null. */
 export type LlmRequest = z.output<typeof llmRequest>;
 
-/** Filters for the list of requests to language models. A cursor is valid only with the filters of its page. */
+/** Filters for the list of requests to language models. When you pass a cursor, keep the same filters. */
 export interface LlmRequestQuery extends PageQuery {
-  /** ISO 8601 timestamp; only requests made at this time or later are listed. Default: no limit. */
+  /** Lists only requests made at or after this ISO 8601 timestamp. */
   readonly start?: string | undefined;
-  /** ISO 8601 timestamp; only requests made before this time are listed. Default: no limit. */
+  /** Lists only requests made before this ISO 8601 timestamp. */
   readonly end?: string | undefined;
   readonly model?: string | undefined;
   readonly keyId?: string | undefined;
@@ -106,10 +106,7 @@ export type Scope =
   | "chat:write"
   | (string & {});
 
-/**
- * What a key or token may do: everything (`all`) or the listed scopes. An empty list allows nothing. Null if the
- * service does not report it.
- */
+/** What a key or token may do; null if unknown. An empty list allows nothing. */
 export type Grant = "all" | readonly Scope[] | null;
 
 const grant: Field<Grant> = z
@@ -139,7 +136,7 @@ export type ApiKey = z.output<typeof apiKey>;
 export const createdKey = wire({
   ...keyFields,
   credential: z.string(),
-  /** ISO 8601 timestamp until which the old secret still works after a rotation. */
+  /** When the old secret stops working after a rotation, as an ISO 8601 timestamp. */
   previousSecretExpiresAt: text,
 });
 /** A key with its secret, which the service shows only once. */
@@ -148,7 +145,7 @@ export type CreatedKey = z.output<typeof createdKey>;
 /** Settings of a new key. */
 export interface NewKey {
   readonly name?: string | undefined;
-  /** The key's permissions. Omit them for full access. A key with an empty list may do nothing. */
+  /** The key's permissions. An empty list allows nothing. Default: full access. */
   readonly scopes?: readonly Scope[] | undefined;
   readonly kind?: "personal" | "service" | undefined;
   readonly workspaceId?: string | undefined;
@@ -168,7 +165,7 @@ export interface KeysApi {
     rotation?: { readonly gracePeriodSeconds?: number | undefined },
     options?: CallOptions,
   ): Promise<CreatedKey>;
-  /** Revokes a key at once. */
+  /** Revokes a key immediately. */
   delete(keyId: string, options?: CallOptions): Promise<void>;
 }
 
@@ -194,11 +191,11 @@ export interface TokensApi {
 export interface AccountApi {
   /** Returns the wallet's balance. */
   balance(options?: CallOptions): Promise<Balance>;
-  /** Returns the usage per period. Deployments that do not offer this endpoint respond with 404. */
+  /** Returns the usage per period. Not every deployment supports this. */
   usage(query?: UsageQuery, options?: CallOptions): Promise<Usage>;
-  /** Lists requests to language models, newest first. Deployments that do not offer this list respond with 404. */
+  /** Lists requests to language models, newest first. Not every deployment supports this. */
   llmRequests(query?: LlmRequestQuery, options?: CallOptions): Listing<LlmRequest>;
-  /** Lists changes to the balance, newest first. Deployments that do not offer this list respond with 404. */
+  /** Lists changes to the balance, newest first. Not every deployment supports this. */
   transactions(query?: PageQuery, options?: CallOptions): Listing<Transaction>;
   /** Creates, rotates and revokes API keys. */
   readonly keys: KeysApi;

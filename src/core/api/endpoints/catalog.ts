@@ -8,7 +8,7 @@ import { type JobSummary, jobPage } from "./jobs.ts";
 
 const summaryFields = {
   id: z.string(),
-  /** Kind of output: `image`, `video`, `audio`, `text`, or a newer kind; null if the service does not list it. */
+  /** Kind of output, such as `image`, `video`, `audio` or `text`; null if unknown. */
   modality: text,
   name: text,
   description: text,
@@ -17,7 +17,7 @@ const summaryFields = {
 };
 
 const modelSummary = wire(summaryFields);
-/** A model as it appears in the list of models. A service may list only ids and names. */
+/** An entry in the list of models. It may contain only an id and a name. */
 export type ModelSummary = z.output<typeof modelSummary>;
 
 const tokenPrices = wire(
@@ -29,14 +29,14 @@ const modelFields = wire({
   ...summaryFields,
   inputSchema: record,
   outputSchema: record,
-  /** Prices in micro-dollars per million tokens. Null for models other than language models. */
+  /** Prices in micro-dollars per million tokens; null if this is not a language model. */
   pricing: optional(tokenPrices),
 });
 const model = z.preprocess(withPricing, modelFields);
 /** A model: its input schema, output kind and prices. */
 export type Model = z.output<typeof model>;
 
-/** Finds the nested object that contains the prices, because the API's description does not give its name. */
+/** Copies `pricing` to the top level of the response if it is nested. */
 function withPricing(answer: unknown): unknown {
   if (typeof answer !== "object" || answer === null || "pricing" in answer) return answer;
   const found = Object.values(answer).find((part) => typeof part === "object" && part !== null && "pricing" in part);
@@ -52,7 +52,7 @@ const voice = wire({
 /** A voice that a model can speak with. */
 export type Voice = z.output<typeof voice>;
 
-/** The price of a job with this input. `costMicros` is null exactly when `quotable` is false. */
+/** The estimated price of a job. `costMicros` is null if `quotable` is false. */
 export interface Estimate {
   readonly model: string;
   readonly costMicros: number | null;
@@ -85,7 +85,7 @@ const estimate = wire({
     return { ...estimate, costMicros: quotable ? estimate.costMicros : null, quotable };
   });
 
-/** A model and an input to price. */
+/** The model and input to estimate a price for. */
 export interface EstimateRequest {
   readonly model: string;
   readonly input: Readonly<Record<string, unknown>>;
@@ -93,13 +93,13 @@ export interface EstimateRequest {
 
 /** A filter for the list of models. */
 export interface ModelQuery extends PageQuery {
-  /** `text` lists language models. Default: all kinds that the service lists. */
+  /** Lists only models with this kind of output. `text` means language models. Default: all kinds. */
   readonly modality?: "image" | "video" | "audio" | "text" | undefined;
 }
 
 /** A search query for voices. */
 export interface VoiceQuery {
-  /** A name, a part of a name, or a description of the voice, 1 to 200 characters long. */
+  /** All or part of the voice's name, or a description of it; 1 to 200 characters. */
   readonly q: string;
   /** Maximum number of voices, 1 to 50. The service's default is 20. */
   readonly limit?: number | undefined;
@@ -114,18 +114,17 @@ export interface CatalogApi {
   models(query?: ModelQuery, options?: CallOptions): Listing<ModelSummary>;
   /** Reads a model with its input schema. */
   model(id: string, options?: CallOptions): Promise<Model>;
-  /** Reads the OpenAPI 3.1 document for one model, which has a single operation. */
+  /** Reads the OpenAPI 3.1 document for one model. */
   modelOpenapi(id: string, options?: CallOptions): Promise<Record<string, unknown>>;
-  /** Lists the account's jobs that used one model, newest first. */
+  /** Lists the account's jobs with this model, newest first. */
   modelJobs(id: string, query?: PageQuery, options?: CallOptions): Listing<JobSummary>;
-  /** Lists the model's voices. Some services list only a part of them; `searchVoices` finds the others. */
+  /** Lists the model's voices. If the list is incomplete, `searchVoices` finds the others. */
   voices(id: string, query?: PageQuery, options?: CallOptions): Listing<Voice>;
-  /** Finds voices, best match first. Deployments that do not offer this endpoint respond with 404. */
+  /** Finds voices, best match first. Not every deployment supports this. */
   searchVoices(id: string, query: VoiceQuery, options?: CallOptions): Promise<readonly Voice[]>;
   /**
-   * Returns the price of a job with this input. The service validates the input as it would for a submission. If the
-   * model cannot be quoted, `quotable` is false. If the model is not available on v3 yet, ApiError FAILED_PRECONDITION
-   * is thrown.
+   * Returns the price of a job with this input, which the service validates first. If the model cannot be priced,
+   * `quotable` is false.
    */
   estimate(request: EstimateRequest, options?: CallOptions): Promise<Estimate>;
   /** Reads the OpenAPI document for the whole API. */

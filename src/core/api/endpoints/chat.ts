@@ -7,7 +7,7 @@ import type { Endpoints } from "../http/endpoints.ts";
 import { type OpenStream, openStream, readStream } from "../stream/stream.ts";
 import { listOf, number, optional, optionalMicros, text, wire, withDefault } from "../wire.ts";
 
-/** A chat request in the common chat-completions format. Fields not listed here are sent unchanged. */
+/** A chat request in the chat-completions format. Additional fields are sent unchanged. */
 export interface ChatRequest {
   readonly model: string;
   readonly messages: readonly Readonly<Record<string, unknown>>[];
@@ -18,7 +18,7 @@ const chatUsage = wire({
   promptTokens: number,
   completionTokens: number,
   totalTokens: number,
-  /** The cost, if the service reports it in the response. */
+  /** Cost in micro-dollars; null if the response does not contain it. */
   costMicros: optionalMicros.catch(null),
 });
 /** Token counts of a chat request. */
@@ -26,16 +26,16 @@ export type ChatUsage = z.output<typeof chatUsage>;
 
 /** A language model's response. */
 export interface ChatCompletion {
-  /** The completion's id, which is also its job's id. That job has no outputs and sends no webhook. */
+  /** The completion's id, which is also its job's id. */
   readonly id: string;
   readonly model: string | null;
   /** Text of the first choice; null if it has none. */
   readonly content: string | null;
   readonly finishReason: string | null;
   readonly usage: ChatUsage | null;
-  /** Cost in micro-dollars; null if the response does not contain it. In that case, read it from the job. */
+  /** Cost in micro-dollars; null if the response does not contain it. */
   readonly costMicros: number | null;
-  /** The whole response, including fields not listed here. */
+  /** The whole response, including additional fields. */
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
@@ -60,9 +60,8 @@ const completion = z
   );
 
 /**
- * Requests a chat completion and returns it in one piece. The request is charged and has no idempotency key, so the
- * client never repeats it after a lost response.
- * @throws ConnectionError or TimeoutError with `sent: true` after a lost response; you may have been charged.
+ * Requests a chat completion. It is charged, so it is never repeated after a lost response.
+ * @throws ConnectionError or TimeoutError with `sent: true` if the response is lost; you may have been charged
  */
 export function chat(api: Endpoints, requested: ChatRequest, options?: CallOptions): Promise<ChatCompletion> {
   return api.post(completion, request.path, { ...requested, stream: false }, options, { requestClass: "chat" });
@@ -79,9 +78,9 @@ export interface ChatChunk {
   readonly content: string;
   /** Why this choice ended; null except in its last chunk. */
   readonly finishReason: string | null;
-  /** Token counts; null except in the last chunk, and only sent with `stream_options: { include_usage: true }`. */
+  /** Token counts; null except in the last chunk. Request them with `stream_options: { include_usage: true }`. */
   readonly usage: ChatUsage | null;
-  /** The whole chunk, including fields not listed here. */
+  /** The whole chunk, including additional fields. */
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
@@ -116,10 +115,9 @@ const chunk = z
   });
 
 /**
- * Streams a chat completion in chunks. `timeoutMs` limits the time between chunks. The request is charged and has no
- * idempotency key, so it is never repeated once it has left this machine.
- * @throws ApiError if the service refuses the request or reports an error in the stream. ConnectionError or
- * TimeoutError with `sent: true` if the stream breaks off; you may have been charged.
+ * Streams a chat completion in chunks. It is charged, so it is never repeated once it has been sent.
+ * @throws ApiError if the service refuses the request or reports an error in the stream, ConnectionError or
+ * TimeoutError with `sent: true` if the stream breaks off; you may have been charged
  */
 export async function* chatStream(
   context: HttpContext,
@@ -146,7 +144,7 @@ export async function* chatStream(
   );
 }
 
-/** Retries only a request that had no effect: rate-limited, unavailable, or never connected. */
+/** Opens the stream. Retries only if the request had no effect. */
 function openChat(context: HttpContext, requested: ChatRequest, options: CallOptions): Promise<OpenStream> {
   const opening = { ...request, json: { ...requested, stream: true }, requestClass: "chat" } as const;
   return withRetries(context, options, async () => {

@@ -35,9 +35,9 @@ const output = wire({
   width: number,
   height: number,
   durationMs: number,
-  /** Frames per second; null until the service has analyzed the video. In that case, read the job again later. */
+  /** Frames per second; null until the service has analyzed the video. */
   fps: number,
-  /** ISO 8601 timestamp until which the service keeps the output, whatever its status; null if unknown. */
+  /** When the service deletes the output, as an ISO 8601 timestamp; null if unknown. */
   expiresAt: text,
   error: optional(serviceError),
 });
@@ -63,7 +63,7 @@ const summaryFields = {
   model: withDefault(z.string(), ""),
   quality: text,
   status: jobStatus,
-  /** The charge, net of refunds; null until the job is charged, which may happen after its completion. */
+  /** The charge minus refunds. It may still be missing when the job has ended. */
   cost: anything,
   currency: withDefault(z.string(), "USD").catch(""),
   createdAt: text,
@@ -87,10 +87,10 @@ export const jobResult = wire({
   outputs: listOf(output).transform((outputs): readonly Output[] => outputs.map((item, index) => ({ index, ...item }))),
   /** Durations in milliseconds. `timeToFirstTokenMs` is null except for chat jobs. */
   metrics: optional(wire({ processingTimeMs: number, timeToFirstTokenMs: number })),
-  /** Token counts of a chat job; completion tokens include reasoning. Null for media jobs. */
+  /** Token counts of a chat job; null for other jobs. */
   usage: optional(wire({ promptTokens: number, completionTokens: number, reasoningTokens: number })),
   error: optional(serviceError),
-  /** Log events; null after `deleteJob`, or if the service sends none. */
+  /** Log events; null if the service returns none. */
   logs: optional(arrayOf(logEvent)),
 }).transform(withCharge);
 /** A job with its outputs. */
@@ -99,14 +99,12 @@ export type JobResult = z.output<typeof jobResult>;
 export const jobStatusView = wire({
   jobId: z.string(),
   status: jobStatus,
-  /** From 0 to 1; null if unknown. */
+  /** Progress from 0 to 1; null if unknown. */
   progress: number,
   estimatedCompletionAt: text,
-  /** Events after the requested cursor; empty if the request contained no cursor. */
+  /** Log events after the requested cursor; empty if none was requested. */
   logs: listOf(logEvent),
-  /**
-   * Cursor for the next call. Some services send null if there are no new events; the old cursor is then still valid.
-   */
+  /** Cursor for the next request. If null, keep using the previous one. */
   logsNextCursor: text,
 });
 /** Status and progress of a job. */
@@ -114,16 +112,13 @@ export type JobStatusView = z.output<typeof jobStatusView>;
 
 /** Options of `status`. */
 export interface StatusOptions extends CallOptions {
-  /** Cursor after which log events are returned too. `start` returns all events. Default: no log events. */
+  /** Requests the log events after this cursor as well; `start` requests all of them. Default: no log events. */
   readonly logsAfter?: string | null | undefined;
 }
 
 /** Options of `deleteJob`. */
 export interface DeleteOptions extends CallOptions {
-  /**
-   * Whether to wait while the job, or another job that uses its output, is still running. The wait is limited by the
-   * client's `retry.maxElapsedMs`. Default true.
-   */
+  /** Whether to wait for running jobs that prevent the deletion, for at most `retry.maxElapsedMs`. Default: true. */
   readonly waitForRunning?: boolean | undefined;
 }
 
@@ -131,17 +126,13 @@ export interface DeleteOptions extends CallOptions {
 export interface JobsApi {
   /** Returns a job with its outputs, whose URLs are freshly signed. */
   job(jobId: string, options?: CallOptions): Promise<JobResult>;
-  /** Returns the job's status and progress. This request costs the service less than `job`. */
+  /** Returns the job's status and progress. */
   status(jobId: string, options?: StatusOptions): Promise<JobStatusView>;
   /** Lists the job's log events. */
   logs(jobId: string, query?: PageQuery, options?: CallOptions): Listing<LogEvent>;
   /** Lists the account's jobs, newest first. */
   jobs(query?: PageQuery, options?: CallOptions): Listing<JobSummary>;
-  /**
-   * Permanently deletes the outputs of a finished job. Deleting twice is not an error. A 503 is retried until the
-   * deletion is complete. A 409, which means that something is still running, is retried after the delay that the
-   * service asks for. The 400 for a voice clone is thrown at once.
-   */
+  /** Permanently deletes the outputs of a finished job. Deleting them again is not an error. */
   deleteJob(jobId: string, options?: DeleteOptions): Promise<void>;
 }
 

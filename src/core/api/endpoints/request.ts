@@ -9,11 +9,11 @@ import { type OpenStream, openStream } from "../stream/stream.ts";
 /** A request to any of the service's endpoints. */
 export interface RawRequest {
   readonly method: HttpMethod;
-  /** Path below the base URL, already encoded: `/jobs/job_1` or `/jobs?limit=5`. */
+  /** Path below the base URL, already encoded, such as `/jobs/job_1` or `/jobs?limit=5`. */
   readonly path: string;
   /** Parameters to append to the query of `path`. A name may occur more than once. */
   readonly query?: readonly (readonly [name: string, value: string])[] | undefined;
-  /** Additional headers. The headers for the credential and for message framing cannot be set. */
+  /** Additional headers, except those that the client sets itself. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** The JSON body. Default: no body. */
   readonly json?: unknown;
@@ -25,14 +25,11 @@ export interface RawAnswer {
   readonly status: number;
   /** Headers by lower-case name. A header that occurs more than once is an array. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /**
-   * The body's bytes as they arrive. The client's credential is removed if the body is text. Throws ConnectionError or
-   * TimeoutError if the body breaks off.
-   */
+  /** The body's bytes as they arrive. Throws ConnectionError or TimeoutError if the connection breaks. */
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** Headers that callers cannot set, because they determine the recipient, the credential or the message's length. */
+/** Headers that callers cannot set, because the client controls them. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   ...["authorization", "proxy-authorization", "cookie", "host", "connection", "content-length"],
   ...["expect", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"],
@@ -41,8 +38,7 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
 const MOST_LINE_CHARS = 16 * 1024 * 1024;
 
 /**
- * Sends a request to an endpoint that has no method of its own. Retries after a lost response, a 429 or a 5xx; a POST
- * is retried only if the service certainly did nothing.
+ * Sends a request to any endpoint. Retries failures, but repeats a POST only if the first one certainly had no effect.
  * @throws OptionError for a path outside the base URL, ApiError for a response outside 2xx, ConnectionError or
  * TimeoutError if no response arrived
  */
@@ -71,10 +67,7 @@ export async function request(
 
 const isSuccess = (status: number) => status >= 200 && status < 300;
 
-/**
- * Builds the URL of a path below the base URL. Throws for any other path, however it is spelled: the request contains
- * the credential, which must not reach another address.
- */
+/** Builds a URL below the base URL. Throws if the path leads elsewhere, because the request contains the credential. */
 function urlBelow(base: BaseUrl, path: string): URL {
   const fail = (why: string) =>
     new OptionError(`The path ${JSON.stringify(path)} ${why}; use a path below ${base.href}, such as /jobs?limit=5.`);
@@ -127,7 +120,7 @@ async function* bodyOf(
         continue;
       }
       line += decoder.decode(chunk, { stream: true });
-      // A credential cut in half would not be found.
+      // Whole lines are searched, because a credential split between chunks would not be found.
       const end = line.lastIndexOf("\n") + 1;
       if (line.length - end > MOST_LINE_CHARS) throw new Error(`a line is longer than ${MOST_LINE_CHARS} characters`);
       if (end > 0) yield Buffer.from(redactor.text(line.slice(0, end)));

@@ -24,14 +24,14 @@ import type { JobStatus } from "./jobs.ts";
 export interface SubmitRequest {
   readonly model: string;
   readonly input: Readonly<Record<string, unknown>>;
-  /** Makes it safe to repeat the submission: if the service knows the key, it returns the original acknowledgement. */
+  /** Makes the submission safe to repeat. If the service knows the key, it returns the existing job. */
   readonly idempotencyKey?: string | undefined;
-  /** URL that the service calls when this job ends, instead of the account's default webhook. */
+  /** URL to call when this job ends, instead of the account's default webhook. */
   readonly webhook?: string | undefined;
 }
 
 const submitAck = wire({
-  // Ids are opaque and are inserted into URLs. The request is repeated if the id is malformed.
+  // Job ids are inserted into URLs, so other characters are not accepted.
   jobId: z.string().regex(/^[\w.:~-]{1,200}$/),
   model: withDefault(z.string(), ""),
   status: anyOf<JobStatus>(),
@@ -40,7 +40,7 @@ const submitAck = wire({
   estimatedCompletionAt: text,
 });
 
-/** The acknowledgement of a submission. If it is `replayed`, its status is old: read the job for the current status. */
+/** The service's acknowledgement of a submission. If it is `replayed`, the status may be outdated. */
 export interface SubmitAck {
   readonly jobId: string;
   /** The resolved model id, which may differ from the requested one. */
@@ -53,28 +53,23 @@ export interface SubmitAck {
   readonly estimatedCompletionAt: string | null;
   /** True if the service already knew the key and created no new job. */
   readonly replayed: boolean;
-  /**
-   * How many times this call sent the request. If it was sent once and the acknowledgement is `replayed`, an earlier
-   * call created the job.
-   */
+  /** How many times this call sent the request. */
   readonly sends: number;
 }
 
 /** Options of `submit`. */
 export interface SubmitOptions extends SendOptions {
   /**
-   * True if an earlier submission with this key may have created the job. An error then proves nothing: only an
-   * acknowledgement shows what happened. Default false.
+   * True if an earlier submission with this key may have created the job. Failures then throw UnknownOutcomeError.
+   * Default: false.
    */
   readonly mayExist?: boolean | undefined;
 }
 
 /**
- * Submits a job. With an idempotency key, the request is repeated, within limits, after a lost response, a 408, a 429
- * or a 5xx; without a key it is sent once. Throws ApiError if the service refuses the first request (400, 401, 402,
- * 403, 404, 410, 422 or 429 with its error envelope). Throws ConnectionError or TimeoutError with `sent: false` if
- * nothing left this machine. Throws UnknownOutcomeError in every other case: a response without the envelope, a
- * redirect, a 409 or a 5xx does not prove that no job was created.
+ * Submits a job. With an idempotency key, failed requests are repeated; without one, the request is sent once.
+ * @throws ApiError if the service refused the job, ConnectionError or TimeoutError if nothing was sent,
+ * UnknownOutcomeError if a job may exist
  */
 export function submit(
   context: HttpContext,
@@ -149,7 +144,7 @@ function judge(
   return { unknown, error, mayRepeat };
 }
 
-/** These verdicts prove, on a first send, that the service created no job. */
+/** Verdicts that prove that a first submission created no job. */
 const ownRefusals: ReadonlySet<VerdictName> = new Set([
   "refused",
   "media renewed",
@@ -159,7 +154,7 @@ const ownRefusals: ReadonlySet<VerdictName> = new Set([
   "limited",
 ]);
 
-/** A job may exist even if the body of a successful response cannot be parsed. */
+/** Reads the acknowledgement. If it cannot be parsed, a job may still exist. */
 function judgeSuccess(context: HttpContext, request: ApiRequest, answer: Extract<Sent, { kind: "answer" }>): Judgement {
   try {
     const { statusUrl, resultUrl, ...ack } = decode(submitAck, answer.body, request);

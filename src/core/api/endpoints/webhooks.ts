@@ -17,7 +17,7 @@ export type DefaultWebhook = z.output<typeof defaultWebhook>;
 export const webhookTest = wire({
   ok: z.boolean(),
   responseStatus: number,
-  /** Why the test failed. The service sends either a string or an error object. */
+  /** Why the test failed; null if it succeeded. */
   error: optional(z.union([z.string(), z.object({ message: z.string() }).transform((error) => error.message)])),
 });
 /** How the receiver responded to a test delivery. */
@@ -39,7 +39,7 @@ export type Redelivery = z.output<typeof redelivery>;
 
 const delivery = wire({
   jobId: z.string(),
-  /** False if another owner has the job. GET /jobs/{id} then responds with 404. */
+  /** False if the job belongs to another owner and cannot be read. */
   jobAccessible: withDefault(z.boolean(), true),
   model: text,
   /** `job.completed` or `job.failed`; null until the first attempt. */
@@ -48,7 +48,7 @@ const delivery = wire({
   source: optionalAnyOf<"per_job" | "default">(),
   /** Number of attempts so far, including redeliveries. */
   attempts: withDefault(z.number(), 0),
-  /** Number of redeliveries. `redeliveries` may list fewer, because it contains only the newest. */
+  /** Total number of redeliveries; `redeliveries` lists only the newest. */
   redeliveryCount: withDefault(z.number(), 0),
   redeliveries: listOf(redelivery),
   webhookUrl: text,
@@ -62,7 +62,7 @@ const publicKey = wire({ algorithm: withDefault(z.string(), "ed25519"), publicKe
 
 /** Manages webhooks and their deliveries. */
 export interface WebhooksApi {
-  /** Reads and changes the webhook for jobs that were submitted without a webhook of their own. */
+  /** The webhook for jobs that were submitted without a webhook of their own. */
   readonly default: {
     get(options?: CallOptions): Promise<DefaultWebhook>;
     set(
@@ -73,9 +73,9 @@ export interface WebhooksApi {
     /** Sends a test event to the default webhook and returns the receiver's response. */
     test(options?: CallOptions): Promise<WebhookTest>;
   };
-  /** Lists deliveries, newest first. Chat jobs have no deliveries. Some deployments do not offer this list. */
+  /** Lists deliveries, newest first. Not every deployment supports this. */
   deliveries(query?: PageQuery, options?: CallOptions): Listing<Delivery>;
-  /** Sends a finished delivery again. The service responds with 409 while a delivery of this job is in progress. */
+  /** Sends a delivery again. Fails with 409 while the previous one is in progress. */
   redeliver(jobId: string, options?: CallOptions): Promise<Delivery>;
   /** Returns the ed25519 key that signs deliveries: 32 raw bytes in Base64. */
   publicKey(options?: CallOptions): Promise<z.output<typeof publicKey>>;
@@ -116,7 +116,7 @@ const logDrain = wire({
   updatedAt: text,
   updatedByKeyId: text,
 });
-/** A log drain. The service never returns the drain's secret and header values. */
+/** A log drain. The service never returns its secret or header values. */
 export type LogDrain = z.output<typeof logDrain>;
 
 /** Settings of a log drain. */
@@ -125,19 +125,19 @@ export interface DrainSettings {
   readonly name: string;
   /** The URL to which the service posts the events. */
   readonly url: string;
-  /** Format of the events. Default `ndjson`. */
+  /** Format of the events. Default: `ndjson`. */
   readonly format?: "ndjson" | "otlp" | undefined;
-  /** The signing secret, 64 to 4096 characters long; required for `ndjson`. The service never returns it. */
+  /** The signing secret, 64 to 4,096 characters long. Required for `ndjson`. */
   readonly secret?: string | undefined;
-  /** Headers sent with each post. The service never returns their values. */
+  /** Headers to send with each post. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Whether events are posted. Default true. */
+  /** Whether events are posted. Default: true. */
   readonly enabled?: boolean | undefined;
-  /** Maximum events per post, 1 to 5000. Default 1000. */
+  /** Maximum number of events per post, 1 to 5,000. Default: 1,000. */
   readonly batchSize?: number | undefined;
 }
 
-/** Manages log drains. Some deployments do not offer them. */
+/** Manages log drains. Not every deployment supports them. */
 export interface DrainsApi {
   /** Creates a drain. */
   create(drain: DrainSettings, options?: CallOptions): Promise<LogDrain>;
@@ -145,7 +145,7 @@ export interface DrainsApi {
   list(query?: PageQuery, options?: CallOptions): Listing<LogDrain>;
   /** Reads a drain. */
   get(drainId: string, options?: CallOptions): Promise<LogDrain>;
-  /** Changes a drain. The drain's failure count is reset if it was disabled and is now enabled. */
+  /** Changes a drain. Enabling a disabled drain resets its failure count. */
   update(drainId: string, changes: Partial<DrainSettings>, options?: CallOptions): Promise<LogDrain>;
   /** Deletes a drain. */
   delete(drainId: string, options?: CallOptions): Promise<void>;

@@ -27,22 +27,18 @@ export interface ApiErrorContext {
   readonly method: string;
   readonly path: string;
   readonly status: number;
-  /** False if the response had no error envelope. The response may then come from a proxy, not from the service. */
+  /** False if the response has no error envelope, so it may come from a proxy. */
   readonly envelope: boolean;
   readonly traceId: string | null;
   /** Content type of the response; null if it had none. */
   readonly contentType?: string | null | undefined;
-  /** Target of a redirect, without its query. The client never follows redirects. */
+  /** Target of a redirect, without its query; null if there was none. */
   readonly location?: string | null | undefined;
   /** The client's own explanation of the error; null if it has none. */
   readonly hint?: { readonly note: string; readonly next: string } | null | undefined;
 }
 
-/**
- * The service responded with an error. Thrown for every response outside 2xx once the allowed retries are used up. If
- * no response arrived, `ConnectionError` or `TimeoutError` is thrown instead. If a submission may have been accepted,
- * `UnknownOutcomeError` is thrown.
- */
+/** The service responded with an error, and the allowed retries are used up. */
 export class ApiError extends ShowrunnerError implements ServiceError {
   readonly code: ServiceErrorCode;
   readonly status: number;
@@ -58,9 +54,9 @@ export class ApiError extends ShowrunnerError implements ServiceError {
   readonly request: string;
   readonly contentType: string | null;
   readonly location: string | null;
-  /** The service's message, without the method and path that `message` adds. */
+  /** The service's message, without the method and path. */
   readonly serviceMessage: string;
-  /** Advice, for example about a key for another API; null if the client has none. */
+  /** The client's advice on what to do next; null if it has none. */
   readonly next: string | null;
 
   constructor(error: ServiceError, context: ApiErrorContext) {
@@ -91,14 +87,14 @@ const CODES = [
   "INTERNAL",
 ] as const;
 
-/** An error code that the API's description lists. Any other code is passed on as a string. */
+/** An error code. Codes that this version does not know are passed through unchanged. */
 export type ServiceErrorCode = (typeof CODES)[number] | (string & {});
 
 const detail = wire({
-  /** Path of the field, with dots and with list indexes in brackets: `input.images[0]`. */
+  /** Path of the field, such as `input.images[0]`. */
   field: withDefault(z.string(), ""),
   message: withDefault(z.string(), ""),
-  /** The reason, such as `required`, `enum`, `type`, `minimum` or `expired`; null if the service gave none. */
+  /** Why the field was refused, such as `required`, `enum` or `expired`; null if unknown. */
   reason: text,
   allowed: optional(listOf(z.string())),
 });
@@ -106,7 +102,7 @@ const detail = wire({
 /** A validation error of one field. */
 export type ErrorDetail = z.output<typeof detail>;
 
-/** Some services repeat the field's name at the start of the message. */
+/** Removes the field's name from the start of the message. */
 function withoutLabel(detail: ErrorDetail): ErrorDetail {
   const label = `${detail.field}: `;
   return detail.message.startsWith(label) ? { ...detail, message: detail.message.slice(label.length) } : detail;
@@ -114,12 +110,12 @@ function withoutLabel(detail: ErrorDetail): ErrorDetail {
 
 const billing = wire({
   balanceMicros: micros,
-  /** The price of the request; null if it was refused before it could be priced. */
+  /** The price of the request; null if unknown. */
   requiredMicros: optionalMicros,
   currency,
   /** The page where a person can add funds. */
   fundingUrl: withDefault(z.string(), ""),
-  /** The reason, such as `card_declined`, or a newer reason that this version does not recognize. */
+  /** Why the wallet could not pay, such as `card_declined`; null if unknown. */
   reason: text,
 });
 
@@ -129,12 +125,12 @@ export type BillingRefusal = z.output<typeof billing>;
 const wireError = wire(
   {
     code: text,
-    /** The error's type. Errors in the chat-completions format have a type, with or without a code. */
+    /** The error's type. Chat-completion errors may have a type instead of a code. */
     type: text,
-    /** A text for people. Programs should check `code` instead. */
+    /** A message for people. Programs should check `code`. */
     message: withDefault(z.string(), ""),
     retryable: optional(z.boolean()),
-    /** Milliseconds to wait before repeating the request; null if the service does not state it. */
+    /** Milliseconds to wait before repeating the request; null if the service states none. */
     retryAfterMs: number.transform((seconds) => (seconds === null ? null : Math.max(0, seconds * 1000))),
     param: text,
     details: optional(arrayOf(detail)),
@@ -145,7 +141,7 @@ const wireError = wire(
   { retryAfterMs: "retry_after" },
 ).refine(({ code, type }) => code !== null || type !== null, { message: "the error has neither a code nor a type" });
 
-/** The error object of error responses, failed jobs and failed outputs. Absent fields have their defaults. */
+/** The error in an error response, a failed job or a failed output. */
 export type ServiceError = Omit<z.output<typeof wireError>, "code" | "type" | "retryable"> & {
   readonly code: ServiceErrorCode;
   readonly retryable: boolean;
@@ -168,9 +164,7 @@ const CODE_OF_STATUS: Readonly<Record<number, ServiceErrorCode>> = {
   ...{ 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED" },
 };
 
-/**
- * Sets an error's v3 code. Codes in the chat format are lower-case. If v3 has no such code, the status determines it.
- */
+/** Converts the codes of chat errors to v3 codes. If there is no match, the status determines the code. */
 function named({ type, ...error }: z.output<typeof wireError>, status: number | null): ServiceError {
   const name = (error.code ?? type ?? "").toUpperCase();
   const isOwn = error.code === name;
@@ -178,7 +172,7 @@ function named({ type, ...error }: z.output<typeof wireError>, status: number | 
   return { ...error, code, retryable: error.retryable ?? (!isOwn && (status === 429 || status === 503)) };
 }
 
-/** Returns the error's name in the table of answers. Null for an error that no request caused. */
+/** Classifies an error as one of the answers in the answer table; null if no request caused it. */
 export function answerOf(error: unknown): Answer | null {
   if (error instanceof UnknownOutcomeError) return answerOf(error.cause) ?? "lost";
   if (error instanceof ApiError) return error.envelope ? withEnvelope(error) : withoutEnvelope(error.status);
@@ -214,7 +208,7 @@ function withEnvelope(error: ApiError): Answer {
   }
 }
 
-/** True if the service refused an input because a media file in the input has expired or is unknown. */
+/** Returns whether a request was refused because a media file in its input has expired or is unknown. */
 export function isMediaGone({ status, details }: ApiError): boolean {
   return status === 400 && (details ?? []).some(({ reason }) => reason === "expired" || reason === "not_found");
 }
@@ -232,7 +226,7 @@ function unanswered(sent: boolean, cause: unknown): Answer {
   return failure === "broken" ? "unsent" : failure;
 }
 
-/** The media server sends no error envelope. */
+/** Classifies a download error. The media server never sends an error envelope. */
 function fetched({ reason, status, cause }: DownloadError): Answer | null {
   if (status !== null) return withoutEnvelope(status);
   if (reason !== "incomplete") return null;

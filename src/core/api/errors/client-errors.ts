@@ -12,12 +12,12 @@ export class UploadError extends ShowrunnerError {
 }
 
 /**
- * A submission may have created a paid job, but its response is missing. Send the same request with the same key again
- * (`mayExist: true`) until it is acknowledged, or look for the job. Never use a new key. `cause` is the last error.
+ * A submission may have created a paid job, but no response confirms it. Submit it again with the same key and
+ * `mayExist: true`, never with a new key.
  */
 export class UnknownOutcomeError extends ShowrunnerError {
   readonly code = "UNKNOWN_OUTCOME";
-  /** The key to submit with again. Null if there was none; then only the job list shows whether a job exists. */
+  /** The key to submit with again; null if the submission had none. */
   readonly idempotencyKey: string | null;
   readonly model: string;
   /** True if an attempt before the last one may have created the job. */
@@ -27,7 +27,7 @@ export class UnknownOutcomeError extends ShowrunnerError {
     readonly model: string;
     readonly idempotencyKey: string | null;
     readonly cause: unknown;
-    /** True if an attempt before the last one may have created the job. Default true. */
+    /** True if an attempt before the last one may have created the job. Default: true. */
     readonly earlierSend?: boolean | undefined;
   }) {
     const how = options.idempotencyKey
@@ -65,7 +65,9 @@ export class OptionError extends ShowrunnerError {
   readonly code = "INVALID_OPTION";
 }
 
-/** The service reported success, but the body does not match the API's description. The base URL may be wrong. */
+/**
+ * The service reported success, but the response body does not match the API's description. The base URL may be wrong.
+ */
 export class MalformedResponseError extends ShowrunnerError {
   readonly code = "MALFORMED_RESPONSE";
   /** Where the body differs from the schema, and what was expected instead. */
@@ -105,9 +107,8 @@ export class DownloadError extends ShowrunnerError {
 }
 
 /**
- * No response arrived because the connection failed or broke. If `sent` is false, the request certainly did not leave
- * this machine; if true, the service may have received it. If a submission may have been received,
- * `UnknownOutcomeError` is thrown instead.
+ * The connection failed before a complete response arrived. If `sent` is true, the service may have received the
+ * request.
  */
 export class ConnectionError extends ShowrunnerError {
   readonly code = "CONNECTION_FAILED";

@@ -12,11 +12,7 @@ import { openPart } from "./part-file.ts";
 const reserved = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?$/i;
 const longestBytes = 120;
 
-/**
- * Converts a name to a file name that is valid on every system and cannot leave its folder. Separators, control
- * characters and reserved characters become `_`, and device names get a prefix. Trailing dots and spaces are removed. A
- * long name is shortened before its extension. An empty name becomes `file`.
- */
+/** Converts a name to a safe file name, which is valid on every system and contains no folder. */
 export function safeFileName(requested: string): string {
   const replaced = requested
     .normalize("NFC")
@@ -42,22 +38,21 @@ function shorten(name: string): string {
   return stem + extension;
 }
 
-/**
- * The output to download: its URL, or its job and index. With a job, the client replaces a URL that has expired or is
- * an hour old. `url` saves reading the job first; `readAt` is the time when that URL was read, in epoch milliseconds
- * (default: now). `assetId` identifies the output if a later response lists the outputs in another order.
- */
+/** The output to download: its URL, or its job and index. With a job, the client renews an expired URL. */
 export type DownloadSource =
   | string
   | {
       readonly jobId: string;
       readonly outputIndex: number;
+      /** Identifies the output even if the order of the outputs changes. */
       readonly assetId?: string | null | undefined;
+      /** The URL of the output, if you have already read the job. */
       readonly url?: string | null | undefined;
+      /** When `url` was read, in epoch milliseconds. Default: now. */
       readonly readAt?: number | undefined;
     };
 
-/** A download URL is valid for at most an hour. The client replaces it slightly earlier. */
+/** Download URLs are valid for an hour. They are renewed slightly earlier. */
 const URL_LIFE_MS = HOUR_MS - 60_000;
 
 /** A finished download. */
@@ -69,15 +64,12 @@ export interface Downloaded {
   readonly contentType: string | null;
 }
 
-/** Number of consecutive requests without a new byte after which the download gives up. */
+/** The download gives up after this many consecutive requests without new data. */
 const maxFruitless = 6;
 const maxRenewals = 3;
 const defaultMaxMs = 6 * HOUR_MS;
 
-/**
- * Downloads an output to `toPath`, which never contains a partial file: the bytes are first written to a file beside
- * it. Resumes after a broken connection. The credential is never sent.
- */
+/** Downloads an output to `toPath`, which never contains a partial file. Resumes after a broken connection. */
 export async function download(
   context: HttpContext,
   jobs: JobsApi,

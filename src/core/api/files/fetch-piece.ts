@@ -21,17 +21,15 @@ import type { PartFile } from "./part-file.ts";
 export interface DownloadOptions {
   /** Aborts the download. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds without a byte after which the connection is considered dead. Default 30 000. */
+  /** Milliseconds without data after which the connection is considered dead. Default: 30,000. */
   readonly idleMs?: number | undefined;
   /** Requests with a higher priority are sent first. */
   readonly priority?: Priority | undefined;
-  /**
-   * Maximum size in bytes. A larger download fails and leaves no file behind. Default: the client's `downloadLimits`.
-   */
+  /** Maximum size in bytes. Default: the client's `downloadLimits`. */
   readonly maxBytes?: number | undefined;
-  /** Maximum duration of the whole download in milliseconds. Default 6 hours. */
+  /** Maximum duration of the whole download in milliseconds. Default: 6 hours. */
   readonly maxMs?: number | undefined;
-  /** Called after each piece with the bytes received so far and, if the server states it, the total number. */
+  /** Called after each chunk with the bytes received so far and the total. The total is null if unknown. */
   readonly onProgress?: ((receivedBytes: number, totalBytes: number | null) => void) | undefined;
 }
 
@@ -46,16 +44,13 @@ export type Piece =
   | { readonly kind: "forbidden"; readonly cause: ForbiddenAddressError }
   | { readonly kind: "broken"; readonly cause: unknown; readonly retryAfterMs: number | null };
 
-/**
- * Returns the value for If-Range: a strong ETag, or else Last-Modified. Without either, only the length and range can
- * show that the file has changed.
- */
+/** Returns the value for If-Range: a strong ETag, or else Last-Modified. */
 function validatorOf(headers: IncomingHttpHeaders): string | null {
   const etag = headerText(headers, "etag");
   return etag !== null && !etag.startsWith("W/") ? etag : headerText(headers, "last-modified");
 }
 
-/** Fetches the missing rest of the file in one request. Rejects only if the caller aborts or the disk fails. */
+/** Fetches the rest of the file in one request. Rejects only if the caller aborts or the disk fails. */
 export async function fetchPiece(
   context: HttpContext,
   url: string,
@@ -95,7 +90,7 @@ export async function fetchPiece(
     }
     if (plan.restart) await part.restart();
     if (status === 200) part.validator = validatorOf(headers);
-    // Content-Length counts encoded bytes too.
+    // Content-Length counts encoded bytes.
     const totalBytes = isCoded ? null : plan.totalBytes;
     for await (const chunk of decodedBody(body, codings) as AsyncIterable<Buffer>) {
       deadline.extend();
@@ -126,8 +121,8 @@ export async function fetchPiece(
 }
 
 /**
- * Sends the request without the credential and follows redirects. Each redirect target passes the same checks as the
- * first address. Returns null after too many redirects.
+ * Sends the request without the credential and follows redirects, checking each address. Returns null after too many
+ * redirects.
  */
 async function requested(
   { transport }: HttpContext,
@@ -152,7 +147,7 @@ async function requested(
   return null;
 }
 
-/** True if the server sent a part of another version of the file. Some servers ignore If-Range. */
+/** Returns whether the server sent part of another version of the file. */
 function changed(validator: string, headers: IncomingHttpHeaders): boolean {
   const now = validatorOf(headers);
   return now !== null && now !== validator;

@@ -4,12 +4,10 @@ import { basename, dirname, join } from "node:path";
 import { syncFolder } from "../../kit/durable-file.ts";
 import { open } from "../../kit/file-handle.ts";
 
-/** An unfinished file, written beside its target path. Its hash is computed as it grows. */
+/** An unfinished download, stored next to its target path. */
 export interface PartFile {
   readonly sizeBytes: number;
-  /**
-   * ETag or Last-Modified of the stored bytes, so that bytes of another version are never appended. Null if unknown.
-   */
+  /** ETag or Last-Modified of the stored bytes; null if unknown. */
   validator: string | null;
   append(chunk: Uint8Array): Promise<void>;
   restart(): Promise<void>;
@@ -21,7 +19,7 @@ export async function openPart(target: string): Promise<PartFile> {
   const folder = dirname(target);
   await mkdir(folder, { recursive: true });
   const path = join(folder, `.${basename(target).slice(0, 60)}.${randomBytes(6).toString("hex")}.part`);
-  // Append mode: after `restart`, the next byte is written at the beginning of the file.
+  // In append mode, writing continues at the start of the file after `restart` truncates it.
   const file = await open(path, "ax", 0o644);
   let hash = createHash("sha256");
   let sizeBytes = 0;

@@ -11,17 +11,17 @@ import { fetchAs } from "../http/endpoints.ts";
 import { wire, withDefault } from "../wire.ts";
 
 const uploadHandle = wire({
-  /** The file's handle. Use it unchanged, including its query. It is a presigned URL, so treat it as a secret. */
+  /** A presigned URL for job inputs. Use it unchanged, including its query, and keep it secret. */
   url: z.string().min(1),
   contentType: withDefault(z.string(), "application/octet-stream"),
   expiresAt: z.string(),
 });
-/** An uploaded file. Job inputs contain its `url`. */
+/** An uploaded file. Pass its `url` in job inputs. */
 export type UploadHandle = z.output<typeof uploadHandle>;
 
 export type HandleCache = ReturnType<typeof createHandleCache>;
 
-/** A handle that expires within this many milliseconds is not reused, because the submission may have to wait. */
+/** A handle that expires within this many milliseconds is not reused. */
 const reserveMs = 5 * 60_000;
 
 export function createHandleCache(clock: Clock) {
@@ -38,23 +38,23 @@ export function createHandleCache(clock: Clock) {
 
 /** Options of `upload`. */
 export interface UploadOptions extends CallOptions {
-  /** Maximum size in bytes; a larger file is refused before anything is sent. Default: no limit. */
+  /** Maximum size in bytes. A larger file is refused. Default: no limit. */
   readonly maxBytes?: number | undefined;
   /**
-   * The required kind of media; `media` accepts all three kinds. The kind is detected from the file's bytes, and a file
-   * of another kind is refused before anything is sent. Default: any file.
+   * The required kind of media, detected from the file's bytes. `media` accepts images, video and audio. Default: any
+   * file.
    */
   readonly kind?: MediaKind | "media" | undefined;
-  /** Whether to reuse an earlier handle of the same bytes until shortly before the handle expires. Default false. */
+  /** Whether to reuse the handle from an earlier upload of the same bytes. Default: false. */
   readonly reuse?: boolean | undefined;
-  /** Called after each piece with the number of bytes sent so far and the total. A retry starts at 0 again. */
+  /** Called after each chunk with the bytes sent so far and the total. A retry starts again at 0. */
   readonly onProgress?: ((sentBytes: number, totalBytes: number) => void) | undefined;
 }
 
-/** Minimum speed of an upload, about 250 kB per second. It determines how much time a large file gets. */
+/** Minimum upload speed, used to compute the time limit for large files. */
 const slowestBytesPerMs = 250;
 
-/** Uploads a file in pieces. Uploading is free, even with an empty wallet. Put the handle's `url` into inputs. */
+/** Uploads a file. Pass the `url` of the returned handle in job inputs. */
 export async function upload(
   context: HttpContext,
   handles: HandleCache,
@@ -98,7 +98,7 @@ function multipart(source: OpenSource, onProgress: UploadOptions["onProgress"]):
     method: "POST",
     path: "/files",
     requestClass: "upload",
-    // If the response is lost, the upload leaves an unused file; repeating it costs nothing.
+    // Repeating an upload costs nothing.
     repeat: "always",
     priority: 5,
     stream: {
@@ -120,7 +120,7 @@ function multipart(source: OpenSource, onProgress: UploadOptions["onProgress"]):
   };
 }
 
-/** The source of an upload's bytes. `name` appears only in messages. */
+/** The file to upload: a path, or bytes with an optional file name. */
 export type UploadSource =
   | { readonly path: string }
   | { readonly bytes: Uint8Array; readonly name?: string | undefined };
@@ -128,7 +128,7 @@ export type UploadSource =
 export interface OpenSource {
   readonly name: string;
   readonly sizeBytes: number;
-  /** Reads the bytes. Throws UploadError if their number has changed. */
+  /** Reads the bytes. Throws UploadError if the file's size has changed. */
   open(): AsyncIterable<Uint8Array>;
 }
 
@@ -171,10 +171,10 @@ export async function hashSource(source: OpenSource): Promise<string> {
   return hash.digest("hex");
 }
 
-/** The kind of media is detected from this many leading bytes. */
+/** Number of leading bytes from which the kind of media is detected. */
 const headBytes = 4_100;
 
-/** Throws UploadError if the bytes are of another kind, whatever the file's name. */
+/** Throws UploadError if the file's bytes are not of this kind. */
 export async function checkKind(source: OpenSource, kind: MediaKind | "media"): Promise<void> {
   const chunks: Uint8Array[] = [];
   let sizeBytes = 0;

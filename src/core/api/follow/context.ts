@@ -8,7 +8,7 @@ export interface FollowContext extends HttpContext {
   readonly jobs: JobsApi;
   readonly history: DurationHistory;
   readonly hints: Hints;
-  /** Estimated completion times from acknowledgements, by job id, as ISO 8601 timestamps on the service's clock. */
+  /** Estimated completion times by job id, as ISO 8601 timestamps on the service's clock. */
   readonly estimates: BoundedMap<string, string>;
 }
 
@@ -28,7 +28,7 @@ export function firstExpectation(context: FollowContext, jobId: string, options:
 }
 
 export interface DurationHistory {
-  /** Median time from creation to completion of the model's recent jobs, in milliseconds; null if unknown. */
+  /** Returns the median duration of the model's recent jobs in milliseconds; null if unknown. */
   typicalMs(model: string | null): number | null;
   learn(job: JobResult): void;
 }
@@ -52,19 +52,19 @@ export function createDurationHistory(): DurationHistory {
   };
 }
 
-/** Hints, such as webhooks, that a job may have ended. A hint proves nothing, so its receiver reads the job. */
+/** Passes on hints, such as webhooks, that a job may have ended. */
 export interface Hints {
-  /** True once hints are expected. Only then does `auto` wait for them. */
+  /** True if hints are expected. The follow strategy `auto` then waits for them. */
   readonly fed: boolean;
-  /** Declares that hints will arrive. */
+  /** Announces that hints will arrive. */
   feed(): void;
-  /** Passes a hint to the job's followers now, or to the first follower that starts listening later. */
+  /** Passes a hint to the job's followers. If there are none, keeps it for the next follower. */
   notify(jobId: string): void;
-  /** Calls `heard` at the next hint, or at once if a hint arrived earlier. Returns a function that stops listening. */
+  /** Calls `heard` for each hint, including one that arrived earlier. Returns a function that stops listening. */
   listen(jobId: string, heard: () => void): () => void;
 }
 
-/** Maximum number of hints kept for later followers. If a hint is dropped, its follower polls by its own timer. */
+/** Maximum number of hints kept for later followers. */
 const mostEarly = 50_000;
 
 export function createHints(): Hints {
@@ -115,24 +115,30 @@ export type FollowEvent =
       readonly reason: string;
     }
   /**
-   * The job has ended, and `job` was read after its end. `outcome` is `unrecognised` if this version does not recognize
-   * the final status: treat such a job as a failure that a person must look at.
+   * The job has ended. If `outcome` is `unrecognised`, this version does not know the final status, and a person must
+   * check the job.
    */
   | { readonly type: "finished"; readonly job: JobResult; readonly outcome: Exclude<StatusClass, "open"> };
 
 /** Options of `follow`. */
 export interface FollowOptions {
-  /** Default `auto`: `webhook` if webhooks reach the client, otherwise `stream`, and `poll` if that fails. */
+  /**
+   * How to detect the end of the job. Default: `auto`, which uses webhooks if they are expected, otherwise a stream or,
+   * if that fails, polling.
+   */
   readonly strategy?: "auto" | FollowStrategyName | undefined;
-  /** Ends the follow. The job continues. */
+  /** Stops following the job. The job itself continues. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds after which the follow throws TimeoutError. The job continues. Default: no limit. */
+  /** Milliseconds after which `follow` throws TimeoutError. Default: no limit. */
   readonly deadlineMs?: number | undefined;
-  /** Requests with a higher priority are sent first. Default 0. */
+  /** Requests with a higher priority are sent first. Default: 0. */
   readonly priority?: Priority | undefined;
-  /** Expected end of the job (ISO 8601). Default: the acknowledgement's estimate, if this client submitted the job. */
+  /**
+   * When the job is expected to end, as an ISO 8601 timestamp. Default: the service's estimate, if this client
+   * submitted the job.
+   */
   readonly estimatedCompletionAt?: string | null | undefined;
-  /** The model's id. If no estimate is known, the durations of the model's past jobs are used. */
+  /** The model's id, used to estimate the job's end from earlier jobs if the service gives no estimate. */
   readonly model?: string | undefined;
   /** Called with every event before it is yielded. */
   readonly onUpdate?: ((event: FollowEvent) => void) | undefined;

@@ -7,10 +7,7 @@ import type { FollowContext, FollowEvent, FollowOptions } from "./context.ts";
 import { pollBetween } from "./poll-once.ts";
 import { sources } from "./sources.ts";
 
-/**
- * Follows a job to its end. Yields each status and each log event once, then `finished` with the job that GET
- * /jobs/{id} returns. Throws ApiError if the job cannot be read, and TimeoutError at the deadline.
- */
+/** Follows a job to its end. Yields each status and log event once, then `finished`. */
 export async function* followJob(
   context: FollowContext,
   jobId: string,
@@ -39,7 +36,6 @@ export async function* followJob(
   }
 }
 
-/** Without a deadline, a follow has no timer, because there may be thousands of follows. */
 function deadlineOf(context: FollowContext, { deadlineMs, signal }: FollowOptions): Deadline | null {
   return deadlineMs === undefined ? null : startDeadline(context.clock, deadlineMs, signal);
 }
@@ -69,7 +65,7 @@ async function* chosen(
   yield* pollBetween(context, jobId, options, seen, sources.poll);
 }
 
-/** True if the error concerns only the stream, so that polling may still work. */
+/** Returns whether the error concerns only the stream, so that polling may still work. */
 function isStreamFailure(error: unknown): error is Error {
   if (error instanceof ConnectionError || error instanceof TimeoutError || error instanceof MalformedResponseError)
     return true;

@@ -6,40 +6,37 @@ import { type FollowContext, type FollowEvent, type FollowOptions, firstExpectat
 import { type NextPoll, nextPoll, type PollView, silenceMs } from "./schedule.ts";
 import type { Source } from "./sources.ts";
 
-/**
- * The next poll of a job, and what is known about the job. It is plain JSON, so that it can be stored between two
- * polls.
- */
+/** The next poll of a job, as plain JSON that can be stored until then. */
 export interface PlannedPoll {
   /** When to poll, in epoch milliseconds on this machine's clock. */
   readonly dueAt: number;
   readonly read: NextPoll["at"];
-  /** When the job should be done, in epoch milliseconds; null if unknown. */
+  /** When the job is expected to end, in epoch milliseconds; null if unknown. */
   readonly expectedAt: number | null;
 }
 
 export interface PollOptions {
-  /** When the job was submitted, in epoch milliseconds. Polls become less frequent as the job gets older. */
+  /** When the job was submitted, in epoch milliseconds. */
   readonly submittedAt: number;
-  /** The previous poll's `next`. Null before the first poll: the call then reads nothing and only plans that poll. */
+  /** `next` from the previous poll. If null, nothing is read and the first poll is planned. */
   readonly planned: PlannedPoll | null;
-  /** True if webhooks report the job's end, so that polls are only a fallback. Default false. */
+  /** True if webhooks report the job's end, so that polls are only a fallback. Default: false. */
   readonly webhooks?: boolean | undefined;
-  /** The model's id. If no estimate is known, the durations of the model's past jobs are used. */
+  /** The model's id, used to estimate the job's end from earlier jobs if the service gives no estimate. */
   readonly model?: string | undefined;
   /** Aborts the request. */
   readonly signal?: AbortSignal | undefined;
-  /** Requests with a higher priority are sent first. Default 0. */
+  /** Requests with a higher priority are sent first. Default: 0. */
   readonly priority?: Priority | undefined;
 }
 
 export type Polled =
-  /** The job has ended. `outcome` is `unrecognised` if this version does not recognize the job's status. */
+  /** The job has ended. `outcome` is `unrecognised` if this version does not know the job's status. */
   | { readonly type: "finished"; readonly job: JobResult; readonly outcome: Exclude<StatusClass, "open"> }
-  /** The job has not ended. `status` is null if this poll read the full job, or read nothing. */
+  /** The job has not ended. `status` is null if this poll did not read the status. */
   | { readonly type: "open"; readonly status: JobStatusView | null; readonly next: PlannedPoll };
 
-/** A missing webhook delays a poll by at most this many milliseconds. */
+/** Maximum time between polls, in milliseconds, while webhooks are expected. */
 const longestMs = 600_000;
 
 export async function pollOnce(context: FollowContext, jobId: string, options: PollOptions): Promise<Polled> {
@@ -71,7 +68,7 @@ interface Known {
 
 function plan({ clock }: FollowContext, options: PollOptions, { expectedAt, last, status }: Known): PlannedPoll {
   const { submittedAt: startedAt, webhooks = false } = options;
-  // The first poll is scheduled from the time of submission, even if nobody polled for a long time.
+  // The first poll is timed from the submission, however long ago that was.
   const now = last === null ? startedAt : clock.now();
   if (webhooks) {
     const read = last === "status" ? "job" : "status";
@@ -82,13 +79,10 @@ function plan({ clock }: FollowContext, options: PollOptions, { expectedAt, last
   return { dueAt: now + delayMs, read: at, expectedAt };
 }
 
-/** Shortest and longest wait between reads of a job that is still returned as open, although its status is final. */
+/** Minimum and maximum delay between reads if the job is still returned as open after its end. */
 const [lagMs, longestLagMs] = [1_000, 30_000];
 
-/**
- * Follows a job through a source of updates, and polls the job if the source is silent for longer than its schedule
- * allows. Yields each log event once and never moves the status back. Leaves no timer or socket behind.
- */
+/** Follows a job through a source of updates. Polls the job if the source is silent for too long. */
 export async function* pollBetween(
   context: FollowContext,
   jobId: string,
@@ -110,13 +104,13 @@ export async function* pollBetween(
       if (news === "end") break;
       if (news !== "hint" && news !== "nothing") {
         if (news.type === "log") yield* tellLogs([news.log], seen);
-        // A terminal status is not yielded: `finished` reports it, read from the job itself.
+        // A final status is not yielded here, because `finished` reports it.
         if (news.type !== "status" || isTerminal(news.status.status)) continue;
         expectedAt = localInstant(context, news.status.estimatedCompletionAt) ?? expectedAt;
         yield* tellStatus(news.status, seen);
         continue;
       }
-      // After the first hint, polls of the job follow at growing intervals.
+      // After the first hint, the job is polled at growing intervals.
       if (news === "hint" || hints > 0) hints++;
       last = news === "hint" ? "job" : next.at;
       if (last === "job") {
@@ -147,7 +141,7 @@ export async function* pollBetween(
   }
 }
 
-/** If the job has ended, yields `finished` and returns true. */
+/** Reads the job. If it has ended, yields `finished` and returns true. */
 async function* pollJob(
   { jobs, history }: FollowContext,
   jobId: string,

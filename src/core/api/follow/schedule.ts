@@ -2,7 +2,7 @@
 export interface PollView {
   readonly now: number;
   readonly startedAt: number;
-  /** When the job should be done; null if unknown. */
+  /** When the job is expected to end; null if unknown. */
   readonly expectedAt: number | null;
   /** Progress from 0 to 1; null if unknown. */
   readonly progress: number | null;
@@ -11,7 +11,7 @@ export interface PollView {
   readonly last: "job" | "status" | null;
 }
 
-/** The next poll. A read of the `job` can end the follow; a read of the `status` brings a new estimate. */
+/** When to poll next, and whether to read the full job or only its status. */
 export interface NextPoll {
   readonly delayMs: number;
   readonly at: "job" | "status";
@@ -19,21 +19,19 @@ export interface NextPoll {
 
 const minDelayMs = 1_000;
 const maxDelayMs = 60_000;
-/** Added to the estimated end, because a poll exactly at that time would usually be slightly too early. */
+/** Added to the estimated end, because jobs usually end slightly later. */
 const marginMs = 500;
 const firstDelayMs = 3_000;
 /**
- * Delays between later polls, as a share of the time since the job started: a large share while the job is queued, half
- * while it runs without an estimate, and a tenth after the estimated end, when it should end soon.
+ * Delays between polls, as shares of the job's age: while it is queued, while its end is unknown, and after its
+ * expected end.
  */
 const [queuedShare, blindShare, overdueShare] = [1.5, 0.5, 0.1];
-/** Minimum delay before an estimated end that keeps moving, as a share of the time since the job started. */
+/** Minimum delay before the estimated end, as a share of the job's age. */
 const movingShare = 0.02;
 
 /**
- * Schedules the next poll. The job is first polled right after its expected end. Later polls read the job and its
- * status alternately, at growing intervals. If no end is expected, only the status is polled, at intervals that grow
- * faster.
+ * Schedules the next poll: just after the job's expected end, or at growing intervals if that is unknown or has passed.
  */
 export function nextPoll(view: PollView): NextPoll {
   const spentMs = view.now - view.startedAt;
@@ -49,7 +47,7 @@ export function nextPoll(view: PollView): NextPoll {
   return { delayMs: grown(overdueShare), at };
 }
 
-/** Estimates the end from the progress. A limit keeps stalled progress from delaying the next poll for long. */
+/** Estimates the end of the job from its progress. */
 function extrapolate(view: PollView): number | null {
   if (view.progress === null || view.progress <= 0.02 || view.progress >= 1) return null;
   const spentMs = view.now - view.startedAt;
@@ -60,16 +58,16 @@ export interface SilenceView {
   readonly now: number;
   readonly startedAt: number;
   readonly expectedAt: number | null;
-  /** The job is polled after at most this many milliseconds without an update. */
+  /** Maximum number of milliseconds without an update before the job is polled. */
   readonly longestMs: number;
 }
 
-/** The wait for an update after the expected end: a share of the expected duration, within bounds. */
+/** How long after its expected end a job is polled: a share of its expected duration, with a minimum and a maximum. */
 const [marginShare, leastMarginMs, mostMarginMs] = [0.25, 1_000, 30_000];
-/** Delays of later polls, as a share of the time since the job started, and their minimums in milliseconds. */
+/** Delay if the expected end is unknown or has passed: a share of the job's age, with a minimum. */
 const [silentShare, leastOverdueMs, leastBlindMs] = [0.5, 2_000, 15_000];
 
-/** Returns how many milliseconds to wait for an update from a stream or webhook before the job is polled. */
+/** Returns how many milliseconds to wait for an update from a stream or webhook before polling the job. */
 export function silenceMs({ now, startedAt, expectedAt, longestMs }: SilenceView): number {
   if (expectedAt !== null && expectedAt > now) {
     const margin = Math.max(leastMarginMs, (expectedAt - startedAt) * marginShare);

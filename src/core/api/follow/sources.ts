@@ -3,13 +3,13 @@ import { type StreamFrame, streamJob } from "../stream/stream.ts";
 import type { FollowContext, FollowOptions, FollowStrategyName } from "./context.ts";
 import { type NextPoll, nextPoll, type PollView, silenceMs } from "./schedule.ts";
 
-/** A source of updates about a job: a timer, a stream or webhooks. Between updates, the job is polled. */
+/** A source of updates about a job: a timer, a stream or webhooks. */
 export interface Source {
   schedule(view: PollView & { readonly hints: number }): NextPoll;
-  /** Waits for a stream frame, a hint to read the job, or the source's end; `nothing` after the delay. */
+  /** Waits for a stream frame, a hint or the end of the source. Returns `nothing` if none arrives within the delay. */
   wait(delayMs: number): Promise<StreamFrame | "hint" | "end" | "nothing">;
   close(): void;
-  /** Log cursor for polls of the status. Absent if the logs do not come from polls. */
+  /** Cursor for the logs to request when the status is polled. If absent, polls request no logs. */
   readonly logsAfter?: string;
 }
 
@@ -21,7 +21,7 @@ export const sources: Readonly<Record<FollowStrategyName, OpenSource>> = {
   webhook: webhookSource,
 };
 
-/** A random share is added to each delay, so that jobs submitted together are not polled at the same time. */
+/** Maximum random share added to each delay, so that jobs submitted together are not polled together. */
 const spread = 0.05;
 
 function pollSource({ clock, random }: FollowContext, _jobId: string, { signal }: FollowOptions): Source {
@@ -36,7 +36,7 @@ function pollSource({ clock, random }: FollowContext, _jobId: string, { signal }
   };
 }
 
-/** After this many milliseconds without an update, the status is read even if the stream's connection is alive. */
+/** Maximum time without an update, in milliseconds, before the status is read. */
 const longestSilenceMs = { stream: 120_000, webhook: 600_000 };
 
 function streamSource(context: FollowContext, jobId: string, { signal, priority }: FollowOptions): Source {
@@ -45,7 +45,7 @@ function streamSource(context: FollowContext, jobId: string, { signal, priority 
   const frames = streamJob(context, jobId, { signal: either, priority });
   const read = () => {
     const next = frames.next();
-    // The next waiter handles a rejection; until then it must not be reported as unhandled.
+    // The next `wait` handles a rejection, so it must not be reported as unhandled.
     next.catch(() => {});
     return next;
   };
@@ -73,7 +73,7 @@ function orNothing<T>(pending: Promise<T>, clock: Clock, delayMs: number): Promi
   });
 }
 
-/** Base of the delays after a webhook, which double each time: at first, the job may still be returned as open. */
+/** Base delay after a webhook, in milliseconds. It doubles each time the job is still returned as open. */
 const lagMs = 1_000;
 
 function webhookSource({ clock, hints }: FollowContext, jobId: string, { signal }: FollowOptions): Source {

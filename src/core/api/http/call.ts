@@ -23,14 +23,14 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds to wait for the complete response to one request. Default: the client's `timeoutMs`. */
   readonly timeoutMs?: number | undefined;
-  /** Requests with a higher priority are sent first. Default: 10 for submissions, 0 for follows and reads. */
+  /** Requests with a higher priority are sent first. Default: 10 for submissions, 5 for uploads, otherwise 0. */
   readonly priority?: Priority | undefined;
 }
 
 export interface SendOptions extends CallOptions {
-  /** Time after which the call sends nothing more, even if it is still queued, in epoch milliseconds. Default: none. */
+  /** Epoch milliseconds after which no request is sent. Default: no limit. */
   readonly sendBefore?: number | undefined;
-  /** Aborts the call while it is queued or waits for a retry, but never during a request. Default: none. */
+  /** Aborts the call while it is queued or waiting to retry, but not during a request. */
   readonly waitSignal?: AbortSignal | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface ApiRequest {
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | null | undefined>> | undefined;
   readonly json?: unknown;
-  /** A streamed body with its headers, instead of `json`. `open` is called each time the request is sent. */
+  /** A streamed body, as an alternative to `json`. `open` is called for each attempt. */
   readonly stream?: {
     readonly headers: Readonly<Record<string, string>>;
     readonly open: () => AsyncIterable<Uint8Array>;
@@ -58,8 +58,8 @@ export interface ApiAnswer {
 export type Sent = Exclude<Exchange, { readonly kind: "answer" }> | ({ readonly kind: "answer" } & ApiAnswer);
 
 /**
- * Sends a request once, when its turn comes. Rejects only while the request is queued: if the caller aborts it or the
- * client is closed.
+ * Waits for the request's turn and sends it once. Rejects only if the request is aborted or the client is closed before
+ * that.
  */
 export async function send(context: HttpContext, request: ApiRequest, options: SendOptions = {}): Promise<Sent> {
   const slot = {
@@ -92,7 +92,7 @@ export type Attempt<T> =
   | { readonly value: T }
   | { readonly error: Error; readonly mayRepeat: boolean; readonly note?: Readonly<Record<string, unknown>> };
 
-/** Repeats a call until an attempt returns a value. Throws the last error at the retry limits or at `sendBefore`. */
+/** Repeats a call until it succeeds. Throws the last error if the call may not be repeated or a limit is reached. */
 export async function withRetries<T>(
   { clock, retry, random, logger }: HttpContext,
   { waitSignal, signal = waitSignal, sendBefore = Number.POSITIVE_INFINITY }: SendOptions,
@@ -108,7 +108,7 @@ export async function withRetries<T>(
     const refusal = error instanceof ApiError ? error : null;
     const isAskedTooLong = (refusal?.retryAfterMs ?? 0) > LONGEST_ASKED_MS;
     if (!result.mayRepeat || outOfTime || isAskedTooLong || failures >= retry.maxAttempts) throw error;
-    // The pacer already delays the next send; waiting here too would double the wait.
+    // The pacer already delays the next attempt.
     if (refusal?.status === 429) continue;
     const waitMs = backoffMs(retry, failures++, refusal?.retryAfterMs ?? null, random());
     logger.debug({ ...result.note, error: error.message, waitMs }, "the request failed and is sent again");
@@ -170,7 +170,7 @@ export function mayRepeat(repeat: Repeat, error: ReturnType<typeof errorOf>): bo
   if (!(error instanceof ApiError)) return repeat === "always" || !error.sent;
   if (error.status === 429) return true;
   if (repeat === "unless-done") return [402, 503].includes(error.status) && error.envelope && error.retryable;
-  // `deleteJob` itself waits for the job to end; other calls do not wait.
+  // `deleteJob` has its own retries for this error; other calls fail.
   if (error.code === "ALREADY_IN_PROGRESS") return false;
   return error.retryable || (!error.envelope && error.status === 408);
 }
@@ -207,7 +207,7 @@ function headersOf(context: HttpContext, request: ApiRequest): Record<string, st
 interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Parsed JSON; undefined if the body is not JSON. */
+  /** The body as parsed JSON; undefined if it is not JSON. */
   readonly body: unknown;
 }
 

@@ -60,7 +60,7 @@ export async function fetchAs<T>(
   return decode(schema, answer.body, request);
 }
 
-/** Selects the page of a list. */
+/** Selects a page of a list. */
 export interface PageQuery {
   /** Items per page, 1 to 100. The service's default is 20. */
   readonly limit?: number | undefined;
@@ -68,12 +68,12 @@ export interface PageQuery {
   readonly cursor?: string | null | undefined;
 }
 
-/** A list is considered endless after this many empty pages in a row. */
+/** After this many empty pages in a row, the list is considered endless. */
 const maxEmptyPages = 20;
 
 /** A list of items. Read one page at a time, or iterate over all items with `for await`. */
 export interface Listing<T> extends AsyncIterable<T> {
-  /** Reads the page at the query's cursor, or the first page without a cursor. */
+  /** Reads the page that the query selects. */
   page(): Promise<Page<T>>;
   /** Iterates over all pages. */
   pages(): AsyncIterable<Page<T>>;
@@ -96,7 +96,7 @@ export function listing<T>(
         ]);
       }
       next = page.nextCursor;
-      // A repeated cursor would never end.
+      // A repeated cursor would lead to an endless loop.
       if (next === null || seen.has(next)) return;
       seen.add(next);
     }

@@ -12,13 +12,10 @@ export function headerNumber(headers: IncomingHttpHeaders, name: string): number
   return Number.isFinite(value) ? value : null;
 }
 
-/**
- * Longest delay, in milliseconds, that the client waits when the service asks for a delay. If the service asks for
- * more, the call fails and the caller decides what to do.
- */
+/** Maximum delay in milliseconds that the service may ask for. If it asks for more, the call fails. */
 export const LONGEST_ASKED_MS = 60_000;
 
-/** Returns Retry-After in milliseconds; null if absent. The header is in seconds, or a date on the service's clock. */
+/** Returns the delay that the Retry-After header asks for, in milliseconds; null if there is none. */
 export function retryAfterHeaderMs(headers: IncomingHttpHeaders, now: number): number | null {
   const seconds = headerNumber(headers, "retry-after");
   if (seconds !== null) return Math.max(0, seconds * 1000);

@@ -6,7 +6,7 @@ import { type AddressGuard, createAgent } from "../../network/index.ts";
 import type { Clock } from "../clock.ts";
 
 export interface SendMark {
-  /** True once the request has begun to leave this machine over an open connection. */
+  /** True once the request has started to leave this machine. */
   sent: boolean;
 }
 
@@ -14,13 +14,13 @@ export interface SendMark {
 export interface Transport {
   readonly requests: Dispatcher;
   readonly streams: Dispatcher;
-  /** Sends requests to URLs that the service returned. Never connects to an address that the guard refuses. */
+  /** Sends requests to URLs returned by the service, but only to addresses that the guard allows. */
   readonly downloads: Dispatcher;
   readonly guard: AddressGuard;
   close(): Promise<void>;
 }
 
-/** Records that a request reached a connected socket. A request that failed earlier certainly had no effect. */
+/** Records that a request has started to leave this machine. */
 const markSent: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
   const mark = (options as { readonly opaque?: unknown }).opaque as SendMark | undefined;
   const begin = handler.onRequestStart?.bind(handler);
@@ -31,7 +31,7 @@ const markSent: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options
   return dispatch(options, handler);
 };
 
-/** The client's clock measures all time limits except the one for connecting, so undici's limits are disabled. */
+/** Disables undici's time limits, because the client measures them itself. */
 const agentOptions: Agent.Options = {
   allowH2: false,
   pipelining: 1,
@@ -42,9 +42,8 @@ const agentOptions: Agent.Options = {
 const connectMs = 10_000;
 
 /**
- * Creates agents for HTTP/1.1 with keep-alive and the environment's proxies. If the caller gives a dispatcher, it is
- * used instead and never closed. It resolves host names itself, so the guard can check only literal IP addresses in
- * URLs.
+ * Creates HTTP/1.1 agents that use the environment's proxies, unless a dispatcher is given. For a given dispatcher, the
+ * guard checks only literal IP addresses.
  */
 export function createTransport(guard: AddressGuard, given?: Dispatcher): Transport {
   if (given) {
@@ -83,13 +82,10 @@ export function createTransport(guard: AddressGuard, given?: Dispatcher): Transp
   };
 }
 
-/** Size limits of a body in bytes. The OpenAPI document for a hundred models has several megabytes. */
+/** Maximum size of a response body in bytes. */
 const MOST_BYTES = { answer: 16 * 1024 * 1024, error: 1024 * 1024 };
 
-/**
- * Collects one response without a stream and an iterator. For many small responses, these would use more memory than
- * the responses.
- */
+/** Collects one response. For many small responses, this uses less memory than a stream. */
 export class AnswerCollector implements Dispatcher.DispatchHandler {
   readonly #onResult: (result: Exchange) => void;
   readonly #mayLeave: () => boolean;
@@ -170,13 +166,13 @@ export interface OutgoingRequest {
   readonly sendBefore?: number | undefined;
 }
 
-/** The result of sending a request once. `lost` includes a response whose body breaks off. */
+/** The result of sending a request once: `lost` if no complete response arrived. */
 export type Exchange =
   | { readonly kind: "answer"; readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string }
   | { readonly kind: "lost"; readonly sent: boolean; readonly timedOut: boolean; readonly cause: unknown }
   | { readonly kind: "aborted"; readonly sent: boolean; readonly reason: unknown };
 
-/** Sends one request and reads the complete response. Never throws, never retries. */
+/** Sends a request once and reads the complete response. Never rejects. */
 export function exchange(dispatcher: Dispatcher, clock: Clock, outgoing: OutgoingRequest): Promise<Exchange> {
   const { signal, timeoutMs, sendBefore = Number.POSITIVE_INFINITY } = outgoing;
   if (signal?.aborted) return Promise.resolve({ kind: "aborted", sent: false, reason: signal.reason });
@@ -192,7 +188,7 @@ export function exchange(dispatcher: Dispatcher, clock: Clock, outgoing: Outgoin
       const cause = new Error(`no data arrived within ${timeoutMs} ms`);
       collector.stop((sent) => ({ kind: "lost", sent, timedOut: true, cause }));
     };
-    // The socket that the timer guards already keeps the process alive.
+    // The open socket already keeps the process alive.
     const timer = Number.isFinite(timeoutMs) ? clock.setTimer(timeoutMs, expire, { background: true }) : null;
     signal?.addEventListener("abort", onAbort, { once: true });
     try {

@@ -1,14 +1,14 @@
 import TinyQueue from "tinyqueue";
 
-/** The share and the run of a request. Shares take turns to send; within a share, its runs take turns. */
+/** The share and the run that a request belongs to. Shares take turns at sending, and so do the runs within a share. */
 export interface Turn {
   readonly share: string;
-  /** Number of turns that this share gets for each turn of a share with weight 1. Default 1. */
+  /** How many turns this share gets per turn of a share with weight 1. Default: 1. */
   readonly weight?: number | undefined;
   readonly run: string;
 }
 
-/** A request's priority: the highest level in its run is sent first. Plain numbers are treated as one run. */
+/** A request's priority. Within a run, requests with a higher level are sent first. */
 export type Priority = number | { readonly level: number; readonly turn: Turn };
 
 export interface Waiting {
@@ -25,15 +25,10 @@ interface Line<T> {
   pop(): T | undefined;
 }
 
-/**
- * From this priority on, a request without a turn goes first. Such requests, like reads of the balance, serve all runs.
- */
+/** Requests that belong to no run are sent before all others if their priority is at least this high. */
 const AHEAD_OF_ALL = 200;
 
-/**
- * A queue in which a run with thousands of requests does not delay other runs. Within a run, the request with the
- * highest priority comes first.
- */
+/** A queue in which a run with thousands of requests does not delay other runs. */
 export class FairQueue<T extends Waiting> implements Line<T> {
   readonly #ahead = new PriorityLine<T>();
   readonly #shares = new Turns<T>(
@@ -92,15 +87,12 @@ interface Flow<T> {
   readonly key: string;
   readonly line: Line<T>;
   weight: number;
-  /** Number of turns taken so far, divided by the weight. The flow with the lowest number has the next turn. */
+  /** Number of turns taken so far, divided by the weight. The flow with the lowest number is next. */
   had: number;
   readonly order: number;
 }
 
-/**
- * Start-time fair queueing: while several flows have entries, each flow gets turns in proportion to its weight. A flow
- * without entries does not save up turns.
- */
+/** Start-time fair queueing: flows with waiting entries get turns in proportion to their weights. */
 class Turns<T extends Waiting> implements Line<T> {
   readonly #keyOf: (entry: T) => { readonly key: string; readonly weight: number };
   readonly #newLine: () => Line<T>;
@@ -146,7 +138,7 @@ class Turns<T extends Waiting> implements Line<T> {
     if (flow === undefined) return undefined;
     flow.line.pop();
     this.#now = flow.had;
-    // An empty flow stays in the queue until its next turn, so that it cannot come back earlier.
+    // An empty flow keeps its place in the queue, so that it cannot jump ahead when it gets new entries.
     flow.had += 1 / flow.weight;
     this.#queue.push(flow);
     return head;

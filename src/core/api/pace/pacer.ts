@@ -6,11 +6,7 @@ import { compare, FairQueue, type Priority, type Waiting } from "./fair-queue.ts
 
 const SECOND_MS = 1_000;
 
-/**
- * Estimates how far the service's clock is ahead from the Date headers of responses. A header has whole seconds and
- * arrives after an unknown delay, so each header yields an interval. Overlapping intervals narrow the estimate. A
- * disjoint interval starts the estimate over, because one of the clocks must have been set.
- */
+/** Estimates how far ahead the service's clock is, from the Date headers of its responses. */
 export class ServiceClock {
   #low = Number.NEGATIVE_INFINITY;
   #high = Number.POSITIVE_INFINITY;
@@ -24,14 +20,14 @@ export class ServiceClock {
     this.#high = overlaps ? Math.min(high, this.#high) : high;
   }
 
-  /** Milliseconds to add to this machine's time to get the service's; 0 if the headers agree with this machine. */
+  /** Milliseconds to add to this machine's time to get the service's time. */
   get offsetMs(): number {
     if (this.#low <= 0 && this.#high >= 0) return 0;
     return Math.round((this.#low + this.#high) / 2);
   }
 }
 
-/** Limits how many requests are started per second: at most `max` within one second of the first. */
+/** Limits how many requests are started per second. */
 class StartRate {
   #since = Number.NEGATIVE_INFINITY;
   #started = 0;
@@ -53,7 +49,7 @@ class StartRate {
     this.#started++;
   }
 
-  /** True once the second is over, or the clock was set back. */
+  /** Returns whether the second is over. Also true if the clock was set back. */
   #isOver(now: number): boolean {
     return Math.abs(now - this.#since) >= SECOND_MS;
   }
@@ -64,16 +60,13 @@ export type RequestClass = "submit" | "read" | "write" | "upload" | "stream" | "
 
 /** Limits on the client's requests. A 429 lowers them further for a while. */
 export interface PaceOptions {
-  /** Maximum number of requests in progress. A stream counts only until its response begins. Default 32. */
+  /** Maximum number of concurrent requests, excluding open streams. Default: 32. */
   readonly maxInFlight?: number | undefined;
-  /**
-   * Maximum number of requests started per second. Default 2000: bursts are already limited by `maxInFlight`, and a
-   * large run should be priced within seconds.
-   */
+  /** Maximum number of requests started per second. Default: 2,000. */
   readonly maxPerSecond?: number | undefined;
   /** The key's rate limit, if you know it. Default: learned from the first 429. */
   readonly limit?: RateLimit | undefined;
-  /** Separate limits for kinds of requests. Unlisted kinds share the key's limit. Default: no separate limits. */
+  /** Separate limits for some kinds of requests. All other kinds share the key's limit. Default: no separate limits. */
   readonly buckets?: Readonly<Partial<Record<RequestClass, { readonly limit?: RateLimit | undefined }>>> | undefined;
 }
 
@@ -86,14 +79,14 @@ export interface PaceSlot {
 /** The current state of the limits on the client's requests. */
 export interface PaceSnapshot {
   readonly inFlight: number;
-  /** Number of API requests sent since the client was created, without media downloads. */
+  /** Number of API requests sent since the client was created, excluding downloads. */
   readonly sent: number;
   /** Number of responses with status 429 since the client was created. */
   readonly limited: number;
   readonly queued: number;
-  /** Epoch milliseconds until which some kind of request is paused; null if none is paused. */
+  /** Epoch milliseconds until which requests are paused; null if none are. */
   readonly pausedUntil: number | null;
-  /** The rate limit for kinds of requests that have no limit of their own; null until it is known. */
+  /** The key's rate limit; null until it is known. */
   readonly limit: RateLimit | null;
 }
 
@@ -102,7 +95,7 @@ export type Paced =
   | { readonly kind: "lost" | "aborted" };
 
 export interface Pacer {
-  /** Runs `work` when its turn comes. Rejects only with the signal's reason, or if the pacer was closed. */
+  /** Runs `work` when its turn comes. Rejects if the signal aborts before then or the pacer is closed. */
   run<T extends Paced>(slot: PaceSlot, work: () => Promise<T>): Promise<T>;
   clockOffsetMs(): number;
   snapshot(): PaceSnapshot;
@@ -120,7 +113,7 @@ interface Lane {
   readonly waiting: FairQueue<Entry>;
 }
 
-/** Returns when a lane may send again: after the pause that the service asked for, and within the limit. */
+/** Returns when a lane may send again, in epoch milliseconds. */
 function heldUntil({ bucket, waiting }: Lane, now: number): number {
   const opensAt = waiting.length > 0 ? bucket.opensAt(now) : Number.POSITIVE_INFINITY;
   return Number.isFinite(opensAt) ? opensAt : bucket.pausedUntil;
@@ -277,13 +270,13 @@ function closedError(): ConnectionError {
   return new ConnectionError("the client was closed before the request was sent", { sent: false });
 }
 
-/** A limit of `requests` within any period of `perMs` milliseconds. */
+/** At most `requests` requests in any period of `perMs` milliseconds. */
 interface RateLimit {
   readonly requests: number;
   readonly perMs: number;
 }
 
-/** What a response reveals about a rate limit. Times are in milliseconds from the response's arrival. */
+/** What a response says about the rate limit. Times are relative to its arrival. */
 interface LimitNews {
   readonly refused: boolean;
   readonly waitMs: number | null;
@@ -291,10 +284,7 @@ interface LimitNews {
   readonly resetMs: number | null;
 }
 
-/**
- * Reads the rate-limit headers. They are guaranteed only on a 429, but are used on any response. Retry-After takes
- * precedence over X-RateLimit-Reset, which is a time on the service's clock.
- */
+/** Reads the rate-limit headers. Retry-After takes precedence over X-RateLimit-Reset. */
 function readLimitNews(status: number, headers: IncomingHttpHeaders, serviceNow: number): LimitNews {
   const refused = status === 429;
   const reset = headerNumber(headers, "x-ratelimit-reset");
@@ -315,21 +305,19 @@ const minuteMs = 60_000;
 const longestWindowMs = 15 * minuteMs;
 
 /**
- * Guesses the length of a limit's window after a refusal. The headers state the limit and the window's end, but not its
- * length, and a window aligned to the clock may have begun long before our first request. So unless a limit is clearly
- * per second, its window is assumed to be at least a minute. A guess that is too long costs time; a guess that is too
- * short causes refusals.
+ * Guesses the length of a rate limit's window, which no header states. The guess is at least a minute unless the limit
+ * is clearly per second.
  */
 function guessWindowMs(spanMs: number, known: number | null): number {
   const guess = spanMs <= 1_000 ? 1_000 : Math.max(minuteMs, Math.ceil(spanMs / 1_000) * 1_000);
   if (known === null) return guess;
-  // A refusal within the known window means that the real window is longer: at least a minute.
+  // After a refusal, the window must be longer than assumed: at least a minute.
   return Math.max(known, guess, known < minuteMs ? minuteMs : 0);
 }
 
-/** The service may count a request slightly later than we assume. */
+/** Added to waits, because the service may count a request slightly later than the client does. */
 const marginMs = 100;
-/** Maximum number of requests in progress while the limit is unknown, so that few are refused before it is known. */
+/** Maximum number of concurrent requests at first, while the rate limit is unknown. */
 const firstInFlight = 4;
 const goodAnswersToDouble = 128;
 const firstWaitMs = 1_000;
@@ -342,9 +330,9 @@ class Bucket {
   #ramp = firstInFlight;
   #goodAnswers = 0;
   #refusals = 0;
-  /** Arrival times of responses within the window, ascending. The service has certainly counted their requests. */
+  /** Arrival times of the responses in the current window, in ascending order. */
   #answered: number[] = [];
-  /** When the limit was last learned. Refusals of requests sent before that time contain no new information. */
+  /** When the limit was last learned. Refusals of requests sent earlier do not change it. */
   #learntAt = Number.NEGATIVE_INFINITY;
 
   constructor(limit: RateLimit | null) {
@@ -359,7 +347,7 @@ class Bucket {
     return this.#pausedUntil;
   }
 
-  /** When the next request may be sent. Infinity: only after a response has arrived. */
+  /** Returns when the next request may be sent; Infinity if a response must arrive first. */
   opensAt(now: number): number {
     if (this.#inFlight >= this.#ramp) return Number.POSITIVE_INFINITY;
     return Math.max(this.#pausedUntil, this.#windowOpensAt(now));
@@ -369,10 +357,7 @@ class Bucket {
     this.#inFlight++;
   }
 
-  /**
-   * Records a response. `sentAt` shows which requests of a burst were refused together. `chance` varies the wait, so
-   * that clients do not all send again at the same time.
-   */
+  /** Records the end of a request. `chance` adds jitter to the wait after a refusal. */
   end(sentAt: number, now: number, news: LimitNews | null, chance: number): void {
     this.#inFlight--;
     this.#answered.push(now);
@@ -392,7 +377,7 @@ class Bucket {
     if (fresh) this.#refusals++;
     const waitMs = news.waitMs ?? Math.min(longestWaitMs, firstWaitMs * 2 ** Math.min(this.#refusals - 1, 6));
     this.#pauseFor(waitMs + marginMs + chance * Math.min(500, waitMs * 0.1), now);
-    // After a refusal, one request probes alone; each success doubles the number allowed.
+    // After a refusal, only one request is sent; each success doubles the number allowed.
     this.#ramp = 1;
     this.#goodAnswers = 0;
     if (news.requests === null || !fresh) return;

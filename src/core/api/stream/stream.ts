@@ -15,22 +15,22 @@ import type { Redactor } from "../redactor.ts";
 
 /** Options of `stream`. */
 export interface StreamOptions {
-  /** Id of a frame from an earlier stream of the same job. This stream continues after that frame. */
+  /** Id of the last frame received from an earlier stream. This stream continues after it. */
   readonly lastEventId?: string | null | undefined;
   /** Ends the stream. The job continues. */
   readonly signal?: AbortSignal | undefined;
   /** Requests with a higher priority are sent first. */
   readonly priority?: Priority | undefined;
-  /** Milliseconds without a byte after which the stream reconnects. Default 60 000. */
+  /** Milliseconds without data after which the stream reconnects. Default: 60,000. */
   readonly idleMs?: number | undefined;
-  /** Number of consecutive connections without a new event after which the stream fails. Default 5. */
+  /** Number of consecutive connections without a new event after which the stream fails. Default: 5. */
   readonly maxFruitless?: number | undefined;
 }
 
-/** First delay before reconnecting, in milliseconds, if the service states none. Doubled after each failure. */
+/** First delay before reconnecting, in milliseconds. It doubles after each failure. */
 const reconnectMs = 1_000;
 const maxReconnectMs = 30_000;
-/** A connection that lasted this many milliseconds is considered useful even if it brought no new event. */
+/** A connection that lasts this many milliseconds is not considered a failure. */
 const usefulLifeMs = 5_000;
 
 interface StreamState {
@@ -41,7 +41,7 @@ interface StreamState {
 }
 
 /**
- * Yields every frame of a job once, until the job's end. Reconnects after a broken or silent connection.
+ * Yields each frame of a job's stream once. Reconnects if the connection breaks or falls silent.
  * @throws ApiError if the service refuses the stream, ConnectionError if the service is unreachable
  */
 export async function* streamJob(
@@ -69,10 +69,7 @@ export async function* streamJob(
   }
 }
 
-/**
- * How a connection ended. `limited`: the service responded with 429, so the pacer waits. `cut`: the network or the
- * service closed the connection.
- */
+/** How a connection ended: at the end of the job (`done`), with a 429 (`limited`), or too early (`cut`). */
 type Ending = "done" | "limited" | "cut";
 
 /** Yields the frames of one connection and returns how it ended. Throws only errors that reconnecting cannot fix. */
@@ -117,7 +114,7 @@ async function* oneConnection(
     options.signal?.throwIfAborted();
     context.logger.debug({ jobId, cause: String(cause) }, "stream was cut");
   }
-  // After the final status, only the frame `done` was missing, which adds no information.
+  // After the final status, a missing `done` frame does not matter.
   return state.seen.isOver ? "done" : "cut";
 }
 
@@ -140,7 +137,7 @@ function gaveUp(jobId: string, connections: number): ConnectionError {
   );
 }
 
-/** One frame of a job's stream. After a broken connection, the next connection continues after the last `id`. */
+/** A frame of a job's stream. */
 export type StreamFrame =
   | { readonly type: "status"; readonly id: string | null; readonly status: JobStatusView }
   | { readonly type: "log"; readonly id: string | null; readonly log: LogEvent }
@@ -174,10 +171,7 @@ export interface OpenStream {
   timedOut(): boolean;
 }
 
-/**
- * Opens an event stream. The request stops counting as in progress once the headers arrive. After `timeoutMs` without
- * any byte, the connection is considered dead. A response that is not a stream is read completely.
- */
+/** Opens an event stream. If the response is not a stream, reads and returns it. */
 export async function openStream(
   context: HttpContext,
   request: Pick<ApiRequest, "method" | "path" | "json" | "requestClass">,
@@ -226,7 +220,7 @@ type StreamPiece =
 
 const maxEventChars = 4 * 1024 * 1024;
 
-/** Yields pieces until the connection ends. Throws if it breaks, or if no byte arrives for too long. */
+/** Yields events until the connection ends. Throws if it breaks or no data arrives for too long. */
 export async function* readStream(opened: OpenStream): AsyncGenerator<StreamPiece, void> {
   let pieces: StreamPiece[] = [];
   const decoder = new TextDecoder();

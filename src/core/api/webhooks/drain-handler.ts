@@ -3,9 +3,7 @@ import { type Logger, parseJson, silentLogger } from "../redactor.ts";
 import { findBrand, type HeaderSource, readHeaders } from "./verify-webhook.ts";
 import { answer, receiver } from "./webhook-handler.ts";
 
-/**
- * One event that a log drain posted. An event may be delivered several times. Recognize repetitions by job and log id.
- */
+/** An event from a log drain. It may be delivered several times, with the same job and log ids. */
 export interface DrainEvent {
   readonly timestamp: string | null;
   readonly level: string | null;
@@ -26,13 +24,13 @@ export interface DrainHandlerOptions {
   readonly onEvents: (events: readonly DrainEvent[]) => void | Promise<void>;
   /** Accept only this brand's headers. Default: any. */
   readonly brand?: string | undefined;
-  /** Maximum size of a batch in bytes. Default 16 777 216. */
+  /** Maximum size of a batch in bytes. Default: 16,777,216. */
   readonly maxBytes?: number | undefined;
   /** The logger. Default: logs nothing. */
   readonly logger?: Logger | undefined;
 }
 
-/** True if the body was signed with the secret. The signature is the hex HMAC-SHA256 in `X-<Brand>-Signature`. */
+/** Returns whether a log drain's post was signed with the secret. */
 export function verifyLogDrain(post: {
   readonly headers: HeaderSource;
   readonly body: Uint8Array;
@@ -51,7 +49,7 @@ function signatureIn(source: HeaderSource, given: string | null | undefined): st
   return /^[0-9a-f]{64}$/i.test(signature) ? signature : null;
 }
 
-/** Creates a Fetch-style receiver for NDJSON log drains. It responds with 200 once `onEvents` has succeeded. */
+/** Creates a Fetch-style request handler for NDJSON log drains. */
 export function createDrainHandler(options: DrainHandlerOptions): (request: Request) => Promise<Response> {
   const secrets = typeof options.secret === "string" ? [options.secret] : options.secret;
   if (secrets.some((secret) => secret === "")) throw new TypeError("createDrainHandler needs the drain's secret");
@@ -72,10 +70,7 @@ export function createDrainHandler(options: DrainHandlerOptions): (request: Requ
   return receiver({ maxBytes: options.maxBytes ?? 16_777_216, refuse, handle });
 }
 
-/**
- * Parses the lines of one post and skips lines that are not objects. The prefix of the field names depends on the
- * brand.
- */
+/** Parses the lines of a log drain's post. Skips lines that are not JSON objects. */
 export function readDrainEvents(body: Uint8Array): DrainEvent[] {
   const lines = Buffer.from(body).toString("utf8").split("\n");
   return lines.flatMap((line) => {

@@ -5,11 +5,11 @@ import { parseJson } from "../redactor.ts";
 import { currency, micros, text, wire, withDefault } from "../wire.ts";
 
 export interface SignedParts {
-  /** Time of signing in Unix seconds, as text. */
+  /** When the delivery was signed, in Unix seconds as text. */
   readonly timestamp: string;
   readonly id: string;
   readonly event: string;
-  /** Whether a person requested this delivery again: `true` or `false`, as text. */
+  /** `true` if a person requested this delivery again, otherwise `false`. */
   readonly redelivery: string;
 }
 
@@ -31,10 +31,7 @@ export function readHeaders(source: HeaderSource): ReadonlyMap<string, string> {
   return read;
 }
 
-/**
- * Finds the brand in the header `x-<brand><ending>` and returns it in lower case: the given brand, or the only brand
- * present. Returns null for several brands, because it would be unclear which signature to verify.
- */
+/** Returns the brand from the name of the header `x-<brand><ending>`; null if there is none or more than one. */
 export function findBrand(headers: ReadonlyMap<string, string>, ending: string, given: string | null): string | null {
   if (given !== null) return headers.has(`x-${given.toLowerCase()}${ending}`) ? given.toLowerCase() : null;
   const found = [...headers.keys()].filter(
@@ -52,27 +49,27 @@ export interface WebhookDelivery {
   readonly publicKey: string;
   /** Current time, in epoch milliseconds. */
   readonly now: number;
-  /** Accepted difference between `now` and the time of signing, in milliseconds. Default 300 000. */
+  /** Maximum difference between `now` and the time of signing, in milliseconds. Default: 300,000. */
   readonly toleranceMs?: number | undefined;
-  /** Accept only this brand's headers. Default: the brand that the headers use. */
+  /** Accept only this brand's headers. Default: any. */
   readonly brand?: string | null | undefined;
 }
 
 interface Delivered {
-  /** The event's id. All deliveries of the event have the same id, so use it to recognize repetitions. */
+  /** The event's id, which is the same in all its deliveries. Use it to recognize duplicates. */
   readonly id: string;
-  /** `job.completed`, `job.failed`, `billing.top_off_failed`, or a newer kind that this version does not recognize. */
+  /** Kind of event, such as `job.completed`, `job.failed` or `billing.top_off_failed`. */
   readonly event: string;
   /** True if a person requested this delivery again. Handle it even if its id was seen before. */
   readonly redelivery: boolean;
-  /** Number of the delivery attempt; null if absent. It is not signed, so use it only for information. */
+  /** Number of the delivery attempt; null if absent. It is not signed, so do not rely on it. */
   readonly attempt: number | null;
   /** Time of signing, in epoch milliseconds. */
   readonly signedAt: number;
   readonly brand: string;
 }
 
-/** The end of a job. `job` is only a hint and contains presigned URLs; read the job for its true state. */
+/** Reports that a job has ended. Read the job for its true state, because `job` may be outdated. */
 export interface WebhookEvent extends Delivered {
   readonly job: JobResult;
 }
@@ -120,7 +117,7 @@ interface SignedHeaders {
   readonly attempt: string | null;
 }
 
-/** Verifies the signature, time and shape of one delivery. Never throws. */
+/** Verifies the signature, time and shape of a webhook delivery. Never throws. */
 export function verifyWebhook(delivery: WebhookDelivery): WebhookVerdict {
   const verdict = verifySignature(delivery);
   if (!verdict.ok) return verdict;
@@ -233,10 +230,7 @@ export type NotificationVerdict =
   | { readonly ok: true; readonly notification: RunNotification }
   | { readonly ok: false; readonly reason: WebhookRefusal };
 
-/**
- * Verifies the signature, time and shape of a notification that Showrunner itself sent (`notify`). `showrunner notify
- * key` prints the public key. Recognize repetitions by `notification.id`. Never throws.
- */
+/** Verifies a notification that Showrunner sent. `showrunner notify key` prints the public key. Never throws. */
 export function verifyNotification(delivery: WebhookDelivery): NotificationVerdict {
   const verdict = verifySignature(delivery);
   if (!verdict.ok) return verdict;

@@ -14,7 +14,9 @@ import {
 
 interface Receiving {
   readonly maxBytes: number;
-  /** Checks a post's headers before the body is read. Returns a response to refuse the post, or null. */
+  /**
+   * Checks a request's headers before its body is read. Returns a response if the request is refused, otherwise null.
+   */
   refuse(headers: Headers): Response | null;
   handle(headers: Headers, body: Uint8Array): Promise<Response>;
 }
@@ -47,16 +49,14 @@ export function answer(status: number, text: string, headers: Record<string, str
   return new Response(`${text}\n`, { status, headers: { "content-type": "text/plain; charset=utf-8", ...headers } });
 }
 
-/**
- * The service's signing key. It is fetched on first use, and again after a bad signature, because it may have changed.
- */
+/** Caches the service's signing key, which may change. */
 export interface KeyCache {
   current(): Promise<string>;
-  /** Fetches the key again. Returns null if the key is still `stale`, or was fetched a short time ago. */
+  /** Fetches the key again. Returns null if it has not changed or was fetched only recently. */
   newer(stale: string): Promise<string | null>;
 }
 
-/** Minimum milliseconds between fetches of the key, so that forged deliveries cannot cause many fetches. */
+/** Minimum time between fetches of the key, in milliseconds, so that forged deliveries cannot cause many fetches. */
 const refreshEveryMs = 60_000;
 
 export function createKeyCache(fetchKey: () => Promise<string>, clock: Clock): KeyCache {
@@ -85,24 +85,21 @@ export function createKeyCache(fetchKey: () => Promise<string>, clock: Clock): K
 
 /** Options of `createWebhookHandler`. */
 export interface WebhookHandlerOptions {
-  /** Provides the signing key. It is notified of every event, so that follows that wait for webhooks continue. */
+  /** The client that fetches the signing key and is notified of every job event. */
   readonly client?: Pick<Client, "webhooks" | "notify" | "expectWebhooks"> | undefined;
-  /** The signing key in Base64. If given, the handler uses only this key and never fetches the service's key. */
+  /** The signing key in Base64. Default: fetched by `client`. */
   readonly publicKey?: string | undefined;
   /** Handles one job event. If it throws, the service delivers the event again later. */
   readonly onEvent?: ((event: WebhookEvent) => void | Promise<void>) | undefined;
-  /**
-   * Handles account events, such as a failed top-up of the wallet. If it throws, the event is delivered again. Default:
-   * logs a warning.
-   */
+  /** Handles one account event, such as a failed top-up of the wallet. Default: logs a warning. */
   readonly onAccountEvent?: ((event: AccountEvent) => void | Promise<void>) | undefined;
-  /** Remembers which events were handled. Default: the newest 100 000, in this process; see `seenInFile`. */
+  /** Remembers which events were handled. Default: `seenInMemory()`. */
   readonly seen?: SeenEvents | undefined;
   /** Accept only this brand's headers. Default: any. */
   readonly brand?: string | undefined;
-  /** Maximum size of a body in bytes. Default 1 048 576. */
+  /** Maximum size of a body in bytes. Default: 1,048,576. */
   readonly maxBytes?: number | undefined;
-  /** Accepted difference, in milliseconds, between the clock and a delivery's time of signing. Default 300 000. */
+  /** Maximum difference between the clock and a delivery's time of signing, in milliseconds. Default: 300,000. */
   readonly toleranceMs?: number | undefined;
   /** The clock to use. Default: the machine's clock. */
   readonly clock?: Clock | undefined;
@@ -111,9 +108,8 @@ export interface WebhookHandlerOptions {
 }
 
 /**
- * Creates a Fetch-style webhook handler for Hono, Next.js and any server that uses Request and Response. Responds with
- * 200 for an event that was handled (now or earlier), 4xx for a forged or malformed delivery, 500 if `onEvent` threw,
- * and 503 if the signing key is unavailable. After 500 and 503, the service delivers the event again.
+ * Creates a Fetch-style webhook handler, for example for Hono or Next.js. If it responds with 500 or 503, the service
+ * delivers the event again.
  */
 export function createWebhookHandler(options: WebhookHandlerOptions): (request: Request) => Promise<Response> {
   const logger = options.logger ?? silentLogger;
@@ -183,14 +179,14 @@ async function verdictOf(
   }
 }
 
-/** Handles each id once, and each redelivery again. Concurrent deliveries of an event share one call. */
+/** Returns a function that handles each event only once, except for requested redeliveries. */
 function onceEach(options: WebhookHandlerOptions): (event: WebhookEvent | AccountEvent) => Promise<void> {
   const { seen = seenInMemory(), logger = silentLogger } = options;
   const warn = ({ id, event, topOffFailure }: AccountEvent) =>
     logger.warn({ id, event, ...topOffFailure }, "account event");
   const inFlight = new Map<string, Promise<void>>();
   const handle = async (event: WebhookEvent | AccountEvent) => {
-    // A redelivery has its own time of signing and is handled again. A repetition of the same redelivery is not.
+    // Each redelivery is handled once; its time of signing identifies it.
     const id = event.redelivery ? `${event.id} redelivered ${event.signedAt}` : event.id;
     if (await seen.has(id)) return;
     if (event.job === null) await (options.onAccountEvent ?? warn)(event);
@@ -207,10 +203,7 @@ function onceEach(options: WebhookHandlerOptions): (event: WebhookEvent | Accoun
   };
 }
 
-/**
- * Remembers which events were handled. `add` is called after the handler has succeeded, so each event is handled at
- * least once. Later repetitions are acknowledged without being handled.
- */
+/** Remembers which events were handled, so that repeated deliveries are not handled again. */
 export interface SeenEvents {
   /** True if the event was already handled. */
   has(id: string): boolean | Promise<boolean>;
@@ -218,17 +211,15 @@ export interface SeenEvents {
   add(id: string): void | Promise<void>;
 }
 
-/**
- * Remembers the newest ids (default 100 000) in this process. This is enough if handling an event twice does no harm.
- */
+/** Remembers the newest `capacity` event ids in memory, until the process ends. */
 export function seenInMemory(capacity = 100_000): SeenEvents {
   const ids = new BoundedMap<string, true>(capacity);
   return { has: (id) => ids.has(id), add: (id) => void ids.set(id, true) };
 }
 
-/** Remembers ids in a SQLite file, across restarts and processes, for `keepMs` milliseconds (default 30 days). */
+/** Remembers event ids in a SQLite file for `keepMs` milliseconds (default: 30 days). */
 export function seenInFile(path: string, keepMs = 30 * DAY_MS): SeenEvents & { close(): void } {
-  // Loaded on first use: on Node 22 the module prints a warning, which clients without a file should not see.
+  // Loaded only here, because the module prints a warning on Node 22.
   const { DatabaseSync } = process.getBuiltinModule("node:sqlite");
   const database = new DatabaseSync(path);
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000");

@@ -3,10 +3,7 @@ import { maxOutputsOf, yieldsOf } from "../../plan/schema/model-facts.ts";
 import { combinationDocs, comment, sentence } from "./docs.ts";
 import { inputDeclarations, pascal, unique, valueNames } from "./types.ts";
 
-/**
- * Generates the source of a `models.ts` with a typed value and an input type for each model. Equal catalogs produce
- * equal files. Retired models are marked deprecated, with their successor.
- */
+/** Generates the source of `models.ts`, with a typed value and an input type for each model. */
 export function generateModels(catalog: Catalog): string {
   const models = generatedModels(catalog);
   const names = valueNames(models);
@@ -35,7 +32,7 @@ export function generatedModels(catalog: Catalog): readonly CatalogModel[] {
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** Characters that make code display in another order than it runs. The generated file contains them only escaped. */
+/** Characters that can make code look different from what it does. The generated file contains them only escaped. */
 const REORDERING = /[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 function writeModel(model: CatalogModel, names: ReadonlyMap<string, string>, used: Set<string>) {

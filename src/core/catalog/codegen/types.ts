@@ -10,7 +10,7 @@ import {
 } from "../../plan/schema/schema.ts";
 import { comment, fieldDocs } from "./docs.ts";
 
-/** Maximum nesting depth of types. Deeper values are typed `unknown`, but planning still validates them. */
+/** Maximum nesting depth of generated types. Deeper values are typed `unknown`. */
 const MAX_DEPTH = 12;
 
 export function inputDeclarations(schema: JsonSchema, name: string, taken: Set<string>): readonly string[] {
@@ -24,7 +24,7 @@ class TypeWriter {
   readonly #root: JsonSchema;
   readonly #name: string;
   readonly #taken: Set<string>;
-  /** A part of the schema may refer to itself, so its type has a name. */
+  /** Type names for the parts of the schema that other parts refer to. */
   readonly #named = new Map<JsonSchema, string>();
   readonly #waiting: JsonSchema[] = [];
 
@@ -128,7 +128,7 @@ class TypeWriter {
     return tuple(positional, item, schema);
   }
 
-  /** A field is required if all cases require it. */
+  /** Writes an object type. A field is required only if every case requires it. */
   #object(schema: JsonSchema, location: SchemaLocation | null, indent: string, depth: number): string {
     const parts = applicable(this.#root, schema);
     const names = new Set(parts.flatMap(({ properties }) => (isSchema(properties) ? Object.keys(properties) : [])));
@@ -143,7 +143,7 @@ class TypeWriter {
     return `{\n${fields.join("\n")}\n${indent}}`;
   }
 
-  /** Uses the first part that gives the field a type. Later parts come from conditions and only narrow the type. */
+  /** Takes the field's type from the first part that defines it. Later parts only narrow the type. */
   #field(parts: readonly JsonSchema[], name: string, location: SchemaLocation | null, indent: string, depth: number) {
     const described = parts.filter(({ properties }) => isSchema(properties) && Object.hasOwn(properties, name));
     const schemas = propertySchemas(described, name);
@@ -170,11 +170,7 @@ function requiredOf(root: JsonSchema, schema: JsonSchema, depth = 0): ReadonlySe
   return new Set([...names, ...always.flatMap((part) => [...requiredOf(root, part, depth + 1)])]);
 }
 
-/**
- * Lets a field also accept a step's output. The types for media and voices already include outputs. Objects stay
- * unchanged because their own fields accept outputs, and TypeScript names a misspelt field only if the type accepts
- * nothing but the object.
- */
+/** Lets a field also accept a step's output. Types that already do stay unchanged. */
 function orValue(type: string): string {
   if (type === "unknown" || /\b(?:Media|MediaList|Voice)\b/.test(withoutComments(type))) return type;
   if (/^(?:\{|[A-Z]\w*$)/.test(type)) return type;
@@ -210,9 +206,8 @@ function keyOf(name: string): string {
 }
 
 /**
- * Derives names for the generated values from ids alone: `voice-clone-1` → `voiceClone`, `elevenlabs-v3` →
- * `elevenlabsV3`, `wan-2-7` → `wan27`. If names collide, all of them become longer, so that a new model never takes
- * over an existing name. No two names differ only in case.
+ * Derives the names of generated values from model ids: `wan-2-7` becomes `wan27`. If names collide, longer ones are
+ * used.
  */
 export function valueNames(models: readonly Pick<CatalogModel, "id">[]): ReadonlyMap<string, string> {
   const ids = models.map(({ id }) => id);
@@ -260,7 +255,7 @@ export function pascal(id: string): string {
   return upperFirst(camel(id).replace(/^_/, "Model"));
 }
 
-/** Ignores case, so that no two names differ only in case. */
+/** Returns a name that differs from all taken names, ignoring case. */
 export function unique(name: string, taken: ReadonlySet<string>): string {
   const isTaken = (wanted: string) => [...taken].some((other) => other.toLowerCase() === wanted.toLowerCase());
   let candidate = name;

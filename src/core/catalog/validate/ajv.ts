@@ -9,7 +9,7 @@ import { type Matcher, readPattern } from "./pattern.ts";
 export type { ErrorObject };
 export type Validate = (data: unknown) => readonly ErrorObject[];
 
-/** Keywords that describe media fields. JSON Schema does not define them. */
+/** Keywords for media fields, which JSON Schema does not define. */
 const ANNOTATIONS = [
   "media_type",
   "role",
@@ -38,7 +38,7 @@ function ajvWith(options: { readonly discriminator: boolean; readonly useDefault
     strict: false,
     ...options,
     unicodeRegExp: false,
-    // References that are left are numerous or recursive.
+    // The remaining references are numerous or recursive.
     inlineRefs: false,
     code: { regExp: pattern },
     multipleOfPrecision: 6,
@@ -50,17 +50,17 @@ function ajvWith(options: { readonly discriminator: boolean; readonly useDefault
   ajv.addFormat("url", (text) => URL.canParse(text) && /^(https?|ftp):$/.test(new URL(text).protocol));
   for (const keyword of ANNOTATIONS) ajv.addKeyword(keyword);
   ajv.addKeyword({ keyword: "max_total_duration_ms", type: "array", errors: true, validate: totalDuration });
-  // The package's own keyword compares every pair of items.
+  // The package's own `uniqueItems` compares every pair of items, which is slow.
   ajv.removeKeyword("uniqueItems");
   ajv.addKeyword({ keyword: "uniqueItems", type: "array", errors: true, validate: uniqueItems });
   instances.set(key, ajv);
   return ajv;
 }
 
-/** Time limit for compiling a schema, in milliseconds. The size limit keeps it below a second on an idle machine. */
+/** Time limit for compiling a schema, in milliseconds. */
 const MAX_COMPILE_MS = 30_000;
 
-/** How many patterns of the last compiled schema need JavaScript's engine, which may take exponential time. */
+/** Number of patterns in the last compiled schema that may take exponential time. */
 let slowPatterns = 0;
 
 const pattern = Object.assign(
@@ -74,13 +74,13 @@ const pattern = Object.assign(
 
 export interface CompileOptions {
   readonly useDefaults?: boolean;
-  /** Time limit of one check in milliseconds. It applies only to schemas that can be slow to check. Default 1000. */
+  /** Time limit in milliseconds for checks that can be slow. Default: 1,000. */
   readonly maxCheckMs?: number;
 }
 
 /**
- * Compiles a schema, which must not contain a discriminator mapping and must have an `$id` if it refers to itself.
- * Throws if compiling takes too long. A check that takes too long throws {@link TookTooLong}.
+ * Compiles a schema that `prepareSchema` has prepared. Throws {@link TookTooLong} if compiling or a later check takes
+ * too long.
  */
 export function compile(schema: object, { useDefaults = false, maxCheckMs = 1000 }: CompileOptions = {}): Validate {
   slowPatterns = 0;
@@ -98,7 +98,7 @@ function inTime<T>(what: string, ms: number, work: () => T): T {
   }
 }
 
-/** Compiles with discriminators, which improve messages, or without them if the schema breaks their stricter rules. */
+/** Compiles with discriminators, which improve messages, or without them if that fails. */
 function compileEither(schema: object, useDefaults: boolean) {
   try {
     return ajvWith({ discriminator: true, useDefaults }).compile(schema);
@@ -127,7 +127,7 @@ const uniqueItems: SchemaValidateFunction = (wanted: unknown, items: readonly un
   return false;
 };
 
-/** Checks the total duration of a list of shots. A shot without a duration has the schema's default. */
+/** Checks the total duration of a list of shots. */
 const totalDuration: SchemaValidateFunction = (limit: unknown, list: unknown, parent): boolean => {
   const preset: unknown = parent?.items?.properties?.duration_ms?.default;
   const lengths = (Array.isArray(list) ? list : []).map((item: { readonly duration_ms?: unknown } | null) => {

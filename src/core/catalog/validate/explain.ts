@@ -4,7 +4,10 @@ import { branches, isSchema, localRef } from "../../plan/schema/schema.ts";
 import { didYouMean } from "../../plan/suggest.ts";
 import type { ErrorObject } from "./ajv.ts";
 
-/** Returns the condition of an error in a `then` or `else`, such as `when quality is "pro"`; otherwise null. */
+/**
+ * Describes the condition under which an error's schema applies, such as `when quality is "pro"`; null if it always
+ * applies.
+ */
 export function conditionOf(schemaPath: string, root: JsonSchema): string | null {
   const at = Math.max(schemaPath.lastIndexOf("/then/"), schemaPath.lastIndexOf("/else/"));
   if (at < 0) return null;
@@ -54,8 +57,7 @@ export function isChoice({ keyword }: ErrorObject): boolean {
 }
 
 /**
- * Explains a failed choice in one message: either the fields or types to choose from, or the mistakes in the form that
- * was probably intended.
+ * Explains a failed `oneOf` or `anyOf`: what to choose from, or the mistakes in the form that was probably intended.
  */
 export function explainChoice(
   choice: ErrorObject,
@@ -80,7 +82,7 @@ function isTwofold({ keyword, params }: ErrorObject): boolean {
   return keyword === "oneOf" && Array.isArray(params.passingSchemas) && params.passingSchemas.length > 1;
 }
 
-/** Returns the errors of the form that was most likely intended: it has the right type and the fewest errors. */
+/** Returns the errors of the form that was probably intended: the one with the right type and the fewest errors. */
 function nearestForm(choice: ErrorObject, within: readonly ErrorObject[], forms: number): readonly ErrorObject[] {
   const byForm = Array.from({ length: forms }, (_, index) =>
     within.filter(({ schemaPath }) => schemaPath.startsWith(`${choice.schemaPath}/${index}/`)),
@@ -91,15 +93,13 @@ function nearestForm(choice: ErrorObject, within: readonly ErrorObject[], forms:
 function distance(errors: readonly ErrorObject[], { instancePath }: ErrorObject): number {
   const weights = errors.map((error) => {
     if (error.keyword === "type" && error.instancePath === instancePath) return 100;
-    // A constant that differs marks another form: `source: "url"` is not a broken `source: "asset"`.
+    // A different constant suggests that another form was intended.
     return error.keyword === "const" ? 10 : 1;
   });
   return weights.reduce((sum, weight) => sum + weight, 0);
 }
 
-/**
- * Extracts names: `[{required: ["a"]}, {required: ["b"]}]` → `["a", "b"]`. Returns null if a form has other conditions.
- */
+/** Returns the field names that each form requires. Returns null if a form has other conditions. */
 function requiredOnly(forms: readonly unknown[]): readonly string[] | null {
   const names = forms.map((form) => {
     if (!isSchema(form) || !Array.isArray(form.required)) return null;
@@ -134,7 +134,7 @@ export function explain(errors: readonly ErrorObject[], root: JsonSchema): reado
 export function explainAll(errors: readonly ErrorObject[], root: JsonSchema): readonly FieldProblem[] {
   const choices = errors.filter(isChoice);
   return errors.flatMap((error) => {
-    // An `if` error only repeats the error of its `then` or `else`. A choice itself reports the errors of its branches.
+    // Skips errors that are already part of another error.
     if (error.keyword === "if" || choices.some((choice) => isWithin(error, choice))) return [];
     const explained = isChoice(error)
       ? explainChoice(
@@ -148,19 +148,19 @@ export function explainAll(errors: readonly ErrorObject[], root: JsonSchema): re
   });
 }
 
-/** Inserts a condition into a message, before the suggestion (`; did you mean …`) or at the end. */
+/** Adds a condition to a message, before any suggestion. */
 function under(condition: string, problem: FieldProblem): FieldProblem {
   const message = problem.message.replace(/(?=; did you mean |$)/, ` ${condition}`);
   return { ...problem, message };
 }
 
-/** True for an error in a branch of a failed choice that concerns the same value or a part of it. */
+/** Returns whether an error belongs to a branch of a failed choice. */
 function isWithin(error: ErrorObject, choice: ErrorObject): boolean {
   if (error === choice || !error.schemaPath.startsWith(`${choice.schemaPath}/`)) return false;
   return error.instancePath === choice.instancePath || error.instancePath.startsWith(`${choice.instancePath}/`);
 }
 
-/** Keeps one problem for each field and code. Of several lists of accepted values, keeps the shortest. */
+/** Keeps one problem per field and code: the one that allows the fewest values. */
 function withoutRepeats(problems: readonly FieldProblem[]): readonly FieldProblem[] {
   const found = new Map<string, FieldProblem>();
   for (const problem of problems) {
@@ -172,7 +172,7 @@ function withoutRepeats(problems: readonly FieldProblem[]): readonly FieldProble
   return [...found.values()];
 }
 
-/** Converts a JSON pointer below the input to a dotted path: `/images/0/url` → `input.images[0].url`. */
+/** Converts a JSON pointer, such as `/images/0/url`, to a field path, such as `input.images[0].url`. */
 function fieldOf(instancePath: string): string {
   return instancePath
     .split("/")
@@ -253,7 +253,7 @@ function notListed(value: unknown, allowed: readonly string[]): [message: string
   ];
 }
 
-/** Puts the pattern for one visible character into words. Shows any other pattern as it is. */
+/** Describes the pattern for a visible character in words. Shows other patterns as they are. */
 function patternMessage(value: unknown, pattern: string): string {
   if (/^\[\^\\s(?:\\x[0-9a-f]{2}-?|\\u[0-9a-f]{4}-?)*\]$/i.test(pattern)) return "needs at least one visible character";
   return `${shown(value)} does not match the pattern ${pattern}`;

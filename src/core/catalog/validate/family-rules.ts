@@ -7,10 +7,7 @@ import { listed } from "./explain.ts";
 
 type Fields = { readonly [name: string]: Json };
 
-/**
- * Checks an input against the rules of its model's family. A rule applies only if the schema has all its fields, so no
- * rule asks for a field that the model does not have.
- */
+/** Checks an input against the rules of its model's family. Ignores rules about fields that the model lacks. */
 export function familyProblems(
   schema: JsonSchema,
   input: unknown,
@@ -133,7 +130,7 @@ class Judge {
   }
 }
 
-/** True if the list contains the value. Text is compared case-insensitively: `4K` equals `4k`. */
+/** Returns whether the list contains the value. Ignores case in strings. */
 export function includes(values: readonly unknown[], value: unknown): boolean {
   const plain = (item: unknown) => (typeof item === "string" ? item.toLowerCase() : item);
   return values.some((item) => plain(item) === plain(value));
@@ -178,7 +175,7 @@ export function presetOf(schemas: readonly JsonSchema[]): unknown {
   return schemas.find((schema) => schema.default !== undefined && schema.default !== null)?.default;
 }
 
-/** Returns null if the field accepts other values too. */
+/** Returns the only values that a field accepts; null if it accepts others too. */
 export function acceptedOf(schemas: readonly JsonSchema[]): readonly unknown[] | null {
   if (schemas.some((schema) => suggestedValues(schema) !== null)) return null;
   const closed = schemas.filter((schema) => Array.isArray(schema.enum) || "const" in schema);

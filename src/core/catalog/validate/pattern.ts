@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 
 export interface Matcher {
   test(text: string): boolean;
-  /** Returns a different string for each pattern, because compiled code distinguishes patterns by this string. */
+  /** Returns a string that is unique to this pattern. */
   toString(): string;
 }
 
@@ -14,7 +14,7 @@ export interface ReadPattern {
 
 const load = createRequire(import.meta.url);
 
-/** The ranges of characters below U+10000 that JavaScript's `\s` matches. */
+/** Ranges of the characters that JavaScript's `\s` matches. */
 const SPACES: readonly (readonly [number, number])[] = [
   [0x09, 0x0d],
   [0x20, 0x20],
@@ -37,8 +37,7 @@ const others = [...SPACES.map(([from]) => from), LAST + 1]
   .join("");
 
 /**
- * Compiles a pattern with a linear-time engine. That engine does not support look-around, back-references and counts
- * above 1000; patterns with these use JavaScript's engine.
+ * Compiles a pattern with a linear-time engine, or with JavaScript's engine if the pattern needs it.
  * @throws SyntaxError if JavaScript cannot parse the pattern
  */
 export function readPattern(pattern: string): ReadPattern {

@@ -7,14 +7,11 @@ import { explain } from "./explain.ts";
 type Compiled = { readonly schema: JsonSchema; readonly validate: Validate } | { readonly defect: string };
 
 const compiled = new WeakMap<JsonSchema, Compiled>();
-/** Cached by JSON text, because a catalog that is read again has new objects for the same schemas. */
+/** Cached by JSON text, because rereading a catalog creates new schema objects. */
 const compiledByText = new Map<string, Compiled>();
 const MAX_KEPT = 500;
 
-/**
- * Validates an input against its model's schema and returns all problems at once. Never throws: a schema from the
- * service that cannot be compiled or evaluated is reported as a problem with the model.
- */
+/** Validates an input against its model's schema and returns all problems. Never throws. */
 export function validateInput(model: Pick<CatalogModel, "id" | "inputSchema">, input: Json): readonly FieldProblem[] {
   try {
     const created = compiledOf(model.inputSchema);
@@ -55,7 +52,7 @@ function describedBy(error: unknown): string {
 }
 
 const compiledValues = new WeakMap<JsonSchema, Validate>();
-/** More problems would not help a language model correct its input. */
+/** Maximum number of problems reported to a language model. */
 const MAX_TOLD = 20;
 
 /**
@@ -88,18 +85,14 @@ const SINGLE = new Set([
   "then",
   "else",
 ]);
-/** Keywords that would make the validator look for documents that it does not have. */
+/** Keywords that are removed, because they could refer to other documents. */
 const DROPPED = new Set(["$schema", "$id", "$anchor", "$comment"]);
 
-/**
- * A hundred times more parts than real schemas have; compiling them takes about a second. Larger schemas are rejected.
- * If unfolding would exceed this number, no reference is unfolded.
- */
+/** Maximum number of parts in a schema. Larger schemas are rejected. */
 const MAX_NODES = 5_000;
 
 /**
- * Prepares a schema for compiling and explaining. Unfolds references within the document, so that an error's path shows
- * its place in the schema. Keeps recursive references. Removes OpenAPI's `discriminator.mapping`.
+ * Prepares a schema for compiling by unfolding its references, except recursive ones.
  * @throws Error if the schema is too large
  */
 export function prepareSchema(root: JsonSchema): JsonSchema {
