@@ -18,7 +18,7 @@ export function oneOf(...names: readonly (string | boolean)[]): Rule {
   return (value) => (names.includes(value as string) ? null : names.map((name) => JSON.stringify(name)).join(" or "));
 }
 
-/** Accepts any value. For media, text, and options with their own checks. */
+/** Accepts any value. Used for media, text, and options with their own checks. */
 export const any: Rule = () => null;
 export const seconds: Rule = (value) => (inside(value, 0, 86_399) ? null : "0 seconds or more, such as 0.5");
 /** Accepts a duration in seconds, greater than 0. */
@@ -53,8 +53,8 @@ export const letterStyle: Rules = {
 };
 
 /**
- * Checks options while the pipeline is built, before anything is paid for. Accepts any handle, because its value is not
- * known yet. `where`: the step, and the field that contains the options. @throws FilmError
+ * Checks a step's options while the pipeline is built, before anything is paid for. Accepts any handle, because its
+ * value is not known yet. @throws FilmError
  */
 export function checkOptions(where: string, given: object, rules: Rules): void {
   for (const [name, value] of Object.entries(given)) {
@@ -69,7 +69,7 @@ export function checkOptions(where: string, given: object, rules: Rules): void {
   }
 }
 
-/** @throws FilmError if a fade is not shorter than the part in which it takes place */
+/** Checks that a fade is shorter than the part in which it takes place. @throws FilmError */
 export function checkBlend(where: string, fade: unknown, { length, what }: { length: number; what: string }): void {
   if (typeof fade !== "number" || fade === 0 || fade < length) return;
   throw unfit(`${where}: fade is ${fade} s, but ${what} ${length} s; use a shorter fade`);

@@ -15,16 +15,13 @@ export type Task = TaskMethod;
 
 /** Options that all film steps have. */
 export type StepFields = Pick<TaskOptions, "after" | "when" | "attempts" | "onFailure" | "prune" | "expect"> & {
-  /**
-   * Maximum duration of each input in seconds. A single frame may last up to a sixtieth of this, and the frame rate may
-   * be up to 120. Default 7200.
-   */
+  /** Maximum duration of each input in seconds. A single frame may last up to a sixtieth of this. Default 7200. */
   readonly mostSeconds?: number | undefined;
 };
 
 const STEP_FIELDS = ["after", "when", "attempts", "onFailure", "prune", "expect", "mostSeconds"] as const;
 
-/** Separates the options of every film step from those of a particular one. JavaScript callers may omit the options. */
+/** Separates the options that all film steps have from those of one step. */
 export function splitOptions<O extends StepFields>(
   options: O = {} as O,
 ): { readonly step: StepFields; readonly own: Omit<O, keyof StepFields> } {
@@ -80,7 +77,10 @@ export function filmTask<I, V, F extends TaskFiles>(
   return task(name, input, run, options) as unknown as TaskHandle<V, F>;
 }
 
-/** Reports files that the step will refuse, and warns about inputs that are too long. `own` forecasts the duration. */
+/**
+ * Returns a function that predicts the duration with `own`, reports files that the step would refuse, and warns about
+ * inputs that are too long.
+ */
 function foreseeing(own: FilmTask<unknown, unknown, TaskFiles>["foresee"], most: number): Foresee {
   return async (input, known) => {
     const given = [...mediaIn(input)];
@@ -128,7 +128,7 @@ export function listOf<K extends MediaKind>(media: MediaList<K>): readonly (Medi
   return "step" in media ? [media] : media;
 }
 
-/** One handle may stand for several files. */
+/** Names each file for error messages. One handle may stand for several files. */
 export function namedFiles(files: readonly unknown[], named: ReturnType<typeof clipNames>) {
   const flat = files.flat() as readonly LocalFile[];
   return flat.map(({ path }, index) => ({ path, name: named(index, flat.length) }));

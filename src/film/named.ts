@@ -1,6 +1,6 @@
 import { FilmError } from "./ffmpeg/film-error.ts";
 
-/** A film with its subtitles, as `caption` returns them. */
+/** A film with its subtitles, as returned by `caption`. */
 interface Subtitled {
   readonly film: object;
   readonly srt?: object;
@@ -10,10 +10,9 @@ interface Subtitled {
 type Named<H> = H extends Subtitled ? Extract<H["film" | "srt" | "vtt"], object> : H;
 
 /**
- * Names the files that a pipeline returns by a template: `named("{client}-{sku}-{format}", { client, sku }, reframed)`
- * returns the handles under names such as `acme-mug-9x16`. `{format}` is the key of each handle, with `x` in place of
- * the colon. The film and subtitles from `caption` get the same name (`guide-en.mp4`, `guide-en.srt`), by which players
- * find the subtitles. @throws FilmError for a field without a value
+ * Names a pipeline's files with a template: `"{client}-{sku}-{format}"` may give `acme-mug-9x16`. `{format}` is the key
+ * of each handle, with `x` in place of the colon. A film from `caption` and its subtitles get the same name, so that
+ * players find the subtitles. @throws FilmError for a field without a value
  */
 export function named<H>(
   template: string,
@@ -50,7 +49,7 @@ function withSubtitles<H>([name, given]: readonly [string, H]): readonly (readon
   return [[name, film], ...subtitles];
 }
 
-/** Keeps only characters that file names can contain on every system. */
+/** Removes characters that file names cannot contain on every system. */
 function plain(value: string): string {
   return value
     .normalize("NFC")

@@ -2,8 +2,8 @@ import { AssertionError } from "node:assert";
 import type { RunResult } from "../internal.ts";
 
 /**
- * Asserts that the run succeeded, and narrows its outputs to the pipeline's return type. Throws AssertionError with the
- * reason of each failed step or of the pause.
+ * Asserts that the run succeeded, and narrows its outputs to the pipeline's return type. Otherwise, throws
+ * AssertionError with the reason for each failed step or for the pause.
  */
 export function assertSucceeded<R extends RunResult>(
   run: R,

@@ -23,7 +23,7 @@ import { startTestService, type TestService } from "./surroundings.ts";
 export interface KillOptions extends Pick<RunOptions, "budget" | "concurrency" | "maxUnquoted" | "profile"> {
   /** Makes the decisions for which the run needs a person. Default: approves, and picks the first option. */
   readonly decide?: Decide | undefined;
-  /** Kills only at every n-th boundary. Default 1: at each boundary. */
+  /** Kills only at every n-th boundary. Default 1, which kills at each boundary. */
   readonly every?: number | undefined;
   /** Kills only at this boundary, counted from 1. A failure message names the boundary. */
   readonly at?: number | undefined;
@@ -31,7 +31,7 @@ export interface KillOptions extends Pick<RunOptions, "budget" | "concurrency" |
 
 /** The result of `assertSurvivesKills`. */
 export interface KillReport {
-  /** Number of kills, one in each run. Each was at a different boundary, which is a journal commit or a request. */
+  /** Number of boundaries (journal commits and requests), at each of which one run was killed. */
   readonly boundaries: number;
   /** The final status of every run. */
   readonly status: RunResult["status"];
@@ -50,7 +50,7 @@ export interface Subject {
 const RUN_ID = "killed";
 const NEVER = Number.POSITIVE_INFINITY;
 const MOST_PROCESSES = 100;
-/** A service slows down with every run, so a new one replaces it after this many. */
+/** Number of runs after which a new service replaces the old one, because a service slows down with every run. */
 const RUNS_OF_A_SERVICE = 200;
 
 export async function assertSurvivesKills(
@@ -85,7 +85,7 @@ export async function assertSurvivesKills(
 }
 
 /**
- * Refuses providers that cannot be polled. After a kill, a person must decide about requests to them, so the results
+ * Refuses providers that cannot be polled. After a kill, only a person can decide about their requests, so results
  * would always differ.
  */
 function refuseAskedOnce(asked: readonly string[], when: string): void {
@@ -205,7 +205,7 @@ interface Life {
     readonly status: RunResult["status"];
     readonly steps: readonly string[];
     readonly jobs: number;
-    /** Micro-dollars spent, without chats. */
+    /** Micro-dollars spent, not counting chats. */
     readonly chargedMicros: number;
     readonly heldMicros: number;
     readonly files: readonly string[];
@@ -214,8 +214,8 @@ interface Life {
   };
   readonly chats: number;
   /**
-   * Micro-dollars that the run neither recorded nor reserved for unanswered chats. Negative if the wallet paid less
-   * than the run recorded.
+   * Micro-dollars that the wallet paid, but that the run neither recorded nor reserved for unanswered chats. Negative
+   * if the wallet paid less than the run recorded.
    */
   readonly unknownMicros: number;
 }

@@ -145,7 +145,7 @@ class Requests {
     return call;
   }
 
-  /** Aborts reads, as the death of a process does. Writes still reach the service. */
+  /** Aborts reads, as the death of a process does, but lets writes reach the service. */
   hangUp(): void {
     for (const { method, controller } of this.#open.values()) {
       if (method === "GET") controller?.abort(new Error("the process was killed"));

@@ -11,20 +11,22 @@ export type StudioTime = "short" | "manual";
 /** Options of `startStudio`. */
 export interface StudioOptions
   extends Omit<LocalServiceOptions, "port" | "host" | "dataDir" | "keys" | "balance" | "faults"> {
-  /** Faults of the service. Each run of `assertSurvivesKills` starts with the same faults. Default: none. */
+  /**
+   * Faults that the service simulates. Each run of `assertSurvivesKills` starts with the same faults. Default: none.
+   */
   readonly faults?: readonly FaultRule[];
   /** The wallet's balance in dollars. Default 1,000. */
   readonly balance?: number;
   /** How time passes. Default `short`. */
   readonly time?: StudioTime;
   /**
-   * Answers a chat request with the returned text. Undefined keeps the service's own answer. Both are charged as usual.
+   * Returns the text that answers a chat request, or undefined for the service's own answer. Both are charged as usual.
    */
   readonly chat?: (request: ChatRequest) => string | undefined;
   /**
-   * Replaces each model of a `generate` step by a model with the same methods, which returns responses or fails as the
-   * test requires. Default: the local service makes media of the right kind, size and length, and no provider is
-   * called.
+   * Replaces each model of a `generate` step with a model that has the same methods, and that returns responses or
+   * fails as the test requires. Default: the local service makes media of the right kind, size and length, and no
+   * provider is called.
    */
   readonly providers?: Exclude<OpenOptions["providers"], "call">;
 }

@@ -64,7 +64,7 @@ export interface WaitingStep {
   readonly path: string;
   /** The pipeline's question, or null if it has none. */
   readonly message: string | null;
-  /** True: the person must pick one of the results. False: the person must approve or reject the step. */
+  /** True if the person must pick one of the results, and false if the person must approve or reject the step. */
   readonly isChoice: boolean;
 }
 

@@ -60,18 +60,19 @@ export interface Studio extends AsyncDisposable {
   /** Advances time by `ms` milliseconds, and waits for the work that becomes due. */
   advance(ms: number): Promise<void>;
   /**
-   * Asserts that everything was paid exactly once: each job request created one job, the runs recorded every job, no
-   * step was charged twice, and the wallet paid what the runs recorded. Throws AssertionError.
+   * Asserts that everything was paid for exactly once: each job request created one job, the runs recorded every job,
+   * no step was charged twice, and the wallet paid what the runs recorded. Otherwise, throws AssertionError.
    */
   assertPaidOnce(): Promise<void>;
   /**
-   * Asserts that the run never spent and reserved more than its budget. `budget`, in US dollars as a decimal string,
-   * replaces the run's own budget. Throws AssertionError.
+   * Asserts that what the run spent and reserved never exceeded its budget. `budget`, in US dollars as a decimal
+   * string, replaces the run's own budget. If the assertion fails, throws AssertionError.
    */
   assertWithinBudget(run: string | { readonly id: string }, budget?: string): Promise<void>;
   /**
-   * Quotes the pipeline and compares each step's price with the file. Throws AssertionError with the differences. A
-   * missing file is written, but fails the assertion if CI is set. SHOWRUNNER_UPDATE_QUOTES=1 rewrites the file.
+   * Quotes the pipeline and compares each step's price with the price in a file. If they differ, throws AssertionError
+   * with the differences. A missing file is written, but fails the assertion if CI is set. SHOWRUNNER_UPDATE_QUOTES=1
+   * rewrites the file.
    */
   assertSameQuote<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
@@ -91,7 +92,7 @@ export interface Studio extends AsyncDisposable {
   ): Promise<KillReport>;
 }
 
-/** {@link Studio.advance} divides the time into this many steps. Between them, due work continues. */
+/** Number of parts into which {@link Studio.advance} divides the time. Between them, due work continues. */
 const STEPS = 50;
 
 /**
@@ -143,7 +144,7 @@ export async function startStudio(options: StudioOptions = {}): Promise<Studio> 
   return studio;
 }
 
-/** Waits until no request is open. A response may lead to new requests, so it checks several times. */
+/** Waits until no request is open. Checks several times, because a response may lead to new requests. */
 async function settled(network: CrashInjector): Promise<void> {
   for (let quiet = 0; quiet < 3; quiet++) {
     await network.requestsSettled();

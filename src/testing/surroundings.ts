@@ -67,8 +67,7 @@ export function clockOf(service: Pick<ClockControl, "now" | "at">): Clock {
 }
 
 /**
- * Returns a clock on which only waits take time: `1 / speed` of their duration. Each wait advances the service's clock
- * to its end. Background timers, which guard sockets, take their full time.
+ * Returns a clock on which each wait takes `1 / speed` of its duration, and advances the service's clock to its end.
  */
 function shortWaits(service: ClockControl, speed: number): Clock {
   service.manual();

@@ -18,7 +18,7 @@ import { type TakesMethod, takesMethod } from "./steps/takes.ts";
 import { type TaskMethod, taskMethod } from "./steps/task.ts";
 import { type UploadMethod, uploadMethod } from "./steps/upload.ts";
 
-/** The methods that add steps. To add a kind of step, add its method here, to `methodOf` and to {@link stepMethods}. */
+/** The methods of a builder that add steps. */
 export interface StepMethods {
   /** Adds a paid job that runs a model. */
   readonly job: JobMethod;
@@ -38,7 +38,7 @@ export interface StepMethods {
   readonly takes: TakesMethod;
   /** Adds several options in order: each runs only if all options before it failed. */
   readonly firstOf: FirstOfMethod<StepMethods>;
-  /** Adds the same work for several models, side by side, and a step that chooses one of the results. */
+  /** Adds the same work once per model, and a step that chooses one of the results. */
   readonly compare: CompareMethod<StepMethods>;
   /** Adds steps that depend on a value known only during the run, such as one for each item of a list. */
   readonly expand: ExpandMethod<StepMethods>;

@@ -32,7 +32,7 @@ export class BuilderClosedError extends ShowrunnerError {
   }
 }
 
-/** `include()` was not given a pipeline, or was given one that includes itself endlessly. The plan reports this. */
+/** `include()` was given something that is not a pipeline, or a pipeline that includes itself endlessly. */
 export class IncludeError extends ShowrunnerError {
   readonly code = "INCLUDE";
 }
@@ -40,7 +40,7 @@ export class IncludeError extends ShowrunnerError {
 /** This library's folder. Stack frames in it are not the user's code. */
 const LIBRARY = decoded(new URL("../..", import.meta.url).href.replace(/^file:\/\//, ""));
 
-/** Node escapes the paths of stack frames, but test runners do not. */
+/** Decodes the path of a stack frame, which Node escapes but test runners do not. */
 function decoded(path: string): string {
   try {
     return decodeURI(path);
@@ -50,8 +50,7 @@ function decoded(path: string): string {
 }
 
 /**
- * Returns the place in the user's code that caused an error, as `file:line:column`. It is the first stack frame outside
- * this library, Node and packages, or null.
+ * Returns where in the user's code an error was thrown, as `file:line:column`, or null if no stack frame is the user's.
  */
 export function callSite(stack: string | undefined): string | null {
   for (const line of (stack ?? "").split("\n")) {
@@ -70,10 +69,7 @@ export function errorText(error: unknown): string {
   return site === null ? error.message : `${error.message} (at ${site})`;
 }
 
-/**
- * Returns the problem for an error that the pipeline's own code threw. A {@link CallerError} keeps its message, because
- * the pipeline's author wrote it for callers.
- */
+/** Returns the problem to report for an error from a pipeline's code. Only a {@link CallerError} keeps its message. */
 export function thrownProblem(error: unknown, otherwise: Problem): Problem {
   return isCallerError(error) ? { ...otherwise, code: FOR_CALLERS, message: error.message } : otherwise;
 }

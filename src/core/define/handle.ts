@@ -4,18 +4,18 @@ import { HandleMisuseError } from "./errors.ts";
 
 declare const VALUE: unique symbol;
 
-/** The kind of a handle's result. `unknown`: the model is a plain id, so only the catalog states its kind. */
+/** The kind of a handle's result. `unknown` if the model is a plain id, whose kind only the catalog states. */
 export type Yields = Yield | "unknown";
 
 /**
  * Stands for a result that does not exist yet. A step that uses a handle depends on the step that makes the result.
- * While the plan is made, a handle has no value, and using it in a template string throws.
+ * While the plan is made, a handle has no value, and using it in a template string throws an error.
  */
 export interface Handle<Y extends Yields = Yields, F extends "single" | "list" = "single" | "list"> {
   /** Path of the step that produces the result. */
   readonly step: string;
   readonly yields: Y;
-  /** `single`: one output. `list`: all outputs, for inputs that accept a list. */
+  /** `single` for one output, `list` for all outputs of a step. */
   readonly form: F;
 }
 
@@ -73,7 +73,7 @@ export interface ValueHandle<T = unknown> extends Handle<"value", "single"> {
   at<K extends KeyIn<T>>(key: K): ValueHandle<PartOf<T, K>>;
 }
 
-/** Several values, in order. Fits wherever an input accepts a list. */
+/** Several values, in order. Accepted wherever an input takes a list. */
 export interface ValuesHandle<T = unknown> extends Handle<"value", "list"> {
   readonly [VALUE]?: T | undefined;
 }
@@ -100,12 +100,12 @@ export type PartOf<T, K> = unknown extends T
 /** The handle of a local function with one declared file. It stands for that file. */
 export interface FileTaskHandle<T, F extends TaskFiles> extends Handle<F[keyof F], "single">, TaskParts<T, F> {}
 
-/** The handle of a local function with several declared files. It stands for the list of them. */
+/** The handle of a local function with several declared files. It stands for the list of those files. */
 export interface FilesTaskHandle<T, F extends TaskFiles> extends Handle<F[keyof F], "list">, TaskParts<T, F> {}
 
 /** The handle of a local function that declares no files. It stands for the function's return value. */
 export interface ValueTaskHandle<T> extends ValueHandle<T> {
-  /** The function's return value. Every task handle has this property. */
+  /** The function's return value. */
   readonly value: ValueHandle<T>;
 }
 
@@ -116,7 +116,7 @@ interface TaskParts<T, F extends TaskFiles> {
   readonly value: ValueHandle<T>;
 }
 
-/** Files that a task declares: their kinds by name. */
+/** The kinds of the files that a task declares, keyed by file name. */
 export type TaskFiles = { readonly [name: string]: FileKind };
 
 /** The handle of a task. Depending on `F`, it stands for the value, the only file, or the list of files. */
@@ -134,7 +134,7 @@ export interface TakesHandle<Y extends Yields = Yields, I = unknown> extends Han
   outputs(): OutputsHandle<Y>;
   /**
    * Refers to a field of the takes' input, like {@link JobHandle.input}. It does not accept `seed`, because each take
-   * has its own.
+   * has its own seed.
    */
   input<K extends Exclude<keyof I & string, "seed">>(field: K): Value<Exclude<I[K], undefined>>;
 }
@@ -145,10 +145,7 @@ export interface ExpandHandle<Y extends Yields = Yields> extends Handle<Y, "list
   output(index: number): OutputHandle<Y>;
 }
 
-/**
- * One media file of this kind, for an input. It is the handle of one output of any step, or the handle of an `upload`
- * step for a file on this machine.
- */
+/** One media file, as an input accepts it: the handle of a step's output, or of an `upload` step. */
 export interface Media<K extends MediaKind> {
   readonly step: string;
   readonly yields: K | "unknown";
@@ -187,7 +184,7 @@ export type IndexBelow<N extends number> = number extends N ? number : Count<N>;
 /** The property that contains a handle's pointer. All copies of this module use the same symbol. */
 const POINTER = Symbol.for("showrunner.handle");
 
-/** Identifies one call of `build`. An expansion's build may also use the handles of its enclosing build, `within`. */
+/** Identifies one call of `build`. Handles from the enclosing call, `within`, may be used in it too. */
 export interface Build {
   readonly within: Build | null;
 }
@@ -207,7 +204,7 @@ export type Pointer =
   | StepPointer
   | { readonly to: "several"; readonly pointers: readonly StepPointer[]; readonly step: string }
   | { readonly to: "text"; readonly pieces: readonly unknown[] }
-  /** A field of a step's input. `value` is the value that the build set. Undefined if there is no such field. */
+  /** A field of a step's input. `value` is what the build set, or undefined if the input has no such field. */
   | {
       readonly to: "input";
       readonly step: string;
@@ -230,7 +227,7 @@ export function isListPointer(pointer: Pointer | null): boolean {
   return pointer?.to === "several" || (pointer?.to === "step" && pointer.output === "all");
 }
 
-/** The base class of all handles. Converting a handle to text throws. */
+/** The base class of all handles. Converting a handle to text throws an error. */
 class Unresolved {
   declare readonly step: string;
 
@@ -332,7 +329,7 @@ export function expandHandle<Y extends Yields>(step: string, yields: Y, build: B
 }
 
 /**
- * Returns a text that is known while the pipeline is built: a literal, or a literal field of another step's input. Null
+ * Returns text that is known while the pipeline is built: a literal, or a literal field of another step's input. Null
  * for any other value.
  */
 export function knownText(value: unknown): string | null {
@@ -354,10 +351,7 @@ export function asset<K extends MediaKind>(kind: K, assetId: string): AssetHandl
   return mark<AssetHandle<K>>(facts, { to: "asset", assetId, kind });
 }
 
-/**
- * Returns a stand-in for a result that cannot exist, such as a result of an included pipeline with a wrong input. Every
- * property of a stand-in is a stand-in too, so the rest of the build continues and its mistakes are found.
- */
+/** Returns a stand-in for a result that cannot exist, so that the build continues and its other mistakes are found. */
 export function recoveryHandle(step: string, build: Build): unknown {
   const target = () => undefined;
   pointAt(target, { to: "step", step, output: "single", build });

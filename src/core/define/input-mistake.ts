@@ -11,7 +11,7 @@ export function fieldPath(root: string, keys: readonly PropertyKey[]): string {
   );
 }
 
-/** Parses an input. Replaces zod's default messages, but not the schema's own messages. */
+/** Parses an input, with clearer messages than zod's defaults. The schema's own messages are kept. */
 export function checkInput<S extends z.ZodType>(schema: S, input: unknown): z.ZodSafeParseResult<z.output<S>> {
   return schema.safeParse(input, { error: messageOf });
 }
@@ -23,7 +23,7 @@ export function inputMistake({ path, message }: Pick<z.core.$ZodIssue, "path" | 
 const JSON_TYPES: Readonly<Record<string, string>> = { int: "integer", record: "object", tuple: "array" };
 const FORMATS: Readonly<Record<string, string>> = { url: "URL", email: "email address", uuid: "UUID" };
 
-/** Returns undefined to keep zod's own message. */
+/** Returns a clearer message for an issue, or undefined to keep zod's message. */
 function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
   const { input: value } = issue;
   const given = typeof value === "object" ? kindOfValue(value) : shown(value);

@@ -40,7 +40,6 @@ export class MissingModel {
 
 /**
  * Wraps the models of a generated `models.ts`, so that the plan reports a misspelt name and lists the existing names.
- * Otherwise, a misspelt name would read as `undefined`, because Node does not check types.
  */
 export function typedModels<M extends object>(models: M): M {
   return new Proxy(models, {

@@ -26,7 +26,7 @@ export interface Pipeline<S extends z.ZodType = z.ZodType, R extends Returns = R
   /** Whether steps are skipped once no requested result can use them. A step's own setting takes precedence. */
   readonly prune: boolean;
   readonly profiles: Profiles;
-  /** The consent of the people whose voices are cloned, or null. */
+  /** The author's statement that the people whose voices are cloned have agreed, or null. */
   readonly consent: string | null;
   /** Returns the title of a run with this input. If absent, lists show the run's id. */
   title?(input: z.output<S>): string;
@@ -98,7 +98,7 @@ export function pipeline<S extends z.ZodType, R extends Returns>(
   return Object.freeze(created);
 }
 
-/** True for a pipeline that {@link pipeline} made, even in another copy of this library. */
+/** Returns whether a value was made by {@link pipeline}, even by another copy of this library. */
 export function isPipeline(value: unknown): value is Pipeline {
   return typeof value === "object" && value !== null && PIPELINE in value;
 }
@@ -146,7 +146,10 @@ function readReturns(returned: unknown, recorder: Recorder): DraftJson {
   return recorder.json(returned, { step: null, field: "returns" });
 }
 
-/** Reports names that cannot be file names. Reports values that are neither handles nor lists or records of handles. */
+/**
+ * Reports returned names that cannot be file names, and returned values that are neither handles nor lists or records
+ * of handles.
+ */
 function checkReturned(value: unknown, field: string, bad: (message: string, field: string) => void): void {
   const pointer = pointerOf(value);
   if (pointer?.to === "step" || pointer?.to === "several") return;
@@ -184,8 +187,8 @@ export function draft(pipeline: Pipeline, input: unknown): Drafted {
 }
 
 /**
- * Records a pipeline again with the parsed input from the journal. It parses the input again only to restore what JSON
- * cannot represent, such as dates, and to fill in new defaults.
+ * Builds a draft again from the parsed input in the journal. The input is parsed once more only to restore values such
+ * as dates and to fill in new defaults.
  */
 export function redraft(pipeline: Pipeline, parsedInput: Json): Draft {
   const parsed = parse(pipeline, parsedInput);
@@ -194,8 +197,8 @@ export function redraft(pipeline: Pipeline, parsedInput: Json): Draft {
 }
 
 /**
- * Records a pipeline again like {@link redraft}, but with changes to some fields of the input. Changed fields are
- * parsed like a new input. Objects are merged field by field, and all other values are replaced.
+ * Like {@link redraft}, but with changes to some input fields. Objects are merged field by field, and all other values
+ * are replaced.
  */
 export function corrected(pipeline: Pipeline, parsedInput: Json, changes: Json): Drafted {
   const wanted = merged(parsedInput, changes);
@@ -210,8 +213,8 @@ export function corrected(pipeline: Pipeline, parsedInput: Json, changes: Json):
 }
 
 /**
- * Returns what is wrong with an input that an earlier version of the schema parsed, such as a missing new field.
- * Ignores fields with a transform, because the schema might reject values that are already transformed.
+ * Returns the mistakes that the current schema finds in an input parsed by an earlier version, such as a missing new
+ * field. Fields with a transform are not checked.
  */
 export function outdatedInput(pipeline: Pipeline, parsedInput: Json): readonly Problem[] {
   const parsed = parse(pipeline, parsedInput);
@@ -253,7 +256,7 @@ function titleOf(pipeline: Pipeline, input: unknown): { readonly title?: string 
   }
 }
 
-/** Returns the newly parsed value, but the earlier value wherever a transform would apply twice. */
+/** Returns the newly parsed value, but keeps earlier values to which a transform would be applied twice. */
 function asBefore(now: unknown, before: Json, changes: Json = {}): unknown {
   if (fingerprint(plainJson(now)) === fingerprint(before)) return now;
   if (!isRecord(changes)) return now;
@@ -276,7 +279,7 @@ function misnamedIn({ input: schema }: Pipeline, input: unknown): Problem[] {
   return unknownFields(schema, input).map((misnamed) => ({ code: "input", step: null, ...misnamed }));
 }
 
-/** `paths`: where the schema rejected values, in the order of the problems. */
+/** A parsed value, or the problems that the schema found, with the path of each. */
 type Parsed =
   | { readonly value: unknown }
   | { readonly problems: Problem[]; readonly paths: readonly (readonly PropertyKey[])[] };
@@ -304,7 +307,7 @@ interface Misnamed {
   readonly message: string;
 }
 
-/** Properties of a zod definition. The schema may come from another copy of zod. */
+/** The parts of a zod definition that are read here. The schema may come from another copy of zod. */
 interface Definition {
   readonly type: string;
   readonly shape?: { readonly [field: string]: z.ZodType };
@@ -316,8 +319,8 @@ interface Definition {
 }
 
 /**
- * Finds input fields that the schema does not have. Zod drops them silently, so a misspelt optional field would be
- * ignored and the run would make the wrong thing. `z.looseObject` accepts any field.
+ * Finds input fields that the schema does not have. Without this check, zod would silently drop a misspelt optional
+ * field.
  */
 function unknownFields(
   schema: z.ZodType,

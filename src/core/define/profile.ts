@@ -9,7 +9,7 @@ export interface ProfileFields {
   readonly [field: string]: Json | undefined;
 }
 
-/** A profile's changes to single steps. They apply after the changes for all steps of a model. */
+/** A profile's changes to a step. They take precedence over its changes to the step's model. */
 export interface ProfileStep {
   readonly model?: ModelOrId | undefined;
   readonly fields?: ProfileFields | undefined;
@@ -20,13 +20,16 @@ export interface ProfileStep {
  * the pipeline runs as written. `swap` and `fieldsOf` check the types of a profile's entries. Plain ids work as well.
  */
 export interface Profile {
-  /** Replacement models, by the id of the model that they replace, as {@link swap} returns them. */
+  /** Replacement models, keyed by the id of the model that they replace. {@link swap} returns such entries. */
   readonly models?: { readonly [id: string]: ModelOrId } | undefined;
-  /** Field values, by the id of the model that the step runs under this profile, as {@link fieldsOf} returns them. */
+  /**
+   * Field values, keyed by the id of the model that the step runs under this profile. {@link fieldsOf} returns such
+   * entries.
+   */
   readonly fields?: { readonly [model: string]: ProfileFields } | undefined;
-  /** Changes to single steps by path. `*` matches any characters, as in `scene-*`. */
+  /** Changes to individual steps, keyed by path. `*` matches any characters, as in `scene-*`. */
   readonly steps?: { readonly [path: string]: ProfileStep } | undefined;
-  /** `local`: the profile runs only on the local service. The command line starts that service automatically. */
+  /** `local` if the profile runs only on the local service, which the command line then starts automatically. */
   readonly service?: "local" | undefined;
 }
 

@@ -3,7 +3,7 @@ import type { FailurePolicy, Plan, Problem } from "../plan/plan.ts";
 import { BuilderClosedError, stepNameProblem } from "./errors.ts";
 import { type Build, isListPointer, type Pointer, pointerOf, type StepPointer } from "./handle.ts";
 
-/** Collects the steps of a build, or of a part of it. It also collects mistakes, so that they are reported together. */
+/** Collects the steps of a build or of a part of it, and its mistakes, so that they are reported together. */
 export interface Recorder {
   readonly build: Build;
   /** The failure policy of this part's steps. A step's own policy takes precedence. */
@@ -18,11 +18,11 @@ export interface Recorder {
   report(problem: Problem): void;
   /** Converts a value to JSON with references. `field` is the value's dotted path. */
   json(value: unknown, at: { readonly step: string | null; readonly field: string }): DraftJson;
-  /** True if handles of `build` can be used here: it is this build or an enclosing build. */
+  /** Returns whether `build` is this build or encloses it, so that its handles can be used here. */
   knows(build: Build): boolean;
   bind(path: string, code: LocalFunction): void;
   group(path: string, maxCostMicros: number): void;
-  /** Returns a recorder that prefixes all names with `<name>/`. It reserves the name, so that no step can have it. */
+  /** Returns a recorder that prefixes all names with `<name>/`. It reserves the name, so that no step can take it. */
   part(name: unknown, options?: Partial<PartDefaults>): Recorder & { readonly prefix: string };
   under(prefix: string): readonly string[];
 }
@@ -38,7 +38,7 @@ export interface Recording extends Recorder {
 
 interface PartDefaults extends Pick<Recorder, "onFailure" | "prune"> {
   readonly after: readonly string[];
-  /** True if only the part itself can use its handles. */
+  /** True if handles of the part's steps cannot be used outside the part. */
   readonly isClosed: boolean;
 }
 
@@ -167,7 +167,7 @@ function convertList(list: readonly unknown[], field: string, context: Context, 
   const converted: DraftJson[] = [];
   for (let index = 0; index < list.length; index += 1) {
     const item = convert(list[index], `${field}[${index}]`, context, depth) ?? null;
-    // Several results are spread here. All outputs of one step are spread when the run resolves them.
+    // The results of several steps are spread here. All outputs of one step are spread when the run resolves them.
     if (Array.isArray(item) && pointerOf(list[index])?.to === "several") converted.push(...item);
     else converted.push(item);
   }

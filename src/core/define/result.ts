@@ -88,7 +88,7 @@ export interface Returns {
 
 export type Returnable = Handle | readonly Returnable[] | { readonly [name: string]: Returnable | undefined };
 
-/** The type of a value that `build` returned, in the result of a run that succeeded. */
+/** Maps what `build` returned to its type in the result of a successful run. */
 export type ResultOf<R> = R extends UploadHandle
   ? UploadResult
   : R extends Value<infer T>
@@ -101,7 +101,7 @@ export type ResultOf<R> = R extends UploadHandle
           : ResultByYield[Y]
         : { readonly [K in keyof R]: ResultOf<R[K]> };
 
-/** The type of a value that `build` returned, in the result of any other run. Missing parts are null. */
+/** Maps what `build` returned to its type in the result of any other run, where missing parts are null. */
 export type PartialResultOf<R> = R extends UploadHandle
   ? UploadResult | null
   : R extends Value<infer T>

@@ -1,14 +1,8 @@
 import { or, setup, stateIn } from "xstate";
 
 /**
- * One output of a completed job.
- *
- * ```
- * pending → available → downloaded → archived (no longer usable on the service; our copy stays)
- *         ↘ failed    ↘ lapsed → archived (no longer accepted as an input, but still downloadable)
- *                     ↘      ↘ expired → archived (a download that was already in progress)
- *         ↘ archived (from a provider: its bytes came with the response)
- * ```
+ * One output of a completed job. Once `available` on the service, it is `downloaded`. It is `archived` when only the
+ * local copy can still be used, or `expired` if it was not downloaded in time.
  */
 export const outputMachine = setup({
   types: {
@@ -45,20 +39,13 @@ export const outputMachine = setup({
 });
 
 /**
- * One attempt of a paid job. Two regions are parallel: the job's phase, and the money reserved for it. A late bill
- * delays only the release of the hold, not the result.
- *
- * ```
- * phase: planned → priced → submitting(sent ⇄ unknown) → inQueue → inProgress → completed | failed
- *                              ├→ refused | unfunded→priced | unresolved → inQueue (acknowledged, found, adopted) | refused | lost
- * money: none → held → settled | released
- * ```
+ * One attempt of a paid job. `phase` is the state of the job, and `money` is the state of the amount reserved for it.
  */
 export const jobMachine = setup({
   types: {
     /**
-     * `open`: the job may exist. `inFlight`: it is open, and no person must decide about it. `accepted`: it is in
-     * flight, and the service acknowledged it.
+     * `open` jobs may exist. `inFlight` jobs are open and need no decision by a person. `accepted` jobs are in flight
+     * and have been acknowledged by the service.
      */
     tags: {} as "open" | "inFlight" | "submitting" | "accepted",
     events: {} as
@@ -168,18 +155,7 @@ const again = { "step.reset": "waiting" } as const;
 const withResult = { tags: ["ended", "withResult"], on: again } as const;
 const withoutResult = { tags: ["ended", "withoutResult"], on: again } as const;
 
-/**
- * One step of a run. *Ready* is not a state: it is `waiting` with all inputs available, and the journal does not record
- * it.
- *
- * ```
- * waiting → running ⇄ unresolved → succeeded | partial | failed | cancelled
- *         ↘ skipped | cancelled ↙
- *
- * failed → running (its job was still running when the run ended, and a resume waits for it again)
- * step.reset leads back to waiting from every state except unresolved
- * ```
- */
+/** One step of a run. A step that is ready to start is still `waiting`. */
 export const stepMachine = setup({
   types: {
     tags: {} as "ended" | "withResult" | "withoutResult",
@@ -221,7 +197,7 @@ export const stepMachine = setup({
         "step.skipped": "skipped",
         "step.cancelled": "cancelled",
         "job.unresolved": "unresolved",
-        // The step has no job on the service: its submit was refused, its decision is open, or its attempt failed.
+        // The step has no job on the service: its submission was refused, its decision is open, or its attempt failed.
         "step.reset": "waiting",
       },
     },
@@ -244,18 +220,12 @@ export const stepMachine = setup({
   },
 });
 
-/** A rerun, or a late job for which the run did not wait, reopens a run that has ended. */
+/** A run that has ended. It is reopened by a rerun, or by a late job for which it did not wait. */
 const ended = { tags: "ended", on: { "run.reopened": "running" } } as const;
 
 /**
- * A run.
- *
- * ```
- * planned → running ⇄ paused → succeeded | partial | failed | cancelled → (run.reopened) → running
- * ```
- *
- * A pause's reason (funds, budget, unresolved, unreachable, credentials and others) is data, not a state: a paused
- * run whose reason changes stays paused.
+ * A run. The reason for a pause, such as funds or budget, is data and not a state: a paused run whose reason changes
+ * stays `paused`.
  */
 export const runMachine = setup({
   types: {
@@ -293,11 +263,8 @@ export const runMachine = setup({
 });
 
 /**
- * One request to a chat model. It is journaled before it is sent; a repair or a retry is another request.
- *
- * ```
- * sent → answered | failed | abandoned (the process that sent it is gone, so its outcome is unknown)
- * ```
+ * One request to a chat model, journaled before it is sent. It is `abandoned` if the process that sent it is gone, so
+ * that its outcome is unknown.
  */
 export const chatMachine = setup({
   types: {

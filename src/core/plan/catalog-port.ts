@@ -1,12 +1,15 @@
 import type { Family } from "../families/index.ts";
 import type { Json } from "./plan.ts";
 
-/** A JSON Schema published by the service. Like all external data, it is not trusted. */
+/** A JSON Schema published by the service. Like all external data, it is untrusted. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
 export interface CatalogModel {
   readonly id: string;
-  /** `image`, `video`, `audio`, `text` for language models, or a kind that this version does not recognize. */
+  /**
+   * The kind of output: `image`, `video`, `audio`, `text` for language models, or a kind that this version does not
+   * recognize.
+   */
   readonly modality: string;
   readonly name: string | null;
   readonly description: string | null;
@@ -14,8 +17,8 @@ export interface CatalogModel {
   readonly inputSchema: JsonSchema;
   readonly outputSchema: JsonSchema;
   /**
-   * `retired`: the model no longer exists, see `replacedBy`. `unsupported`: the service does not offer it yet.
-   * `unknown`: this version does not recognize the model's kind of output.
+   * `retired` if the model no longer exists, see `replacedBy`. `unsupported` if the service does not offer it yet.
+   * `unknown` if this version does not recognize its kind of output.
    */
   readonly state: "live" | "retired" | "unsupported" | "unknown";
   readonly replacedBy?: string;
@@ -24,15 +27,15 @@ export interface CatalogModel {
 }
 
 /**
- * Problem code for an input that matches a row of the model's combination table only if fields set by schema defaults
- * are ignored. The service does not document whether such fields count, so a price estimate decides.
+ * Code of a problem that disappears if fields set by schema defaults are ignored. The service does not document how it
+ * treats them, so a price estimate decides.
  */
 export const BY_DEFAULT = "combination-by-default";
 
 export interface FieldProblem {
-  /** For example `unknown-field`, `enum`, `required`, `type`, `minimum` or `pattern`. */
+  /** Kind of mistake, such as `unknown-field`, `enum`, `required`, `type`, `minimum` or `pattern`. */
   readonly code: string;
-  /** Path that starts with `input`, such as `input.images[0]`. */
+  /** Path of the field, such as `input.images[0]`. */
   readonly field: string;
   readonly message: string;
   readonly allowed?: readonly string[];
@@ -48,13 +51,13 @@ export interface Catalog {
   models(): readonly CatalogModel[];
   /** Returns the service's advice about an unknown id, such as its successor, or null. */
   advice(id: string): string | null;
-  /** Returns true if the service has no chat model with this id. Returns false if the service was not asked. */
+  /** Returns true if the service has said that it has no chat model with this id. */
   lacksChat(id: string): boolean;
   /** Returns the family of the model with this id, or null. */
   family(id: string): Family | null;
   /**
    * Validates an input without references against the model's schema, combination table and family rules, and returns
-   * all problems. `pending`: fields with a placeholder for a value that is not known yet.
+   * all problems. `pending` lists the fields whose values are placeholders.
    */
   check(model: CatalogModel, input: Json, pending?: readonly string[]): readonly FieldProblem[];
 }

@@ -22,11 +22,11 @@ export function criticalPath(plan: Plan, durationMs: DurationMs): CriticalPath {
   return { path, lengthMs: first === undefined ? 0 : lengths.get(first.path)! };
 }
 
-/** Returns, by path, the length in milliseconds of the longest chain that begins with each step. */
+/** Maps each step's path to the length, in milliseconds, of the longest chain that begins with the step. */
 export function chainLengths({ steps }: Plan, durationMs: DurationMs): ReadonlyMap<string, number> {
   const lengths = new Map<string, number>();
   const after = new Map<string, number>();
-  // A step comes after the steps that it needs, so in reverse order each sum is final when it is read.
+  // Users come after the steps that they need, so in reverse order each sum is final when it is read.
   for (const step of steps.toReversed()) {
     const ms = durationMs(step) + (after.get(step.path) ?? 0);
     lengths.set(step.path, ms);
@@ -37,7 +37,6 @@ export function chainLengths({ steps }: Plan, durationMs: DurationMs): ReadonlyM
 
 /**
  * Estimates the plan's duration in milliseconds: the longest chain or, if longer, the time that the busiest slots need.
- * No run is faster. With a good order of steps, a run is hardly slower.
  */
 export function expectedSpanMs(plan: Plan, durationMs: DurationMs, limits: JobLimits): number {
   const busyMs = new Map<string, number>();

@@ -3,7 +3,7 @@ import { fingerprint } from "./plain-json.ts";
 import type { Condition, Json, Plan, PlanStep } from "./plan.ts";
 import { isReference } from "./references.ts";
 
-/** Current step names by former name. */
+/** Current step names, keyed by former name. */
 export type Names = ReadonlyMap<string, string>;
 
 export function renameIn(step: PlanStep, names: Names): PlanStep {
@@ -38,8 +38,8 @@ function renameCondition(when: Condition, nameOf: (name: string) => string): Con
 /** A changed value in a step's request. */
 export interface FieldChange {
   /**
-   * Dotted path with list indexes in brackets, such as `input.images[0]`. For a step's own fields: just `model` or
-   * `file`.
+   * Dotted path with list indexes in brackets, such as `input.images[0]`. Only `model` or `file` for a step's own
+   * fields.
    */
   readonly field: string;
   /** Undefined if the field is new. */
@@ -53,16 +53,13 @@ export interface PlanDiff {
   readonly changed: readonly { readonly path: string; readonly fields: readonly FieldChange[] }[];
   readonly added: readonly string[];
   readonly removed: readonly string[];
-  /** Steps with an identical request but a new name. */
+  /** Steps whose name changed but whose request did not. */
   readonly renamed: readonly { readonly from: string; readonly to: string }[];
   /** Steps that must run again, in plan order: changed steps, new steps, and all steps that use them. */
   readonly stale: readonly string[];
 }
 
-/**
- * Compares plans by path and fingerprint. A step with an identical request but a new name is renamed, and the steps
- * that use it are unchanged. Policies (attempts, maxCost, keep) are ignored.
- */
+/** Compares plans by path and fingerprint, and finds renamed steps. Policies (attempts, maxCost, keep) are ignored. */
 export function diffPlans(before: Plan, after: Plan): PlanDiff {
   const was = byPath(before);
   const is = byPath(after);
@@ -89,10 +86,7 @@ export function diffPlans(before: Plan, after: Plan): PlanDiff {
 
 const byPath = (plan: Plan) => new Map(plan.steps.map((step) => [step.path, step]));
 
-/**
- * Finds new steps that have the same request as a removed step. It works in plan order, so that a step is renamed
- * before the steps that use it are compared.
- */
+/** Finds new steps that have the same request as a removed step. */
 function findRenames(before: Plan, after: Plan): PlanDiff["renamed"] {
   const was = byPath(before);
   const is = byPath(after);
@@ -149,15 +143,15 @@ function isSame(before: Json | undefined, after: Json | undefined): boolean {
   return before !== undefined && after !== undefined && fingerprint(before) === fingerprint(after);
 }
 
-/** Returns the fields or items of a value. Null for scalars and references, which are compared as a whole. */
+/** Returns the fields or items of a value. Null for values that are compared as a whole: scalars and references. */
 function membersOf(value: Json | undefined) {
   if (typeof value !== "object" || value === null || isReference(value)) return null;
   return { isList: Array.isArray(value), members: new Map<string, Json>(Object.entries(value)) };
 }
 
 /**
- * Returns these steps and all steps that use them, directly or indirectly. An expansion ends only after the steps that
- * it adds, so it is one of their users.
+ * Returns these steps and all steps that use them, directly or indirectly. An expansion is treated as a user of the
+ * steps that it adds.
  */
 export function withDependents(steps: readonly PlanStep[], paths: Iterable<string>): ReadonlySet<string> {
   const found = new Set(paths);

@@ -44,7 +44,7 @@ export interface Candidate extends LocalFile {
   readonly signal: AbortSignal;
 }
 
-/** Code that a run needs but that a journal cannot store. A run finds it by the path of its step. */
+/** Code that a run needs but that a journal cannot store. Each function belongs to the step at its path. */
 export type LocalFunction = VersionedFunction | ReviseFunction | ModelOfStep;
 
 /** The model object that a step calls. It contains the user's key, so neither the plan nor the journal stores it. */
@@ -70,7 +70,7 @@ type VersionedFunction = { readonly version: string } & (
       readonly score: (candidate: Candidate) => number | Promise<number>;
       readonly requires?: Requirement;
     }
-  /** Records the steps for a value, named `<path>/…`. The draft returns a list of references. */
+  /** Records the steps that the expansion adds for a value. */
   | { readonly kind: "expand"; readonly expand: (value: Json) => Draft }
 );
 
@@ -80,10 +80,7 @@ export interface Foreseen {
   readonly seconds: number | null;
   /** A warning to show before anything is paid for, or null. */
   readonly warning?: string | null;
-  /**
-   * The reason why the function will certainly fail, and the field at fault. The plan is then refused. Null if it
-   * may succeed.
-   */
+  /** Why the function is certain to fail, and the field at fault. If set, the plan is refused. */
   readonly problem?: { readonly field: string; readonly message: string } | null;
 }
 
@@ -91,7 +88,7 @@ export interface Foreseen {
 export interface KnownMedia {
   /** Returns the expected duration of a film or audio file in seconds, or null if unknown. */
   secondsOf(media: unknown): Promise<number | null>;
-  /** Returns the path of the file if the plan uploads the media. Null if the media do not exist yet. */
+  /** Returns the path of the media file if the plan uploads it, or null if the file does not exist yet. */
   fileOf(media: unknown): string | null;
 }
 
@@ -100,7 +97,7 @@ export type Foresee = (input: Json, known: KnownMedia) => Foreseen | Promise<For
 export interface DraftReference {
   readonly $ref: {
     readonly step: string;
-    /** `value`: the JSON value that a task returns besides its files, or a chat's answer. */
+    /** Which output to use. `value` is a chat's answer, or the JSON value that a task returns besides its files. */
     readonly output: number | "all" | "single" | "value";
     readonly at?: readonly (string | number)[];
   };
@@ -136,9 +133,9 @@ export interface JobDraft extends DraftStepBase {
   readonly model: string;
   readonly input: DraftJson;
   readonly policy: StepPolicy;
-  /** Seed for a model with the field `seed`, unless the input sets it. */
+  /** Seed for a model that accepts one, unless the input sets it. */
   readonly seed: number | null;
-  /** True if an edit of this run set or removed the input's seed. Planning then adds no seed. */
+  /** True if an edit of this run set or removed the input's seed, so that planning adds none. */
   readonly isSeedEdited?: true;
 }
 
@@ -147,7 +144,7 @@ export interface UploadDraft extends DraftStepBase {
   /** A path, an `http(s)` URL, or a name for the bytes. Empty after a reported mistake. */
   readonly file: string;
   readonly bytes: Uint8Array | null;
-  /** Null if neither the author nor the file's extension states the kind. */
+  /** The kind of media, or null if neither the author nor the file's extension states it. */
   readonly media: MediaKind | null;
   /** The only private-network origin from which the URL may download. Null means none. */
   readonly inside: string | null;
@@ -181,7 +178,7 @@ export interface GenerateDraft extends DraftStepBase {
   readonly repeatable: boolean;
   /** Maximum outputs per request. Null if unknown. */
   readonly mostOutputs: number | null;
-  /** The price that the author's function returned, with the input that has this price. Null if there is no price. */
+  /** The price from the author's function, with the input that was priced. Null if there is no price. */
   readonly price: { readonly micros: number; readonly of: DraftJson } | null;
   readonly policy: StepPolicy;
 }
@@ -199,7 +196,7 @@ export interface PickDraft extends DraftStepBase {
   readonly among: readonly DraftReference[];
   readonly by: "first" | "score";
   readonly version: string | null;
-  /** Null if all candidates are made. */
+  /** Set if the candidates are made one after another, each only if it is needed. Null if all are made. */
   readonly second: SecondChoice | null;
   readonly onFailure?: "continue" | "failFast";
 }
@@ -230,7 +227,7 @@ export interface Recorded {
   readonly problems: readonly Problem[];
   readonly functions: ReadonlyMap<string, LocalFunction>;
   readonly groups: NonNullable<Plan["groups"]>;
-  /** Number of steps before each part (takes or an included pipeline), by path. */
+  /** Number of steps before each part (takes or an included pipeline), keyed by the part's path. */
   readonly parts?: ReadonlyMap<string, number>;
   readonly onFailure: FailurePolicy | null;
 }

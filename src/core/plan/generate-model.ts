@@ -1,6 +1,6 @@
 /**
- * The interface of AI SDK models, specification v4 (`ImageModelV4`, `VideoModelV4`, `SpeechModelV4` of
- * `@ai-sdk/provider`). The user installs that package. A test compares these types with it.
+ * What all AI SDK models of specification v4 have in common. These types repeat those of `@ai-sdk/provider`, and a test
+ * compares them.
  */
 interface ModelBase {
   readonly specificationVersion: "v4";
@@ -32,7 +32,7 @@ export interface SpeechModel extends ModelBase {
 
 export type GenerateModel = ImageModel | VideoModel | SpeechModel;
 
-/** Data of every response besides its media, such as its cost, by provider name. */
+/** What every response contains besides its media, such as the cost, keyed by provider name. */
 interface AnswerBase {
   readonly providerMetadata?: object | undefined;
 }

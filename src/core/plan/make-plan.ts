@@ -53,14 +53,10 @@ const isDoubt = ({ code }: Problem) => code === BY_DEFAULT;
 
 export type PlanOutcome =
   | ({ readonly ok: true } & Made)
-  /**
-   * `doubted`: the plan to use if a price estimate disproves all problems. Set if all problems are {@link BY_DEFAULT}.
-   */
+  /** All problems of the draft. `doubted` is the plan to use if a price estimate disproves every problem. */
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly doubted?: Made };
 
-/**
- * Plans a draft with these models and files. Returns a plan, or all problems. The same arguments give the same result.
- */
+/** Returns the plan for a draft, or all problems. The same arguments always give the same result. */
 export function makePlan(draft: Draft, context: PlanContext): PlanOutcome {
   const stepwise = planStepwise(draft, context);
   for (;;) {
@@ -93,7 +89,7 @@ export function* planStepwise(draft: Draft, context: PlanContext): Generator<voi
 interface Found {
   readonly problems: Problem[];
   readonly facts: Pick<Map<string, StepFacts>, "get" | "set">;
-  /** The steps outside the expansion. Inputs inside the expansion can refer to the input fields of these steps. */
+  /** The steps outside the expansion, to whose input fields the steps inside can refer. */
   readonly around?: readonly PlanStep[];
 }
 
@@ -150,13 +146,13 @@ function draftOf(input: Json): DraftJson {
   return mapRecord(input as { readonly [key: string]: Json }, draftOf);
 }
 
-/** Returns the group of takes that contains the step, or null. Problems of takes are reported once. */
+/** Returns the group of takes that contains the step, or null. A problem that all takes share is reported once. */
 function takesOf(step: DraftStep): string | null {
   const isTake = "seed" in step && step.seed !== null;
   return isTake ? step.path.slice(0, step.path.lastIndexOf("/")) : null;
 }
 
-/** Problems without a step come first. */
+/** Sorts problems by the order of their steps. Problems without a step are first. */
 export function inStepOrder(problems: readonly Problem[], { steps, parts }: Draft): readonly Problem[] {
   const position = new Map(steps.map(({ path }, index) => [path, index]));
   for (const [path, before] of parts ?? []) if (!position.has(path)) position.set(path, before - 0.5);
@@ -202,14 +198,13 @@ interface Grown {
   readonly groups: NonNullable<Plan["groups"]>;
 }
 
-/** `doubted`: see {@link PlanOutcome}. */
 export type ExpansionOutcome =
   | ({ readonly ok: true } & Grown)
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly doubted?: Grown };
 
 /**
- * Plans the steps that an expansion generated from its input value, as part of the run's plan. Yields after each step.
- * Returns all planned steps, or all problems.
+ * Plans the steps that an expansion adds to the run's plan, and yields after each step. Returns all planned steps, or
+ * all problems.
  */
 export function* planExpansionStepwise(
   step: ExpandingStep,
@@ -250,7 +245,7 @@ interface Surroundings {
   readonly readLocally: ReadonlySet<string>;
 }
 
-/** One plan may have many expansions, so its surroundings are cached. */
+/** What an expansion needs to know about its plan. Cached, because one plan may have many expansions. */
 const surroundings = new WeakMap<Plan, Surroundings>();
 
 function surroundingsOf(plan: Plan): Surroundings {
@@ -301,7 +296,7 @@ function bindReturned(
   return bound;
 }
 
-/** Reports steps inside an expansion that use a step that waits for the expansion. */
+/** Reports circular waits: steps inside the expansion that use a step that waits for the expansion. */
 function circles(
   { path }: ExpandingStep,
   steps: readonly PlanStep[],
@@ -321,9 +316,7 @@ function circles(
   }));
 }
 
-/**
- * Returns a function that is true for the step at `path` and for steps that depend on it. It visits only dependencies.
- */
+/** Returns a function that tells whether a step is the one at `path`, or depends on it. */
 export function waitersFor(path: string, plan: Plan): (asked: string) => boolean {
   const others = new Set<string>();
   return (asked) => {

@@ -3,8 +3,8 @@ import canonicalize from "canonicalize";
 import type { Json } from "./plan.ts";
 
 /**
- * Converts a parsed input to JSON for the journal: dates to ISO text, big integers to digits. Drops other values that
- * JSON cannot represent, or replaces them by null.
+ * Converts a parsed input to JSON for the journal: dates to ISO text, big integers to digits. Other values that JSON
+ * cannot represent are dropped, or replaced with null.
  */
 export function plainJson(value: unknown): Json {
   const seen = new Set<object>();
@@ -47,12 +47,12 @@ function convertMembers(value: object, around: Set<object>): Json {
   return Object.fromEntries(converted);
 }
 
-/** Returns `f1_` and the SHA-256 of the value's canonical JSON (RFC 8785), which ignores only the order of keys. */
+/** Returns `f1_` and the SHA-256 of the value's canonical JSON (RFC 8785), in which the order of keys has no effect. */
 export function fingerprint(value: Json): string {
   return `f1_${hash("sha256", canonicalText(value))}`;
 }
 
-/** Returns canonical JSON. `JSON.stringify` is faster, so it is used where its result is canonical. */
+/** Returns canonical JSON. Uses the faster `JSON.stringify` where its result is the same. */
 function canonicalText(value: Json): string {
   const copy = inOrder(value);
   return (copy === UNORDERED ? canonicalJson(value) : JSON.stringify(copy)) ?? "null";
@@ -89,8 +89,8 @@ function sorted(names: string[]): string[] {
 }
 
 /**
- * Returns canonical JSON (RFC 8785), or undefined for values that JSON omits. RFC 8785 does not allow lone surrogates,
- * which remain after a cut inside an emoji, so they are written as escapes.
+ * Returns canonical JSON (RFC 8785), or undefined for values that JSON omits. Lone surrogates, which RFC 8785 forbids,
+ * are written as escapes.
  */
 export function canonicalJson(value: unknown): string | undefined {
   try {

@@ -11,17 +11,17 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 export type Yield = FileKind | "voice" | "value";
 
 /**
- * A reference to another step's result inside a planned input: `{ "$ref": … }`. `as` determines what replaces it.
- * `asset`: a media reference. `voice`: a voice id. `upload`: an uploaded file. `value`: the value itself.
+ * A reference to another step's result inside a planned input. It is replaced by what `as` says: a media reference
+ * (`asset`), a voice id (`voice`), an uploaded file (`upload`) or the value itself (`value`).
  */
 export type Reference = {
   readonly $ref: {
     readonly step: string;
     readonly as: "asset" | "voice" | "upload" | "value";
-    /** Which output to use. `all`: all outputs, spread into a list. `chosen`: the output that a choice selected. */
+    /** Which output to use. `all` spreads all outputs into a list. `chosen` is the output that a choice selected. */
     readonly output: number | "all" | "chosen";
     readonly kind?: FileKind;
-    /** Keys and list indexes that lead to a place inside a value. Absent: the whole value. */
+    /** Keys and list indexes that lead to a place inside a value. If absent, the whole value is used. */
     readonly at?: readonly (string | number)[];
   };
 };
@@ -33,7 +33,7 @@ export type FailurePolicy = "continue" | "failFast" | { readonly quorum: number 
 export type Condition =
   | { readonly ref: Reference["$ref"]; readonly is: "truthy" | "falsy" }
   | { readonly ref: Reference["$ref"]; readonly equals: Json }
-  /** Met if the step `failed` has failed, with this `code` if it is set. A skipped step has not failed. */
+  /** Met if the step named by `failed` has failed, with this `code` if one is set. A skipped step does not meet it. */
   | { readonly failed: string; readonly code?: string };
 
 /** Failure code of a step that inspected and rejected an output. Only this code justifies paying for another output. */
@@ -41,7 +41,7 @@ export const NOT_ACCEPTED = "NOT_ACCEPTED";
 
 /** Settings that change how a step runs. They do not change its request, so its fingerprint excludes them. */
 export interface StepPolicy {
-  /** Maximum number of paid attempts. Default 1: there is another attempt only if the failed attempt cost nothing. */
+  /** Maximum number of paid attempts. Default 1, which allows another attempt only if the failed one cost nothing. */
   readonly attempts: number;
   /** Maximum cost of one attempt, in micro-dollars. Required if the model cannot be quoted. */
   readonly maxCostMicros: number | null;
@@ -50,16 +50,16 @@ export interface StepPolicy {
   /**
    * `continue`: if this step fails, the steps that use it are skipped. `failFast`: if this step fails, the run stops.
    * `quorum`: the step starts once all its dependencies have finished and at least this many of the results that it
-   * references exist. Missing results are dropped from their lists. Absent: the pipeline's policy.
+   * references exist. If absent, the pipeline's policy applies.
    */
   readonly onFailure?: FailurePolicy;
-  /** False: the step runs even if its result can no longer be used. Absent: such a step is skipped. */
+  /** False if the step runs even when its result can no longer be used. If absent, such a step is skipped. */
   readonly prune?: false;
-  /** The author's statement that the person whose voice is cloned has agreed. Manifests include it. */
+  /** The author's statement that the person whose voice is cloned has agreed. It is included in manifests. */
   readonly consent?: string;
-  /** The author's expectation of the media's duration. It is used if the input does not determine the duration. */
+  /** The media duration that the author expects, used if the input does not determine it. */
   readonly expect?: { readonly durationMs: number };
-  /** How long the run waits for an accepted request, in milliseconds. Absent: until the request ends. */
+  /** How long the run waits for an accepted request, in milliseconds. If absent, there is no limit. */
   readonly withinMs?: number;
 }
 
@@ -68,7 +68,7 @@ interface StepBase {
   readonly path: string;
   /** Paths of the steps whose results this step uses or waits for, sorted, without repeats. */
   readonly needs: readonly string[];
-  /** Hash of the step's request, with references as paths. It begins with `f1_`, the version of the hash. */
+  /** Hash of the step's request. It begins with `f1_`, the version of the hash. */
   readonly fingerprint: string;
   readonly when?: Condition;
 }
@@ -98,8 +98,8 @@ export interface UploadStep extends StepBase {
 }
 
 /**
- * A request to a chat model, executed at least once. The service has no idempotency keys for chats and stores no
- * responses, so a crash may cost another request. Requires `maxCostMicros`, for the step or for the run.
+ * A request to a chat model, executed at least once. The service has no idempotency keys for chats, so a crash may lead
+ * to a second paid request. Requires `maxCostMicros`, for the step or for the run.
  */
 export interface ChatStep extends StepBase {
   readonly kind: "chat";
@@ -108,9 +108,11 @@ export interface ChatStep extends StepBase {
   readonly input: Json;
   /** JSON Schema that the answer must match. Null if the answer is plain text. */
   readonly schema: Json | null;
-  /** How many times an answer that does not match the schema may be sent back for repair. */
+  /** How many times an answer that does not match the schema may be sent back to be repaired. */
   readonly repairs: number;
-  /** True if an unanswered request is never repeated, because it may have been charged. Absent: it may be repeated. */
+  /**
+   * True if an unanswered request is never repeated, because it may have been charged. If absent, it may be repeated.
+   */
   readonly once?: true;
   readonly yields: "value";
   readonly policy: StepPolicy;
@@ -121,18 +123,18 @@ export interface TaskStep extends StepBase {
   readonly kind: "task";
   /** The function's argument, with {@link Reference}s. Media arrive as local files. */
   readonly input: Json;
-  /** Version of the function, which is part of the fingerprint. The author changes it with the function's behaviour. */
+  /** Version of the function, which is part of the fingerprint. The author changes it when the function changes. */
   readonly version: string;
-  /** Files that the function writes, in output order. Without files, it only returns a value. */
+  /** Files that the function writes, in output order. If empty, the function only returns a value. */
   readonly files: readonly { readonly name: string; readonly kind: FileKind }[];
   readonly yields: FileKind | "value";
   readonly policy: StepPolicy;
 }
 
 /**
- * How Showrunner avoids executing a request to a provider twice. `keyed`: the request has an idempotency key and may be
- * repeated. `found again`: once accepted, its job is polled. `once`: it is sent once. If no response arrives, a person
- * decides.
+ * How Showrunner avoids executing a request to a provider twice. `keyed`: an idempotency key makes it safe to repeat
+ * the request. `found again`: once the request is accepted, its job is polled. `once`: the request is sent once, and a
+ * person decides if no response arrives.
  */
 export type ProviderPromise = "keyed" | "found again" | "once";
 
@@ -149,9 +151,7 @@ export interface GenerateStep extends StepBase {
   /** Number of outputs that the input requests. */
   readonly outputs: number;
   readonly promise: ProviderPromise;
-  /**
-   * True if the author allows Showrunner to repeat an unanswered request, which may cost twice. Absent: not allowed.
-   */
+  /** True if the author allows Showrunner to repeat an unanswered request, which may then be charged twice. */
   readonly repeatable?: true;
   readonly policy: StepPolicy;
 }
@@ -176,9 +176,9 @@ export interface PickStep extends StepBase {
   /** Version of the scoring function, as in {@link TaskStep}. Null for `first`. */
   readonly version: string | null;
   readonly yields: Yield;
-  /** Set if each candidate is made only after the previous one has failed. Absent: all candidates are made. */
+  /** Set if each candidate is made only after the previous one has failed. If absent, all candidates are made. */
   readonly second?: SecondChoice;
-  /** As in {@link StepPolicy}. Absent: the pipeline's policy. */
+  /** The failure policy, as in {@link StepPolicy}. If absent, the pipeline's policy applies. */
   readonly onFailure?: "continue" | "failFast";
 }
 
@@ -192,12 +192,12 @@ export interface SecondChoice {
   readonly awayMs: number | null;
   /** True if the last option repeats the previous one with a rewritten prompt, after moderation refused it. */
   readonly rewrites?: true;
-  /** Options that cannot be used at all, and why. Their steps are not in the plan. */
+  /** Options that are left out of the plan because they cannot be used, each with the reason. */
   readonly out: readonly { readonly option: string; readonly reason: string }[];
 }
 
 /**
- * An expansion: a step that adds other steps. They are planned and priced once the value on which they depend is known.
+ * An expansion: a step that adds other steps. They are planned and priced once the value on which they depend exists.
  */
 export interface ExpandStep extends StepBase {
   readonly kind: "expand";
@@ -216,21 +216,21 @@ export type Decision = Pick<ApproveStep, "path" | "shows" | "choose" | "message"
 export type ExpandingStep = Omit<ExpandStep, "kind">;
 export type SubmittingStep = Omit<JobStep, "kind">;
 
-/** A step of a plan, by `kind`. */
+/** A step of a plan, of any kind. */
 export type PlanStep = JobStep | UploadStep | ChatStep | TaskStep | GenerateStep | ApproveStep | PickStep | ExpandStep;
 
 /** A local file, measured when the plan is made. */
 export interface FileFacts {
-  /** Absolute path when the plan was made. For a download or for bytes: the path of Showrunner's copy. */
+  /** Absolute path of the file or, for a download or bytes, of Showrunner's copy. */
   readonly path: string;
   /** Hash of the URL from which the file was downloaded. */
   readonly from?: string;
   readonly sha256: string;
   readonly sizeBytes: number;
   readonly contentType: string;
-  /** Duration of a film or audio file, if it can be read from the file's bytes. */
+  /** Duration of a video or audio file, if it can be read from the file's bytes. */
   readonly durationMs?: number;
-  /** Aspect ratio of a picture or film as displayed: width divided by height. */
+  /** Aspect ratio of an image or video as displayed: width divided by height. */
   readonly ratio?: number;
 }
 
@@ -239,14 +239,14 @@ export interface Plan {
   readonly version: 1;
   readonly pipeline: string;
   readonly steps: readonly PlanStep[];
-  /** What the pipeline returns: names with references, or nested lists and records of them. */
+  /** The results that the pipeline returns, by name: references, or nested lists and records of references. */
   readonly returns: { readonly [name: string]: Returned };
   /**
    * The failure policy of the run and of steps without their own. Default `continue`. `quorum`: the run succeeds once
    * this many of the returned results exist.
    */
   readonly onFailure?: FailurePolicy;
-  /** Budgets of parts of the plan, by the path prefix of their steps (`intro` for `intro/…`). */
+  /** Budgets of parts of the plan, keyed by the path prefix of their steps (`intro` for `intro/…`). */
   readonly groups?: { readonly [prefix: string]: { readonly maxCostMicros: number } };
 }
 

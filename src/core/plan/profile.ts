@@ -5,7 +5,7 @@ import type { Json, Problem } from "./plan.ts";
 import { didYouMean, suggest } from "./suggest.ts";
 import { type TextChange, withTexts } from "./texts.ts";
 
-/** `*` matches any characters, including `/`. */
+/** Returns whether a path matches a pattern, in which `*` stands for any characters, including `/`. */
 export function matchesPattern(pattern: string, path: string): boolean {
   const [first = "", ...rest] = pattern.split("*");
   if (rest.length === 0) return pattern === path;
@@ -20,7 +20,7 @@ export function matchesPattern(pattern: string, path: string): boolean {
   return true;
 }
 
-/** A profile as stored with a run, in plain JSON. `without` lists the fields to leave out. */
+/** A profile in plain JSON, as stored with a run. `without` lists the fields to leave out. */
 export interface AppliedProfile {
   readonly name: string;
   readonly models: { readonly [id: string]: string };
@@ -33,12 +33,12 @@ export interface ProfileChange {
   readonly without: readonly string[];
 }
 
-/** Input fields that were edited for one run, by step path. */
+/** Input fields that were edited for one run, keyed by step path. */
 export interface StepEdits {
   readonly [path: string]: ProfileChange;
 }
 
-/** A later edit replaces an earlier edit of the same field. */
+/** Merges edits. A later edit replaces an earlier edit of the same field. */
 export function withEdits(edits: StepEdits, later: StepEdits): StepEdits {
   const merged = Object.entries(later).map(([path, change]) => {
     const before = Object.hasOwn(edits, path) ? edits[path]! : { set: {}, without: [] };
@@ -54,7 +54,7 @@ export function editedFields(edits: StepEdits | undefined, path: string): readon
   return edited === undefined ? [] : [...Object.keys(edited.set), ...edited.without];
 }
 
-/** Changes to a run's drafts, applied in this order: the profile, the texts, the edits. */
+/** Changes to a run's drafts. The profile is applied first, then the texts, then the edits. */
 export interface Overlay {
   readonly profile?: AppliedProfile | null | undefined;
   readonly edits?: StepEdits | undefined;

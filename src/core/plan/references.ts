@@ -7,7 +7,7 @@ export function isReference(value: unknown): value is Reference {
   return typeof value === "object" && value !== null && "$ref" in value;
 }
 
-/** True for the `source` field of `{ source: "upload", sha256 }`. Inputs use this form for a file to upload. */
+/** Returns whether a field is the `source` of `{ source: "upload", sha256 }`, which stands for a file to upload. */
 export function isOwnSource(name: string, value: unknown): value is string {
   return name === "source" && typeof value === "string" && /^\$*upload$/.test(value);
 }
@@ -26,8 +26,8 @@ function visit(value: Json, take: (ref: Ref) => void): void {
 }
 
 /**
- * Replaces every reference in a planned input by the result of `lookup`. The list of a reference to all outputs is
- * spread into the enclosing list. An undefined result is dropped from the list or record that contains it.
+ * Replaces every reference in a planned input with the result of `lookup`. Lists are spread into the enclosing list,
+ * and undefined results are dropped.
  */
 export function resolveInput(input: Json, lookup: (ref: Ref) => Json | undefined): Json {
   return resolve(input, lookup) ?? null;
@@ -46,7 +46,7 @@ function isText(value: object): value is { readonly $text: readonly Json[] } {
   return "$text" in value && Array.isArray(value.$text);
 }
 
-/** Returns undefined if a value is missing. Values other than text are written as JSON. */
+/** Joins text and looked-up values, with other JSON written as text. Returns undefined if a value is missing. */
 function joinText(pieces: readonly Json[], lookup: (ref: Ref) => Json | undefined): string | undefined {
   let joined = "";
   for (const piece of pieces) {

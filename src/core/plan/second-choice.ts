@@ -51,7 +51,9 @@ export function hasNext({ choice, at }: Option): boolean {
   return at < choice.second.options.length - 1;
 }
 
-/** True if the next option starts when this option is late. A next option that only rewrites the prompt does not. */
+/**
+ * Returns whether another option starts if this one is late. An option that only rewrites a refused prompt does not.
+ */
 export function givesWay(option: Option): boolean {
   return hasNext(option) && option.choice.second.rewrites !== true;
 }
@@ -61,9 +63,9 @@ export const CANNOT_BE_MADE: ReadonlySet<string> = new Set(["retired-model", "un
 /** Finds options of a draft that cannot be made, and leaves them out if another option follows. */
 export class OptionsOut {
   readonly #reasons: Map<string, string>;
-  /** Paths of options that are not the last of their choice. */
+  /** Paths of all options except the last of each choice. */
   readonly #followed: ReadonlySet<string>;
-  /** The options before each option that is the last of its choice, by path. */
+  /** The earlier options of each choice, keyed by the path of its last option. */
   readonly #before = new Map<string, readonly string[]>();
   readonly #problems = new Map<string, Problem>();
 
@@ -74,7 +76,7 @@ export class OptionsOut {
     for (const { options } of choices) this.#before.set(options.at(-1) ?? "", options.slice(0, -1));
   }
 
-  /** If the problem rules out the step's option and another option follows, excludes the option and returns true. */
+  /** Excludes the step's option and returns true if the problem rules it out and another option follows. */
   take(problem: Problem, step: string): boolean {
     if (this.#followed.size === 0 || !CANNOT_BE_MADE.has(problem.code)) return false;
     const option = outerPaths(step).find((around) => this.#followed.has(around));
@@ -86,7 +88,7 @@ export class OptionsOut {
     return true;
   }
 
-  /** If the last option cannot be made either, returns the problems that excluded the other options. */
+  /** Returns the problems that excluded the earlier options if the last option is ruled out too. */
   before({ code }: Problem, step: string): readonly Problem[] {
     if (!CANNOT_BE_MADE.has(code)) return [];
     const options = outerPaths(step).flatMap((around) => this.#before.get(around) ?? []);

@@ -4,17 +4,17 @@ import type { PlanStep } from "./plan.ts";
 /** Maximum number of concurrent jobs, chats and local functions. */
 export interface JobLimits {
   readonly total: number;
-  /** Limits per model, and per provider, such as `fal`. */
+  /** Limits by model id, and by provider, such as `fal`. */
   readonly perModel: { readonly [model: string]: number };
-  /** Limits for `image`, `video`, `audio` and `chat` over all providers, and for local functions (`task`). */
+  /** Limits by modality over all providers (`image`, `video`, `audio`, `chat`), and for local functions (`task`). */
   readonly perModality: { readonly [modality: string]: number };
 }
 
 const TASKS_AT_ONCE = 4;
 
 /**
- * Decides which steps may run at once. Jobs and chats are limited in total, per model and per modality. Local functions
- * have their own limit.
+ * Decides which steps may run at the same time. Jobs and chats are limited in total, per model and per modality. Local
+ * functions have their own limit.
  */
 export class Slots {
   readonly #limits: JobLimits;

@@ -1,5 +1,5 @@
 export function suggest(name: string, candidates: Iterable<string>): readonly string[] {
-  // Nearly all short words are similar to each other.
+  // Short words are nearly all similar to each other.
   const limit = name.length < 4 ? Math.floor(name.length / 3) : Math.max(2, Math.floor(name.length / 3));
   const scored: { readonly candidate: string; readonly distance: number }[] = [];
   for (const candidate of candidates) {
@@ -19,13 +19,15 @@ export function didYouMean(name: string, candidates: Iterable<string>): string |
 
 const plain = (name: string) => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
 
-/** True if the names differ only in case and punctuation, or if `name` is a prefix of at least three characters. */
+/**
+ * Returns whether the names differ only in case and punctuation, or `name` is a prefix of at least three characters.
+ */
 function similar(name: string, candidate: string): boolean {
   const [a, b] = [plain(name), plain(candidate)];
   return a === b || (a.length >= 3 && b.startsWith(a));
 }
 
-/** Returns the edit distance between two words. A result above `limit` may be too small. */
+/** Returns the edit distance between two words, or any number above `limit` if the distance is above it. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return limit + 1;
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -2,13 +2,13 @@ import type { DraftJson, DraftStep } from "./draft.ts";
 import { mapRecord } from "./plain-json.ts";
 import type { PlanStep } from "./plan.ts";
 
-/** A replacement of a text in every input of a run. */
+/** A replacement of text in every input of a run. */
 export interface TextChange {
   readonly before: string;
   readonly after: string;
 }
 
-/** Another place that contains the same text as an edited step. */
+/** A place in another step's input that has the same text as an edited step. */
 export interface SameText {
   readonly step: string;
   /** Dotted path with list indexes in brackets, such as `input.lines[0].text`. */
@@ -30,7 +30,7 @@ function replaced(text: string, { before, after }: TextChange): string {
   return isPhrase(before) ? text.replaceAll(before, () => after) : text;
 }
 
-/** True if the text is too long to occur inside another text by chance. */
+/** True if the text is long enough not to occur inside another text by chance. */
 function isPhrase(text: string): boolean {
   return /\S\s+\S/.test(text) || [...text].length >= 12;
 }
@@ -57,7 +57,7 @@ export interface RepeatedText extends Omit<SameText, "isLocal"> {
   readonly of: { readonly step: string; readonly field: string };
 }
 
-/** Finds, in each local function's input, the first text that a job's input contains too. */
+/** For each local function, finds the first text in its input that also appears in a job's input. */
 export function repeatedTexts(steps: readonly DraftStep[]): readonly RepeatedText[] {
   const asked = new Map<string, RepeatedText["of"]>();
   for (const step of steps) {
@@ -93,7 +93,7 @@ function visit(value: DraftJson, field: string, note: (field: string, text: stri
     visit(item as DraftJson, name === "$text" ? field : `${field}.${name}`, note);
 }
 
-/** Replaces each `$input` in the step's input by the value of a field of another step's input. */
+/** Replaces each `$input` in the step's input with the value of the field to which it refers. */
 export function withInputs<S extends DraftStep>(step: S, inputOf: (path: string) => DraftJson | undefined): S {
   return "input" in step ? { ...step, input: resolved(step.input, inputOf) } : step;
 }

@@ -8,7 +8,10 @@ export interface TimedWord extends Span {
   readonly isJoined?: boolean;
 }
 
-/** Relative time it takes to speak a text: 1 for a letter, 2.5 for a digit or an East Asian character. */
+/**
+ * Returns the relative time that it takes to speak the text: 1 for a letter, 2.5 for a digit or an East Asian
+ * character.
+ */
 export function weightOf(text: string): number {
   let weight = 0;
   for (const sign of text) {
@@ -19,13 +22,13 @@ export function weightOf(text: string): number {
   return Math.max(1, weight);
 }
 
-/** How far, in seconds, the end of a line may move to reach a pause of 0.4 s or more; less far for shorter pauses. */
+/**
+ * Maximum number of seconds by which the end of a line is moved to a pause. It is smaller for pauses shorter than 0.4
+ * s.
+ */
 const PAUSE_WORTH = 1.2;
 
-/**
- * Times each line. The length of a line suggests when it ends. If a pause is near, the line ends there instead. Pauses
- * are assigned to lines in order, so that the ends move as little as possible.
- */
+/** Returns when each line is spoken. A line ends when its length suggests, or at a pause near that time. */
 export function alignLines(lines: readonly string[], speech: readonly Span[]): readonly Span[] {
   if (speech.length === 0 || lines.length === 0) return [];
   const total = spoken(speech);
@@ -70,7 +73,7 @@ function chooseEnds(expected: readonly number[], pauses: readonly Pause[]): read
   return ways.toSorted((a, b) => a.cost - b.cost)[0]?.ends ?? expected.map((at) => ({ at, pause: null }));
 }
 
-/** Times the words of a line in proportion to their lengths, without the pauses in the line's span. */
+/** Returns when each word of a line is spoken, estimated from the lengths of the words. Pauses are left out. */
 export function alignWords(line: string, span: Span, speech: readonly Span[]): readonly TimedWord[] {
   const words = piecesOf(line);
   const within = speech
@@ -110,7 +113,9 @@ function pausesOf(speech: readonly Span[]): readonly Pause[] {
   });
 }
 
-/** The time at which `at` seconds have been spoken. If a pause begins then, `isNext` selects the end of that pause. */
+/**
+ * Returns the time at which `at` seconds have been spoken. If a pause begins at that time, `isNext` selects its end.
+ */
 function clock(at: number, speech: readonly Span[], isNext = false): number {
   let rest = at;
   for (const { start, end } of speech) {

@@ -1,4 +1,4 @@
-/** A part of a text. A line may break before it. */
+/** A piece of text before which a line may break. */
 export interface Piece {
   readonly text: string;
   /** True if no space separates the piece from the previous piece. */
@@ -44,7 +44,7 @@ export function partsWithin(text: string, letters: number): readonly string[] {
   return parts;
 }
 
-/** A line break also ends a sentence. */
+/** Splits a script into sentences. A line break also ends a sentence. */
 export function sentencesOf(script: string): readonly string[] {
   return script
     .split("\n")
@@ -66,7 +66,7 @@ const WIDTHS: readonly (readonly [RegExp, number])[] = [
   ],
 ];
 
-/** Width of a text in average letters. */
+/** Returns the width of the text in average letters. */
 export function widthOf(text: string): number {
   let width = 0;
   for (const sign of text) width += WIDTHS.find(([kind]) => kind.test(sign))?.[1] ?? 1;

@@ -10,7 +10,7 @@ export interface Cue extends Span {
 }
 
 export interface CueLimits {
-  /** Maximum width of a line, in average letters; a cue has up to two lines. */
+  /** Maximum width of a line in average letters. A cue has up to two lines. */
   readonly letters: number;
 }
 
@@ -19,8 +19,8 @@ const BESIDE = 22;
 const MOST_READ = 42;
 
 /**
- * Limits a line to the letters that fit and can be read at once. `size`: text height as a fraction of the shorter side.
- * `most`: requested maximum per line.
+ * Returns a maximum line length at which lines fit and are easy to read. `size` is the text height as a fraction of the
+ * shorter side, and `most` is the requested maximum.
  */
 export function limitsFor(
   { width, height }: { readonly width: number; readonly height: number },
@@ -30,10 +30,10 @@ export function limitsFor(
   return { letters: Math.max(LEAST, Math.min(most, fit)) };
 }
 
-/** Minimum number of letters per line. Even text half as high as the picture leaves room for this many. */
+/** Minimum number of letters per line. Even text half as high as the frame leaves room for this many. */
 const LEAST = 2;
 
-/** In seconds. A longer pause starts a new cue. */
+/** A pause longer than this many seconds starts a new cue. */
 const LONG_PAUSE = 0.7;
 
 /** Splits a line into cues of similar length, between words and preferably at the end of a sentence. */
@@ -83,7 +83,7 @@ function isFull(
   return isEnd || next - aim > Math.abs(aim - width);
 }
 
-/** Words rarely fill two lines completely. */
+/** Returns how many letters fit into a cue. Words rarely fill two lines completely. */
 function capacity(letters: number): number {
   return Math.max(letters, 2 * letters - 4);
 }

@@ -15,21 +15,21 @@ export interface Letters {
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cc}]/u;
 const MOST_NAMED = 8;
 
-/** @throws FilmError if a character is in none of the fonts, so that it would be drawn as a box */
+/** Checks that the fonts have all characters, because a missing one would be drawn as a box. @throws FilmError */
 export async function checkLetters(letters: Letters, signal: AbortSignal): Promise<void> {
   const lack = await lackIn(charactersOf(letters), letters.style, signal);
   if (lack !== null) throw new FilmError("FILM_INPUT", lack);
 }
 
 /**
- * Returns a check that ffmpeg can draw text and that its fonts have all characters of the texts known so far. The check
- * runs before anything is paid for.
+ * Returns a check that ffmpeg can draw text and that its fonts have all characters known so far. It runs before
+ * anything is paid for.
  */
 export function lettersDrawn(letters: Letters): Requirement {
   return async () => (await ffmpegWith("lettering")()) ?? (await inTurn(letters));
 }
 
-/** Characters known to be drawable, by font. Cached, because many plans have similar texts. */
+/** Characters that are known to be drawable, keyed by font. Cached, because many plans have similar texts. */
 const drawn = new Map<string, Set<string>>();
 let turn: Promise<unknown> = Promise.resolve();
 
@@ -48,12 +48,12 @@ function inTurn(letters: Letters): Promise<string | null> {
   return answer;
 }
 
-/** The distinct visible characters, composed (NFC) as fonts need them. */
+/** Returns the distinct visible characters, composed (NFC) as fonts need them. */
 function charactersOf({ texts }: Letters): readonly string[] {
   return [...new Set(texts.join("").normalize("NFC"))].filter((character) => !UNSEEN.test(character));
 }
 
-/** Makes libass draw the characters. Returns a message about the missing ones, or null. */
+/** Makes libass draw the characters, and returns a message about the missing ones, or null. */
 async function lackIn(characters: readonly string[], style: LetterStyle, signal?: AbortSignal): Promise<string | null> {
   if (characters.length === 0) return null;
   const folder = await mkdtemp(join(tmpdir(), "showrunner-letters-"));

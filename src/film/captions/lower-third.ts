@@ -25,7 +25,10 @@ export interface LowerThirdText {
 
 const SMALLEST = 0.6;
 
-/** Computes the box and lines of a lower third; shrinks long text. @throws FilmError if the text would be too small */
+/**
+ * Computes the box and lines of a lower third, with smaller letters for long text. @throws FilmError if the text would
+ * be too small
+ */
 export function placeLowerThird(pixels: Pixels, { title, subtitle, style, captionSize }: LowerThirdText) {
   const asked = style.size ?? TITLE_SIZE;
   for (let size = asked; size >= asked * SMALLEST - 1e-9; size -= asked * 0.1) {
@@ -43,7 +46,10 @@ export function placeLowerThird(pixels: Pixels, { title, subtitle, style, captio
   );
 }
 
-/** If a word is wider than a line, returns too many lines, so that the caller tries a smaller size. */
+/**
+ * Breaks text into lines. If a word is wider than a line, returns too many lines, so that the caller tries a smaller
+ * size.
+ */
 function broken(text: string, letters: number): readonly string[] {
   const lines: string[] = [];
   for (const { text: word, isJoined } of piecesOf(text)) {

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 
-/** When some speech, or a line, starts and ends, in seconds. */
+/** The start and end of speech, or of a line, in seconds. */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -13,7 +13,7 @@ const RATE = 16_000;
 const MOST_BYTES = 4 * 3600 * RATE * 2;
 const STEP = 0.01;
 const WINDOW = RATE * STEP;
-/** Audio below this level is silence. The amplitude is relative to the loud parts: -32 dB. */
+/** Audio that is 32 dB below the loud parts is silence. */
 const SILENCE = 10 ** (-32 / 20);
 /** Noise level of a quiet room, on a scale up to 32768. */
 const FLOOR = 24;
@@ -22,7 +22,7 @@ const SHORTEST_PAUSE = 0.12;
 /** Minimum length of speech, in seconds. Shorter sounds are clicks. */
 const SHORTEST_SPEECH = 0.04;
 
-/** Finds the parts of a file in which someone speaks, in order. `folder`: for temporary files. */
+/** Finds the spans of a file in which someone speaks, in order. Temporary files are written to `folder`. */
 export async function readSpeech(
   file: { readonly path: string; readonly name: string },
   folder: string,
@@ -38,7 +38,7 @@ export async function readSpeech(
   return findSpeech(new Int16Array(bytes.buffer, bytes.byteOffset, bytes.length >> 1));
 }
 
-/** `samples`: audio at 16 000 samples per second. */
+/** Finds speech in audio that has 16,000 samples per second. */
 export function findSpeech(samples: Int16Array): readonly Span[] {
   const levels = levelsOf(samples);
   const loud = levels.toSorted((a, b) => a - b)[Math.floor(levels.length * 0.95)] ?? 0;

@@ -2,11 +2,13 @@ import type { Inspected, MediaKind } from "../../core/define/index.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import type { ChatJudge, LanguageJudge } from "./verdict.ts";
 
-/** Requirements for a film, picture or sound. Only those that are set are checked. */
+/** Requirements for a film, image or sound. Only those that are set are checked. */
 export interface Checks {
-  /** Maximum seconds that the picture may be black; `true` means 0.5. A still picture must not be black. */
+  /**
+   * Maximum number of seconds for which a film may be black; `true` means 0.5. A still image must not be black at all.
+   */
   readonly notBlack?: boolean | number;
-  /** Maximum seconds that the picture may be frozen; `true` means 2. */
+  /** Maximum number of seconds for which a film may be frozen; `true` means 2. */
   readonly notFrozen?: boolean | number;
   /** Requires audio, with no silence (below -50 dB) longer than this many seconds; `true` means 2. */
   readonly notSilent?: boolean | number;
@@ -14,11 +16,11 @@ export interface Checks {
   readonly seconds?: readonly [least: number, most: number];
   /** Required size as displayed, in pixels, such as `1080x1920`. */
   readonly size?: `${number}x${number}`;
-  /** Requires audio as loud as speech (above -35 dB) during a third of the film. The words are not checked. */
+  /** Requires audio as loud as speech (above -35 dB) for at least a third of the film. The words are not checked. */
   readonly speech?: boolean;
   /**
-   * Judges frames from the media after all other checks have passed. Either a function that returns what is wrong, or
-   * null, or an AI SDK language model.
+   * A function that returns what is wrong (or null), or an AI SDK language model. It judges frames once all other
+   * checks have passed.
    */
   readonly judge?: Judge | LanguageJudge;
   /** Version of `judge`. Change it when `judge` looks for other things. Default `"1"`. */
@@ -30,7 +32,7 @@ export interface JudgedChecks extends Omit<Checks, "judge"> {
   readonly judge: ChatJudge;
 }
 
-/** The kinds of media to which each check does not apply. */
+/** The kinds of media to which a check does not apply. */
 interface Blind {
   readonly notBlack: "audio";
   readonly notFrozen: "audio" | "image";
@@ -49,13 +51,13 @@ export type LookedAt<C> = Exclude<
   }[keyof C & keyof Blind]
 >;
 
-/** Makes unknown names a type error: a type parameter alone would accept them. */
+/** Makes unknown names of checks a type error. */
 export type Known<C> = { readonly [N in Exclude<keyof C, keyof Checks>]: never };
 
-/** Judges three frames of a film, at 10, 50 and 90 percent, as JPEGs at most 768 pixels wide. */
+/** Judges three frames of a film, taken at 10, 50 and 90 percent, as JPEGs at most 768 pixels wide. */
 export type Judge = (frames: readonly Uint8Array[], signal: AbortSignal) => Inspected | Promise<Inspected>;
 
-/** Seconds. Null if the flaw is not checked. */
+/** Maximum duration of each flaw in seconds. Null if the flaw is not checked. */
 export interface Limits {
   readonly black: number | null;
   readonly frozen: number | null;
@@ -79,7 +81,7 @@ function limit(name: keyof Checks, given: unknown, preset: number): number | nul
 
 const KNOWN = ["notBlack", "notFrozen", "notSilent", "seconds", "size", "speech", "judge", "version"];
 
-/** Called during planning, before anything is paid for. @throws FilmError for an invalid check */
+/** Checks that the requirements are valid, before anything is paid for. @throws FilmError */
 export function checkChecks(checks: Checks | JudgedChecks): void {
   for (const name of Object.keys(checks))
     if (!KNOWN.includes(name)) throw new FilmError("FILM_INPUT", `unknown check ${name}; use ${KNOWN.join(", ")}`);

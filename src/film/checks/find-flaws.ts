@@ -12,7 +12,7 @@ const PAUSE_SECONDS = 0.3;
 /** Tolerance in seconds, because durations are rounded to whole frames. */
 const SLACK_SECONDS = 0.05;
 
-/** @throws FilmError if the file cannot be read */
+/** Returns the flaws that the checks find in a file. @throws FilmError if the file cannot be read */
 export async function findFlaws(
   { path, signal }: Pick<Candidate, "path" | "signal">,
   checks: Checks,
@@ -91,7 +91,7 @@ function filmFilters({ black, frozen }: Limits): readonly string[] {
   ];
 }
 
-/** A still picture has no duration, so a single black frame is a flaw. */
+/** Returns the filters for a still image, in which a single black frame is a flaw. */
 function stillFilters({ black }: Limits): readonly string[] {
   return black === null ? [] : ["blackframe=amount=98:threshold=32"];
 }

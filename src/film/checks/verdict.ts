@@ -8,7 +8,7 @@ import type { Inspected } from "../../core/define/index.ts";
 export interface ChatJudge {
   /** The model's id. */
   readonly model: string;
-  /** What the pictures must show, in words, such as `"The bottle is whole, and there are no letters."`. */
+  /** What the images must show, in words, such as `"The bottle is whole, and there are no letters."`. */
   readonly asks: string;
   /** Maximum cost of one verdict, in US dollars as a decimal string. Required unless the run sets a maximum cost. */
   readonly maxCost?: string | undefined;
@@ -34,7 +34,7 @@ export interface LanguageModel {
 export const verdictSchema = z.object({ pass: z.boolean(), reasons: z.array(z.string()) });
 export type Verdict = z.output<typeof verdictSchema>;
 
-/** Tells the judge to treat words in the frames as content, and never to follow them. */
+/** Instructions for the judge. They make it treat words in the frames as content, and never follow them. */
 export const INSTRUCTIONS =
   "You judge pictures: the frames of one film in order, or one picture. There is no sound. Answer with pass: true only " +
   "if every picture meets all requirements; otherwise give each reason as a short sentence that names the picture. " +
@@ -69,7 +69,7 @@ export async function askLanguageModel(
   return reasonsOf(read.data);
 }
 
-/** Many models put a code fence around JSON. */
+/** Parses JSON in a model's answer. Many models put a code fence around it. */
 function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1));

@@ -11,7 +11,7 @@ export interface VideoEncoder {
 /** x264's output depends on the number of threads, so this number is fixed. */
 const THREADS = "8";
 
-/** Most preferred first. */
+/** Supported video encoders, the most preferred first. */
 const VIDEO: readonly VideoEncoder[] = [
   {
     name: "libx264",
@@ -24,7 +24,7 @@ const VIDEO: readonly VideoEncoder[] = [
   { name: "mpeg4", isExact: true, args: ["-q:v", "3", "-threads:v", "1"] },
 ];
 
-/** @throws FilmError if this ffmpeg has none of the encoders */
+/** Returns the most preferred encoder that this ffmpeg has. @throws FilmError if it has none */
 export function videoEncoder({ encoders, path }: Pick<Ffmpeg, "encoders" | "path">): VideoEncoder {
   const found = VIDEO.find(({ name }) => encoders.has(name));
   if (found !== undefined) return found;

@@ -2,12 +2,12 @@ import { basename } from "node:path";
 import { open } from "../../core/kit/file-handle.ts";
 import { FilmError } from "./film-error.ts";
 
-/** Maximum number of pixels in a picture, three times that of 8K. Even a tiny file can claim a picture of any size. */
+/** Maximum number of pixels in an image, three times that of 8K. Even a tiny file can claim an image of any size. */
 export const MOST_PIXELS = 100_000_000;
 
 /**
  * Returns the arguments with which ffmpeg opens an untrusted file: the demuxer that its first bytes indicate, a size
- * limit, and no network access. `known`: the demuxer of a file that this program wrote. @throws FilmError for an
+ * limit, and no network access. For a file that this program wrote, `known` is the demuxer. @throws FilmError for an
  * unknown format
  */
 export async function inputArgs(path: string, known?: string): Promise<readonly string[]> {
@@ -28,7 +28,7 @@ async function sniffed(path: string): Promise<string> {
   throw new FilmError("CLIP_FORMAT", `${basename(path)} is not a supported video, audio or image file`);
 }
 
-/** @throws FilmError if the file cannot be read */
+/** Reads the first bytes of a file. @throws FilmError if the file cannot be read */
 export async function headOf(path: string, most = PICTURE_BYTES): Promise<Buffer> {
   try {
     await using file = await open(path, "r");
@@ -44,7 +44,7 @@ export function isPictureFormat(demuxer: string): boolean {
   return demuxer.endsWith("_pipe");
 }
 
-/** True for AVIF, a still picture in a film container. */
+/** Returns whether a file is AVIF, a still image in a video container. */
 export async function isStillMov(path: string): Promise<boolean> {
   return (await headOf(path, HEAD_BYTES)).toString("latin1", 4, 12) === "ftypavif";
 }
@@ -70,7 +70,7 @@ const UNREAD: readonly { readonly begin: Begin; readonly is: string; readonly in
   { begin: [["MThd", 0]], is: "MIDI", instead: "WAV or MP3" },
 ];
 
-/** Files that match none of these are not passed to ffmpeg. */
+/** Accepted formats, with the bytes that identify them. Files that match none are not passed to ffmpeg. */
 const FORMATS: readonly (readonly [demuxer: string, bytes: string, at: number])[] = [
   ["mov", "ftyp", 4],
   ["mov", "moov", 4],
@@ -100,10 +100,10 @@ const FORMATS: readonly (readonly [demuxer: string, bytes: string, at: number])[
 ];
 
 const HEAD_BYTES = 512;
-/** Bytes read of a picture's file. Its orientation is within this part. */
+/** How many bytes of an image file are read. They include the image's orientation. */
 const PICTURE_BYTES = 4 * 1024 * 1024;
 
-/** Detects formats that have no container and start with a frame. */
+/** Returns the format of a file that has no container and starts with a frame, or null. */
 function byFrames(head: Buffer): string | null {
   const [first = 0, second = 0] = head;
   if (first === 0x47 && head[188] === 0x47 && head[376] === 0x47) return "mpegts";

@@ -11,11 +11,11 @@ export interface Packets {
   readonly count: number;
   /** Longest duration of a single packet, including the gap to the next one. */
   readonly longest: number;
-  /** Null if ffprobe could read the whole file. */
+  /** What prevented ffprobe from reading the whole file, or null. */
   readonly fault: string | null;
 }
 
-/** `begins`: the time at which playback starts. */
+/** Reads the times of a stream's packets. `begins` is the time at which playback starts. */
 export async function walkPackets(
   path: string,
   stream: "V:0" | "a:0",

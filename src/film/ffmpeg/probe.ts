@@ -8,10 +8,10 @@ import { walkPackets } from "./packets.ts";
 import { runProgram } from "./run-program.ts";
 import { colorsOf, type DeclaredColors, type ShownAs } from "./shown.ts";
 
-/** Time limit in milliseconds. Probing takes about a tenth of a second, but longer while other processes encode. */
+/** Time limit in milliseconds. Probing takes about a tenth of a second, or longer while other processes encode. */
 const TIMEOUT_MS = 30_000;
 
-/** Default of `mostSeconds`. */
+/** Default of the option `mostSeconds`. */
 export const MOST_SECONDS = 7200;
 
 const bounds = new AsyncLocalStorage<number>();
@@ -24,10 +24,7 @@ export function mostSeconds(): number {
   return bounds.getStore() ?? MOST_SECONDS;
 }
 
-/**
- * How long processing takes depends on the duration that a file claims. Even a file of one kilobyte can claim to last a
- * day.
- */
+/** Returns the error for a file that is too long. Even a file of one kilobyte can claim to last a day. */
 export function tooLong(name: string, why: string): FilmError {
   const cure = `if this is intended, set the step's mostSeconds above ${mostSeconds()}`;
   return new FilmError("CLIP_TOO_LONG", `${name} ${why}; ${cure}`);
@@ -35,7 +32,7 @@ export function tooLong(name: string, why: string): FilmError {
 
 export interface Probed {
   readonly path: string;
-  /** Duration of the pictures, or of the audio if there are no pictures. 0 for a still picture. */
+  /** Duration of the video or, without video, of the audio. 0 for a still image. */
   readonly seconds: number;
   /** Time at which playback starts, in seconds on the file's own clock. */
   readonly begins: number;
@@ -50,10 +47,10 @@ export interface ProbedVideo extends ShownAs {
   /** Width as displayed, in pixels: after rotation, and with square pixels. */
   readonly width: number;
   readonly height: number;
-  /** Frames per second. 0 for a picture, or if unknown. */
+  /** Frames per second. 0 for a still image, or if unknown. */
   readonly fps: number;
   readonly seconds: number;
-  /** True if the file states how long its pictures last, and not only its total duration. */
+  /** True if the file states the duration of its video stream, and not only its total duration. */
   readonly isOwnLength: boolean;
   readonly isStill: boolean;
 }
@@ -92,7 +89,7 @@ interface ProbeOptions {
   readonly isForeign?: boolean;
 }
 
-/** Reads what a file contains. @throws FilmError if it has neither pictures nor audio, or is too long */
+/** Reads what a file contains. @throws FilmError if it has neither video nor audio, or is too long */
 export async function probe(
   path: string,
   { name = path, signal, isForeign = true }: ProbeOptions = {},
@@ -123,7 +120,7 @@ export async function probe(
   const audio = sound === undefined ? null : await audioFacts(sound, whole, walked);
   if (video === null && audio === null) throw damaged("it has neither pictures nor sound");
   const pixels = video === null ? 1 : video.width * video.height;
-  // The size is missing if ffmpeg cannot decode the picture.
+  // The size is missing if ffmpeg cannot decode the image.
   if (pixels === 0 && isStill && !isPictureFormat(format)) {
     const unread = `${name} is an AVIF picture that ${ffmpeg.path} (${ffmpeg.version}) cannot read`;
     throw new FilmError("CLIP_FORMAT", `${unread}; save it as JPEG or PNG`);
@@ -137,7 +134,7 @@ export async function probe(
   return { path, seconds, begins, isOpenEnded: /matroska/.test(format), video, audio };
 }
 
-/** Otherwise the file would be reported as damaged. @throws FilmError if ffmpeg has no decoder for the stream */
+/** Checks that ffmpeg can decode the stream. Otherwise the file would be reported as damaged. @throws FilmError */
 function checkDecoder({ codec_name: codec }: Stream, { decoders, path, version }: Ffmpeg, name: string): void {
   if (codec === undefined || decoders.has(codec)) return;
   const built = `${path} (${version}) was built without a decoder for it`;
@@ -149,7 +146,7 @@ interface Shown {
   readonly format?: { readonly duration?: string; readonly start_time?: string; readonly format_name?: string };
 }
 
-/** Null if the output was so long that its start was dropped. */
+/** Parses ffprobe's output. Null if it was so long that its start was dropped. */
 function shownIn(stdout: string): Shown | null {
   try {
     return JSON.parse(stdout) as Shown;
@@ -158,7 +155,7 @@ function shownIn(stdout: string): Shown | null {
   }
 }
 
-/** The last line of a program's error output, without memory addresses and paths. */
+/** Returns the last line of a program's error output, without memory addresses and paths. */
 export function plainError(stderr: string, path?: string): string {
   const lines = stderr
     .split("\n")
@@ -200,7 +197,10 @@ async function videoFacts(stream: Stream, whole: number, isStill: boolean, walke
 
 /** Formats for which ffprobe guesses the audio duration, or returns that of the last recording in the file. */
 const GUESSED = /^(?:mp3|aac|amr|ogg)$/;
-/** Maximum difference, in seconds, between the stated duration and the packets: encoders add some audio. */
+/**
+ * Maximum difference, in seconds, between the stated duration of audio and that of its packets. Encoders add some
+ * audio.
+ */
 const MOST_GUESSED_OFF = 0.1;
 
 async function audioFacts(stream: Stream, whole: number, walked: Walked): Promise<ProbedAudio> {
@@ -219,7 +219,7 @@ async function packetSeconds(stream: "V:0" | "a:0", { path, begins, signal }: Wa
   return count === 0 ? 0 : end - Math.max(0, begins);
 }
 
-/** Matroska states the duration as a tag such as `00:00:02.500000000`. */
+/** Returns the duration of a stream. Matroska states it in a tag such as `00:00:02.500000000`. */
 function lengthOf({ duration, tags }: Stream): number {
   if (duration !== undefined) return Number(duration) || 0;
   const [hours = 0, minutes = 0, seconds = 0] = (tags?.DURATION ?? "").split(":").map(Number);

@@ -10,7 +10,7 @@ const COMMON: readonly string[] = [
   "hflip vflip transpose sidedata setparams colorspace colorchannelmixer aresample aformat apad atrim asetpts anullsrc acrossfade afade amix adelay volume",
 ].flatMap((line) => line.split(" "));
 
-/** Filters and encoders that only some steps need, by feature. */
+/** Filters and encoders that only some steps need, keyed by feature. */
 const SPECIAL = {
   loudness: ["loudnorm", "sidechaincompress", "asplit", "alimiter"],
   lettering: ["ass", "color"],
@@ -23,8 +23,8 @@ export type Need = keyof typeof SPECIAL;
 const asked = new Map<string, Requirement>();
 
 /**
- * Returns a check that ffmpeg is installed with the features that a step needs. Equal needs give the same function, so
- * that the check runs only once.
+ * Returns a check that ffmpeg is installed with the features that a step needs. The same needs return the same
+ * function, so that the check runs only once.
  */
 export function ffmpegWith(...needs: readonly Need[]): Requirement {
   const key = needs.join();
@@ -49,5 +49,5 @@ async function lackOf(needs: readonly Need[]): Promise<string | null> {
   return `${ffmpeg.path} (${ffmpeg.version}) was built without ${lacking.join(", ")}. ${toInstall()}`;
 }
 
-/** Checks all features, for `doctor`. */
+/** Checks that ffmpeg has the features for all steps. */
 export const ffmpegForAll: Requirement = ffmpegWith(...(Object.keys(SPECIAL) as readonly Need[]));

@@ -32,27 +32,24 @@ export interface FfmpegCall {
   readonly cwd?: string | undefined;
   readonly timeoutMs?: number | undefined;
   readonly maxBytes?: number | undefined;
-  /** True to also return the messages of filters. Default: errors only. */
+  /** True to return the messages of filters too. Default: only errors. */
   readonly isVerbose?: boolean | undefined;
   /** True to fail on a frame that cannot be decoded. Default true. */
   readonly isStrict?: boolean | undefined;
 }
 
-/** Makes the output deterministic: without a version, a time or metadata from the inputs. */
+/** Arguments that make the output deterministic, without version, time or metadata from the inputs. */
 const EXACT = ["-map_metadata", "-1", "-map_chapters", "-1", "-fflags", "+bitexact", "-flags", "+bitexact"];
 
-/** Makes a damaged frame an error. Otherwise ffmpeg would draw it grey. */
+/** Makes a damaged frame an error. Otherwise, ffmpeg would draw it grey. */
 const STRICT = ["-err_detect", "explode"];
-/** Leaves out TIFF, because its reader would fail on unknown tags such as the orientation. */
+/** Returns {@link STRICT}, except for TIFF, whose reader would fail on unknown tags such as the orientation. */
 const strictFor = (input: readonly string[]) => (input.includes("tiff_pipe") ? [] : STRICT);
 
-/**
- * A filter rotates still pictures later, because ffmpeg versions differ in this. Each picture lasts a second, because
- * at a low frame rate a shorter one would have no frame.
- */
+/** Reads a still image as one second of video. A filter rotates it later, because ffmpeg versions differ in this. */
 const STILL = ["-noautorotate", "-framerate", "1"];
 
-/** Returns ffmpeg's messages. @throws FilmError that names the input that cannot be read */
+/** Runs ffmpeg and returns its messages. @throws FilmError that names the input that cannot be read */
 export async function runFfmpeg(given: FfmpegCall): Promise<string> {
   await using closed = await closedInputs(given.inputs, given.target === null ? tmpdir() : dirname(given.target));
   return await callFfmpeg({ ...given, inputs: closed.inputs });
@@ -84,7 +81,7 @@ async function callFfmpeg(call: FfmpegCall): Promise<string> {
   return stderr;
 }
 
-/** A result within this distance of the limit is incomplete: ffmpeg stops before the packet that would exceed it. */
+/** A result this close to the size limit is incomplete, because ffmpeg stops before the packet that would exceed it. */
 const SLACK_BYTES = 4096;
 
 function progressReader({ seconds, onProgress }: FfmpegCall): ((text: string) => void) | undefined {
@@ -95,14 +92,14 @@ function progressReader({ seconds, onProgress }: FfmpegCall): ((text: string) =>
   };
 }
 
-/** In the wording of the C libraries of Linux, macOS and Windows. */
+/** Disk errors, as worded by the C libraries of Linux, macOS and Windows. */
 const DISK_ERRORS = [
   ["ENOSPC", /no space left on device/i],
   ["EDQUOT", /dis[ck] quota exceeded/i],
 ] as const;
 
 /**
- * Converts a disk failure to a Node error, so that the run waits for space and does not fail. Null for other failures.
+ * Converts a disk failure to a Node error, so that the run waits for space instead of failing. Null for other failures.
  */
 function diskError(stderr: string, { target }: FfmpegCall): Error | null {
   const [code] = DISK_ERRORS.find(([, words]) => words.test(stderr)) ?? [];
@@ -111,7 +108,7 @@ function diskError(stderr: string, { target }: FfmpegCall): Error | null {
 }
 
 /**
- * Decodes each input alone to find the faulty one, because the wording of ffmpeg's messages differs between versions.
+ * Decodes each input alone to find the faulty one. The wording of ffmpeg's messages differs too much between versions.
  */
 async function failure(stderr: string, { inputs, signal }: FfmpegCall, ffmpeg: string): Promise<FilmError> {
   for (const { path, name, demuxer } of inputs) {
@@ -127,9 +124,8 @@ async function failure(stderr: string, { inputs, signal }: FfmpegCall, ffmpeg: s
 const BEGIN_BYTES = 65_536;
 
 /**
- * Replaces some inputs by corrected copies in `folder`, which are removed on disposal. A WAV from a speech service may
- * have no size in its header, so ffmpeg would treat it as truncated. A joined MP3 may have ID3 tags between frames, at
- * which decoders fail.
+ * Replaces some inputs with corrected copies in `folder`, which are removed on disposal. These inputs are WAV files
+ * without a size in the header, and MP3 files with ID3 tags between frames.
  */
 async function closedInputs<I extends { readonly path: string }>(
   inputs: readonly I[],
@@ -163,7 +159,7 @@ async function* piecesOf(path: string, begin: Buffer): AsyncGenerator<Buffer> {
   yield* createReadStream(path, { start: begin.length });
 }
 
-/** Yields a WAV without a stated size in pieces, with a corrected header. Null for other or unreadable files. */
+/** Yields the pieces of a WAV that states no size, with a corrected header. Null for other or unreadable files. */
 async function openWavPieces(path: string): Promise<AsyncGenerator<Buffer> | null> {
   await using file = await open(path, "r").catch(() => null);
   if (file === null) return null;
@@ -173,7 +169,7 @@ async function openWavPieces(path: string): Promise<AsyncGenerator<Buffer> | nul
   return header?.isOpen === true ? piecesOf(path, closedWavBegin(begin, header)) : null;
 }
 
-/** Maximum size of an MP3 that is searched for tags: larger than the longest sound at the highest bit rate. */
+/** Maximum size of an MP3 that is searched for tags. It is larger than the longest sound at the highest bit rate. */
 const MOST_MP3_BYTES = 512 * 1024 * 1024;
 
 /** Returns an MP3 without the ID3 tags between its frames. Null if it has none, is too large, or is not an MP3. */

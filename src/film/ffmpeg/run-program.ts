@@ -2,14 +2,14 @@ import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
 import { FilmError } from "./film-error.ts";
 
-/** Bytes kept of a program's output. The oldest output is dropped. */
+/** How many bytes of a program's output are kept. The oldest output is dropped. */
 const KEPT_BYTES = 256 * 1024;
 export const DEFAULT_TIMEOUT_MS = 30 * 60_000;
 
 export interface ProgramOptions {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
-  /** Called with each part of the standard output. The output is also returned. */
+  /** Called with each part of the standard output, which is also returned. */
   readonly onOutput?: ((text: string) => void) | undefined;
   readonly cwd?: string | undefined;
 }
@@ -21,8 +21,8 @@ export interface ProgramResult {
 }
 
 /**
- * Runs a program without a shell. Kills it if it exceeds its time limit, on abort, and if this process dies. Resolves
- * once the program has ended, so that its files can be removed. @throws FilmError
+ * Runs a program without a shell. The program is killed at its time limit, on abort, and if this process dies. Resolves
+ * once it has ended, so that its files can be removed. @throws FilmError
  */
 export async function runProgram(
   path: string,
@@ -92,8 +92,8 @@ process.stdin.on("data", (chunk) => {
 let keeper: ChildProcess | null = null;
 
 /**
- * Ensures that a child process is killed if this process dies without cleaning up, for example by SIGKILL. The first
- * call starts the watching process. Call the returned function once the child has ended.
+ * Ensures that a child process is killed if this process dies without cleaning up, for example by SIGKILL. Call the
+ * returned function once the child has ended.
  */
 function keep({ pid }: ChildProcess): () => void {
   if (pid === undefined) return () => {};

@@ -1,6 +1,8 @@
 import type { Orientation } from "../../core/kit/exif-orientation.ts";
 
-/** A picture's colours, named as by ffprobe: declared ones, or else those that players assume. */
+/**
+ * The colours of an image or video, in ffprobe's names. If none are declared, these are the ones that players assume.
+ */
 export interface Colors {
   readonly matrix: string;
   readonly primaries: string;
@@ -13,7 +15,7 @@ export interface Colors {
 }
 
 export interface ShownAs {
-  /** The rotation that a filter has to apply; 1 (none) for film, which ffmpeg rotates itself. */
+  /** The rotation that a filter has to apply. 1 (none) for video, which ffmpeg rotates itself. */
   readonly turn: Orientation;
   /** True if a frame's even and odd lines may have been recorded at different times. */
   readonly isInterlaced: boolean;
@@ -38,7 +40,7 @@ const ALPHA = /^(?:yuva|gbrap|ya\d|pal8|[ar]?rgba|[ar]?bgra|argb|abgr)/;
 /** A film with fewer lines than this and no declared colours has the colours of standard-definition television. */
 const HD_LINES = 720;
 
-/** Where the stream declares no colours, returns those that players assume. */
+/** Returns a stream's colours. Where none are declared, returns those that players assume. */
 export function colorsOf(stream: DeclaredColors, isStill: boolean): Colors {
   const { height = 0, pix_fmt = "", color_range, color_space, color_transfer, color_primaries } = stream;
   const isRgb = RGB.test(pix_fmt);
@@ -59,7 +61,7 @@ export function hdrName({ transfer }: Colors): string | null {
   return transfer === "arib-std-b67" ? "HLG" : null;
 }
 
-/** Not every ffmpeg has these filters. */
+/** Filters for tone mapping, which not every ffmpeg has. */
 export const TONE_MAPPING: readonly string[] = ["zscale", "tonemap"];
 
 const TURNS: { readonly [orientation in Orientation]: readonly string[] } = {
@@ -73,7 +75,7 @@ const TURNS: { readonly [orientation in Orientation]: readonly string[] } = {
   8: ["transpose=cclock"],
 };
 
-/** True if a film's colours are BT.709 or undeclared. */
+/** Returns whether a film's colours are BT.709 or undeclared. */
 export function isPlain({ colors }: ShownAs): boolean {
   return !colors.isRgb && (!colors.isDeclared || isBt709(colors));
 }
@@ -88,9 +90,8 @@ const isUsual = (transfer: string) => !/^(?:smpte2084|arib-std-b67|linear)$/.tes
 const [WHITE, PEAK] = [203, 4.93];
 
 /**
- * Filters that convert a decoded picture for display: upright, progressive, transparent parts black, BT.709, limited
- * range. Like players, they treat all standard transfer functions as equal. HDR's reference white is shown as white,
- * and brighter parts look almost the same. `shrink`: a filter that first scales HDR down, for speed.
+ * Returns filters that convert decoded frames for display: upright, progressive, with transparent parts black, in
+ * BT.709 and limited range. For speed, the filter `shrink` scales HDR down first.
  */
 export function shownFilter({ turn, isInterlaced, colors }: ShownAs, shrink?: string): string {
   const { matrix, primaries, range, isRgb, hasAlpha } = colors;
@@ -116,17 +117,19 @@ export function shownFilter({ turn, isInterlaced, colors }: ShownAs, shrink?: st
   ].join();
 }
 
-/** The colorspace filter needs even sizes. */
+/** Makes sizes even, as the colorspace filter requires. */
 const EVEN = "scale=2*trunc(iw/2):2*trunc(ih/2)";
 const TAGGED = "setparams=range=tv:colorspace=bt709:color_primaries=bt709:color_trc=bt709";
 
-/** Converts RGB before scaling: if ffmpeg scales and converts in one step, it uses another matrix. */
+/** Converts RGB before scaling, because ffmpeg uses another matrix if it scales and converts in one step. */
 export const FROM_RGB = "scale=in_range=full:out_range=tv:out_color_matrix=bt709";
 
-/** Converts a picture from a film for PNG, after all scaling. */
+/** Converts a frame of a film for PNG, after all scaling. */
 export const AS_RGB = "scale=in_color_matrix=bt709:in_range=tv,format=rgb24";
 
-/** Filters for a picture laid over a film: they scale it, set its opacity and convert its colours to the film's. */
+/**
+ * Returns filters for an image laid over a film. They scale it, set its opacity and convert its colours to the film's.
+ */
 export function laidOverFilter({ turn }: ShownAs, scaled: string, opacity: number): string {
   const turned = TURNS[turn].map((filter) => `${filter},`).join("");
   return `${turned}format=rgba,${scaled},colorchannelmixer=aa=${opacity},${FROM_RGB},format=yuva420p`;

@@ -17,17 +17,14 @@ import { hdrName, TONE_MAPPING } from "../ffmpeg/shown.ts";
 import { type Ends, fitLength, type LengthOption } from "./length.ts";
 import { sizeFault } from "./size.ts";
 
-/**
- * A file with pictures. `seconds` is when the last frame ends, or the stated duration if the last frame may last
- * longer.
- */
+/** A file with images or video, measured without decoding. */
 export interface Clip extends Probed {
   readonly name: string;
   readonly video: ProbedVideo;
 }
 
 const MOST_FPS = 120;
-/** How long one frame may last, as a fraction of the maximum duration: two minutes if that is two hours. */
+/** Maximum duration of one frame, as a fraction of the maximum duration of the file. */
 const MOST_OF_ONE_FRAME = 1 / 60;
 /** A file is incomplete if the duration in its header exceeds that of the frames by more than this many seconds. */
 const MOST_APART = 0.5;
@@ -57,7 +54,7 @@ export async function openClip(path: string, name: string, signal?: AbortSignal)
   return { ...probed, name, video: shown, seconds };
 }
 
-/** `lasts`: seconds for which the clip is shown. Its pictures and sound may end at different times. */
+/** A clip that is shown for `lasts` seconds. Its video and audio may end at different times. */
 export interface Lasting extends Clip {
   readonly lasts: number;
   readonly lengthNote: string | null;
@@ -75,11 +72,11 @@ export async function openLasting(
   return { ...clip, lasts: seconds, lengthNote: note };
 }
 
-/** Limits the number of processes: a plan may have thousands of files, and each needs a process. */
+/** Limits the number of processes, because a plan may have thousands of files, and each needs a process. */
 const looking = new PQueue({ concurrency: 4 });
 const looked = new Map<string, Promise<Looked | null>>();
 const MOST_LOOKED = 1000;
-/** Time limit for reading a file, in milliseconds. Files may be untrusted, and other files have to wait. */
+/** Time limit for reading a file, in milliseconds, because other files have to wait. */
 const LOOK_MS = 10_000;
 
 type Looked = Ends | { readonly fault: string };
@@ -110,7 +107,10 @@ async function endsOf(path: string): Promise<Looked | null> {
   }
 }
 
-/** Stated duration of the pictures. Null if the file states only its total duration and its audio may be longer. */
+/**
+ * Returns the stated duration of the video. Null if the file states only its total duration and its audio may be
+ * longer.
+ */
 function statedSeconds({ audio }: Probed, { seconds, isOwnLength }: ProbedVideo): number | null {
   return isOwnLength || audio === null ? seconds : null;
 }

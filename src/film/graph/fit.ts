@@ -2,17 +2,17 @@ import { type ShownAs, shownFilter } from "../ffmpeg/shown.ts";
 import { even, type Pixels, pixelsOf, scaleFilter } from "./size.ts";
 
 /**
- * How pictures of another shape fill the frame: `crop` cuts off the excess, `pad` adds bars, and `blur` fills the bars
- * with a blurred copy of the picture.
+ * How images or clips of another shape fill the frame: `crop` cuts off the excess, `pad` adds bars, and `blur` fills
+ * the bars with a blurred copy of the image.
  */
 export type Fit = "crop" | "pad" | "blur";
 
-/** Smaller differences of aspect ratios are invisible. */
+/** Smaller differences in aspect ratio are invisible. */
 const ALIKE = 0.01;
 
 /**
- * Filters that convert pictures for display and fit them into a frame. `label`: a prefix for names of intermediate
- * streams, unique in the graph.
+ * Returns filters that convert images for display and fit them into a frame. `label` is a prefix for the names of
+ * intermediate streams, unique in the graph.
  */
 export function fitFilter(
   from: Pixels & ShownAs,
@@ -37,7 +37,7 @@ export function fitFilter(
   return `${shown},split${a}${b};${a}${blurred}${c};${b}${small}${d};${c}${d}overlay=(W-w)/2:(H-h)/2`;
 }
 
-/** Filters that show decoded pictures as players do, in their original size. */
+/** Returns filters that show images as players do, in their original size. */
 export function wholeFilter(from: Pixels & ShownAs, label: string): string {
   return fitFilter(from, pixelsOf(from), { fit: "pad", label });
 }

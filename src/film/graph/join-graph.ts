@@ -13,7 +13,7 @@ export interface Joining {
   readonly fade: number;
   readonly fadeIn: number;
   readonly fadeOut: number;
-  /** How much each picture is enlarged while it is shown, as a fraction of its size. */
+  /** How much each image is enlarged while it is shown, as a fraction of its size. */
   readonly zoom: number;
 }
 
@@ -25,12 +25,12 @@ export interface JoinGraph {
   readonly starts: readonly number[];
 }
 
-/** Maximum number of frames that may be missing at a clip's end. They are replaced by the last frame. */
+/** Maximum number of frames that may be missing at the end of a clip. They are replaced by the last frame. */
 const HELD_FRAMES = 12;
 
 /**
- * Joins clips after converting them to the same format. Lengths are counted in frames of the whole film. The lengths of
- * audio are derived from them, so that pictures and audio do not drift apart.
+ * Joins clips after converting them to the same format. All lengths are derived from frames of the whole film, so that
+ * video and audio do not drift apart.
  */
 export function joinGraph(clips: readonly Clip[], joining: Joining): JoinGraph {
   const { rate, fade } = joining;
@@ -87,7 +87,7 @@ function pictures(
   return `[${index}:V:0]fps=${rate.text}:start_time=0,${into}${held}${moving},format=yuv420p,trim=end_frame=${frames},setpts=PTS-STARTPTS,settb=AVTB[v${index}]`;
 }
 
-/** Zooms at twice the size. Slow movement in steps of whole pixels would look shaky. */
+/** Zooms at twice the size, because slow movement in whole pixels would look shaky. */
 function zoomFilter(
   { width, height }: Pixels,
   { zoom, frames, rate }: Pick<Joining, "zoom" | "rate"> & { readonly frames: number },

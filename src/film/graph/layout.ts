@@ -14,12 +14,11 @@ export const CAPTION_SIZE = 0.05;
 export const TITLE_SIZE = 0.042;
 /** Text height of the subtitle, relative to that of the title. */
 export const SUBTITLE_PART = 0.7;
-/** A subtitle has one line. */
 export const MOST_TITLE_LINES = 2;
 /** Maximum size of a logo, as fractions of the shorter side. */
 const LOGO = { width: 0.25, height: 0.18 };
 
-/** Larger than the height of the text, because fonts need more space. */
+/** Returns the height of a line in pixels. Fonts need more space than the height of the text. */
 export function linePx(pixels: Pixels, size: number): number {
   return Math.round(Math.min(pixels.width, pixels.height) * size * 1.35);
 }
@@ -31,7 +30,7 @@ export function lettersBeside(widthPx: number, lineHeightPx: number): number {
   return Math.floor(widthPx / (lineHeightPx * LETTER));
 }
 
-/** The area for text and logos. In portrait films, apps cover the top and bottom with buttons and text. */
+/** Returns the area for text and logos. In portrait films, apps cover the top and bottom with buttons and text. */
 export function safeArea({ width, height }: Pixels): Box {
   const isTall = height > width;
   const [x, top, bottom] = [width * 0.06, height * (isTall ? 0.08 : 0.05), height * (isTall ? 0.16 : 0.07)].map(
@@ -41,9 +40,8 @@ export function safeArea({ width, height }: Pixels): Box {
 }
 
 /**
- * The box of a caption's two lines. At the bottom, a lower third is above the captions, and a logo in a lower corner is
- * above the lower third. Captions at the top start below a logo; captions in the middle end above a lower third. So
- * separate steps never draw over each other.
+ * Returns the box of a caption's two lines. It leaves room for a lower third and a logo, so that separate steps never
+ * draw over each other.
  */
 export function captionBox(pixels: Pixels, { size = CAPTION_SIZE, position = "bottom" }: CaptionPlace = {}): Box {
   const safe = safeArea(pixels);
@@ -76,7 +74,7 @@ export interface LowerThirdPlace {
   readonly size?: number | undefined;
   readonly titleLines?: number | undefined;
   readonly hasSubtitle?: boolean | undefined;
-  /** Text height of captions, if these are to fit below the lower third. */
+  /** Text height of captions, if they are to fit below the lower third. */
   readonly captionSize?: number | undefined;
 }
 
@@ -103,8 +101,8 @@ export interface LogoPlace {
 }
 
 /**
- * A logo in a corner of the safe area. By default, its width is a quarter of the shorter side, or less if the logo
- * would be too high.
+ * Returns the box of a logo in a corner of the safe area. By default, the logo is as wide as a quarter of the shorter
+ * side, or narrower if it would be too high.
  */
 export function logoBox(pixels: Pixels, { corner = "top-right", width, picture, lowerThird }: LogoPlace): Box {
   const short = shortOf(pixels);

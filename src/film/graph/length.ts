@@ -1,23 +1,23 @@
 import { oneOf } from "../check-options.ts";
 
 /**
- * How long a film lasts if its pictures and audio end at different times. `pictures`: audio is cut, or followed by
- * silence. `sound`: pictures are cut, or the last one is held. `longest`: nothing is cut.
+ * How long a film lasts if its video and audio end at different times. `pictures`: audio is cut, or followed by
+ * silence. `sound`: the video is cut, or its last frame is held. `longest`: nothing is cut.
  */
 export type Length = "pictures" | "sound" | "longest";
 
 export const LENGTH = oneOf("pictures", "sound", "longest");
 
-/** In seconds. Smaller differences come from rounding. */
+/** Differences below this many seconds are due to rounding. */
 export const ALIKE_SECONDS = 0.05;
 
 /** The option of steps whose input is a film with audio. */
 export interface LengthOption {
-  /** Duration of the film if its pictures and sound end at different times. Default `longest`. */
+  /** Duration of the film if its video and audio end at different times. Default `longest`. */
   readonly length?: Length | undefined;
 }
 
-/** Durations in seconds. `sound`: when a film's audio ends. Null if no audio affects the film's length. */
+/** When a film ends, and when its audio ends, in seconds. `sound` is null if no audio affects the film's length. */
 export interface Ends {
   readonly seconds: number;
   readonly sound: number | null;
@@ -26,8 +26,7 @@ export interface Ends {
 export type EndsOf = (media: unknown) => Ends | null;
 
 /**
- * Returns how long a film lasts, with a note on what is cut or held. The note is null if pictures and audio end
- * together.
+ * Returns how long a film lasts, with a note on what is cut or held. The note is null if video and audio end together.
  */
 export function fitLength(
   what: string,

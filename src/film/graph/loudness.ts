@@ -1,7 +1,7 @@
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { SAMPLE_RATE } from "./output.ts";
 
-/** Loudness of a whole sound according to EBU R 128. */
+/** Loudness of an audio file according to EBU R 128. */
 export interface Loudness {
   /** Integrated loudness in LUFS. Null for silence. */
   readonly integrated: number | null;
@@ -22,8 +22,8 @@ export async function measureLoudness(path: string, name: string, signal?: Abort
 const CEILING = -1.5;
 
 /**
- * Applies the gain to the whole sound, and a limiter if peaks would be too high. `loudnorm` itself would vary the gain
- * of short audio.
+ * Applies the gain to all of the audio, and a limiter if peaks would be too high. ffmpeg's `loudnorm` would vary the
+ * gain of short audio.
  */
 export function loudnessFilter({ truePeak }: Loudness, gain: number): string {
   const raised = `volume=${gain.toFixed(3)}dB`;

@@ -1,6 +1,6 @@
 import { PLAIN_SOUND, SAMPLE_RATE } from "./output.ts";
 
-/** `input` is the number of the input file. */
+/** A sound in a mix. `input` is the number of its input file. */
 export interface Layer {
   readonly input: number;
   readonly role: "film" | "voice" | "music" | "effect";
@@ -17,7 +17,7 @@ export interface Mixing {
   readonly musicFade: number;
 }
 
-/** A filter graph whose output `[mixed]` is as long as the film. Sounds are added without lowering their level. */
+/** Returns a filter graph whose output `[mixed]` is as long as the film. Sounds are added at their full level. */
 export function mixGraph(layers: readonly Layer[], mixing: Mixing): string {
   const length = Math.round(mixing.seconds * SAMPLE_RATE);
   const chains = layers.map((layer, index) => chain(layer, index, { ...mixing, length }));
@@ -64,7 +64,7 @@ function sum(labels: readonly string[], to: string): string {
 /** Level at which the voice starts to lower other sounds: well below a voice, but above its breath. */
 const THRESHOLD = 0.015;
 
-/** A compressor that lowers sounds by so many decibels. A voice is usually about 24 dB above the threshold. */
+/** Returns a compressor that lowers sounds by about this many decibels while a voice speaks. */
 function ducking(decibels: number): string {
   const over = 24;
   const ratio = Math.min(20, over / Math.max(1, over - decibels));

@@ -9,7 +9,7 @@ import { rateOf } from "./rate.ts";
 
 export const SAMPLE_RATE = 48_000;
 
-/** Filters that convert audio to one format, and make it start together with the pictures. */
+/** Filters that convert audio to one format, and make it start together with the video. */
 export const PLAIN_SOUND = `aresample=${SAMPLE_RATE}:async=1:first_pts=0,aformat=sample_fmts=fltp:channel_layouts=stereo`;
 
 export const SOUND_ARGS: readonly string[] = ["-c:a", "aac", "-b:a", "192k", "-ar", String(SAMPLE_RATE)];
@@ -27,8 +27,8 @@ const COLORS = [
 ];
 
 /**
- * Copies a film's audio if it lasts `shall` seconds and MP4 players support its codec. Otherwise converts the audio,
- * and cuts or pads it.
+ * Copies a film's audio if it lasts `shall` seconds and MP4 players support its codec. Otherwise, converts it and cuts
+ * or pads it.
  */
 export function soundOf({ audio }: { readonly audio: ProbedAudio | null }, shall: number): readonly string[] {
   if (audio === null) return [];
@@ -40,7 +40,7 @@ export function soundFor(seconds: number): string {
   return `${PLAIN_SOUND},apad,atrim=end_sample=${Math.round(seconds * SAMPLE_RATE)}`;
 }
 
-/** Filters that make pictures last this many seconds: they hold the last one, or cut pictures at the end. */
+/** Returns filters that make video last this many seconds. They hold the last frame, or cut the end. */
 export function picturesFor({ video }: Clip, seconds: number): string {
   const { text, fps } = rateOf(video.fps);
   const held = Math.max(0, seconds - video.seconds) + 1;
@@ -48,16 +48,14 @@ export function picturesFor({ video }: Clip, seconds: number): string {
   return `fps=${text}:start_time=0,tpad=stop_mode=clone:stop_duration=${held},trim=end_frame=${Math.round(seconds * fps)}`;
 }
 
-/**
- * Like {@link picturesFor}, as a prefix of other filters. Empty if nothing is held or cut, to keep the frames' timing.
- */
+/** Like {@link picturesFor}, but as a prefix for other filters. Empty if nothing is held or cut. */
 export function heldFor(clip: Lasting): string {
   return Math.abs(clip.lasts - clip.video.seconds) < ALIKE_SECONDS ? "" : `${picturesFor(clip, clip.lasts)},`;
 }
 
 /**
- * Copies the pictures of a film. Re-encodes them if they do not last `shall` seconds, are not BT.709, or have a codec
- * that MP4 players do not support.
+ * Copies a film's video. Re-encodes it if it does not last `shall` seconds, is not BT.709, or has a codec that MP4
+ * players do not support.
  */
 export async function picturesOf(clip: Clip, shall: number): Promise<readonly string[]> {
   const { seconds, video } = clip;

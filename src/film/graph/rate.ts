@@ -1,4 +1,4 @@
-/** A frame rate, with the exact form for ffmpeg as `text`: 29.97 is 30000/1001. */
+/** A frame rate. `text` is its exact form for ffmpeg, such as `30000/1001` for 29.97. */
 export interface Rate {
   readonly text: string;
   readonly fps: number;
@@ -20,7 +20,10 @@ export function rateOf(fps: number): Rate {
 /** A cross-fade starts earlier by this fraction of a frame, so that rounding cannot skip its first frame. */
 export const EARLY = 0.25;
 
-/** Frame number at which each clip ends. Counted from the start of the film, so that rounding errors do not add up. */
+/**
+ * Returns the frame number at which each clip ends. Frames are counted from the start of the film, so that rounding
+ * errors do not add up.
+ */
 export function frameEnds(seconds: readonly number[], { fps }: Rate): readonly number[] {
   let at = 0;
   return seconds.map((length) => {

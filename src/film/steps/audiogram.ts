@@ -12,7 +12,7 @@ import { type Format, pixelsOf, type Size } from "../graph/size.ts";
 
 /** Options of `audiogram`. */
 export interface AudiogramOptions extends StepFields {
-  /** Picture behind the waveform, cropped to the frame. */
+  /** Image behind the waveform, cropped to the frame. */
   readonly picture: Media<"image">;
   /** Size of the film. Default `1080p`. */
   readonly size?: Size;
@@ -22,7 +22,7 @@ export interface AudiogramOptions extends StepFields {
   readonly color?: string;
 }
 
-/** Makes a film from audio: its waveform moves over a picture. */
+/** Makes a film from audio, whose waveform moves over an image. */
 export function audiogram(task: Task, name: string, sound: Media<"audio">, options: AudiogramOptions) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, { picture: any, size, format, color });

@@ -26,22 +26,22 @@ export interface SpokenLine {
   readonly voice?: Media<"audio">;
   /** Second of the film at which `voice` starts. Default: the end of the previous voice, or 0 for the first. */
   readonly at?: OrValue<number>;
-  /** When each word is spoken, in seconds of `voice`. By default, this is estimated from pauses and word lengths. */
+  /**
+   * When each word is spoken, in seconds from the start of `voice`. By default, this is estimated from pauses and word
+   * lengths.
+   */
   readonly words?: OrValue<readonly TimedWord[]>;
 }
 
 /** Options of `caption`. */
 export interface CaptionOptions extends StepFields, LengthOption {
-  /** The script: a list of lines, or a text in which each sentence is a line. */
+  /** The script: a list of lines, or a string in which each sentence is a line. */
   readonly lines: OrValue<string> | readonly SpokenLine[];
   /** Font size, colours and position. */
   readonly style?: LetterStyle;
-  /** True to draw the captions into the pictures. False to add a subtitle track that viewers turn on. Default true. */
+  /** True to draw the captions into the video. False to add a subtitle track that viewers turn on. Default true. */
   readonly burn?: boolean;
-  /**
-   * Maximum letters per line, of which two are shown at once; a wide letter counts as more than one. Default: as many
-   * as fit, at most 42.
-   */
+  /** Maximum number of letters per line. A wide letter uses up more than one. Default: as many as fit, at most 42. */
   readonly letters?: number;
 }
 
@@ -52,7 +52,7 @@ export interface Captioned {
   readonly cues: readonly Cue[];
   /** Names of the fonts that were used. */
   readonly fonts: readonly string[];
-  /** What was held or cut because pictures and sound end at different times. Null if they end together. */
+  /** What was held or cut because video and audio end at different times. Null if they end together. */
   readonly lengthNote: string | null;
 }
 
@@ -128,7 +128,7 @@ async function captionFile(given: Given, context: TaskContext): Promise<Captione
   return { cues, fonts, lengthNote: film.lengthNote };
 }
 
-/** Seconds of the film. */
+/** Returns when each word is spoken, in seconds from the start of the film. */
 async function timeLines(lines: readonly GivenLine[], film: Lasting, context: TaskContext) {
   const sentences = lines.flatMap((line) =>
     line.isScript === true ? sentencesOf(line.text).map((text) => ({ text })) : [line],
@@ -191,7 +191,7 @@ async function burned(film: Lasting, cues: readonly Cue[], style: LetterStyle, c
   return fontsDrawn(log);
 }
 
-/** Adds a subtitle track. Copies the pictures without re-encoding if all players support their format. */
+/** Adds a subtitle track. The video is not re-encoded if all players support its format. */
 async function asTrack(film: Lasting, { file, signal }: TaskContext): Promise<readonly string[]> {
   await runFfmpeg({
     inputs: [film, { path: file("captions.srt"), name: "the captions", demuxer: "srt" }],

@@ -53,8 +53,8 @@ const nameOf = (model: string | { readonly provider: string; readonly modelId: s
   typeof model === "string" ? model : `${model.provider}:${model.modelId}`;
 
 /**
- * Checks a film, picture or sound. Returns a handle that stands for the media; steps that use it start once the check
- * has passed. A flaw fails the step and is described in its error. `choose` is the method of `build`.
+ * Checks a film, image or sound, and returns a handle that stands for it. Steps that use the handle start once the
+ * check has passed. A flaw fails the step, and the error describes it. `choose` is the method of `build`.
  */
 export function inspect<H extends Media<LookedAt<C>>, const C extends Checks>(
   choose: ChooseMethod,
@@ -93,9 +93,9 @@ class NoVerdictError extends Error {
 type Judged = Media<"image" | "video">;
 
 /**
- * Adds the steps for a judge that is a chat model. `<name>-frames` looks for flaws and extracts frames.
- * `<name>-verdict` asks the model if there are no flaws. `<name>-check` fails with the reasons. `<name>` returns
- * accepted media.
+ * Adds the steps for a judge that is a chat model. `<name>-frames` looks for flaws and extracts frames. If there are no
+ * flaws, `<name>-verdict` asks the model. `<name>-check` fails if the media are rejected, and `<name>` returns accepted
+ * media.
  */
 function addJudged(
   { task, chat, choose }: InspectingSteps,
@@ -149,7 +149,7 @@ async function takeFrames(
   if (found.video === null) throw new FilmError("FILM_INPUT", "it has no pictures to judge");
   const flaws = await findFlaws({ path, signal }, checks);
   const frames = await framesOf(found, found.video, signal);
-  // If only the service knows the model's kind, the result may be a still picture, which has only one frame.
+  // If only the service knows the model's kind, the result may be a still image, which has only one frame.
   for (const [index, file] of names.entries()) await writeFile(context.file(file), frames[index] ?? frames[0]!);
   return { flaws };
 }

@@ -15,7 +15,7 @@ import { type Format, pixelsOf, type Size } from "../graph/size.ts";
 
 /** Options of `join`. */
 export interface JoinOptions extends StepFields, LengthOption {
-  /** Size of the film. Default: that of the first clip; if `format` is given, its shorter side. */
+  /** Size of the film. Default: the first clip's size or, with `format`, its shorter side. */
   readonly size?: Size;
   /** Aspect ratio of the film. Default: that of `size`, or 16:9 if `size` is only a length such as `1080p`. */
   readonly format?: Format;
@@ -23,7 +23,7 @@ export interface JoinOptions extends StepFields, LengthOption {
   readonly fit?: Fit;
   /** Frames per second. Default: the first clip's frame rate. */
   readonly fps?: number;
-  /** Length of the cross-fades between clips, in seconds; each shortens the film by as much. Default 0: none. */
+  /** Length of the cross-fades between clips, in seconds. Each shortens the film by its length. Default 0. */
   readonly fade?: number;
   /** Length of the fade from black at the start, in seconds. Default 0. */
   readonly fadeIn?: number;
@@ -42,7 +42,7 @@ export const JOINING: Rules = {
   length: LENGTH,
 };
 
-/** The value of a `join` step. */
+/** The value of a step that joins clips or images. */
 export interface Joined {
   readonly seconds: number;
   readonly width: number;
@@ -54,9 +54,9 @@ export interface Joined {
   readonly encoder: string;
 }
 
-/** The value of `join`. */
+/** The value of a `join` step. */
 export interface JoinedClips extends Joined {
-  /** What was held or cut in clips whose audio and pictures end at different times. Null if nothing was. */
+  /** What was held or cut in clips whose video and audio end at different times. Null if nothing was. */
   readonly lengthNote: string | null;
 }
 
@@ -137,7 +137,9 @@ export async function writeJoined(
   return { seconds: graph.seconds, ...pixels, fps: rate.fps, starts: graph.starts, encoder };
 }
 
-/** Seconds. Sometimes ffmpeg writes less without reporting an error, which only viewers would notice. */
+/**
+ * Maximum difference, in seconds, from the expected duration. ffmpeg sometimes writes less without reporting an error.
+ */
 const MOST_OFF = 0.1;
 
 async function checkLength(path: string, shall: number, signal: AbortSignal): Promise<void> {

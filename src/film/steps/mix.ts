@@ -17,15 +17,15 @@ export type Sound =
   | Media<"audio">
   | {
       readonly sound: Media<"audio">;
-      /** Second of the film at which the audio starts. Default 0; for a further voice, the end of the previous one. */
+      /** Second of the film at which the audio starts. Default: 0 or, after another voice, the end of that voice. */
       readonly at?: number;
-      /** Level in decibels. Default 0; for music, -8. */
+      /** Level in decibels. Default 0, or -8 for music. */
       readonly volume?: number;
     };
 
 /** Options of `mix`. */
 export interface MixOptions extends StepFields, LengthOption {
-  /** Speech: one sound, or several. */
+  /** Speech, as one sound or several. */
   readonly voice?: Sound | readonly Sound[];
   /** Music. It is repeated until the end of the film, where it fades out. */
   readonly music?: Sound;
@@ -33,7 +33,7 @@ export interface MixOptions extends StepFields, LengthOption {
   readonly effects?: readonly Sound[];
   /** Level of the film's own audio in decibels. Null to remove that audio. Default 0. */
   readonly own?: number | null;
-  /** How far music and the film's own audio are lowered under the voice, in decibels. Default 12; 0: not at all. */
+  /** By how many decibels music and the film's own audio are lowered while a voice speaks. Default 12. */
   readonly duck?: number;
   /**
    * Loudness of the result in LUFS. Null to leave it unchanged. Video sites play at -14, podcasts at -16. The true peak
@@ -53,7 +53,7 @@ export interface Mixed {
   readonly loudness: number | null;
   /** True peak in dBTP. Null in the same cases as `loudness`. */
   readonly truePeak: number | null;
-  /** What was held or cut because pictures and audio end at different times. Null if nothing was. */
+  /** What was held or cut because video and audio end at different times. Null if nothing was. */
   readonly lengthNote: string | null;
 }
 
@@ -80,9 +80,7 @@ const RULES: Rules = {
   length: LENGTH,
 };
 
-/**
- * Mixes voice, music and effects into a film and sets the film's loudness. Re-encodes the pictures only if necessary.
- */
+/** Mixes voice, music and effects into a film and sets the film's loudness. Re-encodes the video only if necessary. */
 export function mix(task: Task, name: string, film: Media<"video">, options: MixOptions) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, RULES);
@@ -101,7 +99,7 @@ export function mix(task: Task, name: string, film: Media<"video">, options: Mix
   });
 }
 
-/** The input has references in place of files. */
+/** Predicts the duration of a mix. The input has references in place of files. */
 function foreseenMix(input: unknown, endsOf: EndsOf): Foreseen {
   const { film, voice, effects, own = 0, length } = input as Given;
   const pictures = endsOf(film);
@@ -123,7 +121,7 @@ function foreseenMix(input: unknown, endsOf: EndsOf): Foreseen {
 }
 
 /**
- * Returns the second at which the sound ends. Null if there is none. With the length `sound`, ignores the film's own
+ * Returns the second at which all audio ends, or null if there is none. With the length `sound`, ignores the film's own
  * audio if there are voices or effects.
  */
 function soundEnd(ends: readonly number[], own: number | null, length: Length | undefined): number | null {
@@ -194,7 +192,7 @@ async function layersOf({ voice, music, effects, own = 0, length }: Given, film:
   return { inputs, layers, voices: spoken.map(({ at }) => at), end };
 }
 
-/** Maximum number of passes: the limiter lowers the loudness, and each pass makes up for that. */
+/** Maximum number of passes. The limiter lowers the loudness, and each further pass makes up for that. */
 const PASSES = 3;
 const CLOSE_ENOUGH = 0.4;
 

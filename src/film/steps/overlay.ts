@@ -39,7 +39,7 @@ export interface Logo {
 
 /** A lower third: a name and a line of text at the lower left, above the captions. */
 export interface LowerThird {
-  /** Text of at most two lines. It is shrunk if needed. */
+  /** Text of at most two lines, shrunk if needed. */
   readonly title: OrValue<string>;
   readonly subtitle?: OrValue<string>;
   /** Second of the film at which the lower third appears. Default 0.5. */
@@ -47,7 +47,7 @@ export interface LowerThird {
   /** Seconds for which the lower third is shown. Default 4. */
   readonly seconds?: number;
   /**
-   * Style of the text. `size` is the title's text height, by default 0.042. `outline` is the colour of the plate,
+   * Style of the text. `size` is the title's text height, by default 0.042. `outline` is the colour of the plate, and
    * `highlight` that of the bar. `box: false` removes the plate.
    */
   readonly style?: Omit<LetterStyle, "position">;
@@ -61,17 +61,19 @@ export interface EndCard {
   readonly fit?: Fit;
   /** Seconds for which the card is shown. Default 2. */
   readonly seconds?: number;
-  /** Length of the cross-fade from the film to the card, in seconds; it shortens the film by as much. Default 0.3. */
+  /**
+   * Length of the cross-fade from the film to the card, in seconds. It shortens the film by its length. Default 0.3.
+   */
   readonly fade?: number;
 }
 
 /** Options of `overlay`. */
 export interface OverlayOptions extends StepFields, LengthOption {
-  /** A picture in a corner. */
+  /** An image in a corner. */
   readonly logo?: Logo;
   /** A name and a line of text in the lower left. */
   readonly lowerThird?: LowerThird;
-  /** A picture that is shown after the film and makes the film longer. */
+  /** An image that is shown after the film and makes the film longer. */
   readonly endCard?: EndCard;
 }
 
@@ -158,7 +160,7 @@ async function overlayFile(given: Given, context: TaskContext) {
   return { seconds: graph.seconds, starts: [0], fonts: fontsDrawn(log), lengthNote: clip.lengthNote };
 }
 
-/** `last` is the name of the latest output. */
+/** A filter graph, with `last` as the name of its latest output. */
 interface Graph {
   readonly inputs: readonly { readonly path: string; readonly name: string }[];
   readonly chains: readonly string[];

@@ -10,7 +10,7 @@ import { type Format, formatName, pixelsOf, type Size } from "../graph/size.ts";
 
 /** Options of `reframe`. */
 export interface ReframeOptions<F extends Format = Format> extends StepFields, LengthOption {
-  /** The aspect ratios to make, with one film for each. */
+  /** The aspect ratios to make. There is one film for each. */
   readonly to: readonly F[];
   /** Length of the shorter side in pixels, such as `720p`. Default: the film's shorter side. */
   readonly size?: Extract<Size, `${number}p`>;
@@ -29,7 +29,7 @@ const RULES: Rules = {
 };
 
 /**
- * Converts a film to other aspect ratios. Each of them is a separate step (`<name>-9x16`), so that adding one does not
+ * Converts a film to other aspect ratios. Each ratio is a separate step (`<name>-9x16`), so that adding one does not
  * repeat the others.
  */
 export function reframe<F extends Format>(task: Task, name: string, film: Media<"video">, options: ReframeOptions<F>) {

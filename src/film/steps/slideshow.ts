@@ -7,21 +7,21 @@ import { JOINING, type JoinOptions, writeJoined } from "./join.ts";
 
 /** Options of `slideshow`. */
 export interface SlideshowOptions extends JoinOptions {
-  /** Seconds for which each picture is shown, including cross-fades. Default 3. */
+  /** Seconds for which each image is shown, including cross-fades. Default 3. */
   readonly seconds?: number;
-  /** How much a picture is enlarged while it is shown, as a fraction of its size. 0 means no zoom. Default 0.08. */
+  /** How much an image is enlarged while it is shown, as a fraction of its size. 0 means no zoom. Default 0.08. */
   readonly zoom?: number;
 }
 
 const [SECONDS, FADE] = [3, 0.5];
 
-/** Makes a silent film from pictures. By default 16:9 at 1080p, with a slow zoom and half-second cross-fades. */
+/** Makes a silent film from images. By default, it is 16:9 at 1080p, with a slow zoom and half-second cross-fades. */
 export function slideshow(task: Task, name: string, pictures: MediaList<"image">, options: SlideshowOptions = {}) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, { ...JOINING, seconds: someSeconds, zoom: number(0, 4) });
   const list = listOf(pictures);
   const { seconds = SECONDS, fade = FADE } = own;
-  // A handle may stand for several pictures, so the real list may be longer.
+  // A handle may stand for several images, so the real list may be longer.
   if (list.length > 2) checkBlend(name, fade, { length: seconds / 2, what: "half of a picture's time is" });
   else if (list.length > 1) checkBlend(name, fade, { length: seconds, what: "a picture is shown for" });
   const named = clipNames(list);

@@ -9,13 +9,13 @@ import { type Format, type Pixels, pixelsOf, type Size } from "../graph/size.ts"
 
 /** Options of `thumbnail`. */
 export interface ThumbnailOptions extends StepFields {
-  /** Second of the film. Default: the most typical frame from its first ten seconds, to avoid blends and black. */
+  /** Second of the film from which the frame is taken. Default: the most typical frame of the first ten seconds. */
   readonly at?: OrValue<number>;
-  /** Size of the picture. Default: that of the film. */
+  /** Size of the image. Default: the film's size. */
   readonly size?: Size;
-  /** Aspect ratio of the picture. Default: that of the film, or 16:9 with a size such as `720p`. */
+  /** Aspect ratio of the image. Default: the film's, or 16:9 with a size such as `720p`. */
   readonly format?: Format;
-  /** How the frame fills a picture of another shape. Default `crop`. */
+  /** How the frame fills an image of another shape. Default `crop`. */
   readonly fit?: Fit;
 }
 
@@ -45,7 +45,7 @@ interface Given {
 }
 
 const LOOKED_AT = 10;
-/** Maximum number of frames compared, and of pixels in them: the filter keeps all of them in memory. */
+/** Maximum number of frames compared, and of pixels in them, because the filter keeps all of them in memory. */
 const MOST_FRAMES = 300;
 const MOST_KEPT_PIXELS = MOST_FRAMES * 1920 * 1080;
 

@@ -11,18 +11,18 @@ export interface PgBossEngineOptions {
   /** Number of this process's database connections for the queues. Default 4. */
   readonly connections?: number | undefined;
   /**
-   * After this many seconds without a sign of life, a process is considered dead, and another process takes its work.
-   * Default 10, pg-boss's minimum.
+   * After this many seconds without a sign of life, a process is considered dead, and another process takes over its
+   * work. Default 10, pg-boss's minimum.
    */
   readonly heartbeatSeconds?: number | undefined;
   /** Called when a handler or the queue fails. Failed work is retried. */
   readonly onError?: ((error: unknown, what: string) => void) | undefined;
 }
 
-/** The queue drops a run after this many failed attempts. Workers still find the run in the journal. */
+/** After this many failed attempts, the queue drops a run. Workers still find the run in the journal. */
 const RETRIES = 1_000;
 const [SLICES, LOCAL] = ["showrunner-slices", "showrunner-local"] as const;
-/** Polls find due timers and missed notifications. NOTIFY announces other jobs at once. */
+/** Interval at which the queue is polled for due timers and missed notifications. */
 const POLL_SECONDS = 2;
 
 /** Creates an engine that uses the PostgreSQL queues of pg-boss, an optional peer dependency. */
@@ -40,8 +40,8 @@ export async function createPgBossEngine(options: PgBossEngineOptions): Promise<
   });
   boss.on("error", (error) => onError(error, "pg-boss"));
   await boss.start();
-  // `stately` allows one waiting and one active job per run. Wakes are merged, and a wake during a slice waits for its
-  // end.
+  // `stately` allows one waiting and one active job per run. Wakes are merged, and a wake during a slice waits until
+  // the slice ends.
   const common = {
     policy: "stately",
     heartbeatSeconds,
@@ -50,7 +50,7 @@ export async function createPgBossEngine(options: PgBossEngineOptions): Promise<
     retryBackoff: true,
   } as const;
   const kept = { retryDelay: 1, retryDelayMax: 60, deleteAfterSeconds: 60, retentionSeconds: 365 * 86_400 };
-  // A slice takes seconds. A local function may take as long as its process gives signs of life.
+  // A slice takes seconds. A local function may take any time, as long as its process gives signs of life.
   for (const [name, expireInSeconds] of [
     [SLICES, 600],
     [LOCAL, 86_399],

@@ -36,8 +36,8 @@ export interface RestateEndpointOptions {
    */
   readonly port?: number | undefined;
   /**
-   * URL at which Restate reaches this process or its load balancer. The process registers it when it starts to take
-   * work. `null`: the process registers nothing. Default: host and port.
+   * URL at which Restate reaches this process or its load balancer. The process registers this URL when it starts to
+   * take work. If `null`, it registers nothing. Default: host and port.
    */
   readonly address?: string | null | undefined;
   /** URL of Restate's admin API. Default: port 9070 on the ingress's host. */
@@ -47,8 +47,8 @@ export interface RestateEndpointOptions {
 }
 
 /**
- * Number of calls that a connection accepts beyond the available slots. If it is small, Restate soon opens a connection
- * to another worker.
+ * Number of calls that a connection accepts beyond the available slots. A small number makes Restate open connections
+ * to other workers soon.
  */
 const MORE_STREAMS = 4;
 
@@ -151,7 +151,9 @@ class Endpoint {
     await once(this.#server, "listening");
   }
 
-  /** Refuses waiting calls, which then go to other processes. Calls in progress have `drainMs` to finish. */
+  /**
+   * Refuses waiting calls, which then go to other processes. Calls in progress have `drainMs` milliseconds to finish.
+   */
   async close(drainMs: number): Promise<void> {
     this.#places.slices.close();
     this.#places.local.close();

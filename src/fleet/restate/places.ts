@@ -4,7 +4,7 @@ export interface Claim {
   readonly since: number;
 }
 
-/** Slots for work in this process. Higher priority goes first, then the work that has been due longest. */
+/** Slots for work in this process. Work with a higher priority goes first, then the work that has been due longest. */
 export class Places {
   readonly #waiting: (Claim & { readonly enter: () => void; readonly refuse: () => void })[] = [];
   #free: number;

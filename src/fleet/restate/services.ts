@@ -12,7 +12,7 @@ export interface Work {
 }
 
 export interface Wake {
-  /** When the run is due, in epoch milliseconds. 0: at once. */
+  /** When the run is due, in epoch milliseconds. 0 means immediately. */
   readonly at: number;
   readonly priority: number;
   /** When the wake was sent, in epoch milliseconds. Default: `at`. */
@@ -20,7 +20,7 @@ export interface Wake {
   readonly failures?: number;
 }
 
-/** The next slice of a run. A wake for an earlier time replaces it and its `turn`. */
+/** The next slice of a run. A wake for an earlier time replaces it. */
 interface Pending {
   readonly turn: string;
   readonly at: number;
@@ -30,15 +30,17 @@ interface Pending {
 interface Turn {
   readonly turn: string;
   readonly priority: number;
-  /** When the slice became due, in epoch milliseconds. A repeated call keeps it, and so its place in the queue. */
+  /**
+   * When the slice became due, in epoch milliseconds. A repeated call keeps this time, and so its place in the queue.
+   */
   readonly since?: number;
 }
 
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [1_000, 60_000];
 
 /**
- * How Restate repeats a call after a process died or refused it. It never gives up, because later wakes would then wait
- * for a slice that never starts. Delays are short, because each death of a worker is another attempt of the same call.
+ * How Restate repeats a call after a process died or refused it. It never gives up, because later wakes of the run
+ * would then wait forever.
  */
 const AGAIN = {
   initialInterval: 250,
@@ -54,14 +56,13 @@ export function namesOf(name: string) {
   return { wakes: `${name}-wakes`, runs: `${name}-runs`, local: `${name}-local` } as const;
 }
 
-/** Makes Restate repeat a call. Restate stores the message, so it contains no details of the failure. */
+/** Makes Restate repeat a call. Its message contains no details of the failure, because Restate stores it. */
 class TriedAgain extends Error {}
 
 /**
- * Defines three services. `runs` has a virtual object per run, so that a run has one slice at a time. `wakes` has
- * another object per run, which is free during a slice and stores when the next slice is due. `local` performs local
- * functions. Restate replays each handler's operations in order, so a version with another order needs other service
- * names.
+ * Defines three services. `runs` performs the slices of each run, one at a time. `wakes` stores when the next slice of
+ * each run is due. `local` performs local functions. If a version changes the order of operations in a handler, the
+ * services need other names.
  */
 export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
   const names = namesOf(name);
@@ -181,6 +182,6 @@ async function placed(
 interface Attempt {
   /** Aborted when this process stops or Restate gives up the call. */
   readonly signal: AbortSignal;
-  /** Performs work in the slot. The slot stays taken until the work ends, even if the call ends before. */
+  /** Performs work in the slot. The slot stays taken until the work ends, even if the call ends earlier. */
   during<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
 }

@@ -16,7 +16,8 @@ export class Counter {
   readonly #byLabels = new Map<string, { readonly labels: Labels; value: number }>();
 
   /**
-   * `starts`: reports 0 before the first increase, so that Prometheus sees this increase. Use it only without labels.
+   * With `starts`, reports 0 before the first increase, so that Prometheus sees this increase. Use it only without
+   * labels.
    */
   constructor(name: string, help: string, { starts = false } = {}) {
     this.family = { name, help, type: "counter" };

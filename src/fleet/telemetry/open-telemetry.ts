@@ -35,7 +35,7 @@ export function observeCounters(api: OpenTelemetry, counters: readonly Counter[]
   }
 }
 
-/** Records the trace of a finished run. Its times come from the journal, whichever processes drove the run. */
+/** Records the trace of a finished run, with times from the journal. */
 export async function traceRun(
   api: OpenTelemetry,
   store: JournalStore,
@@ -57,7 +57,7 @@ export async function traceRun(
   record(run, trace.setSpanContext(ROOT_CONTEXT, parent));
 }
 
-/** Times are in epoch milliseconds. */
+/** A span of a trace, with times in epoch milliseconds. */
 interface TracedSpan {
   readonly name: string;
   readonly attributes: Attributes;
@@ -68,7 +68,7 @@ interface TracedSpan {
 }
 
 interface RunTrace {
-  /** Computed from the run's id and the time of its first event, so that all processes get the same id. */
+  /** Computed from the run's id and the time of its first event, so that it is the same in all processes. */
   readonly traceId: string;
   readonly spanId: string;
   readonly run: TracedSpan;
@@ -78,7 +78,7 @@ interface TraceOptions {
   readonly genAi: boolean;
 }
 
-/** Phases whose spans come from the timeline. The other spans come from the attempts, which include model and cost. */
+/** Phases whose spans come from the timeline. All other spans come from the attempts, which include model and cost. */
 const PHASES: ReadonlySet<TimelineSpan["phase"]> = new Set(["upload", "download", "task", "approval"]);
 
 export function runTrace(runId: string, events: readonly StoredEvent[], options: TraceOptions): RunTrace | null {
@@ -185,7 +185,7 @@ function modelNames(model: string | null): Attributes {
   return model === null ? {} : { "showrunner.model": model };
 }
 
-/** OpenTelemetry's conventions use `generate_content` for everything but text. */
+/** Returns a request's attributes in OpenTelemetry's conventions for generative AI. */
 function genAiNames(kind: "job" | "chat", model: string | null): Attributes {
   return {
     "gen_ai.operation.name": kind === "chat" ? "chat" : "generate_content",

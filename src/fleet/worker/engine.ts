@@ -10,8 +10,9 @@ export interface Engine {
    */
   readonly isOfProcess?: true;
   /**
-   * Schedules a slice of the run, at once or at the given time. Several wakes of a run are merged into the earliest. A
-   * wake during a slice leads to another slice. An engine that stores its work resolves only once the wake is stored.
+   * Schedules a slice of the run, immediately or at the given time. Several wakes of a run are merged into the
+   * earliest. A wake during a slice leads to another slice. An engine that stores its work resolves only once the wake
+   * is stored.
    */
   wake(runId: string, options?: WakeOptions): Promise<void>;
   /** Schedules local work in any process, unless it is already scheduled. Work with the lowest `place` goes first. */
@@ -30,7 +31,7 @@ export interface Engine {
 
 /** When to wake a run, and how urgently. */
 export interface WakeOptions {
-  /** When the wake is due, in epoch milliseconds. Default: at once. */
+  /** When the wake is due, in epoch milliseconds. Default: immediately. */
   readonly at?: number | undefined;
   /** Priority among the wakes that are due. Higher values go first. Default 0. */
   readonly priority?: number | undefined;
@@ -38,7 +39,9 @@ export interface WakeOptions {
 
 /** A worker's handlers for the work that its engine gives it. */
 export interface EngineHandlers {
-  /** Drives one slice of a run. Returns when to wake the run again, in epoch milliseconds. Null schedules no wake. */
+  /**
+   * Drives one slice of a run. Returns when to wake the run again, in epoch milliseconds, or null to schedule no wake.
+   */
   slice(runId: string, signal: AbortSignal): Promise<number | null>;
   /** Performs a local function of a run and delivers the result. */
   local(work: LocalWork, signal: AbortSignal): Promise<void>;

@@ -1,24 +1,27 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 export interface BodyLimits {
-  /** Maximum size of a body. It exceeds the limit for webhooks, so that the receiver itself refuses large webhooks. */
+  /**
+   * Maximum size of a body. It exceeds the limit for webhooks, so that the webhook receiver refuses large ones itself.
+   */
   readonly mostBytes: number;
-  /** Maximum size of all bodies in memory. A sender can be verified only after its whole body has arrived. */
+  /**
+   * Maximum size of all bodies in memory. It is needed because a sender can be verified only after its whole body has
+   * arrived.
+   */
   readonly mostBytesHeld: number;
 }
 
 const MIB = 1024 * 1024;
 export const BODY_LIMITS: BodyLimits = { mostBytes: 16 * MIB, mostBytesHeld: 64 * MIB };
 const BODY_MS = 10_000;
-/**
- * Delay before the connection of a refused sender is closed. A sender reads the refusal only while it can still send.
- */
+/** Delay before the connection of a refused sender is closed, so that the sender can still read the refusal. */
 const HANG_UP_AFTER_MS = 1_000;
 
 /**
- * Adapts a Fetch-style handler to Node's server. A body is read only when the handler asks for it. It may take 10 s and
- * have 16 MiB. All bodies together may have 64 MiB: above that, the oldest body of the sender with the most bytes is
- * refused with 503, and the service delivers it again later.
+ * Adapts a Fetch-style handler to Node's server. A body is read only when the handler asks for it, and may take up to
+ * 10 s and 16 MiB. If all bodies together exceed 64 MiB, the oldest body of the sender with the most bytes is refused
+ * with 503, and the service delivers it again later.
  */
 export function nodeHandler(
   handle: (request: Request) => Promise<Response>,
@@ -157,10 +160,7 @@ function sumOf(bodies: Iterable<Body>): number {
   return sum;
 }
 
-/**
- * Returns the oldest unfinished body of the sender with the most bytes. One exists, because a piece of a body has just
- * arrived. The set is in order of arrival.
- */
+/** Returns the oldest unfinished body of the sender with the most bytes. The set is in order of arrival. */
 function oldestOfGreediest(held: ReadonlySet<Body>): Body {
   const coming = [...held].filter(({ isWhole }) => !isWhole);
   const bySender = [...Map.groupBy(coming, ({ sender }) => sender).values()];

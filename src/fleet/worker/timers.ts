@@ -12,7 +12,7 @@ interface Item {
   isActive: boolean;
   /** A wake that arrived while the work was in progress. */
   again: WakeOptions | null;
-  /** The valid queue entry of this work. Its other entries are obsolete. */
+  /** The valid queue entry of this work. All other entries are obsolete. */
   entry: Entry | null;
   /** Performs the work. Resolves with the time at which to repeat it, or null. */
   readonly perform: (handlers: EngineHandlers, signal: AbortSignal) => Promise<number | null>;
@@ -39,8 +39,8 @@ export interface TimersOptions {
 }
 
 /**
- * Creates an engine for one process. Its timers and its work end with the process. A later worker finds due runs in the
- * journal.
+ * Creates an engine for one process. Its timers and its work end with the process, but a later worker finds due runs in
+ * the journal.
  */
 export function createTimersEngine(options: TimersOptions = {}): Engine {
   return new TimersEngine(options);

@@ -8,8 +8,8 @@ export interface WebhookReceiverOptions
   /** The Showrunner whose client provides the signing key and whose journal gets the messages. */
   readonly show: Showrunner;
   /**
-   * The engine that wakes the run at once. Default: none, so the process that drives the run finds the message in the
-   * journal within seconds.
+   * The engine that immediately wakes the run to which a delivery belongs. Without it, the process that drives the run
+   * finds the message in the journal within seconds.
    */
   readonly engine?: Pick<Engine, "wake"> | undefined;
   /** Called with the outcome of each genuine delivery about a job. */
@@ -25,8 +25,8 @@ const AGAIN_MS = 2_000;
 
 /**
  * Creates a Fetch-style handler for the webhooks of all runs in the journal. Any process can run it, and it responds
- * like `createWebhookHandler`. A genuine delivery about a job adds a hint to the inbox of its run, only once across all
- * processes. The run then reads the job's state from the service.
+ * like `createWebhookHandler`. Each genuine delivery about a job adds one hint to the inbox of its run. The run then
+ * reads the job's state from the service.
  */
 export function createWebhookReceiver(options: WebhookReceiverOptions): (request: Request) => Promise<Response> {
   const { show, engine, onDelivery, onNews, ...checks } = options;

@@ -16,11 +16,11 @@ export interface WorkerOptions {
   /** Maximum number of concurrent local functions. Default 4. */
   readonly local?: number | undefined;
   /**
-   * `delegated`: each local function is a separate job. `inline`: functions run inside the slice. Default `delegated`.
+   * How local functions run: each as separate work (`delegated`), or inside the slice (`inline`). Default `delegated`.
    */
   readonly localWork?: "delegated" | "inline" | undefined;
   /**
-   * True: webhooks report the ends of jobs (see `createWebhookReceiver`), and polling is only a fallback. Default
+   * True if webhooks report the ends of jobs (see `createWebhookReceiver`), so that polling is only a fallback. Default
    * false.
    */
   readonly webhooks?: boolean | undefined;
@@ -38,13 +38,16 @@ export interface WorkerOptions {
 
 /** A running worker. */
 export interface Worker {
-  /** True while the worker takes work. False while it cannot read its journal, and when it is stopping. */
+  /** True while the worker takes work. False while it cannot read its journal or is stopping. */
   isReady(): boolean;
   /** True once the worker has searched the journal and all its runs are idle, failed, or driven by another process. */
   isIdle(): boolean;
   /** Returns the runs whose last slice failed and the runs that this process cannot drive. Both are retried. */
   failed(): readonly string[];
-  /** Stops taking work and ends slices and local functions gracefully. Resolves once they end, or after `drainMs`. */
+  /**
+   * Stops taking work and ends slices and local functions gracefully. Resolves once they have ended, or after
+   * `drainMs`.
+   */
   stop(options?: { readonly drainMs?: number | undefined }): Promise<void>;
 }
 
@@ -56,8 +59,8 @@ const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [5_000, 60_000];
 const ORPHANED_MS = 15 * 60_000;
 
 /**
- * Drives the runs that an engine gives to this process. With the engine for one process, it also finds and drives due
- * runs of processes without a worker.
+ * Drives the runs that an engine gives to this process. With `createTimersEngine`, it also finds and drives due runs of
+ * processes without a worker.
  */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { show, engine, findPipeline, webhooks, slices = 16, local = 4, sweepEveryMs = 5_000 } = options;
@@ -68,7 +71,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   );
   /** Ids of runs that this process has taken and that are not idle yet. */
   const open = new Set<string>();
-  /** Number of consecutive failed slices, by run id. */
+  /** Number of consecutive failed slices, keyed by run id. */
   const failed = new Map<string, number>();
   const fail = (runId: string) => {
     const failures = (failed.get(runId) ?? 0) + 1;

@@ -24,7 +24,7 @@ export type InspectorOf<M extends ModelOrId> = Inspector<Extract<YieldOf<M>, Med
  */
 export interface Inspector<K extends MediaKind = MediaKind> {
   (made: Candidate): Inspected | Promise<Inspected>;
-  /** Exists only as a type. It contains the kinds of media that the function can inspect. */
+  /** Exists only as a type. It records the kinds of media that the function can inspect. */
   readonly [KINDS]?: (kind: K) => void;
   /** The inspector's version. Change it when the inspection changes. Default `"1"`. */
   readonly version?: string | undefined;
@@ -52,15 +52,15 @@ export interface InspectionSteps {
 
 export type Inspected = string | readonly string[] | null | undefined;
 
-/** Options for inspecting a job's output. `I` is an inspector for the model's kind of output. */
+/** Options for inspecting a job's output with `I`, an inspector that fits the model's kind of output. */
 export interface AcceptOptions<I extends AnyInspector> {
   /**
-   * Inspects the output before any step that uses it begins. It cannot be combined with `revise`. Default: no
-   * inspection.
+   * Inspects the output before any step that uses it begins. Default: no inspection. Cannot be combined with `revise`.
    */
   readonly accept?: I | undefined;
   /**
-   * Maximum number of jobs. If an output is rejected, another job runs with another seed. All jobs are paid. Default 1.
+   * Maximum number of jobs. After each rejected output, another job runs with another seed. Every job is charged,
+   * including rejected ones. Default 1.
    */
   readonly acceptAttempts?: number | undefined;
 }
@@ -88,7 +88,7 @@ export function scorerOf(inspect: Inspector): (candidate: Candidate) => Promise<
 }
 
 /**
- * Adds the steps of an inspected job: for each attempt N, the job `<name>/N` and its check `<name>/N-ok`, then
+ * Adds the steps of an inspected job: its attempts `<name>/1`, `<name>/2` …, a check `<name>/N-ok` for each, and
  * `<name>/pick` with the accepted output. An attempt begins only once the previous check has failed.
  */
 export function addAccepted<M extends ModelOrId>(
@@ -144,8 +144,8 @@ function inspectorOf(read: OptionReader): Inspector {
 }
 
 /**
- * Sets the seed of an attempt. The first attempt makes the same request as a job without an inspection, so that its
- * result can be reused. Other attempts have their own seeds.
+ * Sets another seed for each attempt after the first. The first attempt keeps the input as it is, so that an earlier
+ * result can be reused.
  */
 function seeded(input: DraftJson, attempt: number): { readonly input: DraftJson; readonly seed: number | null } {
   if (attempt === 1 || typeof input !== "object" || input === null || Array.isArray(input))

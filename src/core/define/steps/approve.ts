@@ -37,7 +37,7 @@ export type Approved<H> =
 export interface ApproveMethod {
   /**
    * Adds a gate that shows a result to a person. The handle stands for the shown result. Steps that use it wait, and
-   * are not paid for, until the person approves. Decide with `showrunner approve` or `showrunner reject`.
+   * are not paid for, until the person approves the result. Decide with `showrunner approve` or `showrunner reject`.
    */
   <H extends Handle>(name: string, shown: H, options?: ApproveOptions): Approved<H>;
 }
@@ -68,7 +68,7 @@ function sameHandle(shown: Handle, step: string, { build }: Recorder): Handle {
   return mark<Handle<Yields>>({ step, yields, form }, { to: "step", step, output, build });
 }
 
-/** An input without handles. Values of steps and references to media have replaced them. */
+/** An input whose handles have been replaced by values and media references. */
 export type Settled<I> = unknown extends I
   ? unknown
   : I extends Value<infer T>

@@ -29,7 +29,7 @@ export interface ChatMessage {
 }
 
 interface ChatSettings {
-  /** Pictures for the model, sent with the user's first message. Each can be up to 4 MiB. */
+  /** Images for the model, sent with the user's first message. Each can be up to 4 MiB. */
   readonly images?: Media<"image"> | MediaList<"image"> | undefined;
   /** Randomness of the answer. Default: the model's default. */
   readonly temperature?: OrValue<number> | undefined;
@@ -68,7 +68,7 @@ export interface ChatMethod {
   ): ValueHandle<AnswerOf<S>>;
 }
 
-/** The conversation with its settings, as it is sent. */
+/** The body of a chat request: the conversation and its settings. */
 interface ChatBody {
   readonly messages: readonly { readonly role: ChatMessage["role"]; readonly content: string }[];
   readonly [setting: string]: unknown;

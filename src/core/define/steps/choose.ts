@@ -72,7 +72,7 @@ interface Choice {
   readonly field?: string;
 }
 
-/** A choice cannot have a quorum. */
+/** Returns the failure policy for a choice, which cannot have a quorum. */
 export function choiceFailure(policy: FailurePolicy | null | undefined): Pick<PickDraft, "onFailure"> {
   return typeof policy === "string" ? { onFailure: policy } : {};
 }
@@ -100,7 +100,7 @@ export function addChoice(
 
 export type One = Handle<Yields, "single">;
 
-/** Adds the steps of one part and returns its result. `M`: the builder's methods. */
+/** Adds the steps of one part and returns its result. `M` is the type of the builder's methods. */
 export type PartOf<M, H extends One = One> = (methods: M) => H;
 
 interface AddedPart {
@@ -113,7 +113,7 @@ interface Within<M> {
   readonly name: string | number;
   readonly word: string;
   readonly field: string;
-  /** `part` contains all alternatives. `recorder` is the recorder of the enclosing build. */
+  /** Collects all alternatives. */
   readonly part: Recorder & { readonly prefix: string };
   readonly recorder: Recorder;
   readonly stepMethods: (recorder: Recorder) => M;
@@ -152,10 +152,10 @@ interface CompareOptions extends Pick<StepOptions, "after"> {
   readonly maxCost?: string | undefined;
 }
 
-/** The kind that all compared results share. A result of a model with a plain id fits any kind. */
+/** The kind that all compared results share. Results of unknown kind are ignored. */
 type Known<Y extends Yields> = [Exclude<Y, "unknown">] extends [never] ? "unknown" : Exclude<Y, "unknown">;
 
-/** The handle of the chosen result. If the parts are of several kinds, it is an error message as a type. */
+/** The handle of the chosen result, or an error message as a type if the results are of several kinds. */
 type Compared<H extends One> =
   true extends Several<Known<H["yields"]>>
     ? "all options in a comparison must produce the same kind of result"
@@ -177,7 +177,7 @@ export interface CompareMethod<M> {
   <P extends Parts<M>>(name: string, parts: P, options?: CompareOptions): Compared<MadeBy<P>>;
 }
 
-/** A person cannot compare more parts side by side. */
+/** A person cannot compare more parts. */
 const MOST_PARTS = 20;
 
 export function compareMethod<M>(recorder: Recorder, stepMethods: (recorder: Recorder) => M): CompareMethod<M> {
@@ -224,12 +224,13 @@ function readParts<M>(given: unknown, read: OptionReader): readonly (readonly [s
 
 interface FirstOfOptions extends Pick<StepOptions, "after"> {
   /**
-   * `"next"`: if moderation refuses an option, the next option begins. `"stop"`: it does not begin. Default `"stop"`.
+   * What happens if moderation refuses an option: `"next"` begins the next option, and `"stop"` does not. Default
+   * `"stop"`.
    */
   readonly onModerated?: "stop" | "next" | undefined;
   /**
-   * How long the service may be unavailable, in milliseconds. After that, a job that was never sent is abandoned for
-   * the next option. Default: the run waits for the service.
+   * How long the service may be unavailable, in milliseconds, before a job that was never sent is abandoned in favour
+   * of the next option. Default: no limit.
    */
   readonly awayMs?: number | undefined;
   /** Maximum total cost of all options, in US dollars as a decimal string. Default: the rest of the run's budget. */
@@ -243,9 +244,9 @@ type Agreeing<H extends One> =
 export interface FirstOfMethod<M> {
   /**
    * Adds options in order. The handle stands for the result of the first option that succeeds. The steps are
-   * `<name>/1/…`, `<name>/2/…` and `<name>/pick`. An option begins only after the previous option has ended and has
-   * certainly cost nothing. It never begins while the outcome of a request is unknown. If a step of the previous option
-   * exceeds its `within`, the next option begins alongside it, and both may be paid for.
+   * `<name>/1/…`, `<name>/2/…` and `<name>/pick`. Normally, an option begins only after the previous option has ended
+   * and has certainly cost nothing. But if a step of the previous option exceeds its `within`, the next option begins
+   * alongside it, and both may be paid for.
    */
   <H extends One>(
     name: string,

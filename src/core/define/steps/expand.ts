@@ -23,7 +23,7 @@ export interface ExpandOptions<Y extends Yields = Yields> extends StepOptions {
   readonly yields?: Sayable<Y> | undefined;
 }
 
-/** The kinds that `yields` may declare. For steps with untyped models, these are all kinds. */
+/** The kinds that `yields` may declare. All kinds if a step's model is untyped. */
 type Sayable<Y extends Yields> = "unknown" extends Y ? Yield : Y & Yield;
 
 type One<R> = R extends readonly (infer E)[] ? E : R;
@@ -43,7 +43,7 @@ export type ExpandOptionsFor<R> = [YieldsIn<R>] extends ["value"]
   ? ExpandOptions<"value"> & { readonly yields: "value" }
   : ExpandOptions<YieldsIn<R>>;
 
-/** The `expand` method. `M`: the builder's methods. */
+/** The `expand` method. `M` is the type of the builder's methods. */
 export interface ExpandMethod<M> {
   /**
    * Adds steps that depend on a value. Once the value exists, the function adds the steps `<name>/…`. All of them are

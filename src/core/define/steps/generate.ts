@@ -12,11 +12,11 @@ import { addRewriting, isRewriting, MODERATED_OPTIONS, type ModeratedOptions } f
 
 /** Options for individual providers. Each provider's documentation lists its own. */
 interface ProviderOptions {
-  /** Options by the provider's name, such as `fal`. */
+  /** Options, keyed by the provider's name, such as `fal`. */
   readonly providerOptions?: { readonly [provider: string]: { readonly [option: string]: unknown } } | undefined;
 }
 
-/** Call options of `ImageModelV4`. Without `n`: one image. */
+/** Call options of `ImageModelV4`. `n` is 1 by default. */
 export interface GenerateImage extends ProviderOptions {
   readonly prompt?: OrValue<string> | undefined;
   readonly n?: number | undefined;
@@ -28,7 +28,7 @@ export interface GenerateImage extends ProviderOptions {
   readonly mask?: Media<"image"> | undefined;
 }
 
-/** Call options of `VideoModelV4`. Without `n`: one video. */
+/** Call options of `VideoModelV4`. `n` is 1 by default. */
 export interface GenerateVideo extends ProviderOptions {
   readonly prompt?: OrValue<string> | undefined;
   readonly n?: number | undefined;
@@ -213,7 +213,10 @@ const GIVE_A_MODEL =
 const NEWER =
   "install the provider's latest release explicitly, such as npm i @ai-sdk/fal@latest (without @latest, npm on Node 20 installs an older one)";
 
-/** Calls the author's price function. Null if there is none, or if it needs a result that does not exist yet. */
+/**
+ * Returns the price from the author's function. Null if there is no function, or if it needs a result that does not
+ * exist yet.
+ */
 function priceOf(
   read: OptionReader,
   { given, input }: { readonly given: object; readonly input: DraftJson },

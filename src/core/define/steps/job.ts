@@ -24,10 +24,7 @@ export interface JobOptions<M extends ModelOrId = never>
 
 type Option = keyof JobOptions | keyof AcceptOptions<never> | keyof ModeratedOptions<undefined>;
 
-/**
- * The names of the given options, which show whether `accept` is among them. The type of the `accept` function cannot
- * show this, because TypeScript infers the types of functions last.
- */
+/** The names of the given options. TypeScript knows them before it infers the type of the `accept` function. */
 type Given<K extends PropertyKey> = { readonly [P in K]?: P extends Option ? unknown : "unknown option" };
 
 export interface JobMethod {

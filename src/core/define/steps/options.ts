@@ -84,7 +84,7 @@ export class OptionReader {
     this.#recorder.report({ code: "bad-option", step: this.#step, field, message });
   }
 
-  /** Reports options that this kind of step does not have. `every`: the options that every step has. */
+  /** Reports options that this kind of step does not have. `every` lists the options that all steps have. */
   only(word: string, names: readonly string[], every: readonly string[] = STEP_OPTIONS): void {
     for (const key of Object.keys(this.#options)) {
       if (every.includes(key) || names.includes(key)) continue;
@@ -284,7 +284,7 @@ export type When = Value | WhenCondition;
 export interface WhenCondition {
   readonly test: "not" | "equals" | "failed";
   readonly of: Handle;
-  /** For `equals`: the value to compare with. */
+  /** The value to compare with, for `equals`. */
   readonly value?: unknown;
 }
 
@@ -298,12 +298,12 @@ export function equals<T>(value: Value<T>, requested: NoInfer<T>): WhenCondition
   return condition({ test: "equals", of: value, value: requested });
 }
 
-/** Makes a condition for `when`: the step runs if another step failed. Combine such a fallback with `choose`. */
+/** Makes a condition for `when`: the step runs if another step failed. Use `choose` to take whichever result exists. */
 export function failed(step: Handle): WhenCondition {
   return condition({ test: "failed", of: step });
 }
 
-/** Makes a failure policy: at least this many results must exist. See the `onFailure` of pipelines and steps. */
+/** Makes a failure policy that requires at least this many results. See the `onFailure` of pipelines and steps. */
 export function quorum(count: number): FailurePolicy & { readonly quorum: number } {
   return { quorum: count };
 }

@@ -18,9 +18,8 @@ export interface Rewriting {
 
 export interface ModeratedOptions<R extends "fail" | "rewrite" | undefined> {
   /**
-   * `"rewrite"`: if moderation refuses the prompt, a chat model rewrites it once, more mildly. The steps are
-   * `<name>/1/first`, `<name>/2/prompt`, `<name>/2/again` and `<name>/pick`. The handle stands for `<name>/pick`.
-   * Default `"fail"`.
+   * With `"rewrite"`, if moderation refuses the prompt, a chat model rewrites it once, more mildly. The handle stands
+   * for `<name>/pick`, which chooses between `<name>/1/first` and `<name>/2/again`. Default `"fail"`.
    */
   readonly onModerated?: R;
   /** Required with `onModerated: "rewrite"`. */
@@ -32,7 +31,7 @@ export const MODERATED_OPTIONS: readonly string[] = ["onModerated", "rewrite"];
 const INSTRUCTION =
   "The prompt below was refused by the moderation of a media model. Write it again so that it keeps its subject, style and language, and has nothing that moderation may object to. Answer with the prompt alone.";
 const MAX_COST = "0.01";
-/** Fields that can be rewritten. The first one that the input has is used. */
+/** Input fields that can be rewritten, in order of preference. */
 const WORDS = ["prompt", "text"];
 
 export function isRewriting(read: OptionReader): boolean {
@@ -61,7 +60,7 @@ export function addRewriting(recorder: Recorder, name: string, step: Rewritten, 
   const part = recorder.part(name);
   const first = part.part(1, { isClosed: true });
   const firstPath = first.path("first");
-  // The first refusal must not stop the run, because the run then asks for a milder prompt.
+  // A first refusal must not stop the run, because the next option tries a milder prompt.
   step.add(first, { path: firstPath, input, policy: { ...policy, onFailure: "continue" } });
   const second = part.part(2, { after: part.under(part.prefix), isClosed: true });
   const prompt = second.path("prompt");

@@ -31,7 +31,7 @@ export interface TakesMethod {
   ): TakesHandle<YieldOf<M>, SettledInput<M>>;
 }
 
-/** Seeds of takes are below this number. They are reduced further for a model with a lower maximum. */
+/** Seeds of takes are below this number, or below the model's maximum if that is lower. */
 const SEEDS = 2 ** 31;
 
 export function takesMethod(recorder: Recorder): TakesMethod {

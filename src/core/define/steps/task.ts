@@ -8,8 +8,8 @@ import { type MediaOptions, OptionReader, WORK_OPTIONS, type WorkOptions } from 
 
 export interface TaskOptions<F extends TaskFiles = TaskFiles> extends WorkOptions, MediaOptions {
   /**
-   * The files that the function writes: their kinds by name, such as `{ film: "video", "lines.srt": "text" }`. Default:
-   * none.
+   * The kinds of the files that the function writes, keyed by file name, such as `{ film: "video", "lines.srt": "text"
+   * }`. Default: none.
    */
   readonly files?: F;
   /** The function's version. Change it when the function changes, so that the step runs again. Default `"1"`. */
@@ -26,8 +26,8 @@ export interface TaskOptions<F extends TaskFiles = TaskFiles> extends WorkOption
 }
 
 /**
- * The input of a local function. Media are files, voices are ids, value handles are values, and list handles are lists.
- * Everything else is unchanged.
+ * The input that a local function receives. Media are local files, voices are ids, and all other handles are replaced
+ * by their values.
  */
 export type LocalInput<T> =
   T extends Value<infer V>

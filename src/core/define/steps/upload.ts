@@ -7,7 +7,7 @@ import { uploadHandle } from "../handle.ts";
 import type { Recorder } from "../recorder.ts";
 import { OptionReader, type StepOptions } from "./options.ts";
 
-/** Bytes in memory, such as a picture that the program has just drawn. */
+/** The bytes of a media file, such as an image that the program has just drawn. */
 export interface BytesInput<K extends MediaKind = MediaKind> {
   readonly bytes: Uint8Array;
   readonly kind: K;

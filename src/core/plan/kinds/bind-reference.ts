@@ -8,8 +8,7 @@ import type { Planning } from "./kind.ts";
 type Literal = string | { readonly [key: string]: DraftJson };
 
 /**
- * Checks a literal in a media field. Accepts assets of the account, and reports what to pass instead of any other
- * literal.
+ * Checks a literal in a media field. Accepts the account's assets, and reports what to pass instead of anything else.
  */
 export function checkMediaLiteral(value: Literal, location: InputLocation, { report }: Planning): BoundValue {
   const untouched = { input: value as Json, sample: value as Json };
@@ -64,7 +63,7 @@ const NIL = "00000000-0000-4000-8000-000000000000";
 export const PLACEHOLDER_MEDIA: Json = { source: "asset", asset_id: `asset_${NIL}` };
 export const PLACEHOLDER_VOICE = `voice_${NIL}`;
 
-/** Maximum number of placeholders for one reference. More would not change the result of the check. */
+/** Maximum number of placeholders for one reference. More would not change the result. */
 const MAX_SPREAD = 1000;
 
 export function bindReference(ref: DraftReference["$ref"], location: InputLocation, planning: Planning): BoundValue {
@@ -225,7 +224,7 @@ export function phrase(kinds: readonly MediaKind[]): string {
   return kinds.length === 0 ? "media" : kinds.map((kind) => words[kind]).join(" or ");
 }
 
-/** A placeholder for a step's value that may be any of these values. */
+/** A placeholder for a step's result that may be any of these values. */
 export class AnyOf {
   readonly values: readonly Json[];
 
@@ -236,7 +235,10 @@ export class AnyOf {
 
 export type Sample = Json | AnyOf | readonly Sample[] | { readonly [key: string]: Sample };
 
-/** `spread`: the placeholder is a list of items for the enclosing list. */
+/**
+ * An input value with its references completed, and a sample to validate. With `spread`, the sample is a list whose
+ * items join the enclosing list.
+ */
 export interface BoundValue {
   readonly input: Json;
   readonly sample: Sample;
@@ -245,7 +247,7 @@ export interface BoundValue {
 
 export interface InputLocation {
   readonly field: string;
-  /** Null if the schema does not describe this field. */
+  /** The schema of this field, or null if there is none. */
   readonly schema: SchemaLocation | null;
   markChecked(field: string): void;
   opens(choices: number): void;

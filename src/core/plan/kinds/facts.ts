@@ -4,7 +4,7 @@ import type { FileKind, Json, Reference, Yield } from "../plan.ts";
 import { applicable, isSchema, itemSchemas, propertySchemas } from "../schema/schema.ts";
 import { didYouMean } from "../suggest.ts";
 
-/** `missing`: the first key of the path that the schema rules out. */
+/** The schema at a path inside a value. `missing` is the first key that the schema rules out. */
 export interface FoundSchema {
   readonly schema: Json | null;
   /** Allowed JSON types. An empty list allows all types. */
@@ -32,7 +32,7 @@ export function schemaAt(schema: Json | null, at: readonly (string | number)[]):
   return { schema: { ...definitions, ...first } as unknown as Json, types: typesOf(parts), missing: null };
 }
 
-/** True if no value that fits the parts can have this key. */
+/** Returns whether the parts rule out this key in every value. */
 function isClosed(parts: readonly JsonSchema[], key: string | number): boolean {
   const types = typesOf(parts);
   if (types.length > 0 && !types.includes(typeof key === "number" ? "array" : "object")) return true;
@@ -123,13 +123,16 @@ function resolveIndex({ step, output }: DraftRef, source: StepFacts, report: Rep
 }
 
 export interface StepFacts {
-  /** Null if the step has a problem or its result is decided later. Uses of the result are then not checked. */
+  /**
+   * The kind of the result. Null if the step has a problem or its result is decided later, so that uses of the result
+   * are not checked.
+   */
   readonly yields: Yield | null;
   readonly outputs: number;
-  /** What replaces a reference to the step's media. */
+  /** The form in which other steps use the media. */
   readonly as: Reference["$ref"]["as"];
   readonly sizeBytes: number | null;
-  /** Set if the step makes several outputs. */
+  /** The kinds of the outputs, if there are several. */
   readonly kinds?: readonly FileKind[];
   /** True if the step's media are copied to this machine, where local functions can read them. */
   readonly keeps: boolean;

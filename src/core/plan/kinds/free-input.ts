@@ -6,11 +6,11 @@ import type { Planning } from "./kind.ts";
 
 export interface Accepts {
   reference(ref: Reference["$ref"], source: StepFacts, field: string): void;
-  /** What to use instead of an asset of the account. Null if assets are allowed. */
+  /** What to suggest instead of an asset of the account. Null if assets are allowed. */
   readonly assets: string | null;
 }
 
-/** Completes the references in an input that no model's schema describes. */
+/** Completes the references in an input for which there is no schema. */
 export function bindFreeInput(value: DraftJson, field: string, planning: Planning, accepts: Accepts): Json {
   if (typeof value !== "object" || value === null) return value;
   if (isDraftReference(value)) return bindOne(value, field, planning, accepts.reference) as unknown as Json;
@@ -27,7 +27,9 @@ export function bindFreeInput(value: DraftJson, field: string, planning: Plannin
   );
 }
 
-/** Completes and checks one reference. It checks nothing if a problem excluded the referenced step from the plan. */
+/**
+ * Completes and checks one reference. Checks nothing if the referenced step is not in the plan because of a problem.
+ */
 export function bindOne(
   { $ref }: DraftReference,
   field: string,
@@ -91,7 +93,7 @@ export function isAsset(value: object): value is DraftAsset {
 
 interface Among {
   readonly references: readonly Reference[];
-  /** The kind of all results. Null after a problem. */
+  /** The kind that all results have. Null after a problem. */
   readonly yields: Yield | null;
 }
 
@@ -107,7 +109,7 @@ interface Member {
   readonly yields: Yield | null;
 }
 
-/** Completes the references to results that are shown or offered for a choice. All must be of the same kind. */
+/** Completes the references to results that are shown or offered for a choice. All results must be of the same kind. */
 export function bindAmong(given: readonly DraftReference[], what: What, planning: Planning): Among {
   const members = given.map((reference, index) => {
     const field = given.length === 1 ? what.field : `${what.field}[${index}]`;

@@ -137,7 +137,7 @@ function checkFields({ input, yields }: GenerateDraft, { report }: Planning): vo
   }
 }
 
-/** True if media are given as text: as a URL or Base64. Of a frame, only `image` is checked. */
+/** Returns whether media are given as text, such as a URL or Base64. */
 function hasText(value: DraftJson): boolean {
   if (typeof value === "string") return true;
   if (typeof value !== "object" || value === null || "$ref" in value || "$asset" in value) return false;
@@ -176,7 +176,7 @@ function countOf({ input, mostOutputs }: GenerateDraft, { report }: Planning): n
   return n;
 }
 
-/** Returns the author's price, or null if the input has changed since the author's function returned it. */
+/** Returns the author's price, or null if the input has changed since it was calculated. */
 function priceOf({ input, price }: GenerateDraft): number | null {
   if (price === null) return null;
   return fingerprint(input as Json) === fingerprint(price.of as Json) ? price.micros : null;

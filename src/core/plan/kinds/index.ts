@@ -34,7 +34,7 @@ export function factsOf(step: PlanStep, known: (path: string) => StepFacts | und
   return kindOf(step).facts(step, known);
 }
 
-/** Inputs may be large, and a run needs the traits for every decision, so the traits are cached. */
+/** Traits by step, cached because inputs may be large and a run needs the traits for every decision. */
 const known = new WeakMap<PlanStep, StepTraits>();
 
 export function traitsOf(step: PlanStep): StepTraits {
@@ -45,7 +45,7 @@ export function traitsOf(step: PlanStep): StepTraits {
   return traits;
 }
 
-/** True if the step itself costs money, not only the steps that it adds. */
+/** Returns whether the step costs money itself, rather than through the steps that it adds. */
 export function isPaid(step: PlanStep): boolean {
   const { by } = traitsOf(step).pricing;
   return by === "quote" || by === "usage";

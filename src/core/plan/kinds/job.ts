@@ -85,9 +85,7 @@ export const jobKind: StepKind<JobDraft, JobStep> = {
 
 export const voiceKey = (model: string, name: string) => `${model} ${name}`;
 
-/**
- * Returns the text in `voice_id` if it may be the name of a voice, otherwise null.
- */
+/** Returns `voice_id` if it may be the name of a voice, otherwise null. */
 function voiceNameOf(input: DraftJson): string | null {
   const text = (input as { readonly voice_id?: unknown } | null)?.voice_id;
   return typeof text === "string" && text !== "" && !text.startsWith("voice_") ? text : null;
@@ -120,7 +118,7 @@ function withVoice(input: DraftJson, { id, inputSchema }: CatalogModel, { voices
 
 interface Seeded {
   readonly input: DraftJson;
-  /** The model's highest seed. Null if Showrunner did not assign the seed. */
+  /** The model's highest seed, if Showrunner assigned the seed, otherwise null. */
   readonly mostSeed: number | null;
 }
 
@@ -225,7 +223,7 @@ export interface BoundInput {
    * forms.
    */
   readonly samples: readonly Json[];
-  /** Fields that were checked while references were completed. The schema need not check them again. */
+  /** Fields that were already checked, and that the schema need not check again. */
   readonly checkedFields: readonly string[];
 }
 

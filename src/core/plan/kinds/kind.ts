@@ -19,14 +19,14 @@ export interface NamedVoice {
   readonly labels: Readonly<Record<string, unknown>>;
 }
 
-/** All voices of a model that have the same name, by {@link voiceKey}. */
+/** Voices grouped by name, with keys from {@link voiceKey}. */
 export type VoicesByName = ReadonlyMap<string, readonly NamedVoice[]>;
 
 export interface PlanContext {
   readonly catalog: Catalog;
-  /** Measured files, by their path in the draft. `error`: the reason why a file could not be measured. */
+  /** Measured files, keyed by path in the draft. `error` says why a file could not be measured. */
   readonly files: ReadonlyMap<string, FileFacts | { readonly error: string }>;
-  /** Voices that the draft names instead of using their ids. If absent, names are not replaced by ids. */
+  /** Voices that the draft gives by name instead of by id. If absent, names are not replaced by ids. */
   readonly voices?: VoicesByName;
   readonly out?: ReadonlyMap<string, string>;
 }
@@ -47,7 +47,7 @@ export interface DraftFile {
 /** A planned step, or only its facts if a problem leaves nothing to plan. */
 export type Planned<S extends PlanStep> = { readonly step: S } | { readonly facts: StepFacts };
 
-/** Planning of one kind of step. Each kind has its own file and an entry in this folder's index. */
+/** Plans one kind of step. Each kind has its own file and an entry in this folder's index. */
 export interface StepKind<D extends DraftStep, S extends PlanStep> {
   files(draft: D): readonly DraftFile[];
   models(draft: D): readonly string[];
@@ -65,25 +65,22 @@ export type StepPricing =
   /** The inner steps are paid but not known yet. Together they cost at most this much. */
   | { readonly by: "inner steps"; readonly maxCostMicros: number | null; readonly why: string };
 
-/**
- * Properties of a planned step. Code outside this folder uses them instead of the kind. A new field does not compile
- * until every kind has it.
- */
+/** Properties of a planned step, which code outside this folder reads instead of its kind. */
 export interface StepTraits {
   /** The step's name for people, such as "decision". */
   readonly noun: string;
   /** A short description for people: the model, the file, or who decides. */
   readonly note: string;
-  /** The author's description of the request. Null if the input describes it. */
+  /** A description of the request for people, such as a file's name. Null if the input describes it. */
   readonly subject: string | null;
   readonly brackets: readonly [open: string, close: string];
   readonly icon: "media" | "file" | "decision" | "group" | "value";
   /** References that the step uses, except references in its condition. */
   readonly uses: readonly Reference["$ref"][];
-  /** The content of the step's fingerprint. If one of these fields changes, the step is a different step. */
+  /** The fields from which the step's fingerprint is calculated. */
   readonly requested: { readonly [field: string]: Json };
   readonly pricing: StepPricing;
-  /** A rough duration, used if earlier runs show none. */
+  /** A rough duration, used if earlier runs give none. */
   readonly typicalMs: number;
   /** Name of the step's concurrency limit: a modality of the service, or `task` for local code. Null means no limit. */
   readonly modality: string | null;
@@ -92,11 +89,11 @@ export interface StepTraits {
   readonly decision: Decision | null;
   readonly submits: SubmittingStep | null;
   /**
-   * Returns what must match, besides the input, for an earlier result to be reused. Null if results are never reused.
+   * Returns what must match, besides the input, before an earlier result is reused. Null if results are never reused.
    */
   readonly reuse: ((pipeline: string, step: PlanStep) => { readonly [field: string]: Json }) | null;
   readonly file: FileFacts | null;
-  /** Results of other steps that this step passes on or from which it chooses, because it makes none of its own. */
+  /** Results of other steps that this step passes on or chooses from. */
   readonly standsFor: readonly Reference[];
   /** True if the step chooses one of the results in `standsFor`, so that the others may be missing. */
   readonly isChoice: boolean;

@@ -3,7 +3,7 @@ import type { JsonSchema } from "../catalog-port.ts";
 import type { Json, MediaKind } from "../plan.ts";
 import { applicable, branches, isSchema, itemSchemas, localRef, propertySchemas, suggestedValues } from "./schema.ts";
 
-/** A model's published limits for a media field, such as `min_duration_ms`. The strictest limit wins. */
+/** A model's published limits for a media field, such as `min_duration_ms`. The strictest limit applies. */
 export type MediaBounds = { readonly [annotation: string]: number };
 
 export type AcceptedMedia =
@@ -20,9 +20,9 @@ export interface SchemaLocation {
   readonly takes: AcceptedMedia;
   property(name: string): SchemaLocation | null;
   item(index: number): SchemaLocation | null;
-  /** Returns valid values: all values of a closed set, otherwise examples. Never empty. */
+  /** Returns valid values: all of them if the set is closed, otherwise examples. */
   examples(): readonly Json[];
-  /** Returns the schema's strictest value for this upper bound, or null. */
+  /** Returns the schema's strictest value for this upper bound, or null if it sets none. */
   most(keyword: "maxLength" | "maximum" | "maxItems"): number | null;
 }
 

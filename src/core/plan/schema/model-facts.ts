@@ -16,9 +16,8 @@ export function yieldsOf(model: CatalogModel): MediaKind | "voice" | null {
 }
 
 /**
- * True for voice-cloning models, which the catalog lists as audio. Their output schema requires a voice id or excludes
- * a URL. If the output schema is the same for all models, the input schema and the model's name decide. Voice cloning
- * needs an audio sample and a name, but no text.
+ * Returns whether a model clones voices, although the catalog lists it as audio. The output schema shows this, or else
+ * the input schema and the model's name.
  */
 function makesVoice({ outputSchema, inputSchema, id, name }: CatalogModel): boolean {
   const voiceId = typesOf(outputSchema, "voice_id");

@@ -29,10 +29,7 @@ function decode(part: string): string {
   }
 }
 
-/**
- * Returns the values that a schema suggests, or null. A schema suggests values if it is an `anyOf` of an enum and any
- * other text. The enum need not declare `type: string`.
- */
+/** Returns the values that a schema suggests without requiring one of them, or null. */
 export function suggestedValues(schema: JsonSchema): readonly string[] | null {
   const choices = branches(schema, "anyOf");
   const isOpen = choices.some(
