@@ -4,8 +4,8 @@ import { dirname } from "node:path";
 import process from "node:process";
 
 /**
- * The only argument of a background process. Its real arguments arrive as JSON on stdin, because every user of the
- * machine can see a process's arguments, and these can contain a database password or a prompt.
+ * The only argument of a background process. Its other arguments arrive on stdin, because arguments are visible to all
+ * users of the machine.
  */
 export const ARGUMENTS_ON_STDIN = "@stdin";
 
@@ -17,9 +17,7 @@ export function givenArguments(): readonly string[] {
 
 export interface Background {
   readonly pid: number | undefined;
-  /**
-   * Resolves if the background process ends before this one. The value is its exit code, or null if a signal ended it.
-   */
+  /** Resolves if the background process ends before this one. Null means that a signal ended it. */
   readonly ended: Promise<number | null>;
 }
 

@@ -2,7 +2,7 @@ export const ExitCode = {
   done: 0,
   /** A run or a request failed. */
   failed: 1,
-  /** Wrong usage, a plan with problems, or over budget before the start: nothing was submitted. */
+  /** Nothing was submitted, because of wrong usage, problems in the plan or a budget that is too small. */
   refused: 2,
   /** The run is paused, partly failed, or was charged more than its budget. The message says how to continue. */
   unfinished: 3,

@@ -20,7 +20,7 @@ export function familiesFileOf({ cwd, env }: Io, { families }: Pick<ServiceFlags
   return named ? resolve(cwd, named) : undefined;
 }
 
-/** Like `withShowrunner`, for commands that only need the journal: no local service is started. */
+/** Like `withShowrunner`, but does not start a local service. Used by commands that only need the journal. */
 export function withJournal<T>(flags: ServiceFlags, work: (show: Showrunner) => Promise<T>): Promise<T> {
   return withShowrunner(flags, work, { journalOnly: true });
 }
@@ -85,7 +85,7 @@ export function journalOf({ cwd, env }: Io, flags: ServiceFlags): string {
   return isPostgresUrl(named) ? named : resolve(cwd, named);
 }
 
-/** Returns the absolute path of the journal's folder on this machine. A journal in a database has such a folder too. */
+/** Returns the absolute path of the journal's folder on this machine. */
 export function journalFolderOf(io: Io, flags: ServiceFlags): string {
   return resolve(io.cwd, folderOfJournal(journalOf(io, flags)));
 }

@@ -37,9 +37,8 @@ export async function openEngine(
 }
 
 /**
- * Returns a function that finds a run's code in `folder`, even if another machine planned the run. The function drops
- * leading folders from the recorded path until the rest names a file in `folder`. It never loads a file outside the
- * folder.
+ * Returns a function that finds a run's code in `folder`, even if another machine planned the run. It never loads a
+ * file outside the folder.
  */
 export function pipelinesIn(folder: string): NonNullable<SliceOptions["findPipeline"]> {
   return async ({ source, plan }) => {

@@ -27,7 +27,7 @@ const meanings: Readonly<Record<string, readonly [meaning: string, next: string]
   EIO: ["could not be read or written: the disk failed", "check the disk, then run the command again"],
 };
 
-/** True if the operating system could not use a path or write the output. Such errors are not bugs. */
+/** Returns whether the operating system could not use a path or write the output. */
 function isFileSystemError(error: Error): error is NodeJS.ErrnoException {
   const { code, path, syscall } = error as NodeJS.ErrnoException;
   return typeof code === "string" && Object.hasOwn(meanings, code) && (path !== undefined || syscall === "write");
@@ -55,11 +55,11 @@ export interface ErrorContext {
 
 const RESTORE = "restore the journal from a copy; with a new journal you would pay for everything again";
 
-/** Advice for a run that may have spent money, and therefore must keep its journal. */
+/** Returns advice for a run that may have spent money, and therefore must keep its journal. */
 const thenResume = (cure: string) =>
   `${cure}, then run the command again; to continue a started run, use showrunner resume`;
 
-/** What to do after a library error, by exit code and error code. Other errors exit with 1. */
+/** What to do after a library error, by exit code and error code. */
 const advice: Readonly<Partial<Record<ExitCode, Readonly<Record<string, string>>>>> = {
   [ExitCode.refused]: {
     PLAN_PROBLEMS: "correct the problems and try again; `showrunner plan` checks without spending",
@@ -129,7 +129,7 @@ export function explainError(error: unknown, { env = {}, args = null }: ErrorCon
   return { code, message: visibleLines(redactUrls(message)) + detailList(error), next, exitCode };
 }
 
-/** Flags that set a library option with another name. Errors name the flag that was typed, otherwise the first flag. */
+/** Flags by the library option that they set, if the option has another name. */
 const FLAGS_BY_OPTION: Readonly<Record<string, readonly string[]>> = {
   caps: ["cap"],
   tags: ["tag"],
@@ -140,10 +140,7 @@ const FLAGS_BY_OPTION: Readonly<Record<string, readonly string[]>> = {
 /** Library options that a command sets with an argument. */
 const ARGUMENTS: Readonly<Record<string, string>> = { step: "step", run: "run-id", "job-id": "job-id", file: "job-id" };
 
-/**
- * Returns the message of an invalid option. The message begins with the flag, argument or variable that sets the
- * option.
- */
+/** Returns the message of an invalid option. It begins with the flag, argument or variable that sets the option. */
 export function asTyped(error: Error & { readonly option?: string }, { env = {}, args }: ErrorContext = {}): string {
   const { option = "", message } = error;
   const isTyped = (name: string) =>
@@ -180,7 +177,7 @@ function allowed({ allowed: list, message }: Detail): string {
   return named.length === 0 ? "" : `; allowed: ${named.map((one) => visible(redactUrls(one))).join(", ")}`;
 }
 
-/** Returns the command as typed, plus the flag that makes it succeed; null if there is no such flag. */
+/** Returns the typed command plus the flag that makes it succeed, or null if there is no such flag. */
 function retyped(error: Error & { readonly code?: unknown }, args: readonly string[] | null): string | null {
   if (args === null) return null;
   if (error.code === "WALLET_SHORT")

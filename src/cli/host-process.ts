@@ -9,10 +9,7 @@ import type { Io } from "./io.ts";
 
 const KILLED_AFTER_MS = 3_000;
 
-/**
- * Code of a worker thread that waits for SIGINT. The main thread cannot handle signals while a pipeline's code blocks
- * its event loop. But SIGINT interrupts a `vm` script with `breakOnSigint` in any thread.
- */
+/** Code of a thread that waits for SIGINT, because a busy main thread cannot handle signals. */
 const WATCH = `
 const { workerData, parentPort } = require("node:worker_threads");
 const { Script } = require("node:vm");
@@ -27,9 +24,7 @@ for (let signals = 0; Atomics.load(ended, 0) === 0; ) {
   }
 }`;
 
-/**
- * Calls `onSignal` for each SIGINT. Kills the process some time after the second, even if the main thread never yields.
- */
+/** Calls `onSignal` for each SIGINT. After the second one, kills the process even if the main thread is busy. */
 export function watchInterrupts(onSignal: () => void): void {
   const ended = new Int32Array(new SharedArrayBuffer(4));
   const watch = new Worker(WATCH, { eval: true, workerData: ended, name: "interrupts" });
@@ -69,10 +64,7 @@ export function hostProcess(): Io {
   };
 }
 
-/**
- * Returns the command that starts this program. Uses npx if the program is in `node_modules`, where a shell does not
- * find it.
- */
+/** Returns the command that starts this program, using npx if it is installed in `node_modules`. */
 function launcher(): string {
   const isInstalled = import.meta.dirname.split(sep).includes("node_modules");
   const byNpx = process.env.npm_command === "exec";
@@ -97,9 +89,8 @@ function isProgram(path: string): boolean {
 }
 
 /**
- * Until a command calls the returned function, Ctrl-C ends the process at once, because nothing is in progress yet.
- * Afterwards, the first signal requests an orderly stop. The second ends the process at once, even if the main thread
- * is busy.
+ * Returns a function that makes Ctrl-C request an orderly stop. Before it is called, Ctrl-C ends the process
+ * immediately.
  */
 function interruptOnDemand(): () => AbortSignal {
   const controller = new AbortController();
@@ -143,7 +134,7 @@ function hasDesktop(): boolean {
   return Boolean(process.env.DISPLAY ?? process.env.WAYLAND_DISPLAY);
 }
 
-/** Opens a file in its default application. No shell is involved, so a file name cannot contain commands. */
+/** Opens a file in its default application, without a shell, so that a file name cannot contain commands. */
 async function openOnDesktop(file: string): Promise<void> {
   const { spawn } = await import("node:child_process");
   const openers = { darwin: "open", win32: "explorer.exe" } as const;
@@ -171,7 +162,7 @@ function quietenWarnings(): void {
   });
 }
 
-/** Ignores EPIPE errors: `showrunner runs | head -1` closes the pipe early. */
+/** Ignores EPIPE errors, which occur if a reader such as `head` closes the pipe early. */
 function leaveOnBrokenPipe(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {

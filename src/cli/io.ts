@@ -3,24 +3,24 @@ import type { Background } from "./background.ts";
 export interface TextOutput {
   write(text: string | Uint8Array): unknown;
   readonly isTTY?: boolean;
-  /** Width in characters; undefined if the output is not a terminal. */
+  /** Width in characters. Undefined if the output is not a terminal. */
   readonly columns?: number;
   readonly rows?: number;
 }
 
-/** What commands may use of their process, so that tests can replace it. */
+/** What commands may use of their process. Tests can replace it. */
 export interface Io {
-  /** For data that other programs read. */
+  /** Output for other programs. */
   readonly stdout: TextOutput;
-  /** For messages and progress that people read. */
+  /** Output for people, such as messages and progress. */
   readonly stderr: TextOutput;
-  /** Piped input, which is read only for a flag whose value is `-`. */
+  /** Piped input. It is read only for a flag whose value is `-`. */
   readonly stdin: AsyncIterable<Uint8Array>;
-  /** Asks the user for one line of text; null without a terminal. */
+  /** Asks the user for one line of text. Null without a terminal. */
   readonly ask: ((question: string) => Promise<string>) | null;
-  /** Starts this program in the background with these arguments; null where that is impossible. */
+  /** Starts this program in the background with these arguments. Null where that is impossible. */
   readonly background: ((args: readonly string[], logFile: string) => Background) | null;
-  /** Opens a file in its default application; null without a desktop. */
+  /** Opens a file in its default application. Null without a desktop. */
   readonly open: ((file: string) => Promise<void>) | null;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;

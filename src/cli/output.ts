@@ -10,15 +10,12 @@ type Style = Parameters<typeof styleText>[0];
 export interface CommandOutput {
   readonly hasPrinted: boolean;
   print(text: string): void;
-  /** Prints a line for people to stdout. Commands in the line get the launcher and the flags set by `carry`. */
+  /** Prints a line for people to stdout. Adds the launcher and the flags set by `carry` to commands in it. */
   tell(text: string): void;
   printJson(document: unknown): void;
   /** Like `tell`, but prints to stderr. */
   say(text: string): void;
-  /**
-   * Prints what to do next, with each command on its own line so that it can be pasted. A trailing ` (remark)` is
-   * printed on the line below its command.
-   */
+  /** Prints what to do next, with each command on its own line so that it can be pasted. */
   next(...steps: readonly string[]): void;
   /** Sets flags that are added to every command suggested from now on. */
   carry(flags: readonly string[]): void;

@@ -42,7 +42,7 @@ export function sayError(error: unknown, { io, output, args }: Context): ExitCod
   return exitCode;
 }
 
-/** Ensures that `--json` prints a document even when the command fails. */
+/** Prints an error. With `--json`, prints a document even though the command failed. */
 function sayRefusal(
   output: CommandOutput,
   args: readonly string[],
@@ -51,7 +51,7 @@ function sayRefusal(
   if (args.includes("--json") && !output.hasPrinted) output.printJson({ ok: false, ...refusal });
 }
 
-/** `finish` receives the exit code of the command that ran. */
+/** Creates the command line parser. `finish` receives the exit code of the command that ran. */
 export function createProgram(context: Context, finish: (code: ExitCode) => void): Command {
   const { io } = context;
   const act: Act =
@@ -83,13 +83,13 @@ export function createProgram(context: Context, finish: (code: ExitCode) => void
   return program;
 }
 
-/** Commands about runs that exist already. For a mistyped `--journal`, they would create an empty journal. */
+/** Commands that use existing runs. Given a mistyped `--journal`, they must not create an empty journal. */
 const needsJournal: ReadonlySet<string> = new Set([
   ...["resume", "runs", "show", "approve", "reject", "stop", "open", "report", "events"],
   ...["review-link", "export", "statement", "adopt", "reconcile", "gc"],
 ]);
 
-/** @throws CliError if `--journal` names a file that does not exist */
+/** Checks that the journal exists. @throws CliError if `--journal` names a file that does not exist */
 function checkJournal({ cwd }: Io, { journal }: ServiceFlags): void {
   if (journal === undefined || isPostgresUrl(journal) || existsSync(resolve(cwd, journal))) return;
   throw usageError(`--journal: ${visible(journal)} does not exist`, "check the path; only run creates a journal");

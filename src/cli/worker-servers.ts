@@ -12,7 +12,7 @@ const THIS_MACHINE = "127.0.0.1";
 const OWN_HOSTS = /^(127\.0\.0\.1|localhost)(:\d+)?$/i;
 const MOST_MS = 30_000;
 
-/** Opens the journal with metrics for `--health-port`; null without that flag. */
+/** Opens the journal with metrics for `--health-port`. Returns null without that flag. */
 export async function openMeasured({ io }: Context, flags: Flags["worker"]) {
   if (flags.healthPort === undefined) return null;
   const store = await openJournal(journalOf(io, flags));
@@ -28,7 +28,7 @@ interface Served {
   isReady(): boolean;
 }
 
-/** Returns a function that closes the servers. */
+/** Starts the worker's servers. Returns a function that closes them. */
 export async function serveWorker(
   { output }: Context,
   flags: Flags["worker"],
@@ -57,8 +57,7 @@ export async function serveWorker(
 }
 
 /**
- * Serves `/metrics`, `/healthz` (always 200) and `/readyz` (503 once the worker is stopping or cannot read its
- * journal). `hosts`: allowed Host headers, so that a web page cannot read these paths through DNS rebinding.
+ * Serves `/metrics`, `/healthz` and `/readyz`. `hosts` matches the allowed Host headers, which prevents DNS rebinding.
  */
 function healthOf(isReady: () => boolean, measured: Measured | null, hosts: RegExp): RequestListener {
   return async (request, response) => {

@@ -17,10 +17,7 @@ function removeLeftovers(folder: string): void {
     if (found.isFile() && LEFTOVER.test(found.name)) rmSync(join(folder, found.name), { force: true });
 }
 
-/**
- * Creates missing folders in the data folder, and removes partial files that a killed process left. The database stores
- * paths relative to the data folder.
- */
+/** Creates missing folders in the data folder, and removes partial files that a killed process left. */
 export function openDataDir(root: string) {
   const incoming = join(root, INCOMING);
   mkdirSync(incoming, { recursive: true, mode: 0o700 });

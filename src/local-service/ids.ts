@@ -10,7 +10,7 @@ const POOL_BYTES = 16 * 512;
 let pool = Buffer.alloc(0);
 let used = 0;
 
-/** The bytes come from a pool, because every response needs two ids. */
+/** Takes random bytes from a pool, because every response needs two ids. */
 export function traceId(): string {
   if (used >= pool.length) {
     pool = randomBytes(POOL_BYTES);

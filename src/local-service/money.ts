@@ -1,7 +1,7 @@
 import { type Refusal, refuse } from "./http/refusal.ts";
 import type { WorkspaceRow } from "./store/rows.ts";
 
-/** All internal amounts are whole micro-dollars. */
+/** Micro-dollars per dollar. All internal amounts are whole micro-dollars. */
 export const MICROS_PER_USD = 1_000_000;
 
 export function usd(micros: number): number {

@@ -73,8 +73,7 @@ export interface LocalServiceOptions {
   readonly strict?: boolean;
   /**
    * Rules, prices and durations of model families: the path of a JSON file, or its content. They extend or replace the
-   * built-in families. Rules refuse inputs that a schema accepts. Prices and durations apply to models whose entry has
-   * none.
+   * built-in families.
    */
   readonly families?: FamiliesOption;
   /** The published version of the API that the service implements. Default: `today`. */
@@ -82,14 +81,13 @@ export interface LocalServiceOptions {
   /** Allows requests for models, schemas and voices without a credential. Default: the value of `strict`. */
   readonly openCatalog?: boolean;
   /**
-   * How an estimate shows the cost of a model that cannot be quoted. Unless this is `refuse`, the estimate also
-   * contains `quotable: false`. Use `zero` for clients that require a number. Default: `null`, or `refuse` with
-   * `strict`.
+   * How an estimate shows the cost of a model that cannot be quoted. Use `zero` for clients that require a number.
+   * Default: `null`, or `refuse` with `strict`.
    */
   readonly unquotableCost?: UnquotableCost;
   /** Word used in the `X-<Brand>-…` headers. Default: `Studio`. */
   readonly brand?: string;
-  /** `real` renders pictures, films and speech; `stub` writes tiny valid media at once. Default: `real`. */
+  /** `real` renders images, videos and speech; `stub` immediately writes tiny valid media. Default: `real`. */
   readonly renderer?: "real" | "stub" | Renderer;
   /** Largest upload, in bytes. Default: 1 GiB. */
   readonly maxUploadBytes?: number;

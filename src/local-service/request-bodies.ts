@@ -47,7 +47,7 @@ export const defaultWebhookBody = z.object({ url: httpUrl, enabled: z.boolean().
 const MAX_HEADERS = 50;
 const MAX_VALUE_LENGTH = 4096;
 
-/** Callers cannot set these headers, because the service or the connection sets them. */
+/** Headers that callers cannot set, because the service or the connection sets them. */
 const RESERVED =
   /^(content-type|content-length|content-encoding|host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|x-.+-signature)$/i;
 
@@ -88,7 +88,7 @@ export const newDrainBody = z
     path: ["secret"],
     error: SECRET_REQUIRED,
     params: { reason: "required" },
-    // Runs even if other fields are invalid, so that every problem is reported at once.
+    // Runs even if other fields are invalid, so that every problem is reported.
     when: ({ value }) => typeof value === "object" && value !== null,
   });
 

@@ -308,10 +308,7 @@ function voice({ input }: RenderRequest): RenderResult {
   return { ...NOTHING, voice: { base: "slt", pitchHz: null, loudnessDb: null, label } };
 }
 
-/**
- * Writes tiny media at once, for tests and benchmarks. The bytes contain a hash of the request, so that equal requests
- * have equal outputs and different requests have different outputs.
- */
+/** Immediately writes tiny media, for tests and benchmarks. Equal requests have equal outputs. */
 function createStubRenderer(): Renderer {
   return {
     async render(request) {
@@ -337,7 +334,7 @@ async function markOf({ kind, index, input, media, voice: spoken }: RenderReques
   return hash.digest("hex");
 }
 
-/** Removes URLs and media references. Recognizes them by their form, because media fields may have been renamed. */
+/** Removes URLs and media references, because they differ between equal requests. */
 function withoutAddresses(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (_key, item: unknown) => {

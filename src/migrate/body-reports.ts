@@ -97,7 +97,7 @@ const MOST_USES = 3;
 
 type Uses = ReadonlyMap<string, readonly string[]>;
 
-/** `uses` contains the places that use each id. */
+/** Returns why a field is not used. `uses` contains the places that use each id. */
 function whyDropped(
   body: { readonly [key: string]: unknown },
   type: V2Type | null,

@@ -6,17 +6,17 @@ import type { V2Source } from "./read/source.ts";
 import type { V2Type } from "./v2-types.ts";
 
 export interface Body {
-  /** Position among the sources, from 0. */
+  /** Position among the sources, starting at 0. */
   readonly index: number;
   readonly source: V2Source;
   readonly type: V2Type;
   readonly value: { readonly [key: string]: unknown };
   readonly fieldReport: FieldReport;
-  /** Prefix of the names of the body's steps, unique in the document. */
+  /** Prefix of the names of the body's steps, which is unique in the document. */
   readonly name: string;
 }
 
-/** Returns undefined if the value is absent or null. */
+/** Returns the value at a path, or undefined if it is absent or null. */
 export function given(body: Body, ...path: JsonPath): unknown {
   return valueAt(body.value, path) ?? undefined;
 }
@@ -25,7 +25,7 @@ export interface ConvertedJob {
   readonly view: ModelView;
   readonly input: ReadonlyMap<string, Expression>;
   readonly variations: readonly Variation[];
-  /** Name of the constant for the shared input in the generated source; null if there is none. */
+  /** Name of the constant for the shared input in the generated source. Null if there is none. */
   readonly sharedName: string | null;
   readonly shift: Shift | null;
   readonly comments: readonly string[];
@@ -35,7 +35,7 @@ export interface ConvertedJob {
 export interface Shift {
   readonly step: string;
   readonly sound: Expression;
-  /** Offset in milliseconds. A positive offset cuts off the beginning; a negative one adds silence before it. */
+  /** Offset in milliseconds. If positive, the beginning is cut off. If negative, silence is added before it. */
   readonly startMs: number;
 }
 

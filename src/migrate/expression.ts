@@ -6,9 +6,9 @@ export type Expression =
   | { readonly is: "step"; readonly step: string }
   /** A file that is an input of the pipeline. */
   | { readonly is: "upload"; readonly input: string }
-  /** A text, a voice or a choice that is an input of the pipeline. */
+  /** An input of the pipeline that contains text, a voice or a choice. */
   | { readonly is: "input"; readonly input: string }
-  /** A text with placeholders for text inputs of the pipeline. */
+  /** Text with placeholders for text inputs of the pipeline. */
   | { readonly is: "template"; readonly parts: readonly (string | { readonly input: string })[] }
   | { readonly is: "list"; readonly items: readonly Expression[] }
   | { readonly is: "record"; readonly entries: readonly (readonly [string, Expression])[] };
@@ -21,8 +21,8 @@ export type InputKind =
   | { readonly is: "choice"; readonly choices: readonly string[] };
 
 /**
- * An input that the user supplies when the pipeline is run. `why` describes where it comes from in the v2 work.
- * `limits` are the strictest limits of the models that accept the file.
+ * An input that the user supplies when the pipeline is run. `why` describes its origin in v2, and `limits` apply to its
+ * file.
  */
 export type PipelineInput = { readonly name: string; readonly why: string; readonly limits?: MediaBounds } & InputKind;
 

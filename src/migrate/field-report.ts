@@ -28,14 +28,11 @@ export interface EntryDetails {
   readonly newValue?: Json;
   readonly why?: string;
   readonly choices?: readonly string[];
-  /** True if v2 itself ignored the field, so that nothing is lost without it. */
+  /** Set if v2 itself ignored the field, so that nothing is lost without it. */
   readonly isUnusedByV2?: true;
 }
 
-/**
- * Collects the outcome of each field of a body. `close` adds missing entries, so that every given field has exactly
- * one.
- */
+/** Collects the outcome of each field of a body. `close` adds the entries of fields that are still missing. */
 export class FieldReport {
   readonly #body: unknown;
   readonly #entries = new Map<string, FieldEntry>();
@@ -58,10 +55,7 @@ export class FieldReport {
     this.#entries.set(field, entry(field, true, valueAt(this.#body, path) as Json, outcome, details));
   }
 
-  /**
-   * Adds an entry for a field that v3 requires and the body does not fill. Extends the entry of a value that could not
-   * be used. `field` is a path without list indexes.
-   */
+  /** Adds an entry for a field that v3 requires and the body does not contain. */
   add(field: string, outcome: "defaulted" | "decision", details: EntryDetails): void {
     const known = this.#entries.get(field);
     const value = valueAt(this.#body, field.split("."));
@@ -77,7 +71,7 @@ export class FieldReport {
     }
   }
 
-  /** Changes a field's entry. If `outcome` is null, keeps the outcome, and the choices of an open decision. */
+  /** Changes a field's entry. If `outcome` is null, keeps the current outcome. */
   amend(path: JsonPath, outcome: Outcome | null, details: EntryDetails): void {
     const known = this.#entries.get(pathText(path));
     if (known === undefined) return;
@@ -88,7 +82,7 @@ export class FieldReport {
     this.#entries.set(known.field, entry(known.field, known.given, known.value, next, { ...details, ...kept }));
   }
 
-  /** Turns the entries below a path into decisions, because their values cannot be migrated after all. */
+  /** Turns the entries below a path into decisions, because their values cannot be migrated. */
   revoke(path: JsonPath, details: EntryDetails): void {
     const below = `${pathText(path)}.`;
     for (const [field, known] of this.#entries) {

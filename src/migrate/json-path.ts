@@ -11,7 +11,7 @@ export function pathText(path: JsonPath): string {
     .join("");
 }
 
-/** Maximum nesting depth of a v2 body. Real bodies have at most five levels. */
+/** Maximum nesting depth of a v2 body. */
 export const MAX_DEPTH = 40;
 
 export function isRecord(value: unknown): value is { readonly [key: string]: unknown } {

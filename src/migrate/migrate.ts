@@ -17,10 +17,7 @@ import { type BodyReport, decisionsOf, type MigrationReport } from "./report/rep
 import { writeSource } from "./source.ts";
 import { usedIds } from "./v2-types.ts";
 
-/**
- * Records the ids by which a body's output may be referenced. If several bodies have the same id, it refers to the
- * first.
- */
+/** Records the ids of each body. If several bodies have the same id, it refers to the first. */
 function noteIdentities(sources: readonly V2Source[], context: MigrationContext): void {
   for (const [index, { value }] of sources.entries()) {
     if (!isRecord(value)) continue;
@@ -82,11 +79,11 @@ export interface MigrateOptions {
   readonly map?: { readonly [v2: string]: string } | undefined;
   /** Accepted losses of media, prompts, shots and voices, each as its decision's `answer.key`. Default: none. */
   readonly leaveOut?: readonly string[] | undefined;
-  /** Name of the pipeline. Default `migrated`. */
+  /** Name of the pipeline. Default: `migrated`. */
   readonly name?: string | undefined;
-  /** The module from which the generated source imports its models. Default `./models.ts`. */
+  /** The module from which the generated source imports its models. Default: `./models.ts`. */
   readonly modelsModule?: string | undefined;
-  /** Maximum number of bodies in a pipeline. Further bodies are reported as problems. Default 20 000. */
+  /** Maximum number of bodies in a pipeline. Further bodies are reported as problems. Default: 20,000. */
   readonly maxBodies?: number | undefined;
   /** Voices that may replace v2 voices, by v3 model id. Default: none. */
   readonly voices?: { readonly [model: string]: readonly StockVoice[] } | undefined;
@@ -94,16 +91,15 @@ export interface MigrateOptions {
 
 /** The result of migrating v2 work to a v3 pipeline. */
 export interface Migration {
-  /** TypeScript source whose default export is the pipeline; null if nothing could be migrated. */
+  /** TypeScript source whose default export is the pipeline. Null if nothing could be migrated. */
   readonly source: string | null;
   /** The outcome of every field, as plain JSON. */
   readonly report: MigrationReport;
 }
 
 /**
- * Migrates v2 work: a request body, a list of bodies, or an exported automation flow, as a value or as text (JSON or
- * JSON Lines). Never throws for invalid bodies: `report.problems` lists them with their locations, and the other bodies
- * are migrated. Equal values and options give equal results.
+ * Migrates v2 request bodies or an exported automation flow. Never throws for invalid bodies, which are listed in
+ * `report.problems`. Equal values and options give equal results.
  */
 export function migrateV2(value: unknown, options: MigrateOptions): Migration {
   const read: ReadBodies = typeof value === "string" ? readText(value) : { ...bodiesOf(value), locate: null };
@@ -146,7 +142,7 @@ export function migrateBodies(given: ReadBodies, options: MigrateOptions): Migra
 
 const MAX_BODIES = 20_000;
 
-/** Limits the number of bodies, because nobody would read a longer source. Reports the rest as problems. */
+/** Limits the number of bodies, and reports the rest as problems. */
 function bounded(read: ReadBodies, most: number): ReadBodies {
   const rest = read.sources.slice(most);
   const [first] = rest;
@@ -208,8 +204,8 @@ interface Cycle {
 }
 
 /**
- * Sorts the nodes so that each comes after those that it references, and otherwise keeps their order. Returns nodes in
- * a cycle separately. Takes time linear in nodes and edges.
+ * Sorts the nodes so that each follows those that it references, and otherwise keeps their order. Returns nodes in a
+ * cycle separately.
  */
 function inOrder(
   count: number,
@@ -224,7 +220,7 @@ function inOrder(
   }
   return { order, cycles };
 
-  /** Searches depth first, without recursion, because a chain of ten thousand bodies must not overflow the stack. */
+  /** Searches depth first, without recursion, because a long chain must not overflow the stack. */
   function visit(root: number): void {
     const trail: { readonly node: number; readonly edges: readonly Edge[]; next: number }[] = [];
     const enter = (node: number) => {

@@ -14,7 +14,7 @@ export interface ShiftSoundOptions {
   readonly from: string;
   /** Path to which the shifted sound is written, as WAV. */
   readonly to: string;
-  /** Offset in milliseconds. A positive offset cuts off the beginning; a negative one adds silence before it. */
+  /** Offset in milliseconds. If positive, the beginning is cut off. If negative, silence is added before it. */
   readonly startMs: number;
 }
 

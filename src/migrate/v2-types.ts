@@ -1,6 +1,6 @@
 import { isRecord, type JsonPath } from "./json-path.ts";
 
-/** The shape of a field of a v2 body. An `answer` is a value from v2's response, which is not validated. */
+/** The shape of a field of a v2 body. An `answer` is a value from v2's response, and is not validated. */
 export type Shape =
   | { readonly is: "text" | "id" | "url" | "boolean" | "point" | "answer" }
   | { readonly is: "choice"; readonly of: readonly string[] }
@@ -10,7 +10,7 @@ export type Shape =
       readonly max?: number | undefined;
       readonly integer?: true;
     }
-  /** `orOne`: a single id is accepted as well as a list. */
+  /** With `orOne`, a single id is accepted as well as a list. */
   | { readonly is: "list"; readonly item: Shape; readonly orOne?: true }
   | { readonly is: "record"; readonly fields: Fields };
 
@@ -176,7 +176,7 @@ const own: Readonly<Record<V2Type, Fields>> = {
   },
 };
 
-/** Returns the fields of a type, including the common fields and `name`, a label that any body may have. */
+/** Returns the fields of a type, including those that any body may have. */
 export function fieldsOf(type: V2Type): Fields {
   return known.get(type) ?? common;
 }
@@ -193,7 +193,7 @@ export interface ShapedValue {
   readonly shape: Shape;
 }
 
-/** Divides valid lists and objects into their parts. */
+/** Divides valid lists and objects into their parts, each with its path. */
 export function valuesOf(
   body: { readonly [key: string]: unknown },
   fields: Fields,

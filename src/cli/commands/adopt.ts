@@ -49,7 +49,7 @@ const columns = [
   { title: "created", value: ({ createdAt }: Row) => visible(createdAt ?? "–"), flexible: true },
 ] as const;
 
-/** Warns that an empty list proves nothing: a user who gives up could lose a paid job. */
+/** Returns a warning that an empty list proves nothing, because a user who gives up could lose a paid job. */
 export function emptyLines({ holdMicros, provider }: UnresolvedStep): readonly string[] {
   if (provider !== null) {
     return [

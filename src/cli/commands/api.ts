@@ -79,9 +79,7 @@ async function dataOf(data: string, io: Io): Promise<unknown> {
   return data === "-" ? parsedJson(await textOf(io.stdin), "stdin", "--data") : readJson("--data", data, io);
 }
 
-/**
- * Returns the model to which a path submits jobs; null for other paths. No other paid request has an idempotency key.
- */
+/** Returns the model to which a path submits jobs, or null for other paths. */
 function submittedModel(path: string): string | null {
   const [, model] = /^\/?models\/([^/?]+)(?:\?|$)/.exec(path) ?? [];
   try {
@@ -91,7 +89,7 @@ function submittedModel(path: string): string | null {
   }
 }
 
-/** True for paths that are free to POST to. Any other path might create a job or a chat. */
+/** Returns whether a POST to the path is free. Any other path might create a job or a chat. */
 function isFree(path: string): boolean {
   return /^\/?(?:models\/[^/?]+\/estimate|(?:files|keys|tokens|webhooks|log-drains)(?:\/[^?]*)?)(?:\?|$)/.test(path);
 }
@@ -148,7 +146,7 @@ interface Failure {
   readonly status?: number;
 }
 
-/** False if a paid request was refused or never sent. In all other cases, the service may have accepted the request. */
+/** Returns whether the service may have accepted a failed request. */
 function isUncertain(error: unknown): boolean {
   const { code, sent, envelope, status } = error as Failure;
   if (code === "INVALID_OPTION" || sent === false) return false;

@@ -92,13 +92,10 @@ async function openToRead(against: string, { io }: Context) {
 
 interface CheckedStep {
   readonly path: string;
-  /**
-   * `changed`: the request differs. `new`: the step was not planned before. `uses`: the step depends on a changed step.
-   * `gone`: the step is no longer planned.
-   */
+  /** How the step differs: its request changed, it is new, it uses a changed step, or it is no longer planned. */
   readonly cause: "changed" | "new" | "uses" | "gone";
   readonly fields: Drift["changed"][number]["fields"];
-  /** Cost of running the step, in micro-dollars; null if the step has no price or does not run. */
+  /** Cost of running the step, in micro-dollars. Null if the step has no price or does not run. */
   readonly costMicros: number | null;
 }
 

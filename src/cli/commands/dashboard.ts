@@ -21,8 +21,8 @@ import { visible } from "../text/escape.ts";
 const LEAST_LENGTH = 32;
 
 /**
- * Reads or creates the journal's token. The token stays the same, so that open pages still work after a restart.
- * Replaces a token that other users may have read or written, and passes the reason to `warn`.
+ * Reads or creates the journal's token, which stays the same after a restart. Replaces it if other users may have read
+ * or written it.
  */
 export async function storedToken(path: string, warn: (text: string) => void): Promise<string> {
   const stored = await readKept(path);
@@ -33,7 +33,7 @@ export async function storedToken(path: string, warn: (text: string) => void): P
 
 interface Kept {
   readonly token: string | null;
-  /** Why the file cannot be used; null if it is usable or does not exist. */
+  /** The reason why the file cannot be used. Null if it is usable or does not exist. */
   readonly fault: string | null;
 }
 
@@ -192,8 +192,8 @@ async function offered(files: readonly string[], cwd: string): Promise<readonly 
 }
 
 /**
- * Returns a function that loads a run's code. The function only loads files that the user named or that are inside the
- * working folder.
+ * Returns a function that loads a run's code, but only from files that the user named or that are inside the working
+ * folder.
  */
 function codeFrom(named: readonly OfferedPipeline[], { io, output }: Context): NonNullable<Options["loadPipeline"]> {
   const warned = new Set<string>();
@@ -211,7 +211,7 @@ function codeFrom(named: readonly OfferedPipeline[], { io, output }: Context): N
   };
 }
 
-/** @throws CliError `USAGE` for an invalid host name */
+/** Parses the host names of the dashboard's address. @throws CliError `USAGE` for an invalid host name */
 function placeOf({ host, allowHost = [] }: Flags["dashboard"]) {
   const wrong = allowHost.find((name) => !/^([\w.-]+|\[?[\da-f:.]+\]?)$/i.test(name));
   if (wrong === undefined) return { host, allowHosts: allowHost };

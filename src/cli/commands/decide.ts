@@ -80,7 +80,9 @@ async function listAll(context: Context, flags: Flags["approve"]): Promise<ExitC
   });
 }
 
-/** If a decision names no step, returns the run's only waiting step. Returns null if the flags contain no decision. */
+/**
+ * Returns the run's only waiting step, for a decision that names none. Returns null if the flags contain no decision.
+ */
 async function onlyStep(
   show: Showrunner,
   runId: string,
@@ -108,7 +110,7 @@ export async function reject(
   });
 }
 
-/** If the decision is invalid, throws an error that suggests the command that lists the waiting steps. */
+/** Makes a decision. If it is invalid, throws an error that suggests the command that lists the waiting steps. */
 async function requested(runId: string, decide: () => Promise<void>): Promise<void> {
   try {
     await decide();
@@ -159,10 +161,10 @@ interface Waiting {
   readonly message: string | null;
   readonly choose: boolean;
   readonly shows: readonly OfferedTake[];
-  /** How each take was made if several models are compared; otherwise null. */
+  /** How each take was made, if several models are compared. Otherwise null. */
   readonly compared: readonly ComparedPart[] | null;
   readonly refused: readonly RefusedFiles[];
-  /** The latest decision that no process has applied yet; otherwise null. */
+  /** The latest decision, if no process has applied it yet. Otherwise null. */
   readonly decided: RunReport["steps"][number]["approval"];
 }
 
@@ -255,10 +257,7 @@ async function waitingSteps(state: RunState, report: RunReport, review: ReviewFi
   );
 }
 
-/**
- * Converts `--pick` to a take's number, starting at 1. The flag is such a number or the name of the step that produced
- * the take.
- */
+/** Converts `--pick`, which is a number or the name of a step, to a take's number, starting at 1. */
 async function picked(
   show: Showrunner,
   context: Context,

@@ -10,11 +10,11 @@ import { visible, visibleLines } from "../text/escape.ts";
 
 export interface Detached {
   readonly runId: string;
-  /** The agreed budget in decimal US dollars; null for the local service. */
+  /** The agreed budget in decimal US dollars. Null for the local service. */
   readonly budget: string | null;
   readonly quote?: string | null;
   readonly startAnyway: boolean;
-  /** True if `runId` is the first of several runs, one per row. Their ids come from the file. */
+  /** Whether `runId` is the first of several runs, one per row of a file. */
   readonly isOneOfMany?: true;
 }
 
@@ -78,7 +78,7 @@ async function begun(
   }
 }
 
-/** Returns flags for what the user agreed to, then the typed arguments, so that typed values take precedence. */
+/** Returns flags for what the user agreed to, followed by the typed arguments, which take precedence. */
 function argumentsOf(
   { args }: Context,
   { runId, budget, quote = null, startAnyway, isOneOfMany }: Detached,

@@ -61,7 +61,7 @@ function listNamed(lists: readonly EditList[], runId: string, wanted: string | u
 
 const mediaFolder = (file: string) => join(dirname(file), `${basename(file).replace(/\.otio$/, "")}-media`);
 
-/** Copies all takes to a folder next to the timeline. Adds file extensions, which files in the media store lack. */
+/** Copies all takes to a folder next to the timeline, and adds file extensions. */
 async function placeTakes(
   takes: ReadonlyMap<string, EditTake>,
   file: string,
@@ -89,8 +89,8 @@ interface TakeFacts {
 }
 
 /**
- * Builds an OpenTimelineIO timeline. It has a track of clips with their takes, a track for each sound, and captions as
- * markers. On top are disabled tracks with the overlaid pictures and the finished film.
+ * Builds an OpenTimelineIO timeline with tracks for clips and sounds, and captions as markers. Overlays and the
+ * finished film are on disabled tracks.
  */
 function otioTimeline(
   list: EditList,

@@ -29,7 +29,7 @@ export function listRecipes(): readonly Recipe[] {
 }
 
 export interface RecipeFiles {
-  /** Paths inside the `recipes` folder, including assets; the recipe comes first. */
+  /** Paths inside the `recipes` folder. The recipe is first, followed by its assets. */
   readonly files: readonly string[];
   readonly packages: readonly string[];
 }
@@ -107,10 +107,7 @@ export async function beginRecipe(context: Context, name: string): Promise<Begun
   return { file, files: copies, project, said: [said, ...lacks, ...typing], isHosted: found !== null };
 }
 
-/**
- * Returns what a recipe imports but the user's existing files lack; null if nothing. Existing files are never
- * overwritten.
- */
+/** Returns what a recipe imports but the user's existing files do not export, or null if nothing is missing. */
 async function lackingIn(cwd: string, copies: ReadonlyMap<string, string | Buffer>): Promise<string | null> {
   for (const [path, text] of copies) {
     for (const [, names = "", from = ""] of String(text).matchAll(/^import \{([^}]+)\} from "(\.[^"]+)"/gm)) {

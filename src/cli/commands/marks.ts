@@ -11,7 +11,7 @@ import { visible, visibleError } from "../text/escape.ts";
 interface ShownFile extends FileMarks {
   readonly file: string;
   readonly manifest: ManifestBeside | null;
-  /** The file's signed credentials. `unread`: the package that reads them is not installed. */
+  /** The file's signed credentials. `unread` means that the package that reads them is not installed. */
   readonly signed: Credentials | "unread" | null;
 }
 
@@ -111,7 +111,7 @@ interface Signed {
   readonly file: string;
   readonly signed: string;
   readonly digital_source_type: DigitalSourceType;
-  /** True if models and ingredients come from the manifest next to the file. */
+  /** Whether models and ingredients come from the manifest next to the file. */
   readonly from_manifest: boolean;
 }
 
@@ -172,7 +172,10 @@ async function targetsOf(cwd: string, files: readonly string[], out: string | un
   return targets;
 }
 
-/** Returns the claim to sign: from the manifest if its hash matches the file, otherwise only the source type. */
+/**
+ * Returns the claim to sign, from the manifest if its hash matches the file. Otherwise, the claim contains only the
+ * source type.
+ */
 async function claimFor(file: string, path: string, given: DigitalSourceType | undefined) {
   const { claimOf, fileHash, readManifest } = await import("../../internal.ts");
   const { readMarks, sourceTypes } = await import("../../core/marks/index.ts");

@@ -82,7 +82,7 @@ export async function mcp(context: Context, folder: string, flags: Flags["mcp"])
   return ExitCode.done;
 }
 
-/** Returns what earlier agent runs have cost and reserved. This server's budget does not cover those runs. */
+/** Returns what earlier agent runs have cost and reserved, which this server's budget does not cover. */
 async function spentBefore(tag: string, { budget, ...flags }: Flags["mcp"]): Promise<number> {
   if (budget === undefined) return 0;
   return withShowrunner(flags, (show) => committedMicros(show, tag));
@@ -122,9 +122,8 @@ interface Hosting {
 }
 
 /**
- * Starts a process for each run that this process drives, because agent hosts kill this process soon after they
- * disconnect. The new process follows the run, then takes over. Skips runs whose file has changed or was not loaded
- * here, because nobody has reviewed that code.
+ * Starts a process for each of this process's runs, because agent hosts kill this process soon after they disconnect.
+ * Skips runs whose code has changed since it was loaded here.
  */
 async function handOver(session: AgentSession, { context, flags, codeBefore }: Hosting): Promise<void> {
   const { io, output } = context;
@@ -166,7 +165,7 @@ async function handOver(session: AgentSession, { context, flags, codeBefore }: H
   }
 }
 
-/** Options of `mcp` to pass on to the process that follows a run. */
+/** Options of `mcp` to pass on to the process that takes over a run. */
 const FOLLOWING = [...CARRIED, "families", "notify", "maxUnquoted", "inside", "files"] as const;
 
 async function agentPipelines(folder: string, context: Context): Promise<readonly AgentPipeline[]> {

@@ -166,7 +166,7 @@ async function priced(migration: Migration, { pipeline, target, context }: Writt
   return estimateMigration(migration, show, { pipeline, service, input, maxJobs });
 }
 
-/** Runs the generated pipeline for free, on the local service that priced it or on another one with the same models. */
+/** Runs the generated pipeline for free on a local service. */
 async function verified(
   migration: Migration,
   { pipeline, catalog, target, context }: Written & { readonly catalog: Catalog },

@@ -11,7 +11,7 @@ import { printList, printOne, some, withClient } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-/** Makes the key optional, because some services serve their catalog without a key. */
+/** Option that allows requests without a key, because some services serve their catalog without one. */
 const OPEN = { keyOptional: true };
 
 const modalities = ["image", "video", "audio", "text"] as const;

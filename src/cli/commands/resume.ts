@@ -108,7 +108,7 @@ async function redoFor(
   return asked;
 }
 
-/** Refuses `--account-moved` together with changes, because the changes can only be priced after the move. */
+/** Refuses `--account-moved` together with changes, because they can only be priced after the move. */
 function checkMovesAlone(runId: string, flags: Flags["resume"]): void {
   const { accountMoved, file, acceptChanges, rerun, rerunFailed, input, i, edit, redo } = flags;
   if (!accountMoved) return;
@@ -164,10 +164,7 @@ export async function continueRun(
   });
 }
 
-/**
- * Returns the run's own code, only for its functions, because the run keeps its plan. Tells the user if the code has
- * changed.
- */
+/** Returns the functions in the run's code. Tells the user if the code has changed. */
 async function ownFunctions(show: Showrunner, context: Context, runId: string): Promise<ResumeRequest["functions"]> {
   const code = await codeOf(show, runId, context.io.cwd);
   if (code === null) return {};
@@ -233,7 +230,7 @@ async function agreeToChanges(show: Showrunner, context: Context, requested: Res
   return { ...goOn, sameSeed: goOn.sameSeed || same.length > 0, quote };
 }
 
-/** Returns whether to replace an edited text in other steps too. The flag decides, otherwise the user. */
+/** Returns whether to replace an edited text in other steps too. Asks the user unless a flag decides. */
 async function decideElsewhere(
   show: Showrunner,
   context: Context,

@@ -31,7 +31,7 @@ interface PricedRows {
   readonly rows: readonly FileRow[];
 }
 
-/** Checks and prices all rows of a file, then calls `work`. If any row is wrong, reports all mistakes instead. */
+/** Checks and prices all rows of a file, then calls `work`. If any row is invalid, reports all mistakes instead. */
 async function withRows<T>(
   context: Context,
   loaded: LoadedPipeline,
@@ -262,7 +262,7 @@ function sayEnd(outcomes: readonly RowOutcome[], { io, output, args }: Context, 
   return isOpen ? ExitCode.unfinished : isFailed ? ExitCode.failed : ExitCode.done;
 }
 
-/** Returns the same command, with a larger budget if the budget is too small for all rows. */
+/** Returns the same command, but with a larger budget if the current one is too small for all rows. */
 function withBudget(
   args: readonly string[],
   outcomes: readonly RowOutcome[],

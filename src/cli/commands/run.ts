@@ -102,7 +102,10 @@ interface Agreed {
   readonly startAnyway: boolean;
 }
 
-/** True if the run should start although the wallet cannot pay for it: `--start-anyway` is set, or the user agrees. */
+/**
+ * Returns whether to start the run although the wallet cannot pay for it, because of `--start-anyway` or the user's
+ * answer.
+ */
 async function startsAnyway(
   { balanceMicros, totalMicros }: Quote,
   flags: Flags["run"],

@@ -20,7 +20,7 @@ interface Listed {
   readonly isMember: boolean;
 }
 
-/** Columns that the next command needs come first and are never shortened. Others are omitted if space is short. */
+/** Columns of the list. Those that the next command needs are first and are never shortened. */
 const columns = (now: number): readonly Column<Listed>[] => [
   { title: "run", value: ({ row, isMember }) => `${isMember ? "  " : ""}${visible(row.runId)}` },
   { title: "status", value: ({ row }) => row.status },
@@ -55,7 +55,7 @@ export async function runs(context: Context, flags: Flags["runs"]): Promise<Exit
   });
 }
 
-/** Lists runs, newest first. Groups the runs of a batch under its totals, at the position of the batch's newest run. */
+/** Lists runs, newest first. Runs of a batch are grouped under its totals. */
 async function listing(
   show: Showrunner,
   rows: readonly RunRow[],
@@ -63,7 +63,7 @@ async function listing(
 ): Promise<string> {
   const groups = [...Map.groupBy(rows, ({ runId, tags }) => (tags[BATCH_TAG] === undefined ? runId : batchTag(tags)))];
   const listed: Listed[] = [];
-  /** Extra lines, by the number of runs that are listed before them. */
+  /** Additional lines. The key is the number of runs listed before them. */
   const between = new Map<number, string[]>();
   const say = (line: string) => between.set(listed.length, [...(between.get(listed.length) ?? []), line]);
   for (const [tag, members] of groups) {
@@ -88,7 +88,7 @@ function batchTag(tags: RunRow["tags"]): string {
   return tagText(BATCH_TAG, tags[BATCH_TAG]!);
 }
 
-/** Returns the totals of the whole batch, whatever the search: `12 rows of ads: $3.13 of $8.00, 9 of 12 succeeded`. */
+/** Returns the totals of the whole batch, such as `12 rows of ads: $3.13 of $8.00, 9 of 12 succeeded`. */
 async function batchText(show: Showrunner, { runId, account, pipeline, tags }: RunRow): Promise<string> {
   const [{ budget }, { spentMicros, heldMicros }, rows] = await Promise.all([
     show.show(runId),

@@ -74,13 +74,13 @@ function document(
   return { ...asked, cost_micros: costMicros, amount, ...sections };
 }
 
-/** `amount` is the invoiced amount. */
+/** A line of a client's statement. `amount` is the invoiced amount. */
 interface StatementLine {
   readonly section: "charged" | "unbilled" | "disputed";
   readonly run: string;
   readonly pipeline: string;
   readonly title: string;
-  /** What was produced, or why the amount is not final. */
+  /** Description of what was produced, or of why the amount is not final. */
   readonly text: string;
   readonly step: string | null;
   readonly costMicros: number;
@@ -89,7 +89,7 @@ interface StatementLine {
 
 interface Statement {
   readonly lines: readonly StatementLine[];
-  /** Sum of the costs of the charged lines. */
+  /** Sum of the costs of all charged lines. */
   readonly costMicros: number;
   readonly amount: string;
 }

@@ -12,9 +12,9 @@ import type { Flags } from "../program/flags.ts";
 import { visible, visibleError } from "../text/escape.ts";
 import { openMeasured, serveWorker } from "../worker-servers.ts";
 
-/** Retries are short, so that no request blocks a run for minutes. A later slice tries again. */
+/** Limits retries, so that no request blocks a run for minutes. The request is repeated later. */
 const SHORT_RETRIES = { retry: { maxAttempts: 2, maxElapsedMs: 15_000 } } as const;
-/** Interval for searching the journal for changes that no engine reports. */
+/** How often the journal is searched for changes that no engine reports. */
 const SEARCHED_EVERY_MS = 1_000;
 const LOOK_EVERY_MS = 100;
 

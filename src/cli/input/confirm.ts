@@ -2,11 +2,11 @@ import { CliError } from "../cli-error.ts";
 import type { Io } from "../io.ts";
 
 export interface Question {
-  /** True if the user already agreed, by a flag such as `--yes`. */
+  /** Whether the user already agreed, by a flag such as `--yes`. */
   readonly yes: boolean;
-  /** Asked on a terminal, with `[y/N]` added. */
+  /** Question to ask on a terminal. `[y/N]` is added. */
   readonly question: string;
-  /** What would happen, for the error message if there is no terminal. */
+  /** What would happen. Used in the error message if there is no terminal. */
   readonly what: string;
   /** The error message if the user refuses. */
   readonly refused: string;

@@ -36,7 +36,7 @@ export async function inputSchema({ input }: Pipeline): Promise<Schema> {
 type InputIo = Pick<Io, "cwd" | "ask">;
 
 interface Reading {
-  /** Overrides for the format of tables; null if the command has no such flags. */
+  /** Flags that set the format of tables. Null if the command has no such flags. */
   readonly tables: TableFlags | null;
   readonly io: InputIo;
   readonly schema: Schema;
@@ -78,7 +78,7 @@ function isFile(path: string): Promise<boolean> {
   );
 }
 
-/** Returns the text or, for `@file`, the file's content. Parses a file whose name ends in .json as JSON. */
+/** Returns the text itself or, if it is `@file`, the content of that file. */
 export async function readTextOrFile(flag: string, text: string, io: InputIo): Promise<Json> {
   if (!text.startsWith("@")) return text;
   const file = resolve(io.cwd, text.slice(1));
@@ -108,10 +108,7 @@ function pointer(text: string, line: number, column: number): string {
   return `  ${before}${visible(whole.slice(column - 1, column - 1 + around))}\n  ${" ".repeat(before.length)}^`;
 }
 
-/**
- * Reads a value from a JSON file or a table. A table is read as a list with an object per row, and its cells are parsed
- * as with `--each`.
- */
+/** Reads a value from a JSON file, or from a table as a list with an object per row. */
 async function readValue(name: string, path: string, { tables, io, schema }: Reading): Promise<unknown> {
   const file = resolve(io.cwd, name);
   const isJson = name.toLowerCase().endsWith(".json");
@@ -154,7 +151,7 @@ function noTable(file: string, faults: readonly string[]): CliError {
   return wrong(`${visible(file)} has mistakes:${shown.join("")}${more}`, "correct the file and try again");
 }
 
-/** Deepest nesting that `-i` can set. */
+/** Maximum number of nested fields in `-i`. */
 const MOST_LEVELS = 100;
 
 async function assign(target: Record<string, unknown>, assignment: string, reading: Reading): Promise<void> {

@@ -9,7 +9,7 @@ import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 import { parseTable, readTextFile } from "./table-file.ts";
 
-/** A cell of a table contains text; a field of a JSON row can have any value. */
+/** A cell of a table, which contains text, or a field of a JSON row, which can have any value. */
 export type Cell = { readonly column: string } & (
   | { readonly text: string; readonly decimalComma: boolean }
   | { readonly json: unknown }
@@ -22,7 +22,7 @@ interface Target {
 }
 
 export interface Column {
-  /** Stores a cell's value. Returns an error message if the value is wrong, otherwise null. */
+  /** Stores a cell's value. Returns an error message if the value is invalid, otherwise null. */
   put(cell: Cell, target: Target): string | null;
 }
 
@@ -35,8 +35,8 @@ export interface Schema {
 }
 
 /**
- * Resolves a column name: an input field (with dots for nested fields), `tag:KEY` for a tag, or `#NAME` for a note that
- * only tells rows apart. Returns an error message if the input has no such field.
+ * Resolves a column name, which refers to an input field, a tag (`tag:KEY`) or a note (`#NAME`). Returns an error
+ * message if the input has no such field.
  */
 export function columnsOf(name: string, schema: unknown): Column | string {
   if (name.startsWith("#")) return noteColumn(name);
@@ -68,7 +68,7 @@ function putTag(key: string, cell: Cell, tags: { [key: string]: string }): strin
   return null;
 }
 
-/** Sets an input field unless the cell is empty. Parses cells of non-text fields as JSON: `3`, `true`, `["a"]`. */
+/** Sets an input field unless the cell is empty. If the field is not text, parses the cell as JSON. */
 function putField(keys: readonly string[], cell: Cell, schema: Schema, input: Target["input"]): string | null {
   let value: unknown;
   if ("json" in cell) value = cell.json;
@@ -99,7 +99,7 @@ function define(target: Target["input"], key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
-/** Returns the schema of a field; null if the outer schema does not allow the field. */
+/** Returns the schema of a nested field, or null if no such field is allowed. */
 export function fieldAt(schema: Schema, keys: readonly string[]): Schema | null {
   const [key, ...rest] = keys;
   if (key === undefined) return schema;
@@ -126,22 +126,20 @@ export function typeOf(schema: Schema): string {
 /** A row of a file. `line` is the number of its first line. */
 export interface FileRow extends BulkRow {
   readonly line: number;
-  /** Ids that the run would have if its id came from another column. */
+  /** Ids that the run would have if another column contained the ids. */
   readonly otherIds: readonly string[];
 }
 
 export interface RowMistake {
   readonly line: number;
-  /** Name or number of the column; null for the whole row. */
+  /** Name or number of the column. Null for the whole row. */
   readonly column: string | null;
   readonly message: string;
 }
 
 export type RowsFile =
   | { readonly ok: true; readonly rows: readonly FileRow[] }
-  /**
-   * `rows`: the rows that can still be checked, so that all mistakes are reported at once. Empty if a column is wrong.
-   */
+  /** `rows` are the rows that can still be checked, so that all mistakes are reported together. */
   | { readonly ok: false; readonly mistakes: readonly RowMistake[]; readonly rows: readonly FileRow[] };
 
 export interface RowsOf {
@@ -153,7 +151,7 @@ export interface RowsOf {
   readonly idColumn?: string | undefined;
   readonly pipeline: string;
   readonly profile?: string | undefined;
-  /** JSON Schema of the input, which decides how cells are parsed. */
+  /** JSON Schema of the input. It determines how cells are parsed. */
   readonly schema: unknown;
   readonly base: { readonly [field: string]: unknown };
 }
@@ -176,7 +174,7 @@ interface TableRow {
 }
 
 type Records = {
-  /** Line number of the header; null for JSON rows, because each row names its own columns. */
+  /** Line number of the header. Null for JSON rows, which name their own columns. */
   readonly headerLine: number | null;
   readonly records: readonly TableRow[];
   readonly mistakes: readonly RowMistake[];
@@ -294,13 +292,13 @@ function rowId(stem: string, title: string, hash: string): string {
   return [stem.slice(0, slug === "" ? 80 : 40) || "row", slug, hash].filter((part) => part !== "").join("-");
 }
 
-/** Reduces text to characters that are safe in folder names. */
+/** Replaces characters that are unsafe in folder names. */
 function slugOf(text: string): string {
   const plain = text.normalize("NFKD").replace(/\p{M}+/gu, "");
   return plain.replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "");
 }
 
-/** Gives each row the id of its existing run, even if that id was taken from another column. */
+/** Gives rows the ids of their existing runs, even if those ids were taken from another column. */
 export function withKnownIds(rows: readonly FileRow[], runs: readonly Pick<RunRow, "runId">[]): readonly FileRow[] {
   const known = new Set(runs.map(({ runId }) => runId));
   return rows.map((row) => {

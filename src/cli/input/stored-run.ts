@@ -8,8 +8,8 @@ import { loadPipeline } from "../load/pipeline-file.ts";
 import { visible } from "../text/escape.ts";
 
 /**
- * True if a path from a journal is inside the working folder after resolving links. A journal can come from a stranger,
- * so files in other folders are neither run nor overwritten unless the user names them.
+ * Returns whether a path is inside the working folder after resolving links. Other files are neither run nor
+ * overwritten, because a journal can come from a stranger.
  */
 export async function isOwnFile(path: string, cwd: string): Promise<boolean> {
   const inside = relative(await realpath(cwd), await realOf(resolve(cwd, path)));
@@ -25,16 +25,15 @@ async function realOf(path: string): Promise<string> {
 }
 
 interface RunCode {
-  /** The run's pipeline; null if its file cannot be loaded. */
+  /** The run's pipeline. Null if its file cannot be loaded. */
   readonly pipeline: Pipeline | null;
-  /** True if the run has local functions. Otherwise, the run can continue without its code. */
+  /** Whether the run needs its code, because it has local functions. */
   readonly isNeeded: boolean;
 }
 
 /**
- * Loads a run's code from the file of its last plan. Returns null if that file is missing. If the run has local
- * functions, throws if the file does not load or is outside the working folder (`CODE_ELSEWHERE`). For other runs,
- * ignores such a file.
+ * Loads a run's code from the file of its last plan. Returns null if that file is missing. Throws if the run needs the
+ * code but it cannot be loaded.
  */
 export async function codeOf(show: Showrunner, runId: string, cwd: string): Promise<RunCode | null> {
   const { plan, source } = (await loadRun(show.journal, runId)).planned;
@@ -46,7 +45,7 @@ export async function codeOf(show: Showrunner, runId: string, cwd: string): Prom
   return { pipeline: (await (isNeeded ? loaded : loaded.catch(() => null)))?.pipeline ?? null, isNeeded };
 }
 
-/** Refuses code outside the working folder. Loading a file runs it, and a journal can contain any path. */
+/** Throws if code is outside the working folder, because a journal can contain any path. */
 export async function checkOwn(file: string, runId: string, cwd: string): Promise<void> {
   if (await isOwnFile(file, cwd)) return;
   const message = `The code of run ${visible(runId)} is in ${visible(file)}, outside this folder, so it was not loaded. If you trust that file, pass it with --file or change to its folder`;

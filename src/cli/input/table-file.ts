@@ -16,17 +16,14 @@ export type Table =
       readonly ok: true;
       readonly header: TableRecord | null;
       readonly rows: readonly TableRecord[];
-      /** True if semicolons separate the cells, so that numbers may use a decimal comma (`1,5`). */
+      /** Whether numbers may use a decimal comma (`1,5`), because semicolons separate the cells. */
       readonly decimalComma: boolean;
     }
   | { readonly ok: false; readonly line: number; readonly message: string };
 
 const DELIMITERS = [",", ";", "\t"] as const;
 
-/**
- * Reads a text file. Asks for the encoding if it is uncertain. `flag`: the flag that named the file. `flags`: null if
- * no flag can set the encoding, as for JSON.
- */
+/** Reads a text file. Asks for the encoding if it is uncertain. */
 export async function readTextFile(
   path: string,
   flag: string,
@@ -92,10 +89,7 @@ function decoded(bytes: Buffer, encoding: string, path: string, flags: TableFlag
   }
 }
 
-/**
- * Parses a table. Detects commas, semicolons or tabs from the first line. Drops empty rows and trailing empty cells,
- * which spreadsheets leave behind.
- */
+/** Parses a table. Detects the separator from the first line. Drops empty rows and trailing empty cells. */
 export async function parseTable(text: string, { delimiter: given }: TableFlags): Promise<Table> {
   const { parse } = await import("csv-parse/sync");
   const delimiter = given === undefined ? delimiterOf(text) : delimiterNamed(given);

@@ -4,7 +4,7 @@ import { open } from "../../core/kit/file-handle.ts";
 import { usageError } from "../cli-error.ts";
 import { visible } from "../text/escape.ts";
 
-/** How files of each kind begin, and what error messages call them. */
+/** How files of each kind begin, and their name in error messages. */
 const KINDS = {
   html: { begins: /^\s*<!doctype html/i, named: "an HTML page" },
   svg: { begins: /^\s*<(?:svg|\?xml)/i, named: "an SVG picture" },
@@ -12,8 +12,8 @@ const KINDS = {
 } as const;
 
 /**
- * Returns the absolute path of an output file. Throws CliError `USAGE` if a file of another kind exists there, so that
- * a mistyped name cannot overwrite a paid film. A file of the same kind may be replaced.
+ * Returns the absolute path of an output file. Throws CliError `USAGE` if a file of another kind exists there, because
+ * the name may be mistyped.
  */
 export async function writtenFile(
   cwd: string,
@@ -29,7 +29,7 @@ export async function writtenFile(
   );
 }
 
-/** Returns the first bytes of a regular file, following links; empty if there is no such file. */
+/** Returns the first bytes of a regular file, or nothing if there is no such file. */
 async function headOf(file: string): Promise<string> {
   // Opening a named pipe would block until it has a writer.
   if ((await stat(file).catch(() => null))?.isFile() !== true) return "";

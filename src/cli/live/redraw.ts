@@ -33,16 +33,15 @@ export function throttle(): (say: () => void) => void {
 }
 
 /**
- * On a terminal, `frameMs` is the time between frames. Otherwise, the first line is printed after `firstLineMs`, and
- * further lines every `lineMs`.
+ * Milliseconds between frames on a terminal. Other outputs get their first line after `firstLineMs`, and more every
+ * `lineMs`.
  */
 const frameMs = 250;
 const firstLineMs = 1_000;
 const lineMs = 10_000;
 
 /**
- * Waits for long work and shows that it continues: one redrawn line on a terminal, otherwise a line now and then. Each
- * line contains the text that `detail` returns.
+ * Waits for work, and regularly prints a line with the text that `detail` returns. On a terminal, the line is redrawn.
  */
 export async function whileWorking<T>({ io, output }: Context, work: Promise<T>, detail: () => string): Promise<T> {
   const canRedraw = io.stderr.isTTY === true && io.env.TERM !== "dumb" && !io.env.CI;

@@ -13,12 +13,10 @@ import type { CommandOutput } from "../output.ts";
 import { visible } from "../text/escape.ts";
 import { padEnd, shorten, widthOf } from "../text/table.ts";
 
-/** Returns how many milliseconds a step is expected to take; null if unknown. */
+/** Returns how many milliseconds a step is expected to take, or null if unknown. */
 export type ExpectedMs = ((step: PlanStep) => number | null) | undefined;
 
-/**
- * Returns when a step's job should end: by the service's estimate, otherwise by its expected duration. Null if unknown.
- */
+/** Returns when a step's job should end, by the service's estimate or its expected duration. Null if unknown. */
 export function expectedEnd(step: StepView, live: LiveRun, expectedMs: ExpectedMs): number | null {
   const { etaAt } = live.progress(step);
   if (etaAt !== null) return etaAt;
@@ -30,15 +28,11 @@ export function expectedEnd(step: StepView, live: LiveRun, expectedMs: ExpectedM
 
 export interface Remaining {
   readonly ms: number;
-  /**
-   * True if `ms` is only a minimum, because a model never ran before, a decision is open, or steps are not planned yet.
-   */
+  /** Whether `ms` is only a minimum, because some durations are not known yet. */
   readonly isLeast: boolean;
 }
 
-/**
- * Estimates the remaining time by simulating the run. Jobs start as the limits allow, the longest chain of steps first.
- */
+/** Estimates the remaining time by simulating the run. */
 export function remainingOf(
   live: LiveRun,
   options: { readonly now: number; readonly expectedMs?: ExpectedMs },
@@ -80,7 +74,7 @@ export interface TreeOptions {
   /** Epoch milliseconds. */
   readonly now: number;
   readonly width: number;
-  /** Maximum number of lines; the steps that do not fit are summarised in one line. */
+  /** Maximum number of lines. Steps that do not fit are summarised in one line. */
   readonly height: number;
   readonly paint: CommandOutput["paint"];
   readonly expectedMs?: ExpectedMs;
@@ -136,10 +130,7 @@ function depthsOf(steps: readonly StepView[]): Map<string, number> {
   return depths;
 }
 
-/**
- * Chooses the steps to show if not all fit: first steps that need attention and active steps, then the last ones to
- * end.
- */
+/** Chooses the steps to show if not all fit. Failed and active steps are preferred. */
 function whatMoves(steps: readonly StepView[], most: number): StepView[] {
   const needsEyes = ({ phase }: StepView) => phase === "failed" || phase === "unresolved" || phase === "approval";
   const isMoving = (step: StepView) => step.phase !== "waiting" && step.finishedAt === null;
@@ -258,7 +249,7 @@ function fitting(parts: readonly string[], width: number): string {
 }
 
 interface StepProgress {
-  /** From 0 to 1; null if unknown. */
+  /** From 0 to 1. Null if unknown. */
   readonly fraction: number | null;
   readonly etaAt: number | null;
 }
@@ -268,15 +259,15 @@ const unknown: StepProgress = { fraction: null, etaAt: null };
 const KEPT_MS = 1_000;
 const MANY_STEPS = 500;
 
-/** A run that is built from its updates: the view of its events, and progress figures, which are not in the journal. */
+/** The current state of a run, built from its events and the progress of its jobs. */
 export class LiveRun {
   #view: RunView | null = null;
-  /** The progress figure of each step. `of` is the stage to which the figure belongs. */
+  /** Each step's progress, with the stage to which it applies. */
   readonly #progress = new Map<string, StepProgress & { readonly of: string }>();
 
   readonly #kept = new Map<string, { readonly of: unknown; readonly at: number; readonly value: unknown }>();
 
-  /** Caches a value computed from all steps of a large run for `KEPT_MS`. A change of `of` invalidates the value. */
+  /** Caches a value computed from all steps of a large run for `KEPT_MS`, or until `of` changes. */
   kept<T>(what: string, of: unknown, now: number, compute: () => T): T {
     const before = this.#kept.get(what);
     const isMany = (this.#view?.state.planned.plan.steps.length ?? 0) >= MANY_STEPS;
@@ -287,7 +278,7 @@ export class LiveRun {
     return value;
   }
 
-  /** Null before the first event. */
+  /** The run's view. Null before the first event. */
   get view(): RunView | null {
     return this.#view;
   }
@@ -303,14 +294,14 @@ export class LiveRun {
     if (step !== undefined) this.#progress.set(path, { fraction, etaAt, of: stage(step) });
   }
 
-  /** Returns the step's progress. Ignores figures from an earlier stage. */
+  /** Returns the step's progress, unless it is from an earlier stage. */
   progress(step: StepView): StepProgress {
     const said = this.#progress.get(step.path);
     return said === undefined || said.of !== stage(step) || step.finishedAt !== null ? unknown : said;
   }
 }
 
-/** Returns the stage of a progress figure. Queueing and rendering are one stage, a download is another. */
+/** Returns a step's current stage. Queueing and rendering are one stage, and a download is another. */
 function stage({ phase, current }: StepView): string {
   return `${current?.n} ${phase === "queued" || phase === "rendering" ? "service" : phase}`;
 }

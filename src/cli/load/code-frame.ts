@@ -4,13 +4,10 @@ import { fileURLToPath } from "node:url";
 import { visibleLines } from "../text/escape.ts";
 import { GENERATION } from "./same-instance.ts";
 
-/** The URL of our own code, either `src` or its build. */
+/** Base URL of Showrunner's own code, either `src` or its build. */
 const ours = new URL("../../", import.meta.url).href;
 
-/**
- * Returns where in the user's code an error occurred: Node's excerpt of code that does not compile, otherwise file and
- * line.
- */
+/** Returns the place in the user's code where an error occurred. */
 export function codeFrame(error: Error): string {
   const lines = (error.stack ?? "").replaceAll(new RegExp(`\\?${GENERATION}=\\d+`, "g"), "").split("\n");
   const header = lines.findIndex((line) => line.startsWith(error.name));
@@ -22,7 +19,7 @@ function isUserFrame(line: string): boolean {
   return /^\s+at .*file:\/\//.test(line) && !line.includes(ours) && !line.includes("/node_modules/");
 }
 
-/** Returns the source line of an import that cannot be resolved. Node's error does not contain the line. */
+/** Returns the source line of an import that cannot be resolved, because Node's error does not contain it. */
 export function importFrame(error: Error): string {
   const [, missing = "", importer = ""] = /'([^']+)' imported from (.+)$/m.exec(error.message) ?? [];
   const file = importer.startsWith("file:") ? fileURLToPath(importer) : importer;

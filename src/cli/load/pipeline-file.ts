@@ -142,8 +142,7 @@ async function importPipelines(file: string, cwd: string) {
 const loads = new Map<string, { readonly stamp: string; readonly generation: number; readonly isSound: boolean }>();
 
 /**
- * Returns a number for the file's URL. The number is new if the file changed or failed to load, because Node caches
- * modules, even failed ones.
+ * Returns a number for the file's URL. It is new if the file changed or failed to load, because Node caches modules.
  */
 function nextGeneration(file: string): number {
   const known = loads.get(file);

@@ -9,13 +9,13 @@ const ours: Readonly<Record<string, string>> = {
   "showrunner/migrate": new URL(`../../migrate/index.${extension}`, import.meta.url).href,
 };
 
-/** Packages that are resolved from this installation if the file's project lacks them. */
+/** Packages that pipeline files can import even if their project does not contain them. */
 const fallbacks = new Set(["zod", "showrunner-local"]);
 
-/** URL parameter that makes Node load a file again after the file changed or failed to load. */
+/** URL parameter that makes Node load a file again. */
 export const GENERATION = "showrunner-load";
 
-/** Passes the parameter on to the files that a user's file imports, so that Node loads these again too. */
+/** Adds the URL parameter to the files that a user's file imports, so that Node loads these again too. */
 function inGeneration<T extends { readonly url: string }>(resolved: T, parentURL: string | undefined): T {
   const generation = parentURL?.startsWith("file:") ? new URL(parentURL).searchParams.get(GENERATION) : null;
   if (generation === null || !resolved.url.startsWith("file:") || resolved.url.includes("/node_modules/"))
@@ -28,9 +28,8 @@ function inGeneration<T extends { readonly url: string }>(resolved: T, parentURL
 let installed = false;
 
 /**
- * Resolves `import "showrunner"` in pipeline files to the modules of this process, ignoring the file's `node_modules`.
- * A second copy would not recognise the first copy's pipelines. Files outside a project can also use this
- * installation's `zod` and local service.
+ * Makes `import "showrunner"` in pipeline files use the modules of this process, because a second copy would not
+ * recognise the first copy's pipelines.
  */
 export function shareOwnModules(): void {
   if (installed) return;

@@ -14,7 +14,7 @@ export interface VerificationTarget {
   close(): Promise<void>;
 }
 
-/** Opens the hosted service that flags or the environment name. `families` must be an absolute path. */
+/** Opens the hosted service that flags or the environment select. `families` must be an absolute path. */
 export async function hostedTarget({
   service,
   baseUrl,
@@ -35,7 +35,10 @@ export async function hostedTarget({
 const NO_LIMIT = { requests: 1_000_000, windowMs: 1000 };
 const PLAY_MONEY_USD = 1_000_000;
 
-/** Starts a temporary local service that returns tiny media at once. Offers built-in models if `catalog` is null. */
+/**
+ * Starts a temporary local service that immediately returns tiny media. Offers the built-in models if `catalog` is
+ * null.
+ */
 export async function localTarget(catalog: Catalog | null, families?: string): Promise<VerificationTarget> {
   const { createClient, createMemoryJournal, openShowrunner } = await import("../../internal.ts");
   const { startLocalService } = await loadLocalService();

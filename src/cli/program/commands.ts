@@ -4,7 +4,7 @@ import type { Context } from "../context.ts";
 import { options } from "./flags.ts";
 import type { Flag } from "./option.ts";
 
-/** Imports a command's function when the command runs, so that help stays fast. The command is the last argument. */
+/** Loads a command's function. This happens only when the command runs, so that help stays fast. */
 type Load = () => Promise<(context: Context, ...given: never[]) => ExitCode | Promise<ExitCode>>;
 
 export type Act = (load: Load) => (...given: unknown[]) => Promise<void>;

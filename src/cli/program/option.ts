@@ -1,13 +1,10 @@
 import { InvalidArgumentError, type Option } from "commander";
 
-/**
- * A command's option. `V` is the type of its value. `P` is true if the option always has a value, by default or because
- * it is required.
- */
+/** A command's option. `V` is the type of its value. `P` is true if the option always has a value. */
 export interface Flag<F extends string = string, V = unknown, P extends boolean = boolean> {
   readonly flags: F;
   readonly description: string;
-  /** Carries the type `V`, and is never set. */
+  /** Never set. It carries the type `V`. */
   readonly gives?: V;
   readonly isGiven: P;
   readonly adjust?: (option: Option) => Option;

@@ -33,7 +33,7 @@ export async function isThere(path: string): Promise<boolean> {
   );
 }
 
-/** Returns a tsconfig.json with which pipelines are type-checked as Node runs them. */
+/** Returns a tsconfig.json that makes TypeScript check pipelines as Node runs them. */
 export function tsconfig({ isEsm }: { readonly isEsm: boolean }): string {
   // In a CommonJS project, Node detects the module type of each file.
   const modules = isEsm ? '"module": "nodenext",' : '"module": "preserve",\n    "moduleDetection": "force",';
@@ -53,10 +53,7 @@ export function tsconfig({ isEsm }: { readonly isEsm: boolean }): string {
 `;
 }
 
-/**
- * Throws if an output file, or a folder on its path, is a link. In a folder that someone else prepared, a link could
- * redirect what this command writes.
- */
+/** Throws if an output file, or a folder on its path, is a link, which could redirect what this command writes. */
 export async function refuseLinks(folder: string, paths: Iterable<string>): Promise<void> {
   for (const path of paths) {
     const parts = relative(folder, resolve(folder, path)).split(sep);
@@ -73,7 +70,7 @@ export async function refuseLinks(folder: string, paths: Iterable<string>): Prom
   }
 }
 
-/** Writes a file unless it exists, and creates its folder. Returns `kept` if a file with other content exists. */
+/** Writes a file and creates its folder. Returns `kept` if a file with other content exists. */
 export async function writeNew(path: string, content: string | Buffer): Promise<"written" | "the same" | "kept"> {
   await mkdir(dirname(path), { recursive: true });
   try {
@@ -97,7 +94,7 @@ export async function gitIgnores(path: string): Promise<readonly string[]> {
 }
 
 export interface Asked<T> {
-  /** What `choose` returned; null if the local service's models are used instead. */
+  /** What `choose` returned. Null if the local service's models are used instead. */
   readonly found: T | null;
   readonly said: string;
 }
@@ -105,8 +102,7 @@ export interface Asked<T> {
 const LOCAL = "using the local service's models";
 
 /**
- * Chooses models of the service that the environment names. Uses the local service's models if no service is named or
- * the request fails.
+ * Chooses models of the configured service. Uses the local service's models if none is configured or the request fails.
  */
 export async function askService<T>(
   context: Context,

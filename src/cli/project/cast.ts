@@ -13,7 +13,10 @@ export interface Cast {
   readonly missing: readonly RoleName[];
 }
 
-/** Generates a `cast.ts`: the best model for each role, with its settings. `names`: the names in `models.ts`, by id. */
+/**
+ * Generates a `cast.ts` with the best model and settings for each role. `names` contains the names in `models.ts`, by
+ * id.
+ */
 export async function castFrom(show: Showrunner, catalog: Catalog, names: ReadonlyMap<string, string>): Promise<Cast> {
   const models: Partial<Record<RoleName, Choice>> = {};
   for (const role of ROLES) {

@@ -1,10 +1,7 @@
 import { placeholderMedium } from "../../core/kit/placeholder-media.ts";
 import type { Catalog, Client, Json } from "../../internal.ts";
 
-/**
- * Placeholders for media while inputs are checked against schemas. Price estimates use uploads and a real voice
- * instead.
- */
+/** Placeholder media for checking inputs against schemas. Price estimates use uploads and a real voice instead. */
 export const STANDING_IN = {
   image: { source: "url", url: "https://example.com/picture.png" },
   audio: { source: "url", url: "https://example.com/speech.wav" },
@@ -17,7 +14,7 @@ const frame = { aspect_ratio: "16:9", resolution: "720p" };
 
 export interface Role extends Wish {
   readonly modality: "image" | "video" | "audio";
-  /** Optional fields, the most important first. Models that accept more of them are preferred. */
+  /** Optional fields, most important first. Models that accept more of them are preferred. */
   readonly ranks: readonly string[];
 }
 
@@ -54,14 +51,14 @@ export interface Choice {
   readonly model: string;
   /** The model's input, with placeholders for media. */
   readonly input: Input;
-  /** The estimated cost; null if the service has no price. */
+  /** The estimated cost. Null if the service has no price. */
   readonly costMicros: number | null;
 }
 
-/** HTTP statuses with which the service refuses a model or an input. Other errors are rethrown. */
+/** HTTP statuses with which the service refuses a model or an input. */
 const REFUSED = new Set([400, 404, 410, 422]);
 
-/** Returns the models that fit a role best, the cheapest first. The prices come from free estimates. */
+/** Returns the models that fit a role best, cheapest first. */
 export async function chooseModels(client: Client, catalog: Catalog, role: Role): Promise<readonly Choice[]> {
   const fits = catalog
     .models()
@@ -123,13 +120,13 @@ export type Input = Readonly<Record<string, Json>>;
 interface Wish {
   /** Fields that the model must accept with these values. */
   readonly needs: Input;
-  /** Fields that may be left out, or set to the next larger number that the model lists. */
+  /** Fields to set if the model accepts them. A number may be replaced by the next larger one that the model lists. */
   readonly likes: Input;
 }
 
 /**
- * Returns an input that the model accepts: `needs`, the required fields and, unless the model refuses them, `likes`.
- * Returns null if the model does not accept `needs`.
+ * Returns an input with `needs`, the required fields and as many `likes` as the model accepts. Returns null if it does
+ * not accept `needs`.
  */
 export function fitInput(catalog: Catalog, model: CatalogModel, { needs, likes }: Wish): Input | null {
   const fields = propertiesOf(model.inputSchema);
@@ -151,7 +148,9 @@ function propertiesOf({ properties }: JsonSchema): Readonly<Record<string, JsonS
   return typeof properties === "object" && properties !== null ? (properties as Record<string, JsonSchema>) : {};
 }
 
-/** Returns the preferred value, or the next larger number that the schema lists; otherwise the field's default. */
+/**
+ * Returns the preferred value or the next larger number that the schema lists. Otherwise, returns the field's default.
+ */
 function fieldValue(schema: JsonSchema, liked: Json | undefined): Json | undefined {
   const own = (schema.const ?? schema.default) as Json | undefined;
   if (!Array.isArray(schema.enum)) return liked ?? own ?? (schema.minimum as Json | undefined);

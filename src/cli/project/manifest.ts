@@ -18,7 +18,7 @@ interface Manifest extends Readonly<Partial<Record<Field, Packages>>> {
 export interface Project {
   readonly manifest: "written" | "changed" | "as it was" | "not readable";
   readonly added: readonly string[];
-  /** Our packages that the project lacks and that are not published on npm yet. */
+  /** Showrunner packages that the project lacks and that are not published on npm yet. */
   readonly lacking: readonly string[];
   readonly isEsm: boolean;
   readonly isNowEsm: boolean;
@@ -36,10 +36,7 @@ function needed(more: readonly string[]): readonly (readonly [Field, string, str
   ];
 }
 
-/**
- * Completes a package.json, or creates one. Pipelines need an ES module project, so a project without CommonJS code is
- * changed to one. Any other project keeps its type. `more`: packages that a recipe imports.
- */
+/** Completes a package.json, or creates one. `more` lists packages that a recipe imports. */
 export async function manifestFor(path: string, more: readonly string[] = []): Promise<Project> {
   const text = await readFile(path, "utf8").catch(() => null);
   const before: Manifest | null = text === null ? {} : parsed(text);
@@ -88,10 +85,7 @@ function sorted(packages: Packages): Packages {
 /** Maximum number of source files to read. A project with more files keeps its type. */
 const MOST_READ = 200;
 
-/**
- * True if a folder contains code that "type": "module" would break, because the code is not an ES module for Node.
- * Ignores files with an explicit extension (`.mjs`, `.cts`).
- */
+/** Returns whether a folder contains code that "type": "module" would break. */
 export async function hasOtherCode(folder: string): Promise<boolean> {
   let read = 0;
   const exclude = (name: string) => /(^|[\\/])(node_modules|\.[^\\/]+|dist|out)$/.test(name);
@@ -102,7 +96,7 @@ export async function hasOtherCode(folder: string): Promise<boolean> {
   return false;
 }
 
-/** True if text is an ES module that Node can run. Node cannot resolve imports without a file extension. */
+/** Returns whether text is an ES module that Node can run. Node cannot resolve imports without a file extension. */
 function isModule(text: string): boolean {
   if (!/^\s*(?:import|export)\b/m.test(text)) return false;
   return !/\b(?:require\s*\(|module\.exports\b)|(?:from|import)\s+["']\.{1,2}\/(?:[^"']*\/)?[^"'./]+["']/.test(text);

@@ -14,7 +14,7 @@ export const LOCAL_STARTER: Starter = {
   },
 };
 
-/** Returns the cheapest models of a service that accept the inputs of the starter pipeline; null if there are none. */
+/** Returns the cheapest models that accept the inputs of the starter pipeline, or null if there are none. */
 export async function chooseStarter(show: Showrunner, catalog: Catalog): Promise<Starter | null> {
   const [picture] = await chooseModels(show.client, catalog, STARTER_ROLES.picture);
   const [film] = await chooseModels(show.client, catalog, STARTER_ROLES.film);

@@ -18,7 +18,7 @@ import { problemList } from "./warning-lines.ts";
 export interface PlanComparison {
   readonly against: string;
   readonly diff: PlanDiff;
-  /** Steps that would run, in plan order, each with the reason if it is known. */
+  /** Steps that would run, in plan order, each with the reason if known. */
   readonly stale: readonly { readonly path: string; readonly why: string | null }[];
   /** Total price of the stale steps, in micro-dollars. `max` is null if a step has no upper limit. */
   readonly totalMicros: Quote["totalMicros"];
@@ -108,7 +108,7 @@ const MOST_STEPS = 20;
 const MOST_FIELDS = 6;
 const LONGEST = 60;
 
-/** Returns a line per difference between two plans: `+` new, `-` removed, `~` changed, `>` renamed. */
+/** Returns one line for each difference between two plans: `+` new, `-` removed, `~` changed, `>` renamed. */
 export function diffLines(diff: PlanDiff): readonly string[] {
   const changed = diff.changed.flatMap(({ path, fields }) => [
     `~ ${visible(path)}`,

@@ -46,22 +46,22 @@ async function isThere(file: string, sizeBytes: number | null): Promise<boolean>
   return known !== null && known.size === sizeBytes;
 }
 
-/** A result that an approval shows. `pick`: its number for `--pick`, from 1. */
+/** A result that an approval shows. `pick` is its number for `--pick`, starting at 1. */
 export interface OfferedTake {
   readonly pick: number;
   readonly step: string;
   readonly index: number;
   readonly content_type: string | null;
   readonly asset_id: string | null;
-  /** Path of the file that the step returned, or of a copy with a file extension; null if there is no file. */
+  /** Path of the file that the step returned, or of a copy with a file extension. Null if there is no file. */
   readonly path: string | null;
-  /** The text that a chat or task returned; null for a file. */
+  /** The text that a chat or task returned. Null for a file. */
   readonly text: string | null;
 }
 
 type Shown = Omit<OfferedTake, "pick">;
 
-/** Resolves references to results. Numbers the results as the engine does. */
+/** Resolves references to results, and numbers these as the engine does. */
 export async function offeredTakes(
   shows: readonly Reference[],
   { plan, report, review }: { readonly plan: Plan; readonly report: RunReport; readonly review: ReviewFiles },

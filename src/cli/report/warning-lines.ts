@@ -42,7 +42,7 @@ export function missingLines(report: RunReport, now: number): readonly string[] 
   return [...lines, ...healed];
 }
 
-/** Removes a step's name from text, to find texts that are the same for several steps. */
+/** Removes a step's name from text, to find texts that are otherwise the same for several steps. */
 function withoutWord(text: string, word: string): string {
   const others = text.split(" ").filter((one) => one !== word && one !== `${word}:`);
   return others.join(" ");

@@ -8,9 +8,8 @@ import { visible, visibleLines } from "../text/escape.ts";
 import { shorten, table } from "../text/table.ts";
 
 /**
- * Converts a client value for `--json`: snake_case names as in the API, amounts as decimal strings (`costMicros:
- * 290000` becomes `cost: "0.29"`). Removes the queries of URLs in all texts, except in fields whose name ends in
- * `url`.
+ * Converts a value for `--json`, to snake_case names and decimal amounts. Removes queries from URLs, except in fields
+ * whose name ends in `url`.
  */
 export function wireForm(value: unknown, key = ""): unknown {
   if (typeof value === "string") return /url$/i.test(key) ? value : redactUrls(value);
@@ -39,7 +38,7 @@ function withoutQueries(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutQueries(inner)]));
 }
 
-/** True if a field contains a document, such as a schema, whose own field names must stay unchanged. */
+/** Returns whether a field contains a document, such as a schema, whose own field names must stay unchanged. */
 function verbatim(key: string): boolean {
   return ["inputSchema", "outputSchema", "data", "labels", "raw"].includes(key);
 }
@@ -48,7 +47,7 @@ function snake(key: string): string {
   return key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** Pairs rows with the fields to show. Field names that do not exist do not compile. */
+/** Pairs rows with the fields to show. */
 export function columns<Row extends object>(
   items: readonly Row[],
   fields: readonly WireName<keyof Row & string>[],

@@ -1,7 +1,4 @@
-/**
- * Makes text from outside safe to print. Replaces control characters, escape sequences and bidi marks with visible
- * codes, so that a prompt or a file name can neither move the cursor nor hide anything.
- */
+/** Makes untrusted text safe to print. Control characters, escape sequences and bidi marks become visible codes. */
 export function visible(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069\u200E\u200F]/gu, code);
 }
@@ -16,8 +13,8 @@ export function visibleLines(text: string): string {
 }
 
 /**
- * Last safeguard before the terminal: escapes bidi marks and all control characters except colours, line breaks and
- * tabs. Uses JSON's escapes, so that a JSON document keeps its meaning.
+ * Escapes bidi marks and all control characters except colours, line breaks and tabs. JSON documents keep their
+ * meaning.
  */
 export function withoutControl(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose

@@ -14,8 +14,8 @@ export interface Suggesting {
 }
 
 /**
- * Splits a suggestion into the command to paste and a remark: `showrunner show x   (its steps)` gives two lines. Adds
- * the flags that make the command use the same journal and service as the current one.
+ * Splits a suggestion into the command to paste and a remark. Adds flags so that the command uses the same journal and
+ * service.
  */
 export function nextLines(text: string, { launcher, flags }: Suggesting): readonly string[] {
   const [, first = text, note] = /^(\S.*?) {2,}(\(.*\))$/s.exec(text) ?? [];
@@ -23,7 +23,7 @@ export function nextLines(text: string, { launcher, flags }: Suggesting): readon
   return lines.map((line) => withLauncher(inSentence(withFlags(line, flags), flags), launcher));
 }
 
-/** Matches the commands in a sentence that use a journal, unless `--journal` follows. */
+/** Matches commands in a sentence that use a journal, unless `--journal` follows. */
 const WITHIN =
   /(?<![\w./@-])showrunner (?:resume|approve|reject|adopt|show|open|events|report|export|runs|reconcile|stop|dashboard)(?![\w/-])(?!.* --journal)/g;
 
@@ -50,7 +50,7 @@ function withFlags(command: string, flags: readonly string[]): string {
 
 const spending = new Set(["run", "resume", "worker", "mcp"]);
 
-/** True if the command already sets a flag. `--cap` can be repeated, so it must be set for the same tag. */
+/** Returns whether the command already sets a flag. `--cap` can be repeated for other tags. */
 function isSet(flag: string, command: string): boolean {
   const [name = ""] = flag.split(" ");
   if (name !== "--cap") return `${command} `.includes(` ${name} `);
@@ -65,7 +65,7 @@ export function repeatedCommand({ args }: { readonly args: readonly string[] }, 
   return ["showrunner", ...[...without(more, args), ...more].map(typedAgain)].join(" ");
 }
 
-/** Converts a typed `plan` command to the same `run` command. Appends `more`, and drops flags that only `plan` has. */
+/** Converts a typed `plan` command to the same `run` command, and appends `more`. */
 export function runInstead({ args }: { readonly args: readonly string[] }, ...more: readonly string[]): string {
   const stored = args.slice(1).filter((word, at, all) => {
     const isFlag = /^--(against|svg)$/.test(all[at - 1] ?? "") || /^--(against|svg)(=|$)/.test(word);

@@ -33,17 +33,17 @@ export interface Column<Row> {
   readonly value: (row: Row) => string;
   /** `money` aligns amounts at their decimal points. */
   readonly align?: "right" | "money";
-  /** True if cells may be shortened on a narrow terminal. */
+  /** Whether cells may be shortened on a narrow terminal. */
   readonly flexible?: boolean;
-  /** True if the column may be omitted on a narrow terminal. The last optional column is omitted first. */
+  /** Whether the column may be omitted on a narrow terminal. The last optional column is omitted first. */
   readonly optional?: boolean;
 }
 
 const gap = "  ";
 
 /**
- * Formats rows under their titles, with each column as wide as its longest cell. If the table is wider than `width`,
- * omits optional columns and shortens flexible ones. Cells must be safe text without line breaks.
+ * Formats rows under their titles. If the table is wider than `width`, omits optional columns and shortens flexible
+ * ones.
  */
 export function table<Row>(rows: readonly Row[], all: readonly Column<Row>[], width?: number): string {
   const columns = width === undefined ? all : fitting(rows, all, width);

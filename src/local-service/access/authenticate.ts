@@ -48,7 +48,7 @@ function isUsable(key: KeyRow, now: number): boolean {
 
 interface Shown {
   readonly via: Principal["via"];
-  /** Restricts the key's scopes. Null means no restriction. */
+  /** Scopes to which the credential limits the key. Null means no limit. */
   readonly scopes: readonly Scope[] | null;
   /** Expiry of the credential, which may be earlier than the key's. Null means never. */
   readonly until: number | null;
@@ -113,7 +113,7 @@ export function overLimit({ requests, windowMs }: RateLimit, resetAtMs: number, 
   });
 }
 
-/** Returns a function that counts requests per key in fixed windows. It throws a 429 for requests beyond the limit. */
+/** Returns a function that counts a key's requests, and throws a 429 if they exceed the limit. */
 export function rateLimiter({ requests, windowMs }: RateLimit, clock: Clock): (keyId: string) => void {
   const windows = new Map<string, Window>();
 

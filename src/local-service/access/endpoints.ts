@@ -17,9 +17,8 @@ function beyond(own: readonly Scope[] | null, wanted: readonly Scope[] | null): 
 }
 
 /**
- * Returns the scopes of a key that the principal creates. They default to the principal's own scopes. Null means every
- * scope.
- * @throws Refusal 403 if the principal lacks a requested scope
+ * Returns the scopes for a new key, which default to the principal's own. Null means every scope. @throws Refusal 403
+ * if the principal lacks a requested scope
  */
 export function granted(
   principal: Pick<Principal, "scopes">,
@@ -40,8 +39,8 @@ export function grantedToToken(
 }
 
 /**
- * Returns the expiry of a key that the principal creates. It defaults to the expiry of the principal's credential.
- * @throws Refusal if the requested time is in the past or after the credential's expiry
+ * Returns the expiry of a new key, which defaults to that of the principal's credential. @throws Refusal if the
+ * requested time is in the past or after the credential's expiry
  */
 export function grantedLifetime(
   principal: Principal,
@@ -57,20 +56,12 @@ export function grantedLifetime(
   throw denied(`Your credential expires at ${until}; a key that it creates must expire no later.`, fixed);
 }
 
-/**
- * Allows only a key's current secret to change keys. Otherwise, the holder of a rotated-out secret could rotate the
- * key and regain access.
- * @throws Refusal 403
- */
+/** Refuses a rotated-out secret, whose holder could otherwise change keys and regain access. @throws Refusal 403 */
 export function assertChangesKeys({ via }: Principal): void {
   if (via !== "secret") throw denied("This secret was rotated out; use the key's current secret to change keys.");
 }
 
-/**
- * Allows only the owner to rotate a key, and only with a credential that has all of the key's scopes. The new secret
- * acts for that owner with those scopes.
- * @throws Refusal 403
- */
+/** Allows only the owner to rotate a key, with a credential that has all of the key's scopes. @throws Refusal 403 */
 export function assertMayRotate(principal: Principal, key: KeyRow): void {
   assertChangesKeys(principal);
   if (key.ownerId !== principal.ownerId)

@@ -20,33 +20,35 @@ export function isScope(value: unknown): value is Scope {
   return SCOPES.some((scope) => scope === value);
 }
 
-/** Null means every scope. */
+/** Parses a stored list of scopes. Null means every scope. */
 export function parseScopes(text: string | null): readonly Scope[] | null {
   if (text === null) return null;
   const parsed: unknown = JSON.parse(text);
   return Array.isArray(parsed) ? parsed.filter(isScope) : [];
 }
 
-/** Null means every scope. */
+/** Returns the scopes that both lists contain. Null means every scope. */
 export function intersect(a: readonly Scope[] | null, b: readonly Scope[] | null): readonly Scope[] | null {
   if (a === null) return b;
   return b === null ? a : a.filter((scope) => b.includes(scope));
 }
 
-/** The sender of a request. Jobs, assets and voices belong to the owner. Money and keys belong to the workspace. */
+/**
+ * The sender of a request. Jobs, assets and voices belong to the sender's owner, and money and keys to the workspace.
+ */
 export interface Principal {
   readonly keyId: string;
   readonly workspaceId: string;
   readonly ownerId: string;
-  /** Null means every scope. */
+  /** Scopes of the sender. Null means every scope. */
   readonly scopes: readonly Scope[] | null;
   /** `previous-secret` is a rotated-out secret in its grace period. */
   readonly via: "secret" | "previous-secret" | "token";
-  /** Null means never. Credentials created with this one expire no later. */
+  /** Expiry of the credential. Null means never. */
   readonly expiresAt: number | null;
 }
 
-/** Null means never. */
+/** Returns the earlier of two times. Null means never. */
 export function earlier(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }

@@ -17,7 +17,7 @@ import type { JsonSchema, Modality, ModelDefinition, StockVoice } from "./model.
 type InputCheck = (input: Readonly<Record<string, unknown>>) => readonly FieldProblem[];
 
 export interface CompiledModel extends ModelDefinition {
-  /** Validates an input, and writes default values into it. */
+  /** Validates an input, and fills in default values. */
   readonly check: InputCheck;
   /**
    * Checks rules of the model's family that the schema does not state. Call it before `check`, which fills in defaults.
@@ -25,9 +25,7 @@ export interface CompiledModel extends ModelDefinition {
   readonly checkFamily: InputCheck;
   /** Checks the model's table of accepted field combinations. Call it before `check`, which fills in defaults. */
   readonly checkCombination: InputCheck;
-  /**
-   * The reason why the schema does not compile. Null if it compiles. Requests for a model with a defect are refused.
-   */
+  /** Why the schema does not compile. Null if it does. */
   readonly defect: string | null;
   readonly notice: string | null;
 }
@@ -69,10 +67,10 @@ function unreadRows(id: string, lines: readonly string[]): string {
   return `The table of field combinations of ${id} has ${lines.length} unreadable line(s), such as: ${lines[0]!.slice(0, 200)}`;
 }
 
-/** CPU time limit for one validation, in milliseconds. Some schemas take more than linear time. */
+/** CPU time limit for one validation, in milliseconds. */
 const MAX_CHECK_MS = 100;
 
-/** All services in a process share compiled checks, because they share the built-in catalog. */
+/** Compiled checks, shared by all services in a process. */
 const compiledBefore = new WeakMap<JsonSchema, InputCheck>();
 
 function checkOf(schema: JsonSchema): InputCheck {
@@ -102,12 +100,12 @@ function prepared(node: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
-/** Never throws: a schema that does not compile disables only this model. */
+/** Compiles a model's schema. Never throws, because an invalid schema disables only its model. */
 function compileModel(model: ModelDefinition, family: Family | null): CompiledModel {
   return { ...model, ...prepareCheck(model, family) };
 }
 
-/** Delays compiling a built-in model until its first check. Its schema and table are known to be valid. */
+/** Compiles a built-in model only when it is first checked. */
 function ownModel(model: ModelDefinition, family: Family | null): CompiledModel {
   let prepared: Checks | null = null;
   const checks = () => (prepared ??= prepareCheck(model, family));

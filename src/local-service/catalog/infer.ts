@@ -26,7 +26,7 @@ function characters({ input }: Work): number {
   );
 }
 
-/** Prices in dollars for models without a matching price rule. Catalog entries state prices only in prose. */
+/** Prices in dollars for models without a matching price rule. */
 const GUESSED_PRICES: Readonly<Record<Kind, FamilyPrice>> = {
   image: { usd: 0.02, per: "image" },
   video: { usd: 0.05, per: "second" },
@@ -119,7 +119,7 @@ function unitsOf(per: FamilyPrice["per"], work: Work): number {
   }
 }
 
-/** Defaults must already be filled in. */
+/** Returns whether a condition of a price rule is met. Default values must already be filled in. */
 function applies(when: FamilyCondition | undefined, { input }: Work): boolean {
   if (when === undefined) return true;
   const value = input[when.field] ?? null;

@@ -101,9 +101,8 @@ export interface Offered {
 }
 
 /**
- * Loads models from a file or an array. Null loads the built-in models. Adds the built-in language model if the catalog
- * has none. A model with an invalid schema is only disabled.
- * @throws LocalServiceError `CATALOG_INVALID` if the catalog is not a list of models
+ * Loads models from a file or an array, or the built-in models for null. @throws LocalServiceError `CATALOG_INVALID` if
+ * the catalog is not a list of models
  */
 export function loadCatalog(
   catalog: string | readonly unknown[] | null,

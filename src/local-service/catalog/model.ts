@@ -48,10 +48,10 @@ export interface ModelDefinition {
   priceMicros(work: Work): number;
   /** Simulated processing time, before the speed factor is applied. */
   renderMs(work: Work): number;
-  /** True if the schema enumerates the accepted voices. The service then does not check voice ids itself. */
+  /** Whether the schema lists the accepted voices. If not, the service checks voice ids itself. */
   readonly listsVoices: boolean;
   readonly voices: readonly StockVoice[];
-  /** Legacy ids, each with the advice that its 404 error contains. */
+  /** Advice for the 404 errors of legacy ids, by id. */
   readonly oldIds: Readonly<Record<string, string>>;
   /** Converts the input for the renderer. `rename` maps the model's field names to the renderer's. */
   adapt?(work: Work): { readonly input: Work["input"]; readonly rename: Readonly<Record<string, string>> };
@@ -71,7 +71,7 @@ const stockVoice = (voiceId: string, name: string, base: StockVoice["base"], gen
   labels: { gender, accent, language: "en" },
 });
 
-/** Available to every account. The ids must never change. */
+/** Voices available to every account. Their ids must never change. */
 export const STOCK_VOICES: readonly StockVoice[] = [
   stockVoice("1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01", "Sally", "slt", "female", "american"),
   stockVoice("2b7d9a10-6c42-4e8b-9d21-7e3f4b5c6d02", "Robert", "rms", "male", "american"),

@@ -22,7 +22,7 @@ export function tokenize(text: string): readonly string[] {
 const PER_MESSAGE = 3;
 const PER_IMAGE = 85;
 
-/** One token of an answer. `of` names its part of the answer. Parts are sent in the order of these names. */
+/** One token of an answer. `of` names the part to which it belongs. */
 export interface AnswerToken {
   readonly of: "reasoning" | "text" | "call";
   readonly text: string;
@@ -31,9 +31,7 @@ export interface AnswerToken {
 /** A complete answer, either text or a tool call. All tokens are composed before the first one is sent. */
 export interface Composed {
   readonly tokens: readonly AnswerToken[];
-  /**
-   * The name of the tool to call, or null for a text answer. The tokens of the part `call` are the tool's arguments.
-   */
+  /** The name of the tool to call, or null for a text answer. */
   readonly tool: string | null;
   readonly finishReason: "stop" | "length" | "tool_calls";
   readonly promptTokens: number;
@@ -49,7 +47,7 @@ function beforeStop(text: string, stops: readonly string[]): string {
   return found.length === 0 ? text : text.slice(0, Math.min(...found));
 }
 
-/** Composes the answer to a request. `black` lists the numbers of its black pictures. @throws Refusal 400 */
+/** Composes the answer to a request. `black` lists which of the request's images are black. @throws Refusal 400 */
 export function compose(request: ChatRequest, black: readonly number[] | null): Composed {
   const tool = toolCalled(request);
   const part = (of: AnswerToken["of"], text: string) => tokenize(text).map((token) => ({ of, text: token }));

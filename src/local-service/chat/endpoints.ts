@@ -15,10 +15,7 @@ export function until(clock: Clock, dueMs: number): Promise<void> {
   return new Promise((resolve) => void clock.at(dueMs, resolve));
 }
 
-/**
- * Streams an answer token by token. If the reader disconnects, the job still runs to its end. A failure during the
- * stream is sent as an error event, which ends the stream.
- */
+/** Streams an answer token by token. If the reader disconnects, the job still runs to its end. */
 function chatStreamer({ clock, streams, faults, options }: ServiceContext) {
   return async (call: Call, job: ChatJob, { tokens }: Composed, form: AnswerForm): Promise<void> => {
     const frames = form.frames();
@@ -52,10 +49,7 @@ function chatStreamer({ clock, streams, faults, options }: ServiceContext) {
   };
 }
 
-/**
- * Replaces each moderation trigger word that is followed by a category. Such words are meant for media models: if the
- * answer repeated the word in a rewritten prompt, the media job would fail.
- */
+/** Removes words that would make a media job fail, in case its prompt is copied from the answer. */
 function withoutNamed(request: ChatRequest, triggers: readonly string[]): ChatRequest {
   const words = triggers.map((word) => word.replaceAll(/[^\w\s]/g, "\\$&"));
   if (words.length === 0) return request;
@@ -72,7 +66,7 @@ function moderate(request: ChatRequest, triggers: readonly string[]): void {
 
 async function look({ images }: ChatRequest): Promise<readonly number[] | null> {
   if (images.length === 0) return null;
-  // The image decoder is loaded only when the first picture arrives.
+  // The image decoder is loaded only when the first image arrives.
   const { blackAmong } = await import("./pictures.ts");
   return blackAmong(images);
 }
@@ -109,9 +103,7 @@ function renamed(error: unknown, nameOf: (field: string) => string): unknown {
   return new Refusal(body, error.headers, error.strictBody.message);
 }
 
-/**
- * Endpoints for language models. A text engine in this process writes the answers, which are charged like other jobs.
- */
+/** Endpoints for language models. Answers are generated in this process, and charged like other jobs. */
 export function chatEndpoints(service: ServiceContext): readonly Endpoint[] {
   const { catalog, clock, options, onDefect } = service;
   const isEarlier = options.asOf === "3.9";

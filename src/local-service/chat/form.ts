@@ -30,7 +30,7 @@ function usageOf({ promptTokens, tokens, reasoningTokens }: Composed) {
   };
 }
 
-/** An answer contains at most one tool call. */
+/** Returns the id of the only tool call that an answer can contain. */
 export const callId = ({ id }: AnswerHead) => id.replace("job_", "call_");
 
 /** Formats an answer as a chat completion. `includeUsage` adds a last chunk with the usage. */

@@ -4,10 +4,10 @@ import { announcedSize, decodeImage } from "../render/probe/probe-image.ts";
 
 const MOST_PIXELS = 64_000_000;
 const SIDE = 16;
-/** A picture is black if every channel of every pixel is below this value. Channels range from 0 to 255. */
+/** An image is black if every channel of every pixel is below this value. Channels range from 0 to 255. */
 const BLACK_BELOW = 24;
 
-/** Returns the numbers of the black pictures, counted from 1. @throws Refusal 400 */
+/** Returns the numbers of the black images, counted from 1. @throws Refusal 400 */
 export async function blackAmong(urls: readonly string[]): Promise<readonly number[]> {
   const black: number[] = [];
   for (const [index, url] of urls.entries()) if (await isBlack(url, index)) black.push(index + 1);
@@ -16,7 +16,7 @@ export async function blackAmong(urls: readonly string[]): Promise<readonly numb
 
 async function isBlack(url: string, index: number): Promise<boolean> {
   const unread = () => invalid([problem("messages", `contain an unreadable image (number ${index + 1})`, "image")]);
-  // Remote pictures are not fetched, so they are never reported as black.
+  // Remote images are not fetched, so they are never reported as black.
   if (!url.startsWith("data:")) return false;
   const bytes = Buffer.from(url.slice(url.indexOf(",") + 1), "base64");
   const size = announcedSize(bytes);

@@ -39,7 +39,7 @@ const format = z.discriminatedUnion("type", [
 /** Body of `POST /responses`. It cannot refer to earlier responses, because they are not stored. */
 export const responsesBody = z.strictObject({
   model: z.string().max(200),
-  /** `readResponsesBody` converts a string to a single user message. */
+  /** Can also be a string, which `readResponsesBody` converts to a single user message. */
   input: z.array(item).min(1).max(1000),
   instructions: z.string().nullish(),
   tools: z.array(z.discriminatedUnion("type", [functionTool, namespaceTool])).nullish(),
@@ -81,7 +81,7 @@ export function responsesField(field: string): string {
   return NAMES.reduce((name, [pattern, here]) => name.replace(pattern, here), field);
 }
 
-/** Joins namespace and tool name in the combined name that the model sees. */
+/** Separates namespace and tool name in the combined name that the model sees. */
 const SEPARATOR = "__";
 const EFFORTS: Readonly<Record<string, string | null>> = { minimal: "low", medium: null, xhigh: "max" };
 

@@ -1,6 +1,6 @@
 import TinyQueue from "tinyqueue";
 
-/** Cancelled timers stay in the heap until they reach its top. */
+/** A timer in the heap. Cancelled timers stay there until they reach the top. */
 interface Timer {
   readonly dueMs: number;
   readonly order: number;
@@ -43,7 +43,7 @@ export interface ClockControl extends Clock {
   stop(): void;
 }
 
-/** `setTimeout` fires at once if the delay is longer than this. */
+/** Maximum delay of `setTimeout`. Longer delays would fire immediately. */
 const MAX_DELAY_MS = 2_147_483_647;
 
 export interface ClockOptions {

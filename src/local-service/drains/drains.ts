@@ -7,7 +7,7 @@ import { type DrainRegister, drainEndpoints } from "./endpoints.ts";
 import { drainMessage } from "./message.ts";
 import { type DrainEventRow, type DrainRow, type DrainTables, drainTables, failed, shipped } from "./tables.ts";
 
-/** One batch in flight per drain keeps the drain's events in order. */
+/** At most one batch per drain is sent at a time, to keep the drain's events in order. */
 const LIMITS = { total: 8, perLane: 1 } as const;
 
 /** How long events are collected before a batch is sent, in milliseconds on the service's clock. */
@@ -16,10 +16,7 @@ const GATHER_MS = 250;
 function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspaceId: string) => void) {
   const { store, clock, outbound } = ports;
   const outbox = new Outbox(ports, LIMITS, serve);
-  /**
-   * `timers` holds the function that cancels the timer of each waiting drain. `turns` holds the drains that are queued
-   * or sending.
-   */
+  /** Functions that cancel the timers of waiting drains, by drain. */
   const timers = new Map<number, () => void>();
   const turns = new Set<number>();
 
@@ -83,10 +80,10 @@ function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspa
   };
 }
 
-/** Limits on stored events that some drain has not received: age in milliseconds, and number per workspace. */
+/** Undelivered events are deleted if they are older than this, or if a workspace has more than this many. */
 const KEEP_MS = 7 * DAY_MS;
 const KEEP_EVENTS = 100_000;
-/** The limits above are checked after this many stored events. */
+/** Number of stored events after which old events are deleted again. */
 const PRUNE_EVERY = 1000;
 
 export function createDrains(ports: ServiceParts) {
@@ -97,9 +94,7 @@ export function createDrains(ports: ServiceParts) {
   const workspaces = new Set(tables.all().map((drain) => drain.workspaceId));
   let stored = 0;
 
-  /**
-   * Deletes events that exceed the limits or that every drain of the workspace has received, including disabled drains.
-   */
+  /** Deletes events that exceed the limits, and events that every drain of the workspace has received. */
   function prune(workspaceId: string): void {
     const positions = tables.ofWorkspace(workspaceId).map((drain) => drain.position);
     const deliveredToAll = positions.length === 0 ? Number.MAX_SAFE_INTEGER : Math.min(...positions);

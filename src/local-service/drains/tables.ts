@@ -4,7 +4,7 @@ import type { LogLevel } from "../store/rows.ts";
 
 export const MAX_FAILURES = 5;
 
-/** Times are epoch milliseconds on the service's clock. */
+/** State of a drain. Times are epoch milliseconds on the service's clock. */
 export interface DrainState {
   readonly enabled: number;
   readonly consecutiveFailures: number;

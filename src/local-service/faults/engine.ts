@@ -56,14 +56,12 @@ export class FaultEngine {
     return this.#rules.length === 0;
   }
 
-  /** Tells whether any rule of these kinds is set, including rules that have reached their `count`. */
+  /** Returns whether any rule of these kinds is set, including rules that have reached their `count`. */
   has(...kinds: readonly FaultKind[]): boolean {
     return this.#rules.some(({ rule }) => kinds.includes(rule.kind));
   }
 
-  /**
-   * Returns the first rule of a kind that triggers for the subject, or null. Also counts matches that do not trigger.
-   */
+  /** Returns the first rule of a kind that triggers for the subject, or null. */
   strike<Kind extends FaultKind>(
     kind: Kind,
     subject: FaultSubject,
@@ -100,7 +98,7 @@ export interface StreamFault {
   readonly delayMs: number;
   /** Number of frames sent before the stream is cut. Null sends all. */
   readonly cutAfter: number | null;
-  /** True if the cut ends the stream cleanly, false if it resets the connection. */
+  /** Whether the cut ends the stream cleanly instead of resetting the connection. */
   readonly clean: boolean;
 }
 

@@ -66,7 +66,7 @@ const rule = <Kind extends string, Shape extends z.ZodRawShape>(kind: Kind, shap
 export const faultRule = z.discriminatedUnion("kind", [
   /** Waits for this number of real milliseconds before the request is handled. */
   rule("delay", { delay_ms: ms }),
-  /** Cuts the connection, either before the request is handled or after that, so that only the response is lost. */
+  /** Cuts the connection before the request is handled, or afterwards, when only the response is lost. */
   rule("drop", { when: z.enum(["before", "after"]).default("before") }),
   /** Answers with an error instead of handling the request. `envelope: false` sends plain text, as a proxy would. */
   rule("error", {

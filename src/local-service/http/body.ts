@@ -39,7 +39,7 @@ export function jsonExcess(text: string): Excess | null {
   return null;
 }
 
-/** Bounds memory use, but still allows many long shot prompts. */
+/** Limits memory use, but still allows many long prompts. */
 export const MAX_JSON_BYTES = 16 * 1024 * 1024;
 
 /** Maximum number of bytes of a refused body that are read before the connection is cut. */

@@ -41,7 +41,7 @@ export interface Endpoint {
   /** Path below `/v3`, such as `/jobs/{job_id}`. */
   readonly path: string;
   readonly access: Access;
-  /** Allows requests without a credential. A credential that is sent is still verified. */
+  /** Allows requests without a credential. If one is sent, it is still verified. */
   readonly isOpen?: true;
   readonly maxBodyBytes?: number;
   /** Error responses are converted with `asChatError`. */
@@ -79,7 +79,7 @@ export function readLimit(call: Call, max = MAX_LIMIT): number {
   throw invalid([problem("limit", `must be an integer from 1 to ${max}`, limit > max ? "maximum" : "minimum")]);
 }
 
-/** Reads a query parameter that must have one of these values. Returns null if it is absent. @throws Refusal 400 */
+/** Reads a query parameter that has a fixed set of values. Returns null if it is absent. @throws Refusal 400 */
 export function readChoice<T extends string>(call: Call, name: string, allowed: readonly T[]): T | null {
   const requested = call.query(name);
   if (requested === null) return null;
@@ -127,11 +127,7 @@ export function pageOf<Row>(
   };
 }
 
-/**
- * Answers with a page of rows, newest first. `read` returns the rows before a position. A cursor is valid only if the
- * query parameters in `filters` have the same values.
- * @throws Refusal 400
- */
+/** Answers with a page of rows, newest first. `read` returns the rows before a position. @throws Refusal 400 */
 export function newestFirst<Row extends { readonly seq: number }>(
   call: Call,
   read: (before: number, count: number) => readonly Row[],

@@ -26,7 +26,7 @@ export interface Interceptor {
   after(endpoint: Endpoint, call: Call, answer: Answer): Promise<Answer>;
 }
 
-/** For endpoints outside `/v3`, because faults must not apply to the requests that remove them. */
+/** Used for endpoints outside `/v3`, because faults must not affect the requests that remove them. */
 const NO_INTERCEPTOR: Interceptor = { before: async () => null, after: async (_endpoint, _call, answer) => answer };
 
 export interface KernelPorts extends ErrorPorts {
@@ -59,7 +59,7 @@ const PREFLIGHT: Headers = {
   "Access-Control-Max-Age": "600",
 };
 
-/** Lets web pages of other origins read responses below `/v3`. */
+/** Returns headers that let web pages of other origins read responses below `/v3`. */
 function crossOrigin({ headers, url }: HttpBindings["incoming"]): Headers {
   const isForPages = headers.origin !== undefined && /^\/v3(\/|$)/.test(url ?? "");
   return !isForPages ? {} : { "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": EXPOSED };
@@ -120,7 +120,7 @@ function respond(answer: Answer, headers: Headers): Response {
   return new Response(JSON.stringify(answer.body), { status: answer.status, headers: all });
 }
 
-/** Converts an error to the form for language models, and adds retry headers. Leaves other responses unchanged. */
+/** Converts an error to the form that clients of language models expect. Leaves other responses unchanged. */
 function asChatAnswer(answer: Answer): Answer {
   if (answer.is !== "json" || answer.status < 400) return answer;
   const body = answer.body as { readonly error: ErrorBody };

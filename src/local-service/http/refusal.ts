@@ -45,17 +45,17 @@ export const HTTP_STATUS = {
 
 export type ErrorCode = keyof typeof HTTP_STATUS;
 
-/** `message` begins with the field's path. */
+/** A problem with a field. `message` begins with the field's path. */
 export interface FieldProblem {
   readonly field: string;
   readonly message: string;
   readonly reason: string | null;
-  /** Accepted values. Accepted field names are listed only for the first unknown field. */
+  /** Accepted values or field names. */
   readonly allowed: readonly string[] | null;
 }
 
 export interface Billing {
-  /** In dollars, as `GET /balance` shows it. */
+  /** Balance in dollars, as `GET /balance` shows it. */
   readonly balance: number;
   readonly required: number | null;
   readonly currency: "USD";
@@ -83,10 +83,7 @@ const CHAT_ERROR_TYPES: Readonly<Record<number, string>> = {
   429: "rate_limit_error",
 };
 
-/**
- * Converts an error to the form for language models. An error with status 500 is not retryable, nor is any error after
- * output was sent (`hasBegun`).
- */
+/** Converts an error to the form that clients of language models expect. With `hasBegun`, it is never retryable. */
 export function asChatError({ retry_after = 1, ...error }: ErrorBody, hasBegun = false): ErrorBody {
   const status = HTTP_STATUS[error.code];
   const type = CHAT_ERROR_TYPES[status] ?? (status >= 500 ? "server_error" : "invalid_request_error");

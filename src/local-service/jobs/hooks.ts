@@ -17,7 +17,7 @@ export function eventRecorder(store: Store, hooks: HookBus, hub: EventHub, now: 
 
 export type EventRecorder = ReturnType<typeof eventRecorder>;
 
-/** Tells live streams that a job has changed. The streams then read the change from the store. */
+/** Creates a hub that tells live streams when a job has changed. */
 export function createEventHub() {
   const wakes = new EventEmitter().setMaxListeners(0);
   return {
@@ -32,8 +32,8 @@ export function createEventHub() {
 export type EventHub = ReturnType<typeof createEventHub>;
 
 /**
- * Callbacks that webhooks and log drains register for changes of jobs. Each call runs inside the transaction of the
- * change, so that a hook's rows are committed with it. To wake a worker, use `store.afterCommit`.
+ * Callbacks for changes of jobs. Each call runs inside the transaction of the change. To wake a worker, use
+ * `store.afterCommit`.
  */
 export interface JobHooks {
   /** Called when a submitted job is accepted. Not called for chat jobs. */

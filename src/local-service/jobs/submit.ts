@@ -18,7 +18,7 @@ import type { Owner } from "../store/tables.ts";
 import { moderate } from "../validate/problems.ts";
 import { instant } from "./views.ts";
 
-/** `problems` lists the invalid fields other than `input`. */
+/** The body of a submit request. `problems` lists the invalid fields other than `input`. */
 export interface SubmitBody {
   readonly input: unknown;
   readonly webhook: string | null;
@@ -47,9 +47,7 @@ export interface PreparedWork extends Work {
 export function workPreparer({ store, catalog, clock, options }: ServiceContext) {
   const resolve = mediaResolver(store, clock);
 
-  /**
-   * Adds to the message that the rule is Showrunner's own, not the model's. Strict mode leaves the message unchanged.
-   */
+  /** States in the message that the rule is Showrunner's own, except in strict mode. */
   const marked = (broken: FieldProblem): FieldProblem =>
     options.strict ? broken : { ...broken, message: `${broken.message} (${OURS})` };
 

@@ -21,12 +21,6 @@ export function estimatedCompletion(job: JobRow, averageMs: number | null, now: 
   return averageMs === null ? null : Math.max(now, job.createdAt + Math.round(averageMs));
 }
 
-/*
- *              start                 end
- *   IN_QUEUE ─────────▶ IN_PROGRESS ───────▶ COMPLETED
- *       │                    │
- *       └───────── end ──────┴─────────────▶ FAILED
- */
 const MOVES: Readonly<Record<JobStatus, readonly JobStatus[]>> = {
   IN_QUEUE: ["IN_PROGRESS", "FAILED"],
   IN_PROGRESS: ["COMPLETED", "FAILED"],

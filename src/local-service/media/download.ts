@@ -13,7 +13,7 @@ export interface Served {
   readonly path: string;
   readonly contentType: string;
   readonly sizeBytes: number;
-  /** A strong ETag, because the content of an asset or upload never changes. */
+  /** Strong ETag of the file, whose content never changes. */
   readonly etag: string;
   readonly modifiedAt: number;
   /** Number of bytes after which a fault cuts the download. Null sends all. */

@@ -64,10 +64,7 @@ async function store(part: Readable & { truncated?: boolean }, target: string, m
   return { sizeBytes: file.bytesWritten };
 }
 
-/**
- * Handles `POST /files`, which is free. Refuses files of an unknown type. A file that cannot be decoded is stored with
- * the reason, and a job that reads it fails.
- */
+/** Handles `POST /files`, which is free. A file that cannot be decoded is stored, but a job that reads it fails. */
 export function uploadHandler(service: ServiceContext) {
   const { store: db, clock, dataDir, presigner, probe } = service;
 

@@ -30,7 +30,7 @@ export interface ModelNames {
   readonly input: string;
 }
 
-/** Spellings that always get a hash: the reserved `job`, and the empty spelling of an id without letters and digits. */
+/** Spellings that always get a hash: a reserved name, and the empty string. */
 const RESERVED = ["job", ""];
 
 const words = (id: string): string[] => id.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
@@ -46,7 +46,7 @@ function pascal(id: string): string {
 
 const short = (id: string) => createHash("sha256").update(id).digest("hex").slice(0, 6);
 
-/** Returns names by model id. An id gets a hash only if code generators would spell it like another id. */
+/** Returns names by model id. A name contains a hash only if it would otherwise equal that of another id. */
 export function modelNames(ids: readonly string[]): ReadonlyMap<string, ModelNames> {
   const spelling = (id: string) => words(id).join("").toLowerCase();
   const uses = new Map<string, number>();
@@ -81,8 +81,8 @@ export function modelOperation(entry: CatalogEntry, { operationId }: ModelNames,
 }
 
 /**
- * Returns a model's input schema as a component. Defaults are written as an extension: generators that share types
- * between requests and responses would otherwise require the fields that have a default.
+ * Returns a model's input schema as a component. Writes defaults as an extension, because some generators require
+ * fields that have a default.
  */
 export function inputComponent(entry: CatalogEntry, name: string): JsonSchema {
   const { $id: _id, ...schema } = entry.input_schema;
@@ -106,8 +106,8 @@ const PLAIN = `$schema $id $anchor $dynamicRef $dynamicAnchor $comment $ref type
 const [one, some, named, plain] = [ONE, SOME, NAMED, PLAIN].map((words) => new Set(words.split(/\s+/)));
 
 /**
- * Converts a catalog schema to OpenAPI 3.1. Adds the prefix `x-` to keywords that OpenAPI does not know, such as
- * `media_type`, and to those in `extensions`. Makes references within the schema relative to `pointer`.
+ * Converts a catalog schema to OpenAPI 3.1. Keywords that OpenAPI does not know, such as `media_type`, get the prefix
+ * `x-`.
  */
 function inDocument(schema: unknown, pointer: string, extensions: readonly string[]): JsonSchema {
   const within = (part: unknown): unknown => {
@@ -133,7 +133,7 @@ function inDocument(schema: unknown, pointer: string, extensions: readonly strin
 /** The version of the published API description that this service implements. */
 export const API_VERSION = "3.21.14";
 
-/** Describes an endpoint that has no specification, so that it is still listed. A test then fails. */
+/** Describes an endpoint that has no specification, so that it is still listed. */
 function undescribed(route: string): OperationSpec {
   return {
     tag: "Undescribed",
@@ -319,7 +319,7 @@ export function described(endpoints: readonly Endpoint[], catalog: Catalog, opti
   return withDocument(endpoints, "This API as OpenAPI 3.1", (all) => apiDocument(all, models, options));
 }
 
-/** Adds the endpoint that describes the operator endpoints. Like them, it answers only this machine. */
+/** Adds the endpoint that describes the operator endpoints. Only this machine can call it. */
 export function describedOperator(endpoints: readonly Endpoint[]): readonly Endpoint[] {
   const document = (all: readonly Endpoint[]) => operatorDocument(all, operatorOperations);
   const assertAllowed = ({ incoming }: Call) => assertOperator(incoming);

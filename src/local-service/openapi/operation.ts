@@ -104,12 +104,9 @@ export interface RequestBody {
 export interface Success {
   readonly status: 200 | 201 | 202 | 204;
   readonly description: string;
-  /** Schemas by media type. Absent if the response is empty. */
+  /** Schemas by media type. Not set if the response is empty. */
   readonly content?: Readonly<Record<string, JsonSchema>>;
-  /**
-   * An event stream, instead of or in addition to `content`. The component `<name>Data` describes the data of a frame,
-   * and `<name>Frame` describes the whole frame.
-   */
+  /** An event stream that the endpoint can return instead of or in addition to `content`. */
   readonly stream?: "JobStream" | "ChatCompletionStream" | "ResponseStream";
   readonly headers?: Readonly<Record<string, object>>;
 }
@@ -170,7 +167,7 @@ const SHOULD_RETRY = {
   required: true,
   schema: oneOf("true", "false"),
 };
-/** Language models also limit requests in flight. Only the headers of the exceeded limit are sent. */
+/** Rate limit headers of language models, which also limit requests in flight. */
 const CHAT_RATE_HEADERS = {
   ...Object.fromEntries(Object.entries(RATE_HEADERS).map(([name, header]) => [name, { ...header, required: false }])),
   "X-RateLimit-Concurrency-Limit": integerHeader("Limit on requests in flight; sent only if exceeded.", false),
@@ -198,10 +195,7 @@ function usualErrors(endpoint: Endpoint, spec: OperationSpec): ErrorCode[] {
   ];
 }
 
-/**
- * Generators expect `schema` to describe only the data of an event. OpenAPI 3.1 has no `itemSchema`, so an extension
- * describes the whole frame with its event name and id.
- */
+/** Describes an event stream. OpenAPI 3.1 has no `itemSchema`, so an extension describes the whole frame. */
 const streamed = (name: string) => ({
   "text/event-stream": { schema: refTo(`${name}Data`), "x-itemSchema": refTo(`${name}Frame`) },
 });
@@ -226,7 +220,7 @@ function parameters(endpoint: Endpoint, spec: OperationSpec) {
   return [...inPath, ...of("query", spec.query), ...of("header", spec.headers)];
 }
 
-/** OpenAPI 3.1 lists the required scopes next to the scheme. */
+/** Lists the required scopes next to the scheme, as OpenAPI 3.1 specifies. */
 function security({ access, isOpen }: Endpoint) {
   if (access === "public") return [];
   const scopes = access === "key" || access === "credential" ? [] : [access];

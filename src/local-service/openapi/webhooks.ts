@@ -81,13 +81,13 @@ export const jobComponents = {
 
 const anyOf = (...names: readonly string[]) => ({ oneOf: names.map(refTo) });
 
-/** A stream's last frame has no id, because nothing follows it. */
+/** Describes a frame of a stream. The last frame has no id, because nothing follows it. */
 const frame = (event: string, data: JsonSchema, id: JsonSchema | null) =>
   object({ event: exactly(event), data, ...(id ? { id } : {}) });
 
 const resumable = { ...text, description: "Send this id as Last-Event-ID to continue after this frame." };
 
-/** Data that is JSON is described in parsed form. */
+/** Schemas of the events in streams. JSON data is described in parsed form. */
 export const streamComponents = {
   JobStreamData: anyOf("JobStatus", "LogEvent", "JobStreamEnd"),
   JobStreamEnd: {

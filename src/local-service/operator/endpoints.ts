@@ -18,7 +18,7 @@ import type { ServiceContext } from "../service-context.ts";
 import type { Store } from "../store/store.ts";
 import { readStats, walletStats } from "./stats.ts";
 
-/** This file contains the key that is generated at the first start. Only the file's owner can read it. */
+/** File with the key that is generated at the first start. Only the file's owner can read it. */
 const CREDENTIAL_FILE = "credential";
 
 const FIRST = { workspaceId: FIRST_WORKSPACE, ownerId: FIRST_OWNER, scopes: null };
@@ -82,7 +82,7 @@ function isOwnHost(incoming: IncomingMessage): boolean {
   return LOOPBACK_NAME.test(name) && Number(port) === incoming.socket.localPort;
 }
 
-/** Accepts programs, the service's own page, and a person who opens that page. */
+/** Returns whether a request is allowed from its origin. Foreign web pages may only link to this service. */
 function isOwnSite({ method, headers }: IncomingMessage): boolean {
   if (headers.origin !== undefined && headers.origin !== `http://${headers.host}`) return false;
   const site = headers["sec-fetch-site"];
@@ -252,10 +252,7 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
   }));
 }
 
-/**
- * Handles `POST /_local/render`, which renders an output without a job, model or charge. Callers use it to rehearse
- * requests to other providers. The input uses the renderer's field names.
- */
+/** Handles `POST /_local/render`, which renders an output without a job, model or charge. */
 function renderEndpoint({ renderer, dataDir }: Pick<ServiceContext, "renderer" | "dataDir">) {
   return async (call: Call): Promise<Answer> => {
     const request = parseBody(renderBody, await call.json());

@@ -114,8 +114,8 @@ function drain(response: http.IncomingMessage): void {
 }
 
 /**
- * Makes one POST on its own connection, to the checked addresses or through the proxy set in the environment. Does not
- * follow redirects. Resolves when the response's headers arrive, or to null if the signal aborts first.
+ * Makes one POST on its own connection, without following redirects. Resolves when the response's headers arrive, or to
+ * null if the signal aborts first.
  */
 function post(destination: Reachable, message: Message, signal: AbortSignal): Promise<Outcome | null> {
   return new Promise((resolve) => {
@@ -156,7 +156,7 @@ interface DestinationRules {
   ownPort(): number;
 }
 
-/** `to` contains the checked addresses. The name is not resolved again. */
+/** The result of checking a URL. `to` contains the addresses to connect to. */
 type Destination =
   | { readonly is: "open"; readonly url: URL; readonly to: readonly [ResolvedAddress, ...ResolvedAddress[]] }
   | { readonly is: "blocked" }
@@ -196,10 +196,7 @@ async function findDestination(text: string, resolve: Resolve, rules: Destinatio
 
 /** Sends every POST to an address that a caller specified. The service has no other way to send requests. */
 export interface Outbound {
-  /**
-   * Checks the destination, then makes the POST. Never rejects. Resolves to null if the service closes first, because
-   * the outcome is then unknown.
-   */
+  /** Checks the destination, then makes the POST. Never rejects. Resolves to null if the service closes first. */
   post(url: string, message: Message): Promise<Outcome | null>;
   /** Tracks work until it ends, so that `idle` waits for it. */
   during<T>(work: Promise<T>): Promise<T>;

@@ -4,7 +4,7 @@ import { credentialsIn, KnownSecrets } from "../../core/kit/known-secrets.ts";
 import { isRecord, parsed } from "../json.ts";
 import { mapTexts, OUTPUT_URL, RECORDED_HEADERS, recordable, withoutSendersOwn } from "./recorded-values.ts";
 
-/** Handles beyond this number are recorded unchanged. */
+/** Maximum number of upload handles to replace. Further ones are recorded unchanged. */
 const MOST_HANDLES = 100_000;
 
 type Json = Readonly<Record<string, unknown>>;
@@ -75,7 +75,7 @@ export class Cleaner {
   }
 }
 
-/** Output URLs are secret and differ each time a job is read. */
+/** Removes output URLs, which are secret and differ each time a job is read. */
 function withoutOutputUrls(answer: Json): Json {
   const { outputs, trace_id } = answer;
   const plain = trace_id === undefined ? answer : { ...answer, trace_id: null };

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { redactText, withoutSecrets } from "../../core/kit/clean-text.ts";
 
-/** Recordings with another version are refused. */
+/** Version of the recording format. Recordings with another version are refused. */
 export const RECORDING_VERSION = 1;
-/** The folder {@link RECORDED_MEDIA} beside the file contains media, named by their hashes. */
+/** Name of the recording file. The folder {@link RECORDED_MEDIA} beside it contains media, named by their hashes. */
 export const RECORDING_FILE = "recording.jsonl";
 export const RECORDED_MEDIA = "media";
 /** The recorder writes this instead of an output's presigned URL. A replay finds the output's bytes by `asset_id`. */
@@ -13,7 +13,7 @@ export const OUTPUT_URL = "recorded:output";
 /** The recorder writes this instead of an upload's handle. It identifies the file by the hash of its content. */
 export const uploadMark = (sha256: string): string => `recorded:upload:${sha256}`;
 
-/** Only responses of these parts are recorded. All other parts concern credentials and webhooks. */
+/** Parts of the API whose responses are recorded. All other parts concern credentials and webhooks. */
 export const RECORDED_PARTS: ReadonlySet<string> = new Set([
   "models",
   "jobs",
@@ -23,11 +23,11 @@ export const RECORDED_PARTS: ReadonlySet<string> = new Set([
   "usage",
   "openapi.json",
 ]);
-/** Other query parameters are left out, because they may be signatures or may identify the sender. */
+/** Query parameters that are recorded. Others may be signatures or may identify the sender. */
 export const RECORDED_QUERY: ReadonlySet<string> = new Set([
   ...["modality", "limit", "cursor", "logs_after", "start", "end", "group_by"],
 ]);
-/** Clients act on the values of these response headers. */
+/** Response headers that are recorded, because clients act on them. */
 export const RECORDED_HEADERS = ["content-type", "location", "retry-after", "x-idempotent-replayed"] as const;
 
 const text = (most: number, pattern: RegExp) => z.string().max(most).regex(pattern);
@@ -50,7 +50,7 @@ const frame = z.object({
   data: z.unknown().optional(),
 });
 
-/** One line of the file. */
+/** One line of a recording. */
 export const recordedAnswer = z.object({
   at_ms: z.number().int().min(0).max(1e13),
   /** Method and path of the request, such as `POST /models/image-1`. */
@@ -78,7 +78,7 @@ export type RecordedFrame = Readonly<z.output<typeof frame>>;
 export type RecordedAnswer = Readonly<z.output<typeof recordedAnswer>>;
 export type RecordedAsset = Readonly<z.output<typeof recordedAsset>>;
 
-/** Fields that matter only to the sender. Requests that differ only in these fields are equal. */
+/** Fields that matter only to the sender. Requests that differ only in these fields are treated as equal. */
 export const SENDERS_OWN: ReadonlySet<string> = new Set(["idempotency_key", "webhook"]);
 
 /** Values that are nested more deeply are left unchanged. */

@@ -22,7 +22,7 @@ export interface RecorderOptions {
   readonly baseUrl: string;
   /** Port on the loopback interface. 0 means any free port. */
   readonly port: number;
-  /** Whether to save outputs. Otherwise, a replay creates placeholders of the same kind, size and duration. */
+  /** Whether to save outputs. If not, a replay creates placeholders of the same kind, size and duration. */
   readonly keepMedia: boolean;
   /** Receives a message about each request or output that cannot be recorded. */
   readonly say: (text: string) => void;
@@ -37,15 +37,14 @@ export interface Recorder {
 
 /** Larger bodies are forwarded but not recorded. */
 const MOST_BYTES = 16 * 1024 * 1024;
-/** These headers apply to one connection only, and are not forwarded. */
+/** Headers that apply to one connection only, and are not forwarded. */
 const HOP_BY_HOP = new Set(
   "connection keep-alive proxy-connection te trailer transfer-encoding upgrade expect host accept-encoding".split(" "),
 );
 
 /**
- * Starts a proxy on the loopback interface. It forwards requests with the caller's credential. It records the
- * responses, but never the credential.
- * @throws RecordingError
+ * Starts a proxy on the loopback interface. It records responses, but never the caller's credential. @throws
+ * RecordingError
  */
 export async function startRecorder(options: RecorderOptions): Promise<Recorder> {
   const base = parseBaseUrl(options.baseUrl);
@@ -133,7 +132,7 @@ class Recording {
     if (seen !== null && isRecorded(path)) await this.#record(seen);
   }
 
-  /** Returns null for a request to another host or outside the base URL. */
+  /** Returns the requested URL at the service, or null for a request to another host or outside the base URL. */
   #targetOf({ headers, url = "" }: IncomingMessage): URL | null {
     if (!this.hosts.has(headers.host?.toLowerCase() ?? "") || !url.startsWith("/")) return null;
     const text = `${this.#base.origin}${url}`;
@@ -240,7 +239,7 @@ interface MediaKeeper {
   close(): Promise<void>;
 }
 
-/** Downloads follow the client's rules for addresses, but send no credential. */
+/** Creates a keeper that follows the client's rules for addresses, but sends no credential. */
 function openMediaKeeper(
   folder: string,
   baseUrl: string,
@@ -305,7 +304,7 @@ class UploadHash {
     this.#parser?.write(chunk);
   }
 
-  /** Returns null if no part named `file` was received in full. */
+  /** Returns the hash, or null if no part named `file` was received in full. */
   async digest(): Promise<string | null> {
     this.#parser?.end();
     await this.#over;

@@ -7,17 +7,17 @@ import { parsed } from "../json.ts";
 import { RECORDING_FILE, RECORDING_VERSION, type RecordedAnswer, type RecordedAsset } from "./recorded-values.ts";
 import { RecordingError } from "./recording-error.ts";
 
-/** `at_ms` is set when the line is written. */
+/** A line before `at_ms` is added. */
 export type RecordedLine = Omit<RecordedAnswer, "at_ms">;
 
-/** These fields are ignored when two responses are compared, because they change with each poll. */
+/** Fields that are ignored when two responses are compared, because they change with each poll. */
 const VOLATILE = new Set(["progress", "estimated_completion_at", "logs", "logs_next_cursor", "trace_id"]);
-/** A larger file could not be replayed. */
+/** Maximum size of a recording. A larger file could not be replayed. */
 const MOST_BYTES = 256 * 1024 * 1024;
 
 const LOCK = "recorder";
 
-/** Only one process at a time can open a recording. */
+/** A recording that is being written. Only one process at a time can open it. */
 export class RecordingFile {
   readonly #file: FileHandle;
   #lock: FolderLock | null = null;

@@ -10,7 +10,7 @@ export interface MediaFile {
   readonly height: number | null;
   /** Duration in milliseconds. Null for a still image. */
   readonly durationMs: number | null;
-  /** True if this service drew the picture. Such a picture shows its prompt in small letters at the lower left. */
+  /** Whether this service drew the image, which then shows its prompt in small letters at the lower left. */
   readonly isCaptioned?: boolean;
 }
 
@@ -53,7 +53,7 @@ export interface RenderResult {
 }
 
 export interface RenderOptions {
-  /** Aborting this signal stops the work at once and leaves no file behind. */
+  /** Aborting this signal stops the work immediately and leaves no file behind. */
   readonly signal?: AbortSignal;
   /** Called with the finished fraction while the output is rendered. The fraction rises from 0 to 1. */
   readonly onProgress?: (fraction: number) => void;
@@ -76,10 +76,7 @@ export interface AnnouncedMedia {
   readonly durationMs: number | null;
 }
 
-/**
- * Properties of a probed file. For a corrupt or unsupported file: the reason and, if its format is accepted, the
- * properties that its headers declare.
- */
+/** Properties of a probed file, or the reason why it is corrupt or unsupported. */
 export type ProbeResult =
   | ({ readonly ok: true; readonly fps: number | null } & AnnouncedMedia)
   | { readonly ok: false; readonly reason: string; readonly announced?: AnnouncedMedia };

@@ -27,8 +27,7 @@ const PROBE_LIMIT_MS = 60_000;
 let probing: WorkerPool | undefined;
 
 /**
- * Measures a file by decoding all of it in a separate thread, which does not keep the process alive. Detects the type
- * from the bytes. For a corrupt or unsupported file, returns the reason.
+ * Measures a file by decoding all of it in a separate thread. For a corrupt or unsupported file, returns the reason.
  */
 export async function probe(path: string): Promise<ProbeResult> {
   probing ??= new WorkerPool(1);

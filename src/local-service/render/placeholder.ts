@@ -6,7 +6,7 @@ export interface Placeholder {
   readonly width: number | null;
   readonly height: number | null;
   readonly durationMs: number | null;
-  /** Hex digits. Different marks produce different bytes. */
+  /** Hex digits that make the bytes differ. */
   readonly mark: string;
 }
 

@@ -9,8 +9,8 @@ import {
 } from "./contract.ts";
 
 /**
- * Counts a thread's running decodes, and marks a thread that is closing. The pool must not terminate a thread during a
- * decode, because the decoder would report a memory leak on stderr.
+ * Counts a thread's running decodes, and marks a thread that is closing. Terminating a thread during a decode would
+ * report a memory leak on stderr.
  */
 export interface DecodeGate {
   readonly cells: Int32Array<SharedArrayBuffer>;
@@ -25,7 +25,7 @@ export function newGate(): DecodeGate {
   return { cells: new Int32Array(new SharedArrayBuffer(8)) };
 }
 
-/** If the thread is closing, the work is skipped, and the promise stays pending. */
+/** Runs `work`, unless the thread is closing. In that case, the promise stays pending. */
 export async function passGate<T>({ cells }: DecodeGate, work: () => Promise<T>): Promise<T> {
   Atomics.add(cells, PENDING, 1);
   try {
@@ -48,7 +48,7 @@ export async function closeGate({ cells }: DecodeGate): Promise<void> {
   }
 }
 
-/** The output is written to `tempPath` and renamed when it is complete. */
+/** A task for a worker thread. The output is written to `tempPath` and renamed when it is complete. */
 export type Task =
   | { readonly type: "render"; readonly request: RenderRequest; readonly tempPath: string }
   | { readonly type: "probe"; readonly path: string };
@@ -58,7 +58,7 @@ export interface TaskResults {
   readonly probe: ProbeResult;
 }
 
-/** `done` and `failed` end the task. */
+/** A message from a worker thread. `done` and `failed` end the task. */
 export type Reply =
   | { readonly type: "progress"; readonly fraction: number }
   | { readonly type: "done"; readonly result: RenderResult | ProbeResult }
@@ -67,7 +67,7 @@ export type Reply =
 type Result = RenderResult | ProbeResult;
 
 interface PoolOptions extends RenderOptions {
-  /** Aborts the task after this many milliseconds, counted from its start. Default: no limit. */
+  /** Time limit in milliseconds, counted from the start of the task. Default: no limit. */
   readonly timeLimitMs?: number;
 }
 

@@ -142,7 +142,7 @@ function jobOf(request: string): string | null {
 
 const MOST_DEPTH = 100;
 
-/** Returns a body in canonical form, without the fields in `SENDERS_OWN`. A missing body equals `{}`. */
+/** Returns a canonical form of a body, without the fields in `SENDERS_OWN`. A missing body equals `{}`. */
 function meaningOf(body: unknown): string {
   return JSON.stringify(ordered(recordable(withoutSendersOwn(body) ?? {}), MOST_DEPTH));
 }

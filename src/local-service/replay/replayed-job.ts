@@ -1,14 +1,12 @@
 import { isRecord } from "../json.ts";
 import { mapTexts, type RecordedAnswer } from "../recording/recorded-values.ts";
 
-/**
- * `fast`: a response is due at the next request. `real`: a response is due as long after the submission as recorded.
- */
+/** With `fast`, a response is due at the next request. With `real`, responses take as long as recorded. */
 export type ReplaySpeed = "fast" | "real";
 
 export interface RecordedJob {
   readonly jobId: string;
-  /** The recorded responses about the job, in order, without the response that accepted it. */
+  /** The recorded responses about the job, in order. The response that accepted the job is not included. */
   readonly answers: readonly RecordedAnswer[];
   readonly ids: ReadonlySet<string>;
 }
@@ -46,7 +44,8 @@ export class ReplayedJob {
   }
 
   /**
-   * Returns the recorded stream that is open at `now` at real speed, or else the last stream. Null if none is recorded.
+   * Returns the recorded stream that is open at `now` at real speed, or else the last stream. Returns null if none is
+   * recorded.
    */
   openStream(isWanted: (answer: RecordedAnswer) => boolean, now: number): RecordedAnswer | null {
     const known = this.recorded.answers.filter(isWanted);
@@ -55,8 +54,7 @@ export class ReplayedJob {
 
   /**
    * Returns the next response that `isWanted` accepts. Returns null if none is recorded, or if none is due yet at real
-   * speed. In a fast replay, each response moves the job forward for all endpoints, so that no response shows an older
-   * state than the previous one.
+   * speed.
    */
   next(isWanted: (answer: RecordedAnswer) => boolean, speed: ReplaySpeed, now: number): RecordedAnswer | null {
     const { answers } = this.recorded;
@@ -69,13 +67,13 @@ export class ReplayedJob {
     return answers[at]!;
   }
 
-  /** Tells whether responses that `isWanted` accepts are recorded, but none of them is due yet at real speed. */
+  /** Returns whether responses that `isWanted` accepts are recorded, but none is due yet at real speed. */
   isEarly(isWanted: (answer: RecordedAnswer) => boolean, now: number): boolean {
     const known = this.recorded.answers.filter(isWanted);
     return known.length > 0 && known.every((answer) => this.dueAt(answer) > now);
   }
 
-  /** Tells whether the replay has reached the last response without any response that shows the end of the job. */
+  /** Returns whether the replay has reached the last response, but none shows the end of the job. */
   isCutOff(speed: ReplaySpeed, now: number): boolean {
     const { answers } = this.recorded;
     const isPast = speed === "real" ? answers.every((one) => this.dueAt(one) <= now) : this.#position >= answers.length;

@@ -24,7 +24,7 @@ export function createReplayedMedia(
   const making = new Map<string, Promise<string>>();
   const folder = dataDir.absolute("replayed");
 
-  /** Writes the file only the first time, and returns its path. */
+  /** Returns the path of a file, which is written only the first time. */
   function prepared(id: string, write: (path: string) => Promise<void>): Promise<string> {
     const path = join(folder, id);
     const known = making.get(id);

@@ -20,7 +20,7 @@ import { ReplayBook } from "./replay-book.ts";
 import type { ReplayedJob, ReplaySpeed } from "./replayed-job.ts";
 import { createReplayedMedia, type ReplayedMedia } from "./replayed-media.ts";
 
-/** Returns null if no recording is configured. */
+/** Opens the configured recording. Returns null if none is configured. */
 export function openReplay(service: ServiceContext) {
   const { replay } = service.options;
   if (replay === null) return null;
@@ -28,7 +28,7 @@ export function openReplay(service: ServiceContext) {
   return { answer: new Replayer(replay.recording, service, media, replay).answer, file: media.file };
 }
 
-/** Faults are applied first, so that they also affect replayed requests. */
+/** Applies faults before the replay, so that they also affect replayed requests. */
 export function withReplay(faults: Interceptor, replay: ReturnType<typeof openReplay>): Interceptor {
   if (replay === null) return faults;
   return {
@@ -105,7 +105,7 @@ class Replayer {
     return { is: "json", status: 200, body: { ...said, ...more }, headers: {} };
   }
 
-  /** Without this error, clients would poll forever for a job whose end is not recorded. */
+  /** Returns an error for a job whose end is not recorded, because clients would otherwise poll forever. */
   #cutOff(request: string, { jobId }: ReplayedJob) {
     this.#service.metrics.unrecorded(request);
     return refuse(
@@ -166,7 +166,7 @@ class Replayer {
     };
   }
 
-  /** Nothing needs to wait in a fast replay, so the retry delay is zero. */
+  /** Sets the retry delay to zero in a fast replay, in which nothing needs to wait. */
   #atOnce(answer: unknown): unknown {
     if (this.#options.speed === "real" || !isRecord(answer) || !isRecord(answer.error)) return answer;
     if (answer.error.retry_after === undefined) return answer;
@@ -204,7 +204,7 @@ function partOf({ request }: RecordedAnswer): string {
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Returns a function that finds an upload's hash by its URL. That function returns null for any other URL. */
+/** Returns a function that finds an upload's hash by its URL, or returns null for any other URL. */
 function createUploadHashes({ store, dataDir, origin }: ServiceContext): (url: string) => string | null {
   const known = new Map<string, string>();
   return (url) => {

@@ -15,7 +15,7 @@ export const WORK_FAILED: ErrorBody = {
   retry_after: 1,
 };
 
-/** Strict mode does not reveal why an input cannot be used. */
+/** Returns the error of a failed job. Strict mode does not reveal why an input cannot be used. */
 function errorOf(error: unknown, strict: boolean): ErrorBody {
   const isInput = error instanceof Error && "code" in error && error.code === "RENDER_INPUT";
   if (!isInput) return WORK_FAILED;
@@ -45,7 +45,7 @@ function outputRow(job: JobRow, position: number, rendered: Rendered, end: Outpu
   return { ...base, ...measured, ...identity, status: "COMPLETED", error: null };
 }
 
-/** Returns functions that end a job, write its outputs and refund, and call hooks. Call them inside a transaction. */
+/** Returns functions that end a job and write its outputs and refund. Call them inside a transaction. */
 export function jobFinisher(
   service: Pick<ServiceParts, "store" | "clock" | "dataDir" | "hooks" | "record" | "options">,
 ) {

@@ -3,7 +3,7 @@ import { DAY_MS } from "../../core/kit/duration.ts";
 import type { ServiceContext } from "../service-context.ts";
 
 const SWEEP_EVERY_MS = 600_000;
-/** How often the service's clock is read, in real milliseconds. A jump of several days causes only one sweep. */
+/** How often the service's clock is read, in real milliseconds. */
 const POLL_EVERY_MS = 1_000;
 /** Smallest change of the clock's offset that is stored, in milliseconds. */
 const DRIFT_MS = 1_000;
@@ -11,17 +11,14 @@ const BATCH = 200;
 /** Uploads are kept this long after their URL expires, because queued jobs may still read them. */
 const UPLOAD_GRACE_MS = DAY_MS;
 
-/**
- * The clock's offset is the service's time minus the machine's time. It is stored so that time never runs backwards in
- * a data folder.
- */
+/** The service's time minus the machine's time, stored so that time never runs backwards in a data folder. */
 export const CLOCK_OFFSET = "clock_offset_ms";
 
 type Ports = Pick<ServiceContext, "store" | "clock" | "dataDir" | "onDefect">;
 
 /**
- * Removes the files of expired media, and stores the clock's offset. Media expire for readers even without it. Outputs
- * that an unfinished job reads are kept until that job has finished.
+ * Removes the files of expired media, except outputs that an unfinished job still reads. Also stores the clock's
+ * offset.
  */
 export function startRetention({ store, clock, dataDir, onDefect }: Ports): () => void {
   let sweepAt = clock.now() + SWEEP_EVERY_MS;

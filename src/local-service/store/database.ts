@@ -4,7 +4,7 @@ type Values = readonly SQLInputValue[];
 
 type Columns<Row> = { readonly [Field in keyof Row]: SQLInputValue };
 
-/** Statements are prepared at their first use. Rows are cast to types unchecked. */
+/** Prepares statements at their first use. Rows are cast to types unchecked. */
 export class Statements {
   readonly #database: DatabaseSync;
   readonly #prepared = new Map<string, StatementSync>();
@@ -48,7 +48,7 @@ export class Statements {
   }
 }
 
-/** Limits the writes per transaction, so that many writes do not block the event loop for long. */
+/** Maximum number of writes per transaction, so that they do not block the event loop for long. */
 const MAX_BATCH = 256;
 
 interface Pending {

@@ -79,7 +79,7 @@ export type LogName =
   | "failed"
   | "recovered";
 
-/** The store adds the event's id and time. */
+/** An event before the store adds its id and time. */
 export interface NewEvent {
   readonly level: LogLevel;
   readonly event: LogName;
@@ -99,7 +99,7 @@ export interface EventRow {
   readonly data: string;
 }
 
-/** Token counts are null until the request has ended. Completion tokens include reasoning. */
+/** A request to a language model. Token counts are null until the request has ended. */
 export interface ChatRow {
   readonly jobSeq: number;
   readonly requestId: string;
@@ -137,7 +137,7 @@ export interface KeyRow {
   readonly lastUsedAt: number | null;
 }
 
-/** The columns left out are null in a new key. */
+/** A new key, without the columns that are null at first. */
 export type NewKeyRow = Omit<KeyRow, "seq" | "previousHash" | "previousUntil" | "revokedAt" | "lastUsedAt">;
 
 export interface TokenRow {
@@ -196,7 +196,10 @@ export interface IdempotencyRow {
 /** Increment this with every change that older code cannot read. */
 export const SCHEMA_VERSION = 1;
 
-/** In all tables, times are epoch milliseconds, money is whole micro-dollars, and structured columns are JSON text. */
+/**
+ * SQL that creates the tables. Times are epoch milliseconds, money is whole micro-dollars, and structured columns are
+ * JSON text.
+ */
 export const SCHEMA = `
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 

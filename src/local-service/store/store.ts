@@ -51,22 +51,19 @@ export function openDatabase(dataDir: string): DatabaseSync {
   }
 }
 
-/** Lets only the file's owner read the database, which contains secrets. SQLite gives new side files the same mode. */
+/** Makes the database readable only for its owner, because it contains secrets. */
 function makePrivate(file: string): void {
   closeSync(openSync(file, "a", 0o600));
   for (const path of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(path)) chmodSync(path, 0o600);
 }
 
-/**
- * Read from the store at any time, but write only inside `write`. All writes from one turn of the event loop share a
- * transaction.
- */
+/** Opens the database. Reads are possible at any time, but writes only inside `write`. */
 export function openStore(dataDir: string) {
   const database = openDatabase(dataDir);
   const writer = new Writer(database);
   const statements = new Statements(database);
   return {
-    /** Runs SQL for parts of the service that have their own tables. */
+    /** SQL access for parts of the service that have their own tables. */
     statements,
     write: <T>(work: () => T) => writer.write(work),
     afterCommit: (call: () => void) => writer.afterCommit(call),

@@ -51,7 +51,7 @@ const CHATS_IN_FLIGHT = `SELECT count(*) AS ofWorkspace, count(*) FILTER (WHERE 
 const RUNNING_READERS =
   "SELECT count(*) AS count FROM reads JOIN jobs ON seq = readerSeq WHERE sourceSeq = ? AND completedAt IS NULL";
 
-/** For each grouping, the SQL expression of the key and the end of the query. */
+/** For each grouping, the SQL expression of the key, and the clause that ends the query. */
 const USAGE = {
   total: ["'total'", "HAVING count(*) > 0"],
   day: ["date(createdAt / 1000, 'unixepoch')", "GROUP BY key ORDER BY key"],
@@ -83,7 +83,7 @@ export function jobTable(db: Statements) {
     start: (seq: number, startedAt: number) => db.update("jobs", { seq, status: "IN_PROGRESS", startedAt }),
     end: (seq: number, { status, completedAt, expiresAt, refundedMicros, error }: JobEnd) =>
       db.update("jobs", { seq, status, completedAt, expiresAt, refundedMicros, error }),
-    /** Marks a job as deleted. Its expiry stays, so that the sweep removes what an interrupted deletion left. */
+    /** Marks a job as deleted. Its expiry stays, so that leftover files are still removed. */
     markDeleted: (seq: number, deletedAt: number) =>
       db.update("jobs", { seq, deletedAt, prompt: null, input: "{}", media: "{}" }),
     chatsInFlight: (workspaceId: string, keyId: string) => db.get<ChatsInFlight>(CHATS_IN_FLIGHT, keyId, workspaceId)!,
@@ -94,7 +94,7 @@ export function jobTable(db: Statements) {
   };
 }
 
-/** Null matches any value. */
+/** Conditions for chat jobs. Null matches any value. */
 export interface ChatFilter {
   readonly start: number | null;
   readonly end: number | null;
@@ -180,7 +180,7 @@ export function countJobs(db: Statements): JobCounts {
   return { total, byKey: tally("idempotencyKey"), byModel: tally("model") };
 }
 
-/** Changes at the same time are ordered: first funds, then charges, then refunds. */
+/** Changes of a balance. If several have the same time, funds come before charges, and charges before refunds. */
 const TRANSACTIONS = `WITH moves AS (
     SELECT 'txn_f' || seq AS id, kind, micros, at, 0 AS rank, seq AS number FROM funds WHERE workspaceId = ?
     UNION ALL SELECT 'txn_u' || seq, 'usage', -chargedMicros, createdAt, 1, seq FROM jobs
@@ -213,7 +213,7 @@ export function workspaceTable(db: Statements) {
       db.run("UPDATE workspaces SET cardDeclined = ? WHERE workspaceId = ?", declined ? 1 : 0, workspaceId),
     join: (workspaceId: string, ownerId: string) =>
       db.run("INSERT OR IGNORE INTO members (workspaceId, ownerId) VALUES (?, ?)", workspaceId, ownerId),
-    /** Null means that the owner is a member again. */
+    /** Sets when the owner left the workspace. Null means that the owner is a member again. */
     setLeft: (workspaceId: string, ownerId: string, at: number | null) =>
       db.run("UPDATE members SET leftAt = ? WHERE workspaceId = ? AND ownerId = ?", at, workspaceId, ownerId) === 1,
     isMember(workspaceId: string, ownerId: string): boolean {
@@ -223,7 +223,7 @@ export function workspaceTable(db: Statements) {
   };
 }
 
-/** Secrets are stored only as hashes. */
+/** Table of keys, whose secrets are stored only as hashes. */
 export function keyTable(db: Statements) {
   const page = "SELECT * FROM keys WHERE workspaceId = ? AND seq < ? ORDER BY seq DESC LIMIT ?";
   return {
@@ -247,7 +247,7 @@ export function keyTable(db: Statements) {
   };
 }
 
-/** Files are kept for some time after their URLs expire. */
+/** Table of uploads, whose files are kept for some time after their URLs expire. */
 export function fileTable(db: Statements) {
   return {
     insert: (row: FileRow) => db.insert("files", row),
@@ -258,7 +258,7 @@ export function fileTable(db: Statements) {
   };
 }
 
-/** Cloned voices do not expire. */
+/** Table of cloned voices, which do not expire. */
 export function voiceTable(db: Statements) {
   const ofOwner = "SELECT * FROM voices WHERE workspaceId = ? AND ownerId = ? ORDER BY createdAt, voiceId";
   return {
@@ -268,7 +268,7 @@ export function voiceTable(db: Statements) {
   };
 }
 
-/** Returns null if the output has expired, even if its file is not removed yet. */
+/** Returns the path of the output's file, or null if the output has expired. */
 export function pathOf({ status, path }: OutputRow): string | null {
   return status === "COMPLETED" ? path : null;
 }
@@ -281,9 +281,8 @@ export function outputTable(db: Statements) {
     ofJob: (jobSeq: number) => db.all<OutputRow>("SELECT * FROM outputs WHERE jobSeq = ? ORDER BY position", jobSeq),
     byAsset: (assetId: string) => db.get<OutputRow>("SELECT * FROM outputs WHERE assetId = ?", assetId),
     /**
-     * Expires all outputs of a deleted job, including failed outputs. Asset ids are kept, so that a later use is
-     * refused as "expired", not "unknown". Paths are kept until `forgetPaths`, so that an interrupted deletion can be
-     * repeated.
+     * Expires all outputs of a deleted job. Keeps their paths until `forgetPaths`, so that an interrupted deletion can
+     * be repeated.
      */
     expireAll: (jobSeq: number) =>
       db.run("UPDATE outputs SET status = 'EXPIRED', error = NULL WHERE jobSeq = ?", jobSeq),

@@ -39,7 +39,7 @@ export function jobStream(service: ServiceContext, find: (call: Call) => JobRow)
     });
     call.outgoing.on("close", wake);
 
-    /** With `isEnd`, the frame ends the stream. Send it after all logs. */
+    /** Sends the job's status. If `isEnd` is set, the frame ends the stream, so send it after all logs. */
     const showStatus = (current: JobRow, isEnd: boolean) => {
       shown = current.status;
       return sink.send(statusFrame(lastEventId, isEnd, views.status(current)));

@@ -35,12 +35,12 @@ export function parseResumePoint(header: string | null): ResumePoint {
   return match ? { eventId: Number(match[1]), sawEnd: match[2] === "2" } : { eventId: 0, sawEnd: false };
 }
 
-/** Writes nothing after the client has disconnected. */
+/** A client's stream. Nothing is written after the client has disconnected. */
 interface Sink {
   readonly isOpen: boolean;
   /** Sends a frame. Resolves when the connection can accept more data. */
   send(frame: string): Promise<void>;
-  /** Writes a text at once. Injected delays and cuts do not affect it. */
+  /** Writes a comment immediately. Injected delays and cuts do not affect it. */
   comment(text: string): void;
   end(last?: string): void;
 }
@@ -92,7 +92,7 @@ export function openSink({ outgoing, standardHeaders }: Call, fault: StreamFault
 }
 
 const KEEP_ALIVE_MS = 15_000;
-/** After this time, the service ends a stream cleanly. The client then reconnects and continues. */
+/** Maximum duration of a stream. The service then ends it cleanly, and the client reconnects and continues. */
 const MAX_STREAM_MS = HOUR_MS;
 
 export interface OpenStream {

@@ -34,7 +34,7 @@ function outcomeOf({ status, error }: JobRow): string {
   return FAILURES[(JSON.parse(error ?? "{}") as { code?: string }).code ?? ""] ?? "upstream_error";
 }
 
-/** The cost is shown only after the request has ended. */
+/** Shows a request to a language model, without its cost until it has ended. */
 function llmRequest(row: JobRow & ChatRow, now: number) {
   const hasCost = row.completedAt !== null && row.costShownAt <= now;
   return {

@@ -2,7 +2,7 @@ import type { ErrorObject } from "ajv/dist/2020.js";
 import { type FieldProblem, flagged, problem, type Refusal, refuse } from "../http/refusal.ts";
 import { isRecord, pointerNames } from "../json.ts";
 
-/** Converts a JSON pointer below a root to a field path: `/images/0/url` below `input` is `input.images[0].url`. */
+/** Converts a JSON pointer to a field path. If `root` is `input`, `/images/0/url` becomes `input.images[0].url`. */
 export function fieldPath(root: string, pointer: string): string {
   const step = (path: string, name: string) => (/^\d+$/.test(name) ? `${path}[${name}]` : `${path}.${name}`);
   return pointerNames(pointer).reduce(step, root);
@@ -26,8 +26,8 @@ function withoutBranches(errors: readonly ErrorObject[]): ErrorObject[] {
 }
 
 /**
- * Returns the one field that each branch requires, as in `oneOf: [{required: [a]}, {required: [b]}]`, or null for any
- * other schema.
+ * Returns the field that each branch requires, as in `oneOf: [{required: [a]}, {required: [b]}]`, or null for any other
+ * schema.
  */
 function alternatives(schema: unknown): string[] | null {
   if (!Array.isArray(schema)) return null;
@@ -110,7 +110,7 @@ function unique(problems: readonly FieldProblem[]): FieldProblem[] {
   return [...seen.values()];
 }
 
-/** `root` is the path of the validated value. */
+/** Converts validation errors to field problems. `root` is the path of the validated value. */
 export function toProblems(errors: readonly ErrorObject[], root: string): FieldProblem[] {
   return allowedOnce(typeFirst(unique(withoutBranches(errors).map((error) => toProblem(error, root)))));
 }

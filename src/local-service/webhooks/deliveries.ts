@@ -3,9 +3,9 @@ import { codeOf, type FailureCode, type Outcome, statusOf } from "../outbound/ou
 import { delayAfter } from "../outbound/outbox.ts";
 import type { Statements } from "../store/database.ts";
 
-/** The signature covers all values except the attempt number. */
+/** A webhook message. The signature covers all values except the attempt number. */
 export interface Announcement {
-  /** The same for all attempts and redeliveries of an event. */
+  /** Id of the event. It is the same for all attempts and redeliveries. */
   readonly id: string;
   readonly event: string;
   readonly redelivery: boolean;
@@ -60,27 +60,20 @@ export function webhookSigner(meta: Meta, brand: string) {
 
 export type WebhookSigner = ReturnType<typeof webhookSigner>;
 
-/** Maximum number of attempts per cycle. The first delivery is a cycle, and so is each redelivery. */
+/** Maximum number of attempts. A redelivery gets as many again. */
 export const MAX_ATTEMPTS = 12;
 
-/*
- *                 fire                begin                2xx
- *   (new) ─▶ PENDING ─▶ PENDING, due ───────▶ DELIVERING ───────▶ DELIVERED ─┐
- *                          ▲  ▲                 │    │                       │ replay
- *                          │  └── failed, wait ─┘    └─ the last failed ─▶ FAILED
- *                          └──────────────── replay ─────────────────────────┴┘
- */
 export type DeliveryStatus = "PENDING" | "DELIVERING" | "DELIVERED" | "FAILED";
 export type DeliveryEvent = "job.completed" | "job.failed" | "billing.top_off_failed";
 
-/** Times are epoch milliseconds on the service's clock. */
+/** State of a delivery. Times are epoch milliseconds on the service's clock. */
 export interface DeliveryState {
   readonly status: DeliveryStatus;
-  /** Null until the job has ended. */
+  /** The event to announce. Null until the job has ended. */
   readonly event: DeliveryEvent | null;
   /** Number of attempts started so far. It never decreases. */
   readonly attempts: number;
-  /** Number of failed attempts in the current cycle, which determines the retry delay. */
+  /** Number of failed attempts since the last redelivery was requested. It determines the retry delay. */
   readonly failedInCycle: number;
   readonly redeliveryCount: number;
   readonly lastResponseStatus: number | null;
@@ -137,9 +130,7 @@ export function end<D extends DeliveryState>(delivery: D, outcome: Outcome, now:
   return { ...failed, status: "PENDING", nextAttemptAt: now + delayAfter(failedInCycle) };
 }
 
-/**
- * Returns the delivery after the process died during an attempt. The attempt is repeated, because it may have failed.
- */
+/** Returns the delivery after an interrupted attempt, which is repeated because it may have failed. */
 export function interrupted<D extends DeliveryState>(delivery: D, now: number): D {
   return { ...delivery, status: "PENDING", nextAttemptAt: now };
 }
@@ -148,7 +139,7 @@ export function mayReplay({ status }: DeliveryState): boolean {
   return status === "DELIVERED" || status === "FAILED";
 }
 
-/** Starts a cycle that a person requested. Returns the delivery, and the history entry to store. */
+/** Starts a redelivery that a person requested. Returns the delivery, and the history entry to store. */
 export function replay<D extends DeliveryState>(
   delivery: D,
   now: number,
@@ -171,7 +162,7 @@ export interface DeliveryRow extends DeliveryState {
   readonly url: string;
   readonly source: "per_job" | "default";
   readonly createdAt: number;
-  /** How often the next attempt sends the POST: twice if a fault duplicates it. */
+  /** How often each attempt sends the request. More than once if a fault duplicates it. */
   readonly copies: number;
   /** Body of an event that is not about a job. Such a delivery is neither listed nor redelivered. */
   readonly payload: string | null;
@@ -230,7 +221,7 @@ export function webhookTables(db: Statements) {
         jobId,
       ),
     page: (workspaceId: string, before: number, limit: number) => db.all<DeliveryRow>(PAGE, workspaceId, before, limit),
-    /** Also returns deliveries that an earlier process was sending when it died. */
+    /** Returns deliveries that still need an attempt, including any that were interrupted by the end of a process. */
     unsent: () => db.all<DeliveryRow>(UNSENT),
     addReplay: (deliverySeq: number, number: number, entry: ReplayEntry) =>
       db.insert("redeliveries", { deliverySeq, number, ...entry }),

@@ -45,9 +45,7 @@ function createDispatcher(ports: ServiceParts, tables: WebhookTables, signer: We
     clock.at(nextAttemptAt, () => outbox.push(laneOf(delivery.url), seq));
   }
 
-  /**
-   * Builds the message of an attempt. Each attempt needs its own message, because the URLs in the body are signed anew.
-   */
+  /** Builds the message of an attempt. Each attempt needs a new one, because the URLs in the body are signed again. */
   function messageOf(delivery: DeliveryRow): Message {
     const job = store.jobs.bySeq(delivery.jobSeq);
     const payload = delivery.payload ?? (job && JSON.stringify(views.result(job, "payload")));
@@ -109,10 +107,7 @@ export function createWebhooks(ports: ServiceParts) {
   const signer = webhookSigner(store.meta, ports.options.brand);
   const dispatcher = createDispatcher(ports, tables, signer);
 
-  /**
-   * Chooses the job's own URL, or else the workspace's default. The URL is stored, so that later changes of the default
-   * do not affect the delivery.
-   */
+  /** Chooses the job's own URL, or else the workspace's default. */
   function targetOf(job: JobRow): Pick<DeliveryRow, "url" | "source"> | null {
     if (job.webhook !== null) return { url: job.webhook, source: "per_job" };
     const byDefault = tables.defaults.get(job.workspaceId);

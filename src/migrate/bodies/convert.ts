@@ -132,7 +132,7 @@ export function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: st
   fieldReport.note(named.path, "decision", { to, newValue, why, choices: candidates });
 }
 
-/** The jobs for a v2 body, or in `open` the reason why it cannot be converted yet. */
+/** The jobs for a v2 body. If it cannot be converted yet, `open` is the reason. */
 export type Converted = ConvertedBody | { readonly open: string };
 
 export function convert(context: MigrationContext, body: Body): Converted {
@@ -180,7 +180,7 @@ function choose(context: MigrationContext, body: Body, needs: readonly Need[], p
 const seedPath = (type: V2Type): JsonPath =>
   type === "video" || type === "motion_control" ? ["generated_video_inputs", "seed"] : ["seed"];
 
-/** Adds jobs that must run first to `before`. */
+/** Fills a job's input. Adds jobs that must run first to `before`. */
 function fill(job: Job, before: ConvertedJob[]): Defaults {
   const none: Defaults = { prefix: "", values: {} };
   const { type } = job.body;
@@ -237,7 +237,7 @@ function videoDefaults(job: Job, shotsMs: number | null): Defaults {
   return { prefix: "generated_video_inputs.", values: { ...ratio, ...(shotsMs !== null && { duration_ms: shotsMs }) } };
 }
 
-/** Derives a default aspect ratio from a field that gives a size in pixels. Empty if there is no such field. */
+/** Derives a default aspect ratio from a field with a size in pixels. Returns no values if the field is absent. */
 function ratioFrom(job: Job, path: JsonPath): Defaults["values"] {
   const size = given(job.body, ...path);
   return typeof size === "string" && /^\d+\s*[x×]\s*\d+$/i.test(size) ? { aspect_ratio: size } : {};
@@ -276,7 +276,7 @@ function speechFor(outer: Job, before: ConvertedJob[]): Expression | null {
   return { is: "step", step: speech.step };
 }
 
-/** Reports the body's label as the step's name, unless it went into a field of the model. */
+/** Reports the body's label as the step's name, unless a field of the model contains it. */
 function noteName(job: Job): void {
   const path: JsonPath = ["name"];
   if (given(job.body, ...path) === undefined || job.body.fieldReport.has(path)) return;

@@ -8,7 +8,7 @@ import { type JsonPath, pathText } from "../json-path.ts";
 import { type FieldView, slotField } from "../models/view.ts";
 import { isTemplate } from "../read/template.ts";
 
-/** Codes of language names that v2 accepts beyond the English names in `Intl.DisplayNames`. */
+/** Codes of language names that v2 accepts in addition to the names in `Intl.DisplayNames`. */
 const ALIASES: Readonly<Record<string, string>> = {
   bengali: "bn",
   cantonese: "yue",
@@ -26,7 +26,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   yue: "yue",
 };
 
-/** Returns two-letter codes by English language name in lower case, without codes that are no longer in use. */
+/** Returns two-letter codes by English language name in lower case. Omits obsolete codes. */
 function platformCodes(): ReadonlyMap<string, string> {
   const names = new Intl.DisplayNames("en", { type: "language", fallback: "none" });
   const letters = [..."abcdefghijklmnopqrstuvwxyz"];
@@ -43,8 +43,8 @@ const VARIETIES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 /**
- * Returns the code for a language name, which may contain a region: `pt` for `Portuguese (Brazil)`, `yue` for
- * `Chinese,Yue`. Returns codes unchanged, and null for unknown names and names of two languages.
+ * Returns the code for a language name, such as `pt` for `Portuguese (Brazil)`. Returns codes unchanged, and null for
+ * unknown names.
  */
 export function languageCode(name: string): string | null {
   const plain = name.trim().toLowerCase();
@@ -75,9 +75,7 @@ export function fillSpeech(job: Job, prefix: JsonPath): void {
   fillLanguage(job, at("language"));
 }
 
-/**
- * Connects a cloned voice to the step that creates it, and replaces voices in the map. Other voices need a decision.
- */
+/** Sets a voice: a cloned one from the step that creates it, or one in the map. Any other voice needs a decision. */
 export function fillVoice(job: Job, path: JsonPath): void {
   const { context, body, view } = job;
   const field = slotField(view, "voice");
@@ -121,7 +119,7 @@ function askForVoice(job: Job, path: JsonPath, field: FieldView, key: string): v
   job.decide(path, question, [CHOOSE_LATER, ...(values ?? stock)], details);
 }
 
-/** Converts the stability. The scale is inverted: 1, the default of v2, is 0 in v3. */
+/** Converts the stability. The scale is inverted: 1 in v2 is 0 in v3. */
 function fillStability(job: Job, path: JsonPath): void {
   const field = job.plainField(["stability"]);
   const old = given(job.body, ...path);
@@ -160,7 +158,7 @@ function fillLanguage(job: Job, path: JsonPath): void {
   job.decide(path, `${job.view.id} does not support ${code}`, [...choices, "choose a model that supports it"]);
 }
 
-/** Returns the field's value for a language code: `pt` also matches `pt-BR`, and `zh-cn` matches `zh`. */
+/** Returns the field's value for a language code. `pt` also matches `pt-BR`, and `zh-cn` matches `zh`. */
 function codeIn(field: FieldView, code: string): Json | null {
   if (field.values === null) return code;
   const codes = field.values.map((value) => [value, String(value).toLowerCase().replace("_", "-")] as const);

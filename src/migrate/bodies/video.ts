@@ -11,7 +11,10 @@ import { isTemplate } from "../read/template.ts";
 const INPUTS: JsonPath = ["generated_video_inputs"];
 const at = (...path: JsonPath): JsonPath => [...INPUTS, ...path];
 
-/** Converts `generated_video_inputs` without the seed. Returns the total duration of the shots; null without shots. */
+/**
+ * Converts `generated_video_inputs` except the seed. Returns the total duration of the shots, or null if there are
+ * none.
+ */
 export function fillVideoInputs(job: Job): number | null {
   const shotsMs = fillShots(job);
   for (const name of ["negative_prompt", "enhance_prompt", "aspect_ratio", "resolution"]) job.plain(at(name));
@@ -22,7 +25,7 @@ export function fillVideoInputs(job: Job): number | null {
   return shotsMs;
 }
 
-/** Converts the shots. They replace the prompt if the model accepts them. Returns their total duration, or null. */
+/** Converts the shots, which replace the prompt if the model accepts them. Returns their total duration, or null. */
 function fillShots(job: Job): number | null {
   const prompt = slotField(job.view, "prompt");
   const shots = readShots(job);
@@ -152,7 +155,7 @@ function fillShotType(job: Job, hasShots: boolean): void {
   } else if (isGiven) job.drop(path, "has an effect only if there are shots");
 }
 
-/** The total duration of the shots takes precedence. */
+/** Converts the duration. The total duration of the shots takes precedence. */
 function fillDuration(job: Job, shotsMs: number | null): void {
   const field = job.plainField(["duration_ms"]);
   const length = given(job.body, ...at("duration_ms"));

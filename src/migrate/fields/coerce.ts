@@ -32,7 +32,7 @@ function shorten(choices: readonly string[]): string {
 }
 
 function nearestOf(name: string, value: Json, values: readonly Json[]): Json | undefined {
-  // For pictures, 1K means 1024 lines. For films, 2K and 4K are widths, so that 1K means 540 lines.
+  // For images, 1K means 1024 lines. For videos, 2K and 4K are widths, so that 1K means 540 lines.
   const linesPerK = [value, ...values].some((one) => /^1\s*k$/i.test(String(one))) ? 1024 : 540;
   const requested = measureOf(name, value, linesPerK);
   if (requested === null) return undefined;
@@ -64,7 +64,7 @@ function numberOf(text: string): number | null {
   return text.trim() !== "" && value > 0 ? value : null;
 }
 
-/** Returns width divided by height for `16:9`, `1920x1080` or `1.78`; null for other text. */
+/** Returns width divided by height for `16:9`, `1920x1080` or `1.78`, or null for other text. */
 export function ratioOf(text: string): number | null {
   const [, width, height] = /^\s*(\d+(?:\.\d+)?)\s*[:x×/]\s*(\d+(?:\.\d+)?)\s*$/i.exec(text) ?? [];
   const ratio = width === undefined || height === undefined ? Number(text) : Number(width) / Number(height);
@@ -80,7 +80,9 @@ const NAMED_LINES = new Map([
   ["uhd", 2160],
 ]);
 
-/** Returns the shorter side of a resolution such as `720p`, `4K` or `1920x1080`, in pixels; null for other text. */
+/**
+ * Returns the shorter side of a resolution such as `720p`, `4K` or `1920x1080`, in pixels. Returns null for other text.
+ */
 export function linesOf(text: string, linesPerK: number): number | null {
   const plain = text.trim().toLowerCase();
   const named = NAMED_LINES.get(plain);

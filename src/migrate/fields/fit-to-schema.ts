@@ -15,8 +15,8 @@ export interface Defaults {
 const MAX_ROUNDS = 12;
 
 /**
- * Makes a job's input valid against the model's schema: fills required fields, selects the quality for the resolution,
- * and omits fields that still do not fit. Adds a decision for each omission. Returns the remaining problems.
+ * Makes a job's input valid against the model's schema. Adds a decision for each field that is omitted, and returns the
+ * remaining problems.
  */
 export function fitToSchema(job: Job, defaults: Defaults): readonly FieldProblem[] {
   for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -52,7 +52,7 @@ function problemsOf(job: Job, input: Job["input"] = job.input): readonly FieldPr
   return context.options.catalog.check(view.model, Object.fromEntries(sample));
 }
 
-/** The pipeline validates the real value when it is supplied. */
+/** Returns a sample value for validation. The pipeline validates the real value later. */
 function inputSample(field: FieldView | undefined, sample: Json): Json {
   return sample === "supplied" && field?.values != null ? (field.values[0] ?? sample) : sample;
 }
@@ -61,7 +61,7 @@ function topOf({ field }: FieldProblem): string | null {
   return /^input\.([^.[]+)/.exec(field)?.[1] ?? null;
 }
 
-/** Adds a required field that the body lacks. `isOfRow`: the chosen combination of fields requires it. */
+/** Adds a required field that the body lacks. `isOfRow` is true if the chosen combination of fields requires it. */
 function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults, isOfRow = false): boolean {
   const name = topOf(problem);
   const field = name === null ? undefined : job.view.fields.get(name);
@@ -159,7 +159,7 @@ function reportTier(job: Job, before: { readonly [name: string]: Json | undefine
   }
 }
 
-/** Adds a decision if a job is sent at another quality level than its slug contains. */
+/** Adds a decision if a job is sent at another quality level than its slug names. */
 function reportLevelOfSlug(job: Job, { prefix }: Defaults): void {
   const { levelOfSlug: level, view, body } = job;
   const written = job.sent("quality") ?? null;
@@ -201,7 +201,7 @@ function leaveOut(job: Job, problem: FieldProblem): boolean {
   return true;
 }
 
-/** Returns the field that requires a missing one, such as an end frame without a start frame. */
+/** Returns the field that requires the missing one, such as an end frame without a start frame. */
 function dependentOf(job: Job, problem: FieldProblem): string | null {
   const missing = topOf(problem);
   const [, other] = /when (\w+) is given/.exec(problem.message) ?? [];

@@ -9,9 +9,8 @@ const CODES = ["combination-table", "combination-by-default"];
 export const isOfTable = ({ code }: { readonly code: string }) => CODES.includes(code);
 
 /**
- * Fits the input to the combination in the model's table that loses least of the body. Omits fields that the
- * combination excludes, and replaces values by the nearest accepted value. Returns the fields that the combination
- * requires and the body lacks; null if no combination fits or nothing changed.
+ * Changes the input to the allowed combination of fields that loses least. Returns the fields that it requires and the
+ * body lacks, or null if nothing was changed.
  */
 export function fitToTable(job: Job, prefix: string): readonly string[] | null {
   const rows = (combinationTable(job.view.model.inputSchema)?.rows ?? [])
@@ -56,7 +55,10 @@ function worth({ takes, name }: FieldView): number {
   return /prompt|text/.test(name) ? 300 : 30;
 }
 
-/** The cost of changing a field. A resolution costs more than a quality level, because it is visible in the output. */
+/**
+ * Returns the cost of changing a field. A resolution costs more than a quality level, because it is visible in the
+ * output.
+ */
 function changeOf(job: Job, name: string): number {
   return job.input.has(name) ? (name === "quality" ? 5 : 10) : 1;
 }

@@ -40,7 +40,7 @@ export class Job {
     if (from !== null) this.#origins.set(field, [...this.originsOf(field), from]);
   }
 
-  /** If the field contains a list, appends the value. */
+  /** Sets a field or, if it contains a list, appends the value. */
   add(field: FieldView, value: Expression, from: JsonPath | null): void {
     this.set(field.name, field.isList ? { is: "list", items: [...this.itemsOf(field), value] } : value, from);
   }
@@ -50,13 +50,13 @@ export class Job {
     return value?.is === "list" ? value.items : value === undefined ? [] : [value];
   }
 
-  /** The value that will be sent. Undefined if there is none or if it is known only when the pipeline runs. */
+  /** Returns the value that will be sent, or undefined if there is none yet. */
   sent(field: string): Json | undefined {
     const value = this.input.get(field);
     return value?.is === "json" ? value.value : undefined;
   }
 
-  /** Reports a value that differs from the v2 body's, under the body's field or, if there is none, under `at`. */
+  /** Reports a value that differs from v2, for the body's field or, if there is none, for `at`. */
   reportChange(field: string, at: string, value: Json, why: string): void {
     const details = { to: this.to(field), newValue: value, why };
     const [origin] = this.originsOf(field);
@@ -71,8 +71,8 @@ export class Job {
   }
 
   /**
-   * Converts a number, text or switch, and sets the first of the fields `names` that the model has. Without `names`,
-   * sets the field with the same name.
+   * Converts a number, text or switch, and sets the first of the fields `names` that the model has. By default, the
+   * name stays the same.
    */
   plain(path: JsonPath, ...names: readonly string[]): void {
     const value = given(this.body, ...path);
@@ -93,7 +93,7 @@ export class Job {
     return fields.find((field) => field !== undefined && field.takes.what === "json") ?? null;
   }
 
-  /** Sets the field to the value or to the nearest value that it accepts. If none fits, adds a decision. */
+  /** Sets the field to the nearest value that it accepts. If none fits, adds a decision. */
   value(path: JsonPath, field: FieldView, value: Json, why: string | null = null): void {
     const fitted = coerce(field, value);
     if (!fitted.fits) {
@@ -104,7 +104,7 @@ export class Job {
     this.carried(path, field.name, fitted.value, why ?? fitted.why);
   }
 
-  /** Converts text, which may contain placeholders. Replaces text that the model rejects by a pipeline input. */
+  /** Converts text, which may contain placeholders. Text that the model rejects becomes an input of the pipeline. */
   text(path: JsonPath, slot: Slot | FieldView): void {
     const value = given(this.body, ...path);
     if (typeof value !== "string") return;
@@ -134,7 +134,7 @@ export class Job {
     return this.context.input(key, `${this.step}-${field.name}`, why, { is: "text", maxLength });
   }
 
-  /** `target` is the location in the input, if it is not the field itself. */
+  /** Reports a value that was carried over. `target` is its location in the input, if it is not the field itself. */
   carried(path: JsonPath, field: string, value: Json, why: string | null, target = field): void {
     const old = given(this.body, ...path) as Json;
     const isSame = JSON.stringify(old) === JSON.stringify(value);

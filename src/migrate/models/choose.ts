@@ -9,8 +9,8 @@ export interface Choice {
   readonly quality: string | null;
   readonly resolution: string | null;
   /**
-   * How the model was chosen. `mapped`: by the user's map; `exact`: by the slug; `only`: because no other model fits.
-   * The user must confirm any other choice.
+   * How the model was chosen. `mapped` means by the user's map, `exact` by the slug, and `only` that no other model
+   * fits. The user must confirm any other choice.
    */
   readonly by: "mapped" | "exact" | "similar" | "only" | "shape";
   /** Which parts of the slug match the model. Null if nothing was compared. */
@@ -36,8 +36,8 @@ export class ModelChooser {
   }
 
   /**
-   * Chooses a model for the first need that any model meets. `named` is the slug or id in the body; null if it has
-   * none. A model that matches the slug exactly but does not accept the body's video is chosen only as a last resort.
+   * Chooses a model for the first need that any model meets. `named` is the slug or id in the body, or null if it has
+   * none.
    */
   choose(needs: readonly Need[], named: string | null): Choice | null {
     const key = JSON.stringify([needs, named]);
@@ -85,7 +85,7 @@ export class ModelChooser {
     return { view: best, ...namedLevel(slug, best), by: isOnly ? "only" : "shape", why, candidates: ids };
   }
 
-  /** Returns the models that meet a need, most suitable first; equally suitable ones in catalog order. */
+  /** Returns the models that meet a need, most suitable first. */
   #candidates(need: Need): readonly ModelView[] {
     const found = this.#views.flatMap((view) => {
       const suitability = suits(view, need);
@@ -112,7 +112,7 @@ export function isUuid(text: string): boolean {
 interface SlugMatch {
   readonly view: ModelView;
   readonly quality: string | null;
-  /** `exact`: every part of the slug agrees. `similar`: the user must confirm the match. */
+  /** `exact` if every part of the slug agrees. If `similar`, the user must confirm the match. */
   readonly confidence: "exact" | "similar";
   readonly why: string;
 }
@@ -123,7 +123,7 @@ interface SlugSearch {
   readonly otherVersions: readonly string[];
 }
 
-/** A model of another version never matches. */
+/** Finds the model that a slug names. A model of another version never matches. */
 export function findBySlug(slug: string, views: readonly ModelView[]): SlugSearch {
   const requested = parseModelName(slug);
   const compared = views.map((view) => compare(slug, requested, view)).filter((one) => one !== null);
@@ -132,7 +132,7 @@ export function findBySlug(slug: string, views: readonly ModelView[]): SlugSearc
   return { match: best?.match ?? mostSimilar(requested, views), otherVersions };
 }
 
-/** Returns null if the family, version or mode differs. */
+/** Compares a slug with a model. Returns null if the family, version or mode differs. */
 function compare(
   slug: string,
   requested: ModelName,
@@ -164,11 +164,11 @@ interface Level {
   readonly quality: string | null;
   readonly resolution: string | null;
   readonly unmatched: readonly string[];
-  /** Phrase for the reason; empty if the slug contains no quality level of the model. */
+  /** Phrase for the reason. Empty if the slug contains no quality level of the model. */
   readonly text: string;
 }
 
-/** Words that are not in the model's name may be its quality or resolution. */
+/** Finds the quality and resolution in the slug, among the words that are not in the model's name. */
 function levelOf(requested: ModelName, own: ModelName, view: ModelView): Level {
   const qualities = (view.fields.get("quality")?.values ?? []).map(String);
   const resolutions = (view.fields.get("resolution")?.values ?? []).map(String);
@@ -186,7 +186,7 @@ function levelOf(requested: ModelName, own: ModelName, view: ModelView): Level {
   return { quality, resolution, unmatched, text: quality === null ? "" : `, ${quality} as its quality` };
 }
 
-/** Returns the quality level with most of `words`, if all words of that level are in the slug. */
+/** Returns the quality level that matches most of `words`. All words of the level must be in the slug. */
 function levelNamed(
   qualities: readonly string[],
   words: readonly string[],
@@ -239,10 +239,7 @@ function describe({ family, version, tiers, mode }: ModelName): string {
     .join(", ");
 }
 
-/**
- * Returns the model of the same version whose family name is most similar to the slug's. Null if they are too different
- * (Jaccard index below 1/3).
- */
+/** Returns the model of the same version with the most similar family name. Null if it is too different. */
 function mostSimilar(requested: ModelName, views: readonly ModelView[]): SlugMatch | null {
   const scored = views
     .map((view) => ({ view, own: parseModelName(view.id) }))

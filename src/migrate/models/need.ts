@@ -3,7 +3,7 @@ import { type Body, given } from "../body.ts";
 import type { V2Type } from "../v2-types.ts";
 import { type ModelView, type Slot, slotField } from "./view.ts";
 
-/** Returns requirements on a model, strictest first. A weaker one applies if no model meets those before it. */
+/** Returns requirements on a model, strictest first. The next one applies if no model meets those before it. */
 export function needsOf(body: Body): readonly Need[] {
   const has = (...names: readonly string[]) => names.some((name) => hasAny(given(body, name)));
   const { type } = body;
@@ -49,7 +49,7 @@ export interface Need {
   readonly must: readonly Slot[];
   /** Further inputs of the body. A model that accepts more of them is preferred. */
   readonly also: readonly Slot[];
-  /** True if any model except an upscaler is acceptable, because keeping the body's video matters more. */
+  /** Set if any model except an upscaler is acceptable, because keeping the body's video matters more. */
   readonly isLoose?: true;
 }
 
@@ -58,9 +58,9 @@ interface TypeFacts {
   readonly short: string;
   readonly must: readonly Slot[];
   readonly yields: ModelView["yields"];
-  /** Matches the id, name or description of models for this type. Null if the models' inputs identify them. */
+  /** Matches the id, name or description of models for this type. Null if their inputs already identify them. */
   readonly hint: RegExp | null;
-  /** False if the v2 documentation names no v3 counterpart. The user must then confirm the model. */
+  /** Whether the v2 documentation names a v3 counterpart. If not, the user must confirm the model. */
   readonly isCertain: boolean;
 }
 
@@ -94,8 +94,8 @@ export const TYPE_FACTS: Readonly<Record<V2Type, TypeFacts>> = {
 };
 
 /**
- * Returns how many of the body's fields a model accepts, and how many required fields the body lacks. Null if the model
- * does not meet the need.
+ * Returns how many of the body's fields a model accepts, and how many required fields the body lacks. Returns null if
+ * the model does not meet the need.
  */
 export function suits(view: ModelView, need: Need) {
   const { yields, hint } = TYPE_FACTS[need.type];
@@ -113,7 +113,7 @@ export function suits(view: ModelView, need: Need) {
   return { met: met.size, unmet: unmet.length + (fitsTable(view, met) ? 0 : 1) };
 }
 
-/** True if the model accepts these media together and requires no other media. */
+/** Returns whether the model accepts these media together and requires no others. */
 function fitsTable({ model, fields }: ModelView, met: ReadonlySet<string>): boolean {
   const table = combinationTable(model.inputSchema);
   if (table === null || !table.isWhole || table.rows.length === 0) return true;
@@ -128,9 +128,7 @@ export function keepsFilm(view: ModelView, need: Need): boolean {
   return !need.must.includes("video") || slotField(view, "video") !== null;
 }
 
-/**
- * True if the model can produce this kind of output. The catalog lists an upscaler of images and videos as one kind.
- */
+/** Returns whether the model can produce this kind of output. */
 function makes(view: ModelView, need: Need, yields: ModelView["yields"]): boolean {
   if (view.yields === yields) return true;
   return need.type === "image_upscale" && view.yields === "video" && slotField(view, "image") !== null;

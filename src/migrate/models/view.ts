@@ -17,7 +17,7 @@ export interface FieldView {
   readonly max: number;
   readonly step: number | null;
   readonly maxLength: number;
-  /** Null if there is no pattern, or if matching it may take exponential time. Planning checks such patterns. */
+  /** Matches the pattern of the schema. Null if there is none, or if matching it may take exponential time. */
   readonly pattern: Matcher | null;
   readonly preset: Json | undefined;
   readonly role: string | null;
@@ -35,7 +35,7 @@ export interface ModelView {
 
 const views = new WeakMap<CatalogModel, ModelView | null>();
 
-/** Returns null if the model's modality is unknown, or if it cannot be used now. */
+/** Returns a view of a model, or null if it cannot be used. */
 export function viewOf(model: CatalogModel): ModelView | null {
   const known = views.get(model);
   if (known !== undefined) return known;
@@ -67,7 +67,7 @@ function fieldViews(
   );
 }
 
-/** For a list, returns the media that its items accept. */
+/** Returns the media that a field accepts. For a list, returns those that its items accept. */
 function takesOf(location: SchemaLocation | null): AcceptedMedia {
   const own: AcceptedMedia = location?.takes ?? { what: "json", types: [] };
   const items = own.what === "json" ? location?.item(0)?.takes : undefined;
@@ -110,7 +110,7 @@ function fieldView(
   };
 }
 
-/** Returns null if the pattern is invalid, or if matching it may take exponential time. */
+/** Compiles a pattern. Returns null if it is invalid, or if matching it may take exponential time. */
 function linearPattern(text: unknown): Matcher | null {
   try {
     const { matcher, isLinear } = readPattern(String(text));
@@ -124,7 +124,7 @@ interface SlotFacts {
   /** Names that models give the field, in order of preference. */
   readonly names: readonly string[];
   readonly takes: MediaKind | "voice" | "json" | "choice";
-  /** Identifies the field if its name differs. */
+  /** Role in the schema that identifies the field if its name differs. */
   readonly role?: string;
 }
 

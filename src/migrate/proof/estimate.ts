@@ -26,7 +26,7 @@ export interface EstimateOptions {
   readonly service: string;
   /** A value for every input of the pipeline. Use samples for values that do not exist yet. */
   readonly input: unknown;
-  /** Maximum number of jobs to price. For larger pipelines, use `showrunner plan`. Default 2000. */
+  /** Maximum number of jobs to price. For larger pipelines, use `showrunner plan`. Default: 2,000. */
   readonly maxJobs?: number | undefined;
 }
 

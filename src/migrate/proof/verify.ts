@@ -49,7 +49,7 @@ export interface VerifyOptions {
   readonly input: unknown;
   /** Folder for the run's output files. */
   readonly outDir: string;
-  /** Name of the run. Default `verify`. */
+  /** Name of the run. Default: `verify`. */
   readonly id?: string | undefined;
   /** Signal that stops the run. The migration is then reported as not verified. */
   readonly signal?: AbortSignal | undefined;
@@ -59,11 +59,7 @@ export interface VerifyOptions {
 
 type Kind = VerificationReport["expected"][number]["kind"];
 
-/**
- * Plans and runs the migrated pipeline on a service where runs cost nothing, and compares the result with the v2
- * bodies. Media, prompts, shots, voices and settings must have the values from v2 or from the report, and the number of
- * outputs of each kind must be equal.
- */
+/** Runs the migrated pipeline on a service where runs cost nothing, and compares the result with the v2 bodies. */
 export async function verifyMigration(
   migration: Migration,
   runner: Runner,
@@ -136,7 +132,7 @@ function kindsByStep(outputs: unknown): ReadonlyMap<string, Kind | "nothing"> {
   return new Map(entries.map(([name, value]) => [name, kindOf(value)]));
 }
 
-/** Returns the kind of an output, from its file's type instead of the catalog. */
+/** Returns the kind of an output, based on its file's type instead of the catalog. */
 function kindOf(output: unknown): Kind | "nothing" {
   if (typeof output !== "object" || output === null) return "nothing";
   if ("voiceId" in output && typeof output.voiceId === "string") return "voice";
@@ -150,10 +146,7 @@ function tally(kinds: readonly (Kind | "nothing")[]): VerificationReport["expect
     .filter(({ count }) => count > 0);
 }
 
-/**
- * Returns the differences between the plan and the v2 bodies: values that no step uses, and values that differ from
- * both v2 and the report. Each text names the body, the field and the step.
- */
+/** Returns the differences between the plan and the v2 bodies, each with the body, the field and the step. */
 export function workDifferences(report: MigrationReport, plan: Plan): readonly string[] {
   return report.bodies
     .filter(({ status }) => status === "migrated")

@@ -89,7 +89,10 @@ const ASSET_FIELDS = [
   "created_at",
 ];
 
-/** True for a request or response of POST /assets. It has a name and a media type, but no field of a generation. */
+/**
+ * Returns whether a value is a request or response of POST /assets, which has a media type but no field of a
+ * generation.
+ */
 export function isAssetRecord(value: { readonly [key: string]: unknown }): boolean {
   return (
     typeof value.name === "string" &&
@@ -101,8 +104,8 @@ export function isAssetRecord(value: { readonly [key: string]: unknown }): boole
 type Resolve = (from: FlowNode, target: Target) => Resolved;
 
 /**
- * Returns a function that finds the request whose result an expression in the flow uses. It skips nodes that only poll
- * a status, upload bytes or pass on a value.
+ * Returns a function that finds the request whose result an expression uses. It skips nodes that only poll, upload or
+ * pass on a value.
  */
 function createResolver(nodes: readonly FlowNode[], indexOf: (node: FlowNode) => number | null): Resolve {
   const byName = new Map<string, FlowNode>();

@@ -2,10 +2,7 @@ import { parseJson } from "../../core/kit/json-text.ts";
 import { isRecord, type JsonPath } from "../json-path.ts";
 import { isV2Type } from "../v2-types.ts";
 
-/**
- * Parses a flow's JSON, which may contain templates in strings or instead of values. Converts a template outside a
- * string to a string. Quotes inside a template need no escape.
- */
+/** Parses a flow's JSON, which may contain templates in strings or instead of values. The latter become strings. */
 export function parseTemplatedJson(given: string): { readonly value: unknown } | { readonly problem: string } {
   const text = withoutStringify(given.trim().replace(/^=/, ""));
   const parsed = parseJson(quoted(text));
@@ -21,7 +18,7 @@ export function parseTemplatedJson(given: string): { readonly value: unknown } |
   return { problem: `its body is not valid JSON at line ${line}, column ${column} of the body: ${message}` };
 }
 
-/** Extracts the JSON from `{{ JSON.stringify({ … }) }}`. */
+/** Extracts the object from `{{ JSON.stringify({ … }) }}`. */
 function withoutStringify(text: string): string {
   const [, inner] = /^\{\{\s*(?:JSON\.stringify\(\s*)?(\{[\s\S]*\})\s*\)?\s*\}\}$/.exec(text) ?? [];
   return inner ?? text;
@@ -51,7 +48,7 @@ function quoted(text: string): string {
   return result;
 }
 
-/** True if a template starts here. Outside strings, two braces before a key start an object instead. */
+/** Returns whether a template starts here. Outside strings, two braces before a key start an object instead. */
 function isTemplateHere(text: string, at: number, isInString: boolean): boolean {
   return isInString || !/^\{\{\s*"/.test(text.slice(at, at + 40));
 }
@@ -62,7 +59,9 @@ export interface FlowNode {
   readonly name: string;
   /** Further names by which templates can refer to the node. */
   readonly ids: readonly string[];
-  /** Purpose of the node's request. `upload` and `status` act on the id in the URL; `other` may pass on values. */
+  /**
+   * Purpose of the node's request. `upload` and `status` refer to the id in the URL, and `other` may pass on values.
+   */
   readonly does: "generate" | "asset" | "upload" | "status" | "other";
   readonly url: string;
   readonly body: unknown;
@@ -71,7 +70,7 @@ export interface FlowNode {
   readonly gives: readonly string[];
   readonly before: readonly string[];
   readonly problem: string | null;
-  /** True if the node is disabled. It then sends nothing and only passes on its input. */
+  /** Whether the node is disabled. It then sends nothing and only passes on its input. */
   readonly isDisabled: boolean;
 }
 
@@ -171,7 +170,7 @@ function holderOf(node: Rec, path: JsonPath): readonly [Rec | null, JsonPath] {
   return [null, path];
 }
 
-/** Templates in the URL may contain slashes. */
+/** Returns the purpose of a request. Templates in the URL may contain slashes. */
 function purposeOf(url: string, method: unknown): FlowNode["does"] {
   const plain = url.replace(/\{\{[\s\S]*?\}\}|\$?\{[^}]*\}/g, "x").replace(/[?#].*$/, "");
   const isPost = String(method ?? "POST").toUpperCase() === "POST";
@@ -203,7 +202,7 @@ function bodyOf(
   return { problem: "sends to POST /generations, but its body was not found in the node", bodyPath: path };
 }
 
-/** A dot in a name leads to a nested field. */
+/** Builds a body from names and values. A dot in a name leads to a nested field. */
 function pairsOf(pairs: unknown): Rec {
   const body: { [key: string]: unknown } = {};
   for (const pair of Array.isArray(pairs) ? pairs : []) {
@@ -227,7 +226,7 @@ function define(target: object, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
-/** Returns the value of a template that is a single literal: the number 3 for `={{ 3 }}`. */
+/** Returns the value of a template that is a single literal, such as the number 3 for `={{ 3 }}`. */
 function literalOf(value: unknown): unknown {
   if (typeof value !== "string") return value;
   const [, literal] = /^=?\{\{\s*(-?\d+(?:\.\d+)?|true|false|null|"[^"]*")\s*\}\}$/.exec(value) ?? [];

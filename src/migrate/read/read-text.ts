@@ -26,14 +26,14 @@ export function readText(given: string): ReadBodies {
   return unreadable("not-json", `is not valid JSON: ${message}`, { line, column });
 }
 
-/** True if a line is a complete JSON object and the text does not start with a list or a multi-line object. */
+/** Returns whether text consists of JSON Lines, not of a list or a single object. */
 function isLines(text: string): boolean {
   if (/^\s*(?:\[|\{\s*\n)/.test(text)) return false;
   const lines = text.split("\n", 200).filter((line) => line.trim() !== "");
   return lines.length > 1 && lines.some((line) => /^\s*\{.*\}\s*$/.test(line) && "value" in parseJson(line));
 }
 
-/** An invalid line does not affect other lines. */
+/** Reads JSON Lines. An invalid line does not affect the others. */
 export function readLines(lines: readonly string[]): ReadBodies {
   const reads: (V2Source | ReadProblem)[] = [];
   const lineOf = new Map<string, number>();
@@ -95,8 +95,8 @@ interface Node {
 }
 
 /**
- * Finds the positions of values in a valid JSON text by their paths, in one pass. If a path does not exist, returns the
- * position of the nearest enclosing value.
+ * Finds the positions of values in a JSON text by their paths. If a path does not exist, returns the position of the
+ * nearest enclosing value.
  */
 function locate(text: string, paths: readonly JsonPath[]): readonly Position[] {
   const root: Node = { below: new Map(), paths: [...paths.keys()] };
@@ -110,7 +110,7 @@ function locate(text: string, paths: readonly JsonPath[]): readonly Position[] {
     }
   }
   const positions: Position[] = paths.map(() => ({ line: 1, column: 1 }));
-  /** The enclosing values. `node` is null if no requested path leads into the value; `key` is the current one. */
+  /** The enclosing values, each with the current key. `node` is null if no requested path leads into the value. */
   const around: { readonly node: Node | null; key: string | number }[] = [];
   for (const { is, text: token, line, column } of tokensOf(text)) {
     const parent = around.at(-1);
@@ -128,7 +128,7 @@ function locate(text: string, paths: readonly JsonPath[]): readonly Position[] {
 
 const MOST = 100;
 
-/** Finds keys that occur twice in an object of a valid JSON text. A parser would keep only the last occurrence. */
+/** Finds keys that occur twice in an object, of which a parser would keep only the last. */
 function repeatedKeys(text: string, at: string): readonly ReadProblem[] {
   const found: ReadProblem[] = [];
   const around: Set<string>[] = [];

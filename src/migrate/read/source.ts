@@ -7,23 +7,23 @@ export interface V2Source {
   readonly at: string;
   readonly value: unknown;
   readonly path: JsonPath;
-  /** Name of the source's node in the automation flow; null if there is no flow. */
+  /** Name of the source's node in the automation flow. Null if there is no flow. */
   readonly label: string | null;
   readonly is: "generation" | "asset";
-  /** Finds the target of an expression in this body; null if there is no flow. */
+  /** Finds the target of an expression in this body. Null if there is no flow. */
   readonly resolve: ((target: Target) => Resolved) | null;
 }
 
 export type Resolved =
   | { readonly to: "source"; readonly index: number }
-  /** A value from outside the document. Each use of the value has the same name. */
+  /** A value that the document does not contain. It has the same name wherever it is used. */
   | { readonly to: "outside"; readonly name: string };
 
 export interface ReadProblem {
   readonly code: string;
   readonly at: string;
   readonly path: JsonPath | null;
-  /** Line number from 1; null if the text is not known. */
+  /** Line number, starting at 1. Null if the text is not known. */
   readonly line: number | null;
   readonly column: number | null;
   readonly message: string;
@@ -34,7 +34,7 @@ export interface ReadBodies {
   readonly problems: readonly ReadProblem[];
   readonly left: readonly { readonly at: string; readonly why: string }[];
   readonly format: "body" | "list" | "lines" | "flow" | "none";
-  /** Returns the positions of values, given by source and path; null if there is no text. */
+  /** Returns the positions of values. Null if there is no text. */
   readonly locate:
     | ((values: readonly { readonly at: string; readonly path: JsonPath }[]) => readonly Position[])
     | null;

@@ -25,7 +25,7 @@ export function textParts(value: string): readonly TextPart[] {
   return parts;
 }
 
-/** Finds the next `{{ … }}` at or after a position. Takes linear time even if many braces are never closed. */
+/** Finds the next `{{ … }}` at or after a position, in linear time. */
 function nextTemplate(text: string, from: number): { readonly start: number; readonly end: number } | null {
   const start = text.indexOf("{{", from);
   const close = start < 0 ? -1 : text.indexOf("}}", start + 2);
@@ -55,7 +55,7 @@ export function targetOf(expression: string): Target {
   return { to: "variable", name: expression };
 }
 
-/** Returns the last name in an expression's path: `asset_id` for `.item.json["asset_id"]`. */
+/** Returns the last name in an expression's path, such as `asset_id` for `.item.json["asset_id"]`. */
 export function lastName(rest: string): string {
   return [...rest.matchAll(/[A-Za-z_]\w*/g)].at(-1)?.[0] ?? "";
 }

@@ -33,7 +33,7 @@ const LEGEND =
   "Every field of the v2 bodies is listed once. Carried over: the same name and value; renamed: the same value under another name; " +
   "converted: another value or form; defaulted: absent, and written explicitly because v3's default differs; dropped: not in the pipeline, for the reason given.";
 
-/** Equal reports give equal text. */
+/** Formats a report as Markdown. Equal reports give equal text. */
 export function reportMarkdown(report: MigrationReport): string {
   const { bodies } = report;
   return [
@@ -73,7 +73,7 @@ function section(title: string, text: string): string {
   return text === "" ? "" : `## ${title}\n\n${text}`;
 }
 
-/** Maximum number of places that are listed for a decision. report.json lists all of them. */
+/** Maximum number of places to list for a decision. */
 const SHOWN_LOCATIONS = 5;
 
 function decisions(all: readonly Decision[]): string {
@@ -200,7 +200,7 @@ function fieldRow({ field, given, outcome, value, to, newValue, why, choices }: 
   return `| ${code(field)} | ${before} | ${OUTCOME[outcome]} | ${after} | ${escaped(reason)} |`;
 }
 
-/** Maximum number of characters of a value in a table. report.json contains the complete value. */
+/** Maximum number of characters to show of a value in a table. */
 const SHOWN = 80;
 
 function valueCell(value: FieldEntry["value"]): string {

@@ -4,7 +4,7 @@ import type { PipelineInput } from "../expression.ts";
 const MODEL = /(?:^|\.)(?:model_slug|ai_model_id|model_id)$/;
 const VOICE = /(?:^|\.)voice_id$/;
 
-/** The same question about several bodies is a single decision. */
+/** Returns the open decisions. The same question about several bodies is a single decision. */
 export function decisionsOf(bodies: readonly BodyReport[]): readonly Decision[] {
   const found = new Map<string, { readonly decision: Decision; readonly where: string[] }>();
   for (const { at, fields, status } of bodies) {
@@ -32,12 +32,12 @@ function answerOf(entry: FieldEntry): Decision["answer"] {
   return about !== null && given && typeof value === "string" ? { about, key: value } : null;
 }
 
-/** The same loss in several list items or bodies has the same key. */
+/** Returns the key of a loss. The same loss in several list items or bodies has the same key. */
 export function lossKey({ field, why }: Pick<FieldEntry, "field" | "why">): string {
   return `${field.replace(/\[\d+\]/g, "[]")}: ${why ?? ""}`;
 }
 
-/** Returns media, prompts, shots and voices in migrated bodies that no step uses, each as `body 3: field: why`. */
+/** Returns media, prompts, shots and voices of migrated bodies that no step uses, each as `body 3: field: why`. */
 export function lossesOf({ bodies }: Pick<MigrationReport, "bodies">): readonly string[] {
   const migrated = bodies.filter(({ status }) => status === "migrated");
   return migrated.flatMap(({ at, fields }) =>
@@ -57,32 +57,32 @@ export type Outcome = "carried" | "renamed" | "converted" | "defaulted" | "dropp
 export interface FieldEntry {
   /** Path of the field within the body. */
   readonly field: string;
-  /** True if the body contains the field; false if only v3 requires it. */
+  /** Whether the body contains the field. If not, only v3 requires it. */
   readonly given: boolean;
   readonly outcome: Outcome;
-  /** The value in the v2 body; null if it is absent. */
+  /** The value in the v2 body. Null if it is absent. */
   readonly value: Json;
-  /** The step and the field that receive the value, as `step: field`; null if no step uses it. */
+  /** The step and the field that receive the value, as `step: field`. Null if no step uses it. */
   readonly to: string | null;
-  /** The value in the pipeline; null if it was not changed or is not used. */
+  /** The value in the pipeline. Null if it was not changed or is not used. */
   readonly newValue: Json;
   /** Why the field was changed, filled in, omitted or left open. */
   readonly why: string | null;
   /** Possible answers to a decision. The generated source uses the first. */
   readonly choices: readonly string[];
-  /** True if v2 used this medium, prompt, shot or voice and the pipeline does not. The user must accept the loss. */
+  /** Set if v2 used this value and the pipeline does not. The user must accept the loss. */
   readonly isLost?: true;
 }
 
 export interface BodyReport {
-  /** Number of the body in document order, from 1. */
+  /** Number of the body in document order, starting at 1. */
   readonly number: number;
   /** Location, such as `body 3`, `line 3` or `node "Portrait"`. */
   readonly at: string;
   readonly type: string;
   /**
-   * `migrated`: steps of the pipeline replace the body. `asset`: it is a file to supply. `open`: no known v3 model
-   * accepts it. `refused`: v2 itself would refuse it, for the reasons in `problems`.
+   * What happened to the body. `migrated`: steps replace it. `asset`: it is a file to supply. `open`: no known v3 model
+   * accepts it. `refused`: v2 itself would refuse it.
    */
   readonly status: "migrated" | "asset" | "open" | "refused";
   /** Names of the body's steps, in execution order. */
@@ -92,7 +92,7 @@ export interface BodyReport {
   /** The outputs that v2 would have returned. */
   readonly makes: { readonly kind: "image" | "video" | "audio" | "voice"; readonly count: number };
   readonly fields: readonly FieldEntry[];
-  /** The v2 body, if its status is `open` or `refused`; otherwise null. */
+  /** The v2 body, if its status is `open` or `refused`. Otherwise null. */
   readonly body: Json;
 }
 
@@ -104,10 +104,7 @@ export interface Decision {
   readonly question: string;
   /** Possible answers. The pipeline currently uses the first. */
   readonly choices: readonly string[];
-  /**
-   * Key of the answer in the decisions file. A model or voice is stored in `map` under its v2 slug or id, and a loss in
-   * `leave_out`. Null if the decision can be made only in the source.
-   */
+  /** Key of the answer in the decisions file. Null if the decision can be made only in the source. */
   readonly answer: { readonly about: "model" | "voice" | "loss"; readonly key: string } | null;
 }
 
@@ -115,9 +112,9 @@ export interface Decision {
 export interface MigrationProblem {
   readonly code: string;
   readonly at: string;
-  /** Path of the field within the body; null if the problem concerns no field. */
+  /** Path of the field within the body. Null if the problem concerns no field. */
   readonly field: string | null;
-  /** Line number, starting at 1; null if the input was a value instead of text. */
+  /** Line number, starting at 1. Null if the input was a value instead of text. */
   readonly line: number | null;
   readonly column: number | null;
   readonly message: string;
@@ -131,11 +128,11 @@ export interface MigratedStep {
   readonly body: number;
 }
 
-/** Describes a migration: the outcome of every field, open decisions, and parts that v3 does not support. */
+/** The result of a migration: the outcome of every field, open decisions, and parts that v3 does not support. */
 export interface MigrationReport {
   readonly version: 1;
   readonly pipeline: string;
-  /** SHA-256 of the generated source, to detect later edits; null if there is no source. */
+  /** SHA-256 of the generated source, to detect later edits. Null if there is no source. */
   readonly sourceSha256: string | null;
   readonly format: "body" | "list" | "lines" | "flow" | "none";
   readonly bodies: readonly BodyReport[];
@@ -146,20 +143,20 @@ export interface MigrationReport {
   readonly problems: readonly MigrationProblem[];
   /** Parts of the document that are not bodies, such as wait nodes in a flow. */
   readonly left: readonly { readonly at: string; readonly why: string }[];
-  /** Prices of the jobs; null until `estimateMigration` has run. */
+  /** Prices of the jobs. Null until `estimateMigration` has run. */
   readonly price: PriceReport | null;
-  /** Result of the verification; null until `verifyMigration` has run. */
+  /** Result of the verification. Null until `verifyMigration` has run. */
   readonly verification: VerificationReport | null;
 }
 
 export interface StepPriceReport {
   readonly step: string;
   readonly model: string | null;
-  /** Price in US dollars as a decimal string; null if the service cannot quote the step in advance. */
+  /** Price in US dollars as a decimal string. Null if the service cannot quote the step in advance. */
   readonly usd: string | null;
   /**
-   * `quoted`: the price is for exactly this input. `provisional`: media that do not exist yet were replaced by
-   * placeholders. `unquotable`: there is no price in advance.
+   * How the price was determined. `quoted`: for this input. `provisional`: with placeholders for media that do not
+   * exist yet. `unquotable`: there is no price in advance.
    */
   readonly basis: string;
   readonly why: string | null;
@@ -169,15 +166,15 @@ export interface PriceReport {
   /** Name of the service that quoted the prices. */
   readonly service: string;
   readonly steps: readonly StepPriceReport[];
-  /** Sum of the known prices, in US dollars as a decimal string; null if no price is known. */
+  /** Sum of the known prices, in US dollars as a decimal string. Null if no price is known. */
   readonly min: string | null;
-  /** Equal to `min`; null if a job has no price in advance, because the total is then unknown. */
+  /** Equal to `min`. Null if any job has no price in advance. */
   readonly max: string | null;
   readonly why: string | null;
 }
 
 export interface VerificationReport {
-  /** True if the pipeline ran and did all the work of the v2 bodies, except bodies that v2 itself would refuse. */
+  /** Whether the pipeline did all the work of the v2 bodies, except those that v2 itself would refuse. */
   readonly ok: boolean;
   readonly status: string;
   /** Outputs that v2 would have returned for the migrated bodies, by kind. */

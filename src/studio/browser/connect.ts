@@ -21,8 +21,8 @@ export interface StartOptions {
   /** The pipeline's input. Any `File` or `Blob` in it is uploaded with the request. */
   readonly input: unknown;
   /**
-   * Id of the quote that the user agreed to. If it is missing or out of date, the start is refused.
-   * {@link RequestError.quote} then contains the quote to agree to.
+   * Id of the quote that the user agreed to. If it is missing or out of date, the start is refused with the quote to
+   * agree to in {@link RequestError.quote}.
    */
   readonly quote?: string;
   /**
@@ -44,9 +44,9 @@ export interface Runs {
   quote(pipeline: string, input: unknown): Promise<QuoteView>;
   /** Starts a run and stores its key. @throws RequestError */
   start(pipeline: string, options: StartOptions): Promise<FollowedRun>;
-  /** Returns the run whose key is stored, for example after the page was reloaded; null if there is none. */
+  /** Returns the run whose key is stored, for example after the page was reloaded. Returns null if there is none. */
   kept(key: string): Promise<FollowedRun | null>;
-  /** Removes the stored key; the run itself continues. */
+  /** Removes the stored key. The run itself continues. */
   forget(key: string): void;
   /** Returns a run by its id. */
   follow(id: string): FollowedRun;
@@ -54,7 +54,7 @@ export interface Runs {
   list(query?: { readonly pipeline?: string; readonly limit?: number }): Promise<readonly RunLine[]>;
 }
 
-/** The stored value: the run's id or, until the id is known, the request, so that it can be sent again. */
+/** The stored run id. While it is unknown, the request is stored instead, so that it can be sent again. */
 type Kept = { readonly id: string } | { readonly pipeline: string; readonly body: string };
 
 /** Returns a client for the handler at an address such as `/api/films`. */

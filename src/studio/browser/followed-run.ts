@@ -11,12 +11,12 @@ export class RequestError extends Error {
   readonly status: number;
   /** Error code, such as `OVER_BUDGET`. */
   readonly code: string;
-  /** Name of the invalid field; null if no field is invalid. */
+  /** Name of the invalid field. Null if no field is invalid. */
   readonly field: string | null;
-  /** Reference to the entry in the server's log; null if nothing was logged. */
+  /** Reference to the entry in the server's log. Null if nothing was logged. */
   readonly reference: string | null;
 
-  /** The quote to agree to, if the start was refused because agreement is missing; otherwise null. */
+  /** The quote to agree to, if the start was refused because agreement is missing. Otherwise null. */
   readonly quote: QuoteView | null;
 
   constructor(
@@ -39,14 +39,17 @@ export class RequestError extends Error {
   }
 }
 
-/** The state of a run for a page; each change creates a new object. */
+/** The state of a run for a page. Each change creates a new object. */
 export interface RunSnapshot {
-  /** Null until the server's first response. */
+  /** The run. Null until the server's first response. */
   readonly run: RunView | null;
   readonly progress: readonly ProgressView[];
-  /** `lost`: the connection broke, and the client is reconnecting. `over`: no further changes will arrive. */
+  /**
+   * `lost` means that the connection broke and the client is reconnecting. `over` means that no further changes will
+   * arrive.
+   */
   readonly connection: "connecting" | "open" | "lost" | "over";
-  /** Why the run cannot be followed; null if there was no error. */
+  /** Why the run cannot be followed. Null if there was no error. */
   readonly error: RequestError | null;
 }
 
@@ -54,7 +57,7 @@ export interface RunSnapshot {
 export interface Decision {
   readonly step: string;
   readonly approve: boolean;
-  /** Position of the chosen output among the media shown; the first is 0. */
+  /** Position of the chosen output among the media shown, starting at 0. */
   readonly pick?: number;
   /** Replacement for the value shown. */
   readonly value?: unknown;
@@ -74,7 +77,7 @@ export interface FollowedRun {
   done(options?: { readonly orPaused?: boolean }): Promise<RunView>;
   /** Sends a decision on a waiting step. @throws RequestError */
   decide(decision: Decision): Promise<void>;
-  /** Stops the run: submits no more jobs, but still collects the results of submitted jobs. @throws RequestError */
+  /** Submits no more jobs, but still collects the results of submitted jobs. @throws RequestError */
   stop(): Promise<void>;
 }
 
@@ -105,7 +108,7 @@ export function followedRun(link: Link, id: string): FollowedRun {
     if (type === "event") for (const event of [...listeners.values()]) event?.(said);
   };
 
-  /** Returns true if the run will not change any more. */
+  /** Receives changes until the connection ends. Returns whether the run will not change any more. */
   const listen = async (signal: AbortSignal): Promise<boolean> => {
     const silent = new AbortController();
     const either = AbortSignal.any([signal, silent.signal]);

@@ -3,12 +3,12 @@
 /** An output file of a run. */
 export interface MediaView {
   /**
-   * URL of the file, usable for at least an hour. The server sends it as a path; the browser client adds the origin.
+   * URL of the file, usable for at least an hour. The server sends a path, to which the browser client adds the origin.
    */
   readonly url: string;
   readonly kind: "image" | "video" | "audio" | "other";
   readonly contentType: string;
-  /** Name under which the pipeline returns the file; null if the pipeline does not return it. */
+  /** Name under which the pipeline returns the file. Null if the pipeline does not return it. */
   readonly name: string | null;
   readonly width: number | null;
   readonly height: number | null;
@@ -19,9 +19,9 @@ export interface MediaView {
 export interface StepView {
   readonly path: string;
   readonly kind: string;
-  /** The current phase: `queued`, `rendering`, `approval`, `succeeded` and so on. */
+  /** The current phase, such as `queued`, `rendering`, `approval` or `succeeded`. */
   readonly phase: string;
-  /** Why the step failed or was skipped: one of a few fixed sentences, or the message of a `CallerError`. */
+  /** Why the step failed or was skipped, as one of a few fixed sentences or the message of a `CallerError`. */
   readonly reason: string | null;
   readonly media: readonly MediaView[];
 }
@@ -37,27 +37,30 @@ export interface WaitingView {
   readonly choose: boolean;
 }
 
-/** A run as its caller sees it. Amounts are US dollars as decimal strings; times are epoch milliseconds. */
+/** A run as its caller sees it. Amounts are US dollars as decimal strings, and times are epoch milliseconds. */
 export interface RunView {
   readonly id: string;
   /** Number of the newest event that this view includes. */
   readonly seq: number;
   readonly pipeline: string;
   readonly title: string;
-  /** `running`, `paused`, `succeeded`, `partial`, `failed`, `cancelled`, or `interrupted` (no process drives it). */
+  /**
+   * Status of the run: `running`, `paused`, `succeeded`, `partial`, `failed`, `cancelled`, or `interrupted` if no
+   * process drives it.
+   */
   readonly status: string;
   /** Why the run is paused, or why it failed. */
   readonly message: string | null;
-  /** Kind of pause: `approval`, `budget`, `funds` and so on. */
+  /** Kind of pause, such as `approval`, `budget` or `funds`. */
   readonly pause: string | null;
   readonly usd: { readonly quoted: string | null; readonly spent: string; readonly held: string };
   readonly createdAt: number;
   readonly finishedAt: number | null;
   readonly stepCount: number;
-  /** At most the first 500 steps. */
+  /** The first steps of the run, at most 500. */
   readonly steps: readonly StepView[];
   readonly waiting: readonly WaitingView[];
-  /** The pipeline's results so far. Contains files as {@link MediaView}, and null for parts that do not exist yet. */
+  /** The pipeline's results so far. Files are {@link MediaView} objects, and parts that do not exist yet are null. */
   readonly outputs: { readonly [name: string]: unknown };
 }
 
@@ -70,7 +73,7 @@ export interface EventView {
   readonly type: string;
   readonly step?: string;
   readonly attempt?: number;
-  /** Final status. Only in `run.finished` and `step.finished`. */
+  /** Final status, set only in `run.finished` and `step.finished`. */
   readonly status?: string;
   /** Why the step has this status, or why the run is paused. */
   readonly reason?: string;
@@ -82,9 +85,9 @@ export type RunLine = Pick<RunView, "id" | "seq" | "pipeline" | "title" | "statu
 /** A step's progress, as the service reports it. */
 export interface ProgressView {
   readonly step: string;
-  /** Completed part of the step, from 0 to 1; null if unknown. */
+  /** Completed part of the step, from 0 to 1. Null if unknown. */
   readonly fraction: number | null;
-  /** When the service expects the step to end, in epoch milliseconds; null if unknown. */
+  /** When the service expects the step to end, in epoch milliseconds. Null if unknown. */
   readonly endsAt: number | null;
 }
 
@@ -92,19 +95,19 @@ export interface ProgressView {
 export interface QuoteView {
   /** Id to pass to `start` as `quote`. Each quote can be used only once. */
   readonly id: string;
-  /** Maximum cost of a run started with this quote, not counting `openSteps`. */
+  /** Maximum cost of a run started with this quote, without the cost of `openSteps`. */
   readonly maximumUsd: string;
   /** When the quote expires, in epoch milliseconds. */
   readonly expiresAt: number;
-  /** Steps without a known price. The run pauses before each of these steps, and asks for agreement to its price. */
+  /** Steps without a known price. The run pauses before each one and asks for agreement to its price. */
   readonly openSteps: readonly string[];
   readonly usd: {
     readonly min: string;
-    /** Maximum cost; null if there is no upper limit. */
+    /** Maximum cost. Null if there is no upper limit. */
     readonly max: string | null;
     readonly expected: string;
   };
-  /** The caller's remaining budget; null if the caller has no overall budget. */
+  /** The caller's remaining budget. Null if the caller has no overall budget. */
   readonly leftUsd: string | null;
   readonly expectedMs: number | null;
   readonly stepCount: number;

@@ -183,7 +183,7 @@ function readOnly(): Refusal {
   return new Refusal(403, "READ_ONLY", "This login is read-only; ask someone with full access.");
 }
 
-/** Returns null if the request's target is not a path. Encoded slashes in the path stay encoded. */
+/** Returns a request's URL, or null if its target is not a path. */
 function urlOf({ url: target = "/" }: IncomingMessage): URL | null {
   return target.startsWith("/") && URL.canParse(`http://dashboard${target}`)
     ? new URL(`http://dashboard${target}`)

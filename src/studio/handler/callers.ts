@@ -30,7 +30,7 @@ export function budgetTag({ tags }: Caller): string {
   return `${key}=${value}`;
 }
 
-/** Returns micro-dollars, or null if the caller has no budget. */
+/** Returns the caller's remaining budget in micro-dollars, or null if the caller has no budget. */
 export async function leftMicros({ show }: Context, caller: Caller): Promise<number | null> {
   if (caller.budget === undefined) return null;
   return leftOfBudget(show, { tag: budgetTag(caller), budgetMicros: parseUsd(caller.budget)! });
@@ -41,7 +41,7 @@ export function overBudget(expectedMicros: number, left: number): Refusal {
   return new Refusal(402, "OVER_BUDGET", message);
 }
 
-/** Depends only on the caller and the key, so every process computes the same id. */
+/** Returns the run id for a caller's key. Every process computes the same id. */
 export function runIdOf(caller: Caller, key: string): string {
   return `run-${hash("sha256", JSON.stringify([ownerTags(caller), key])).slice(0, 32)}`;
 }
@@ -54,7 +54,7 @@ function ownerTags({ tags }: Caller) {
   return Object.entries(tags).toSorted(([one], [other]) => (one < other ? -1 : 1));
 }
 
-/** Refuses other callers' runs as if they did not exist. @throws Refusal 404 */
+/** Returns the caller's run. Other callers' runs are refused as if they did not exist. @throws Refusal 404 */
 export async function ownRun({ context, caller, params }: Call): Promise<RunRow> {
   const row = await context.show.journal.run(params.run!);
   const isOwn =

@@ -31,7 +31,7 @@ const MOST_FIELD = 300;
 const DEFAULT_MOST_BYTES = 64 * 1024 * 1024;
 const MOST_KEPT = { caller: 1024 ** 3, all: 16 * 1024 ** 3 };
 const MOST_IN_MEMORY = 128 * 1024 * 1024;
-/** Memory counted for a request in addition to its body. */
+/** Memory reserved for a request in addition to its body. */
 const REQUEST_BYTES = 64 * 1024;
 
 /**
@@ -175,7 +175,7 @@ class AuthorizeError extends Error {
   }
 }
 
-/** Continues runs that an earlier process left unfinished, and runs with new decisions that no process drives. */
+/** Resumes runs that an earlier process left unfinished, and runs with new decisions. */
 async function resumeDue(context: Context): Promise<readonly string[]> {
   const due = (await context.show.due()).filter(({ tags }) => context.endpoints.has(tags[ENDPOINT] ?? ""));
   for (const { runId } of due) await continueRun(context, runId);

@@ -10,7 +10,7 @@ interface Followed {
   readers: number;
 }
 
-/** Reads each run only once, even if several clients follow it. */
+/** Open event streams. Each run is read only once, even if several clients follow it. */
 export class EventStreams {
   readonly #context: Context;
   readonly #followed = new Map<string, Followed>();
@@ -111,14 +111,14 @@ export class EventStreams {
   }
 }
 
-/** Returns the number of the last event that the client received; 0 if it received none, or the number is invalid. */
+/** Returns the number of the last event that the client received, or 0 if it received none. */
 function seenBefore(request: Request, { lastSeq }: RunRow): number {
   const text = request.headers.get("Last-Event-ID") ?? new URL(request.url).searchParams.get("after") ?? "";
   const seq = /^\d{1,15}$/.test(text) ? Number(text) : 0;
   return seq > lastSeq ? 0 : seq;
 }
 
-/** Returns true if nothing changed within a heartbeat interval. */
+/** Waits for a change. Returns true if nothing changed within a heartbeat interval. */
 async function beatOr(moved: Promise<void>, signal: AbortSignal): Promise<boolean> {
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);

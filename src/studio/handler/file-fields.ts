@@ -11,11 +11,11 @@ interface Schema {
   readonly additionalProperties?: Schema | boolean;
   readonly items?: Schema | boolean;
   readonly prefixItems?: readonly Schema[];
-  /** Media kind of a value that is a file. */
+  /** Kind of media, if the value is a file. */
   readonly showrunnerFile?: string;
 }
 
-/** Maximum nesting that is searched for files. Deeper inputs have already been refused. */
+/** Maximum nesting that is searched for files. */
 const MOST_LEVELS = 40;
 
 export function inputSchema(input: z.ZodType): { readonly [keyword: string]: unknown } {
@@ -47,10 +47,7 @@ export async function withFiles(
   return map(value, [root], "", 0);
 }
 
-/**
- * Returns the schemas with all schemas that they refer to or combine. Each appears once, because a union may contain
- * itself.
- */
+/** Returns the schemas with all schemas that they refer to or combine, each only once. */
 function expanded(root: Schema, nodes: readonly Schema[]): readonly Schema[] {
   const all = new Set(nodes);
   // Iterating over a set also visits nodes that the loop adds.

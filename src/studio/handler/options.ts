@@ -11,8 +11,8 @@ export interface Endpoint {
    */
   readonly source?: { readonly file: string; readonly exportName: string } | undefined;
   /**
-   * Files and folders that the pipeline's own code may upload, such as `["assets/"]`, relative to the working folder.
-   * Symbolic links are resolved. Default: none. A run can always use the files that its caller sent.
+   * Files and folders that the pipeline's own code may upload, such as `["assets/"]`, relative to the working folder. A
+   * run can always use the files that its caller sent. Default: none.
    */
   readonly files?: readonly string[] | undefined;
   /** Maximum cost of one job without a quote, in US dollars as a decimal string. Default: such jobs are refused. */
@@ -22,16 +22,16 @@ export interface Endpoint {
 /** The caller of a request. */
 export interface Caller {
   /**
-   * Labels for the caller's runs, such as `{ customer: "acme" }`; at least one and at most seven. The caller can see
-   * and control only runs that have all these labels.
+   * One to seven labels for the caller's runs, such as `{ customer: "acme" }`. The caller can see and control only runs
+   * that have all of them.
    */
   readonly tags: { readonly [key: string]: string };
   /**
-   * Maximum total cost of all runs with the first of `tags`, without a time limit, in US dollars as a decimal string.
-   * The transaction that reserves money for a job checks it. Default: each start sets a budget of its own.
+   * Maximum total cost of all runs with the first of `tags`, in US dollars as a decimal string. Default: each start
+   * sets a budget of its own.
    */
   readonly budget?: string | undefined;
-  /** Whether the caller can make decisions in runs. Default true. */
+  /** Whether the caller can make decisions in runs. Default: true. */
   readonly mayDecide?: boolean | undefined;
   /** Name recorded with the caller's decisions. Default: none. */
   readonly name?: string | undefined;
@@ -50,28 +50,24 @@ export interface HandlerOptions {
    * so that URLs no longer work after a restart.
    */
   readonly secret?: string | undefined;
-  /**
-   * Folder for files that callers send. Keeps the files of a run as long as the run, so that it can be resumed, and the
-   * files of a quote until it expires. Default `.showrunner/sent`.
-   */
+  /** Folder for files that callers send. They are kept as long as their run or quote. Default: `.showrunner/sent`. */
   readonly filesDir?: string | undefined;
   /**
-   * Maximum bytes of files in `filesDir` that belong to no run, per caller (default 1 GiB) and in total (default 16
-   * GiB). Requests above the first limit get status 429; requests above the second get 503.
+   * Maximum bytes of files in `filesDir` that belong to no run, per caller (default: 1 GiB) and in total (default: 16
+   * GiB). Requests above these limits get status 429 or 503, respectively.
    */
   readonly mostKept?: { readonly caller?: number | undefined; readonly all?: number | undefined } | undefined;
   /** Origins on your own network from which inputs can load files, like `inside` of `openShowrunner`. Default: none. */
   readonly inside?: readonly string[] | undefined;
-  /** Maximum size of an input with its files, in bytes. Default 64 MiB; an input without files is limited to 1 MiB. */
+  /** Maximum size of an input with its files, in bytes. Without files, the limit is 1 MiB. Default: 64 MiB. */
   readonly mostBytes?: number | undefined;
-  /** Maximum number of event streams per caller; all callers together can have ten times as many. Default 1,000. */
+  /** Maximum number of event streams per caller. All callers together can have ten times as many. Default: 1,000. */
   readonly mostStreams?: number | undefined;
   /** Engine that drives the runs, such as the pg-boss engine. Default: this process drives them. */
   readonly engine?: { wake(runId: string): Promise<void> } | undefined;
   /**
-   * Receives errors that callers cannot see: errors of the service, of this machine and of your code, except
-   * `CallerError`. Callers can quote `reference`. Failures of a run are only in the journal, under the run's id.
-   * Default: writes errors to stderr.
+   * Receives errors that callers cannot see, except failures of a run, which are in the journal. Callers can quote
+   * `reference`. Default: errors are written to stderr.
    */
   readonly onDefect?: ((error: unknown, reference: string) => void) | undefined;
 }
@@ -97,7 +93,7 @@ export interface Context {
   readonly quotes: Shares;
   readonly mostBytes: number;
   readonly report: Report;
-  /** The log's reference for each invalid option of a caller, so that a mistake is logged only once. */
+  /** Log references by invalid option, so that each mistake is logged only once. */
   readonly mistakes: Map<string, string>;
 }
 
@@ -106,7 +102,7 @@ export interface Call {
   readonly request: Request;
   readonly caller: Caller;
   readonly files: RequestFiles;
-  /** Counts bytes that stay in memory until the response is sent. @throws BusyRefusal */
+  /** Reserves memory for bytes that stay there until the response is sent. @throws BusyRefusal */
   hold(sizeBytes: number): void;
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;

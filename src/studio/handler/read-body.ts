@@ -65,7 +65,7 @@ export async function readForm(
   if (outcome !== undefined) throw badRequest("The form is malformed or incomplete.");
 }
 
-/** Splits large pieces, so that a refusal takes effect before the rest of a piece is parsed. */
+/** Splits large pieces, so that a refusal takes effect before all of a piece is parsed. */
 async function* inSlices(pieces: AsyncIterable<Uint8Array>) {
   for await (const piece of pieces) {
     for (let at = 0; at < piece.length; at += SLICE_BYTES) yield piece.subarray(at, at + SLICE_BYTES);

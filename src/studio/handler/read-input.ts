@@ -24,9 +24,8 @@ class SentFile {
 }
 
 /**
- * Reads the body of a request for a quote or a start. Saves files in the form and at URLs on this machine, and puts
- * their paths into the input. Refuses any other path, because callers must not read other files.
- * @throws Refusal
+ * Reads the body of a request for a quote or a start. Saves its files and puts their paths into the input, which may
+ * contain no other paths. @throws Refusal
  */
 export async function readInput(call: Call, { pipeline }: Endpoint): Promise<ReadInput> {
   const isForm = isOfType(bodyOfRequest(call.request), "multipart/form-data");
@@ -44,7 +43,10 @@ export async function readInput(call: Call, { pipeline }: Endpoint): Promise<Rea
   return { input: given, body };
 }
 
-/** Reads a form with `input` as JSON, and one part per file, named after its field: `photo`, `shots.0.image`. */
+/**
+ * Reads a form that contains `input` as JSON and one part for each file. A part is named after its field, such as
+ * `shots.0.image`.
+ */
 async function formFields(call: Call, left: { bytes: number }): Promise<Body> {
   const { mostBytes } = call.context;
   const body: Record<string, unknown> = {};
@@ -88,7 +90,9 @@ function place(input: Record<string, unknown>, name: string, file: SentFile): vo
   (at as Record<string, unknown>)[last] = file;
 }
 
-/** Saves the file at a URL, and returns its path. `left` counts the bytes that the whole request may still use. */
+/**
+ * Saves the file at a URL, and returns its path. `left` is the number of bytes that the whole request may still use.
+ */
 async function fetched(call: Call, value: unknown, field: string, left: { bytes: number }): Promise<string> {
   const { mostBytes, options } = call.context;
   const url = webAddress(typeof value === "object" && value !== null ? (value as { path?: unknown }).path : value);
@@ -131,7 +135,7 @@ function decodedName({ pathname }: URL): string {
 /** Matches text that starts like a path: absolute, home, parent folder, or a `file:` URL. */
 const PATH = /^(?:file:|[/\\]|~[/\\]|[A-Za-z]:[/\\]|\.{1,2}[/\\])/i;
 
-/** Each test takes linear time, because text may be as long as a body. */
+/** Returns whether text could be a path. Takes linear time, because text may be as long as a body. */
 function isPath(value: string): boolean {
   const text = value.trim();
   if (text.includes("\0")) return true;
@@ -140,7 +144,7 @@ function isPath(value: string): boolean {
   return text.length >= 2 && !/\s/.test(text) && PATH.test(text);
 }
 
-/** Refuses anything that looks like a path on this machine, because the pipeline's code could read the file. */
+/** Refuses anything that looks like a path, because the pipeline's code could read a file of this machine. */
 export function refusePaths(value: unknown, field: string, level = 0): void {
   if (level > MOST_LEVELS) throw badRequest("The input is nested too deeply.", field.split(".", 1)[0]!);
   if (typeof value === "string") {

@@ -4,12 +4,12 @@ import { endText, streamFrame } from "../served/index.ts";
 import type { Context } from "./options.ts";
 import { runView } from "./run-view.ts";
 
-/** Maximum number of events kept as text. Clients that need older events get them from the journal. */
+/** Maximum number of events kept as text. Older events are read from the journal. */
 const MOST_FRAMES = 500;
 const READ_AT_ONCE = 500;
 // The journal has no events for progress and for the end of the driving process, so both are polled.
 const LOOK_MS = 1_000;
-/** Minimum time between two states that are sent: these milliseconds per step, but at least `LEAST_VIEW_MS`. */
+/** Minimum time between two states that are sent: this many milliseconds per step, but at least `LEAST_VIEW_MS`. */
 const VIEW_MS_PER_STEP = 5;
 const LEAST_VIEW_MS = 250;
 
@@ -19,10 +19,7 @@ interface Latest {
   readonly version: number;
 }
 
-/**
- * Reads a run once for all clients that follow it. Each client takes events when it is ready, and gets events that it
- * missed from the journal. Nothing is buffered per client.
- */
+/** Reads a run once for all clients that follow it. Nothing is buffered per client. */
 export class RunFeed {
   readonly #context: Context;
   readonly #runId: string;
@@ -83,7 +80,7 @@ export class RunFeed {
     return this.#moved.promise;
   }
 
-  /** Returns some or all events after `afterSeq` as text; null if there are none. */
+  /** Returns some or all events after `afterSeq` as text, or null if there are none. */
   async after(afterSeq: number): Promise<{ readonly text: string; readonly seq: number } | null> {
     if (afterSeq >= this.lastSeq) return null;
     const [first] = this.#frames;
@@ -129,7 +126,7 @@ export class RunFeed {
     return events.length;
   }
 
-  /** Events in quick succession share one state. */
+  /** Schedules the next state. Events in quick succession share one. */
   #showInTime(): void {
     const now = Date.now();
     const everyMs = Math.max(LEAST_VIEW_MS, VIEW_MS_PER_STEP * this.#folded!.state.planned.plan.steps.length);

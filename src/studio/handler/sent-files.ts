@@ -6,17 +6,18 @@ import { HOUR_MS } from "../../core/kit/duration.ts";
 import { discardUnnamed, isRunId, type Showrunner } from "../../internal.ts";
 import { keepFile, type Refusal, Shares } from "../served/index.ts";
 
-/** Milliseconds between searches for expired files, and the minimum age of a killed process's leftovers. */
+/** How often expired files are searched, in milliseconds. Also the minimum age of leftovers from killed processes. */
 const SWEEP_MS = HOUR_MS;
-/** Milliseconds to wait before a removed file's copies are removed too, because late copies can still appear. */
+/** Milliseconds after which copies of a removed file are removed too, because late copies can still appear. */
 const COPIES_MS = 2 * HOUR_MS;
 const RETRY_AFTER_S = 3600;
-/** Bytes counted for each file in addition to its content, because folders and small files also take disk space. */
+/** Disk space that each file uses in addition to its content, in bytes. */
 const FILE_BYTES = 12 * 1024;
 
 interface Parts {
   /**
-   * Contains each file as `OWNER/SHA256/NAME`. Empty files beside it, called marks, record what still needs the file.
+   * Folder with each file as `OWNER/SHA256/NAME`. Empty files beside it, called marks, record what still needs the
+   * file.
    */
   readonly folder: string;
   readonly show: Pick<Showrunner, "journal" | "media">;
@@ -31,10 +32,10 @@ export interface SentBytes {
   tooLarge(): Refusal;
 }
 
-/** The reason to keep a file: a request, a quote (`until` is its expiry in epoch milliseconds), or a run. */
+/** A reason to keep a file: a request, a quote until it expires (in epoch milliseconds), or a run. */
 type Use = { readonly request: string } | { readonly until: number } | { readonly run: string };
 
-/** Prefix of the file that marks a removal in progress. A sender of the same file waits until the removal ends. */
+/** Prefix of the mark of a removal in progress. A sender of the same file waits until the removal ends. */
 const REMOVING = ".removing-";
 const REMOVAL_MS = 60_000;
 const REMOVAL_POLL_MS = 20;
@@ -43,16 +44,14 @@ interface Kept {
   readonly isUsed: boolean;
   readonly isCopied: boolean;
   readonly runs: readonly string[];
-  /** Time of removal, in epoch milliseconds, if the media store may still have a copy; otherwise null. */
+  /** Time of removal, in epoch milliseconds, if the media store may still have a copy. Otherwise null. */
   readonly endedAt: number | null;
   readonly sizeBytes: number;
 }
 
 /**
- * Keeps the files that callers send as long as a request, quote or run needs them. Limits the bytes that belong to no
- * run, per caller and in total. Several processes can share the folder. To use a file, a process marks it, and then
- * checks whether it is being removed. To remove a file, a process marks the removal, and then checks whether the file
- * is in use.
+ * Keeps the files that callers send as long as a request, quote or run needs them. Several processes can share the
+ * folder.
  */
 export class SentFiles {
   readonly #parts: Parts;
@@ -67,7 +66,7 @@ export class SentFiles {
     this.#shares = new Shares({ ...parts.most, what: "files", retryAfterS: RETRY_AFTER_S });
   }
 
-  /** `owner` identifies the caller, and is safe as a folder name. */
+  /** Creates the files of a request. `owner` identifies the caller, and is safe as a folder name. */
   request(owner: string): RequestFiles {
     return new RequestFiles(this, owner);
   }
@@ -211,7 +210,7 @@ export class SentFiles {
     return { isUsed, isCopied, runs, endedAt: isGone ? endedAt : null, sizeBytes: isGone ? endedBytes : sizeBytes };
   }
 
-  /** Counts run one at a time, so that the last one includes all changes. */
+  /** Counts a file's bytes. Calls run one at a time, so that the last one includes all changes. */
   #count(owner: string, sha256: string): Promise<void> {
     const counted = this.#counts.then(() => this.#countNow(owner, sha256));
     this.#counts = counted.catch(() => {});
@@ -281,7 +280,7 @@ export class RequestFiles {
   }
 }
 
-/** Marks a file as used by a request, before the file exists, so that no process removes its folder. */
+/** Marks a file as used by a request, so that no process removes its folder. */
 async function use(folder: string, request: string): Promise<void> {
   for (;;) {
     await mkdir(folder, { recursive: true, mode: 0o700 }).catch(unlessMissing);
@@ -294,7 +293,7 @@ async function use(folder: string, request: string): Promise<void> {
   }
 }
 
-/** True if a removal has taken so long that its process must have died. */
+/** Returns whether a removal has taken so long that its process must have died. */
 async function isLeft(removal: string): Promise<boolean> {
   const found = await stat(removal).catch(() => null);
   return found !== null && Date.now() - found.mtimeMs > REMOVAL_MS;

@@ -6,7 +6,7 @@ import type { AgentSession } from "./session.ts";
 
 const LONGEST_QUESTION = 500;
 
-/** Shows the agent's proposal, but the person may decide otherwise. */
+/** Asks a person for a decision and shows them the agent's proposal. */
 export async function askedOf(
   person: Person,
   { runId, step, message: question, takes }: OpenDecision & { readonly runId: string },

@@ -12,7 +12,7 @@ import type { AgentSession } from "./session.ts";
 
 const HOST = "127.0.0.1";
 const PATH = "/mcp";
-/** The HTTP methods of the protocol. Others, such as TRACE, cannot be converted to a `Request`. */
+/** HTTP methods of the protocol. Some others, such as TRACE, cannot be converted to a `Request`. */
 const METHODS = new Set(["POST", "GET", "DELETE"]);
 const BOUNDS = { mostBytes: 1024 * 1024, instead: "pass large files by URL" };
 
@@ -47,7 +47,7 @@ interface HttpRefusal {
   readonly message: string;
 }
 
-/** Returns null if the request is accepted. */
+/** Returns the refusal of a request, or null if it is accepted. */
 function refusalOf(
   { method = "", headers, url }: IncomingMessage,
   hosts: readonly string[],

@@ -15,7 +15,7 @@ export class AnsweringServer extends Server {
   }
 }
 
-/** Returns the error response to an invalid request; null for valid messages and for notifications. */
+/** Returns the error response to an invalid request, or null for valid messages and for notifications. */
 function malformed(given: unknown): JSONRPCErrorResponse | null {
   if (JSONRPCMessageSchema.safeParse(given).success) return null;
   const id = idOf(given);
@@ -23,7 +23,7 @@ function malformed(given: unknown): JSONRPCErrorResponse | null {
   return errorOf(ErrorCode.InvalidRequest, "This is not a valid MCP message.", id);
 }
 
-/** Returns the response to a line that is not a valid message; null for valid messages and empty lines. */
+/** Returns the response to an invalid line, or null for valid messages and empty lines. */
 export function malformedLine(line: string): JSONRPCErrorResponse | null {
   if (line.trim() === "") return null;
   try {
@@ -37,7 +37,7 @@ function errorOf(code: ErrorCode, message: string, id: string | number | undefin
   return { jsonrpc: "2.0", ...(id !== undefined && { id }), error: { code, message } };
 }
 
-/** Returns the id of a request; undefined for a response, because this server chose its id. */
+/** Returns the id of a request, or undefined for a response, because this server chose its id. */
 function idOf(given: unknown): string | number | undefined {
   if (!isRecord(given) || "result" in given || "error" in given) return undefined;
   const { id } = given;

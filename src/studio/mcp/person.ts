@@ -9,7 +9,7 @@ import { cleanText } from "../../core/kit/clean-text.ts";
 import { CallerError } from "../../core/kit/errors.ts";
 import { ToolError } from "./tool-error.ts";
 
-/** The user of the agent's program. The program shows them our questions, so the model cannot answer instead. */
+/** The user of the agent's program. The program itself shows the questions, so the model cannot answer them. */
 export interface Person {
   /** Returns the user's answers by field. @throws ToolError if they decline or do not answer */
   ask(message: string, fields: Fields): Promise<Readonly<Record<string, unknown>>>;
@@ -24,7 +24,7 @@ export function ofTask(taskId: string) {
   return { [RELATED_TASK_META_KEY]: { taskId } };
 }
 
-/** Returns null if the options do not allow questions, or if the agent's program cannot ask the user. */
+/** Returns the agent's user, or null if the user cannot be asked. */
 export function personAt(
   server: Server,
   how: {

@@ -25,11 +25,11 @@ const POLL_MS = 250;
 const MOST_LISTED = 100;
 const FINAL: ReadonlySet<string> = new Set(["succeeded", "partial", "failed", "cancelled"]);
 
-/** Tag of every agent run. The agents' shared budget is enforced as a cap on this tag. */
+/** Tag of every agent run. A cap on this tag enforces the budget that agents share. */
 export const AGENT_TAG = "started-by=agent";
 const tags = { "started-by": "agent" };
 
-/** All connections to the server share one session. */
+/** The state that all connections to the server share. */
 export class AgentSession {
   readonly options: McpOptions;
   readonly #driven = new Map<string, Promise<unknown>>();
@@ -40,7 +40,7 @@ export class AgentSession {
     this.options = options;
   }
 
-  /** @throws ToolError if no pipeline has this name */
+  /** Finds a pipeline. @throws ToolError if no pipeline has this name */
   pipeline(name: string): AgentPipeline {
     const found = this.options.pipelines.find((one) => one.name === name);
     if (found !== undefined && isPipeline(found.pipeline)) return found;
@@ -61,8 +61,8 @@ export class AgentSession {
   }
 
   /**
-   * Starts a run, or continues one with the same name and input. Returns its id without waiting for its end. A person
-   * has agreed to `allowedMicros`, which replaces the limit per run, and to the quote with the id `agreed`.
+   * Starts a run, or continues one with the same name and input. `allowedMicros` replaces the limit per run, if a
+   * person has agreed to it.
    */
   start(
     name: string,
@@ -108,14 +108,14 @@ export class AgentSession {
     this.#drive(runId, handle.result());
   }
 
-  /** Returns the run's open decisions, excluding decisions that were made but not yet applied. */
+  /** Returns the run's open decisions, except those that were made but not yet applied. */
   async waiting(runId: string): Promise<readonly WaitingDecision[]> {
     await this.state(runId);
     const found = await this.options.show.waiting({ tags, search: runId });
     return found.filter((one) => one.runId === runId);
   }
 
-  /** @throws ToolError if the step no longer waits for a decision */
+  /** Applies a decision. @throws ToolError if the step no longer waits for a decision */
   decide({ runId, step, since }: WaitingDecision, { decision, pick, note, value }: Decision): Promise<void> {
     return this.#inTurn(async () => {
       await this.refuseBeyondLimits(runId, decision);
@@ -131,7 +131,7 @@ export class AgentSession {
     });
   }
 
-  /** Refuses a decision if the run would then exceed a limit that also applies to starts. @throws ToolError */
+  /** Refuses a decision if the run would then exceed a limit for starts. @throws ToolError */
   async refuseBeyondLimits(runId: string, decision: Decision["decision"] = "approve"): Promise<void> {
     this.#refuseWithoutBudget();
     const { projected, cost, held } = await this.report(runId);
@@ -187,7 +187,7 @@ export class AgentSession {
     }
   }
 
-  /** Returns micro-dollars, or null if agents have no budget. */
+  /** Returns what agents may still spend, in micro-dollars. Returns null if they have no budget. */
   async remainingMicros(): Promise<number | null> {
     const { show, budgetMicros, beforeMicros = 0 } = this.options;
     if (budgetMicros === null) return null;
@@ -220,7 +220,7 @@ export class AgentSession {
   }
 
   /**
-   * Returns a run's budget: the limit per run or, without a limit, the quote. It never exceeds the agents' remaining
+   * Returns a run's budget: the limit per run or, if there is none, its quote. It never exceeds the agents' remaining
    * budget.
    */
   async #capFor({ totalMicros, expectedMicros }: Quote, allowedMicros: number | null): Promise<number> {
@@ -282,17 +282,14 @@ function quoteFirst({ id, maximumUsd, prices }: Quote): ToolError {
 }
 
 const MOST_CHARACTERS = 300;
-/** Maximum nesting of an input, because the search is recursive. No pipeline needs more. */
+/** Maximum nesting of an input, because the search is recursive. */
 const MOST_LEVELS = 100;
-/** Maximum number of strings in an input. Each needs a disk lookup, which can delay other calls. */
+/** Maximum number of strings in an input, because each needs a disk lookup. */
 const MOST_TEXTS = 20_000;
 
 /**
- * Refuses an input that names a file outside the folder. Otherwise, an agent that follows injected instructions could
- * make a pipeline send any file on this machine to the service. An absolute path, or a path with `..`, is refused even
- * if the file does not exist, so that agents cannot probe for files. Other text may not be a path, so it is refused
- * only if such a file exists. Uploads need no check here, because Showrunner opens only files in the folder.
- * @throws ToolError
+ * Refuses an input that names a file outside the folder, because an agent could make a pipeline send any file on this
+ * machine to the service. Absolute paths and paths with `..` are refused even if no such file exists. @throws ToolError
  */
 export async function checkFiles(input: unknown, folder: string): Promise<void> {
   let count = 0;

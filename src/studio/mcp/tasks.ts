@@ -17,7 +17,7 @@ import { summary } from "./tools/runs.ts";
 import { json } from "./tools/tool.ts";
 
 const POLL_MS = 1_000;
-/** Milliseconds that a request for a result can wait. After that, the client has to ask again. */
+/** Maximum number of milliseconds that a request waits for a result. */
 const LONGEST_WAIT_MS = 10 * 60_000;
 
 /** Returns a run as an MCP task. The task has the run's id, so it outlives connections, servers and crashes. */
@@ -53,7 +53,7 @@ function statusOf(status: string, pause: string | null): Task["status"] {
   }
 }
 
-/** If the run waits for the agent's user, asks the user and continues the run. */
+/** Returns a run's result. If the run waits for the agent's user, asks the user and continues the run. */
 async function resultOf(
   session: AgentSession,
   runId: string,

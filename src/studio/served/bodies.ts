@@ -1,12 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import { badRequest, Refusal } from "./refusal.ts";
 
-/** Time limit for a body in milliseconds, as in Node. Without it, a slow sender would occupy memory forever. */
+/** Time limit for receiving a body, in milliseconds. Without it, a slow sender would occupy memory forever. */
 export const LONGEST_BODY_MS = 5 * 60_000;
 
 export interface SentBody {
   readonly contentType: string;
-  /** Size in the `Content-Length` header; 0 if there is none. */
+  /** Size in the `Content-Length` header, or 0 if there is none. */
   readonly declaredBytes: number;
   readonly bytes: ReadableStream<Uint8Array> | null;
 }
@@ -19,7 +19,7 @@ export function bodyOfRequest({ headers, body }: Request): SentBody {
   };
 }
 
-/** Returns the body of a message. After a reader stops early, a response can still be sent. */
+/** Returns the body of a message. A reader can stop early without preventing the response. */
 export function bodyOfMessage(incoming: IncomingMessage): SentBody {
   const pieces = incoming.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array>;
   const bytes = new ReadableStream<Uint8Array>(
@@ -88,7 +88,7 @@ export async function* passBytes(body: SentBody, bounds: BodyBounds): AsyncGener
   }
 }
 
-/** Refuses an empty body that should have bytes, because the run would start without its input. @throws Refusal 400 */
+/** Refuses a body that is unexpectedly empty. @throws Refusal 400 */
 function checkCame(size: number, { declaredBytes }: SentBody): void {
   if (size > 0 || !(declaredBytes > 0)) return;
   throw badRequest(

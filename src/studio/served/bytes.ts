@@ -14,7 +14,7 @@ interface Bytes {
 interface Answer {
   /** Status of the response. Default: 200, or 206 for a range of bytes. */
   readonly status?: number | undefined;
-  /** An `ETag` among them is compared with `If-None-Match` and `If-Range` of the request. */
+  /** Headers of the response. An `ETag` is compared with `If-None-Match` and `If-Range` of the request. */
   readonly headers: Readonly<Record<string, string>>;
 }
 

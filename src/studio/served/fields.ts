@@ -8,7 +8,7 @@ export function textField(body: Body, name: string): string {
   return value;
 }
 
-/** Returns undefined if the field is absent, null or empty. @throws Refusal 400 */
+/** Reads an optional text. Returns undefined if the field is absent, null or empty. @throws Refusal 400 */
 export function optionalText(body: Body, name: string, most = 10_000): string | undefined {
   const value = body[name];
   if (value === undefined || value === null || value === "") return undefined;
@@ -17,7 +17,7 @@ export function optionalText(body: Body, name: string, most = 10_000): string | 
   return value;
 }
 
-/** Returns an optional position, which is a whole number from 0. @throws Refusal 400 */
+/** Reads an optional position, which is a whole number starting at 0. @throws Refusal 400 */
 export function optionalPosition(body: Body, name: string): number | undefined {
   const value = body[name];
   if (value === undefined || value === null) return undefined;
@@ -34,7 +34,7 @@ export function wholeNumber(query: URLSearchParams, name: string): number | unde
   return Number(text);
 }
 
-/** Returns a list of texts; empty if the field is absent. @throws Refusal 400 */
+/** Reads a list of texts, which is empty if the field is absent. @throws Refusal 400 */
 export function textList(body: Body, name: string): readonly string[] {
   const value = body[name] ?? [];
   if (!Array.isArray(value) || value.length > 10_000 || !value.every((item) => typeof item === "string")) {

@@ -18,8 +18,8 @@ import {
 import { Refusal } from "./refusal.ts";
 
 /**
- * The reader of an error message. Callers get only the fixed sentences in this file, and the messages of `CallerError`.
- * Other details are only written to the operator's log. Only this file turns errors into responses.
+ * The reader of an error message. Callers get only fixed sentences and the messages of `CallerError`. Other details are
+ * logged.
  */
 export type Audience = "customer" | "agent" | "reviewer";
 
@@ -86,7 +86,7 @@ interface How {
   readonly report: Report;
 }
 
-/** Reports the details that the caller must not see. */
+/** Converts an error to a response. Details that the caller must not see are reported instead. */
 export function refusalFor(error: unknown, { audience, report }: How): Refusal {
   if (error instanceof Refusal) return error;
   if (isCallerError(error)) return new Refusal(422, "CALLER_ERROR", cleanText(error.message, MOST_MESSAGE));
@@ -119,7 +119,7 @@ function problemsIn(error: unknown): readonly Problem[] | null {
   return error.problems as readonly Problem[];
 }
 
-/** Describes how the caller's own input has changed since the quote; null if it has not. Omits other changes. */
+/** Describes how the caller's input has changed since the quote. Returns null if it has not. */
 export function inputChanges({ changes }: { readonly changes: readonly string[] }): string | null {
   const own = changes.filter((line) => line.startsWith("input."));
   return own.length === 0 ? null : cleanText(own.join("; "), MOST_MESSAGE);
@@ -154,7 +154,7 @@ export class Unplannable extends Refusal {
   }
 }
 
-/** Reports problems that callers should not see. */
+/** Returns the refusal of a plan with problems. Reports those that callers should not see. */
 export function unplannable(problems: readonly Problem[], { audience, report }: How): Unplannable {
   const isWhole = problems.every(isForCallers);
   const reference = isWhole ? null : reported(new UnplannedError(problems), report);
@@ -176,7 +176,7 @@ class UnplannedError extends Error {
   }
 }
 
-/** True for a problem that callers may see: an input that does not fit its schema, or a `CallerError`. */
+/** Returns whether callers may see a problem: an input that does not fit its schema, or a `CallerError`. */
 function isForCallers({ code, step }: Pick<Problem, "code" | "step">): boolean {
   return step === null && (code === "input" || code === FOR_CALLERS);
 }
@@ -245,7 +245,7 @@ const PAUSES: Readonly<Record<string, Sentences>> = {
   },
 };
 
-/** `hasEngine` is true if an engine's workers continue runs when they are due. */
+/** How to describe a run. `hasEngine` is true if an engine's workers continue runs when they are due. */
 interface RunTextOptions {
   readonly audience: Audience;
   readonly hasEngine?: boolean;
@@ -259,9 +259,7 @@ function whoContinues(reason: string, { resumeAt }: Pick<Pause, "resumeAt">, has
   return "; the operator of this server can continue the run.";
 }
 
-/**
- * Returns why a run is paused. `flag` means that the operator's cap is used up, rather than the caller's own budget.
- */
+/** Returns why a run is paused. With `flag`, the operator's cap is used up instead of the caller's own budget. */
 function pauseText(pause: Pause, { audience, hasEngine = false }: RunTextOptions): string {
   const { reason, flag, asks, requiredMicros } = pause;
   if (asks !== undefined && requiredMicros !== null)
@@ -279,7 +277,7 @@ const INTERRUPTED: Sentences = {
 };
 const PARTIAL = "Some of the results could not be generated.";
 
-/** Returns a message for callers; null if the status alone is enough. */
+/** Returns a message about a run for callers, or null if the status says enough. */
 export function runText(state: RunState, isInterrupted: boolean, how: RunTextOptions): string | null {
   const { audience } = how;
   if (isInterrupted) return said(INTERRUPTED, audience);
@@ -299,7 +297,7 @@ export function runText(state: RunState, isInterrupted: boolean, how: RunTextOpt
   }
 }
 
-/** True if the run was paused for decisions, and all of them have been made. The run then continues. */
+/** Returns whether the run was paused for decisions that have all been made. */
 export function isDecided(state: RunState): boolean {
   return state.pause?.reason === "approval" && openDecisions(state).length === 0;
 }
@@ -312,7 +310,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   away: "The model is unavailable right now. Try again later.",
 };
 
-/** Returns why a step ended; null if the status alone is enough. */
+/** Returns why a step ended, or null if the status says enough. */
 export function stepText(state: RunState, step: StepState): string | null {
   if (step.status !== "failed") return endText({ status: step.status });
   if (step.approval?.approved === false) return "The step was rejected.";

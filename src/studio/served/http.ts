@@ -23,7 +23,7 @@ export function routeOf<R extends Routed>(routes: readonly R[], { method, path }
 }
 
 /**
- * Returns the values of the pattern's named segments; null if the path does not match. Decoded values may contain
+ * Returns the values of the pattern's named segments, or null if the path does not match. Decoded values may contain
  * slashes.
  */
 export function matchPath(pattern: string, path: string): Readonly<Record<string, string>> | null {
@@ -56,7 +56,7 @@ export function isSame(given: string, expected: string): boolean {
 export const STREAM_HEADERS = { "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" };
 /** The first text of each stream. It makes browsers reconnect one second after the connection ends. */
 export const STREAM_START = "retry: 1000\n\n";
-/** Sent while there is nothing else to send, because proxies may close silent connections. */
+/** Sent regularly on an idle stream, because proxies may close silent connections. */
 export const STREAM_BEAT = ": beat\n\n";
 export const STREAM_BEAT_MS = 15_000;
 

@@ -16,8 +16,8 @@ interface Kept {
 }
 
 /**
- * Stores a file under the hash of its content, so that sending it again gives the same path, and so the same input.
- * @throws Refusal 400, or the refusal that `tooLarge` returns
+ * Stores a file under the hash of its content, so that sending it again gives the same path. @throws Refusal 400, or
+ * the refusal that `tooLarge` returns
  */
 export async function keepFile(
   bytes: AsyncIterable<Uint8Array>,

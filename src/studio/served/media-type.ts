@@ -1,4 +1,4 @@
-/** Types that browsers may display, because such files cannot contain scripts. Files of other types are downloaded. */
+/** Media types that browsers may display, because they cannot contain scripts. Other files are downloaded. */
 const SHOWN: ReadonlySet<string> = new Set([
   "image/png",
   "image/jpeg",

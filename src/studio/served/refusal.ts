@@ -3,7 +3,7 @@ export class Refusal extends Error {
   readonly status: number;
   readonly code: string;
   readonly field: string | null;
-  /** Reference to the entry in the operator's log; null if nothing was logged. */
+  /** Reference to the entry in the operator's log. Null if nothing was logged. */
   readonly reference: string | null;
 
   constructor(

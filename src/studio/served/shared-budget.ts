@@ -14,8 +14,8 @@ export async function committedMicros(show: Spends, tag: string): Promise<number
 }
 
 /**
- * Returns what is left of a budget, in micro-dollars, for display and early refusals. Only the transaction that
- * reserves money for a job enforces the budget, even if many runs start at once.
+ * Returns what is left of a budget, in micro-dollars. The budget itself is enforced only when money is reserved for a
+ * job.
  */
 export async function leftOfBudget(show: Spends, { tag, budgetMicros }: SharedBudget): Promise<number> {
   return Math.max(0, budgetMicros - (await committedMicros(show, tag)));

@@ -5,20 +5,17 @@ interface Limits {
   readonly each?: number;
   readonly all: number;
   readonly retryAfterS: number;
-  /** Words for the amount in messages, such as `open streams`. */
+  /** Name of the amount in messages, such as `open streams`. */
   readonly what: string;
   /** Milliseconds until a loan expires. */
   readonly lentMs?: number;
 }
 
-/**
- * Divides a limited amount among owners, so that there is room for another owner. After the first take, an owner can
- * hold at most as much as then remains for others: alone, at most half.
- */
+/** Divides a limited amount among owners. With several takes, one owner can get at most half of what is available. */
 export class Shares {
   readonly #limits: Limits;
   readonly #held = new Map<string, number>();
-  /** Loans in order of expiry. */
+  /** Loans, ordered by their expiry. */
   readonly #lent = new Set<{ readonly owner: string; readonly until: number }>();
   #sum = 0;
 
@@ -40,7 +37,7 @@ export class Shares {
     this.add(owner, amount);
   }
 
-  /** Takes an amount of 1 for `lentMs`. Also frees expired loans, which nothing else does. @throws Refusal as `take` */
+  /** Takes an amount of 1 for `lentMs`, after freeing expired loans. @throws Refusal as `take` */
   lend(owner: string, now: number): void {
     for (const loan of this.#lent) {
       if (loan.until > now) break;
@@ -51,7 +48,7 @@ export class Shares {
     this.#lent.add({ owner, until: now + (this.#limits.lentMs ?? 0) });
   }
 
-  /** Counts an amount that is already in use, without checking the limits. */
+  /** Adds an amount that is already in use, without checking the limits. */
   add(owner: string, amount: number): void {
     this.#sum += amount;
     this.#held.set(owner, (this.#held.get(owner) ?? 0) + amount);

@@ -71,8 +71,7 @@ function portsOf(request: ChatRequest, black: readonly number[] | null) {
 }
 
 /**
- * Answers a request with JSON if requested, and otherwise with a sentence that is marked as simulated. Equal requests
- * get equal answers. A JSON verdict on pictures (`pass` and `reasons`) rejects only black pictures.
+ * Answers with JSON if requested, and otherwise with a sentence marked as simulated. Equal requests get equal answers.
  * @throws Refusal 400 if no value can satisfy the schema
  */
 export function answerTo(request: ChatRequest, black: readonly number[] | null = null): string {
@@ -95,8 +94,7 @@ export function reasoningOn({ effort, messages }: ChatRequest): string {
 const LEAST_LETTERS = 4;
 
 /**
- * Chooses the tool that an answer calls, or null for a text answer. Prefers a tool whose name shares a word with the
- * user's message. After a tool result, calls a tool only if `tool_choice` requires one.
+ * Chooses the tool to call, or null for a text answer. Prefers a tool whose name shares a word with the user's message.
  */
 export function toolCalled({ tools, toolChoice, messages }: ChatRequest): ChatTool | null {
   if (toolChoice === "none") return null;

@@ -6,7 +6,7 @@ import { isRecord } from "../../json.ts";
 import type { Random } from "../../render/random.ts";
 import type { SchemaNode } from "./json-text.ts";
 
-/** These keywords identify the document or dialect. Local references do not need them. */
+/** Keywords that only identify a schema or its dialect, so they can be removed. */
 const LEFT_OUT = new Set(["$schema", "$id", "id"]);
 
 /** Converts a schema of an older dialect, in which a list under `items` means `prefixItems`. */
@@ -27,7 +27,7 @@ function prepareSchema(schema: SchemaNode): SchemaNode {
 
 const USUAL_LENGTH = 3;
 const MAX_MS = 400;
-/** Every second attempt omits optional properties. The first six adapt values to the request. */
+/** Maximum number of attempts to generate a valid value. */
 const ATTEMPTS = 12;
 const DEEPEST = 30;
 const LONGEST_PATTERN = 20_000;
@@ -36,18 +36,18 @@ export type JsonAnswer =
   | { readonly is: "value"; readonly value: unknown }
   | { readonly is: "impossible"; readonly reason: string };
 
-/** Returns a text that is recognizable as simulated, for position `index` in a list. */
+/** Returns text for position `index` in a list, recognizable as simulated. */
 export type SimulatedText = (index: number) => string;
 
 interface Ports {
   readonly requested: string;
   readonly text: SimulatedText;
   readonly random: Random;
-  /** The numbers of the request's black pictures. Null if it has no pictures. */
+  /** The numbers of the request's black images. Null if it has no images. */
   readonly black: readonly number[] | null;
 }
 
-/** Makes a verdict on pictures (`pass`) depend only on the black pictures. Returns any other value unchanged. */
+/** Makes an image check fail only if there are black images. Returns any other value unchanged. */
 function judged(value: unknown, { black }: Ports): unknown {
   if (black === null || !isRecord(value) || typeof value["pass"] !== "boolean") return value;
   const reasons = black.map((number) => `picture ${number} is black`);
@@ -67,8 +67,8 @@ function suited(value: unknown, schema: JsonSchema, pointer: string, { requested
 }
 
 /**
- * Adapts a schema for the generator. Replaces the length limits of texts that have a pattern, because the generator
- * would pad such texts with arbitrary letters. Gives lists three elements, if their bounds allow it.
+ * Adapts a schema so that generated lists have three elements if their bounds allow it, and texts with a pattern are
+ * not padded.
  */
 function withUsualLengths(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(withUsualLengths);
@@ -84,7 +84,7 @@ function withUsualLengths(node: unknown): unknown {
   return { ...rest, lengths: [minLength, maxLength] };
 }
 
-/** Repeats or cuts text to the allowed length. The result still matches most patterns that do not state a length. */
+/** Repeats or cuts text to the allowed length. */
 function repeated(text: string, schema: SchemaNode): string {
   const [minLength, maxLength] = schema["lengths"] as readonly unknown[];
   const least = Math.min(LONGEST_PATTERN, numberOf(minLength) ?? 0);
@@ -154,7 +154,7 @@ export function placeOf(pointer: string): Place {
   return { name: parts.findLast((part) => !isPosition(part)) ?? "", index: Number(parts.findLast(isPosition) ?? 0) };
 }
 
-/** Values for text properties that a sentence would not suit. Words in the property's name select the value. */
+/** Values for properties that should not contain a sentence, selected by words in the property's name. */
 const TEXTS: readonly (readonly [words: string, write: (index: number) => string])[] = [
   ["id slug key handle", (index) => `item-${index + 1}`],
   ["ratio", () => "16:9"],

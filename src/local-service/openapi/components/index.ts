@@ -342,7 +342,7 @@ export const errorComponents = {
   ),
 };
 
-/** Clients must tolerate additional fields. */
+/** Schemas of the API. Clients must tolerate additional fields. */
 export const COMPONENTS: Readonly<Record<string, JsonSchema>> = {
   ...jobComponents,
   ...streamComponents,

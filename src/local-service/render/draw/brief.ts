@@ -66,7 +66,7 @@ function namedColor(words: string, palette: Palette): Color | null {
 }
 
 export type Setting = "mountain" | "sea" | "city" | "forest" | "desert" | "hills" | "studio" | "space";
-/** Each subject is drawn from the file of the same name in `figures/`. */
+/** What a drawing shows. Each subject is drawn from the file of the same name in `figures/`. */
 export type Subject =
   | ("face" | "cat" | "dog" | "bird" | "robot")
   | ("car" | "boat" | "rocket" | "balloon" | "bottle" | "cup" | "house" | "flower");

@@ -119,7 +119,7 @@ export function ridge(
   context.fill();
 }
 
-/** Draws the picture so that it covers the box, cropped equally on opposite sides. */
+/** Draws an image so that it covers the box, cropped equally on opposite sides. */
 export function drawCover(
   context: Context,
   picture: Image | Canvas,

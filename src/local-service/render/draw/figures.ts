@@ -11,10 +11,7 @@ export const OVERSCAN = 0.12;
 /** Values of a drawing's placeholders: colours, and the opacities of parts. */
 type Tones = Readonly<Record<string, string>>;
 
-/**
- * Reads a drawing from `figures/` and fills in its colours. `{coat+20}` is the colour `coat` made 20 % lighter, and
- * `{coat-20}` is 20 % darker.
- */
+/** Reads a drawing from `figures/` and fills in its colours. `{coat+20}` is the colour `coat` made 20 % lighter. */
 function inTones(name: Subject, tones: Tones): string {
   const svg = readFileSync(new URL(`./figures/${name}.svg`, import.meta.url), "utf8");
   return svg.replaceAll(/\{(\w+)(?:([+-])(\d+))?\}/g, (_, tone: string, sign: string | undefined, percent: string) => {
@@ -41,14 +38,11 @@ function drawFigure(context: Context, { width, height }: Size, svg: string, { x,
 }
 
 interface Placement {
-  /**
-   * Distance of the subject's base from the top, as a fraction of the frame's height. The base is one unit below the
-   * centre.
-   */
+  /** Distance of the subject's base from the top, as a fraction of the frame's height. */
   readonly at: number;
-  /** The subject's unit, which is half its width, as a fraction of the shorter side of the frame. */
+  /** Half the subject's width, as a fraction of the shorter side of the frame. */
   readonly scale: number;
-  /** Half the width of the subject's shadow, in units. 0 for a subject that flies or floats. */
+  /** Half the width of the subject's shadow, in units. 0 if it flies or floats. */
   readonly shadow: number;
 }
 

@@ -16,7 +16,7 @@ const FILES: readonly (readonly [family: string, file: string])[] = [
   ["Render DejaVu", "dejavu-fonts-ttf/ttf/DejaVuSans.ttf"],
 ];
 
-/** Uses only the bundled fonts, so that text looks the same on every machine. */
+/** Returns a bundled font, so that text looks the same on every machine. */
 export function fontOf(sizePx: number): string {
   for (const [family, file] of FILES) {
     if (!GlobalFonts.has(family)) GlobalFonts.registerFromPath(require.resolve(file), family);
@@ -132,10 +132,7 @@ export function enlargePicture(picture: Image, scale: number): Surface {
 
 const REFERENCE_FIELDS = ["images", "image", "start_image", "reference_images"] as const;
 
-/**
- * Draws an image for the prompt. If `scale` is set, enlarges the first picture instead. `output_format` is png
- * (default), jpeg or webp.
- */
+/** Draws an image for the prompt. If `scale` is set, enlarges the first input image instead. */
 export async function renderImage(request: RenderRequest): Promise<Uint8Array> {
   const { input, media, seed, index } = request;
   const files = REFERENCE_FIELDS.flatMap((field) => (media[field] ?? []).map((file) => ({ file, field })));

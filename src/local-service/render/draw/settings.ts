@@ -135,7 +135,7 @@ function drawMountains(stage: Stage): void {
   land(stage, height * 0.91, 0.03, palette.near);
 }
 
-/** Corners of a summit's snow: horizontal distance from the summit, and fraction of the way down the flank. */
+/** Corners of the snow on a summit: horizontal distance from the summit, and fraction of the way down the slope. */
 const SNOW = [
   [0, 0],
   [0.21, 0.21],

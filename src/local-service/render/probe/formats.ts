@@ -94,10 +94,10 @@ export function missingEnd({ sizeBytes, head, tail }: FileEnds, { contentType }:
 }
 
 const SEGMENT = "18538067";
-/** Element ids in a segment: SeekHead, Info, Tracks, Cluster, Cues, Chapters, Tags, Attachments, Void and CRC-32. */
+/** Ids of the elements that a WebM segment may contain. */
 const PARTS = /^(114d9b74|1549a966|1654ae6b|1f43b675|1c53bb6b|1043a770|1254c367|1941a469|ec|bf)$/;
 
-/** Checks that a WebM file begins with known elements. Otherwise, the demuxer may never finish. */
+/** Checks that a WebM file begins with known elements. Otherwise, reading it may never finish. */
 function hasKnownParts(head: Buffer): boolean {
   const lengthAt = (at: number) => Math.clz32(head[at] ?? 0) - 23;
   for (let [at, count] = [0, 0]; at + 12 < head.length; count++) {

@@ -33,7 +33,7 @@ async function announcedBy({ head }: FileEnds, { kind, contentType }: Format): P
 
 type Measured = Omit<Extract<ProbeResult, { ok: true }>, "ok">;
 
-/** Each library is loaded when it is first needed, because it uses more memory than most files. */
+/** Measures a file. Loads each library when it is first needed, because it uses more memory than most files. */
 async function measure(file: FileEnds, format: Format): Promise<Measured> {
   const { path, sizeBytes } = file;
   const { kind, contentType, reader } = format;
@@ -90,7 +90,10 @@ async function readThrough(track: InputTrack): Promise<void> {
   if (packets < (await track.computePacketStats()).packetCount) throw new Error("it is truncated");
 }
 
-/** Splits a length-prefixed picture into NAL units. `end` is the offset at which the last complete unit ends. */
+/**
+ * Splits an encoded frame with length prefixes into NAL units. `end` is the offset at which the last complete unit
+ * ends.
+ */
 export function nalUnits(picture: Uint8Array): { readonly units: readonly Uint8Array[]; readonly end: number } {
   const view = new DataView(picture.buffer, picture.byteOffset, picture.byteLength);
   const units: Uint8Array[] = [];
@@ -104,7 +107,7 @@ export function nalUnits(picture: Uint8Array): { readonly units: readonly Uint8A
   return { units, end };
 }
 
-/** Measures the times between frames, because not every container states the last frame's duration. */
+/** Returns the frame rate, measured from the times between frames. */
 export async function frameRateOf(track: InputVideoTrack): Promise<number> {
   const { packetCount, averagePacketRate } = await track.computePacketStats();
   const last = await new EncodedPacketSink(track).getPacket(Number.POSITIVE_INFINITY, { metadataOnly: true });

@@ -8,7 +8,7 @@ import { type DecodeGate, passGate } from "../pool.ts";
 import type { Size } from "../size.ts";
 import { endsOf, type FileEnds, type Format, missingEnd, sniff } from "./formats.ts";
 
-/** If the thread is closing, decodes nothing, and the promise stays pending. */
+/** Decodes an image, unless the thread is closing. In that case, the promise stays pending. */
 export function decodeImage(bytes: Uint8Array): Promise<Image> {
   const gate = workerData as DecodeGate | null;
   return gate === null ? loadImage(bytes) : passGate(gate, () => loadImage(bytes));

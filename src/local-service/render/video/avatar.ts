@@ -107,10 +107,7 @@ interface Face {
 const distance = (a: Rgb, b: Rgb) => Math.abs(a[0] - b[0]) + Math.abs(a[1] - b[1]) + Math.abs(a[2] - b[2]);
 const redness = ([red, green, blue]: Rgb) => red - (green + blue) / 2;
 
-/**
- * Finds the face in a picture that this service drew, by the colours at its known position. Returns null for other
- * pictures.
- */
+/** Finds the face in an image that this service drew. Returns null for other images. */
 function findFace(picture: Image, frame: Size): Face | null {
   const whole = createCanvas(picture.width, picture.height).getContext("2d");
   whole.drawImage(picture, 0, 0);
@@ -137,10 +134,7 @@ function findFace(picture: Image, frame: Size): Face | null {
 
 type Talker = (context: Context, seconds: number, loudness: number) => void;
 
-/**
- * Animates speech: the mouth opens with the loudness, and the head sways a little. If the prompt says so, the head nods
- * at the end. Without a face, a level meter moves.
- */
+/** Animates a speaking face. If no face is found, animates a level meter instead. */
 function createTalker(picture: Image, size: Size, prompt: string, durationSeconds: number): Talker {
   const face = findFace(picture, size);
   const base = mirroredLayer(coverOf(picture, size));
@@ -165,7 +159,7 @@ function createTalker(picture: Image, size: Size, prompt: string, durationSecond
   };
 }
 
-/** `seconds` is the time since the nod began. */
+/** Returns the offset of a nod, `seconds` after it began. */
 const nod = (seconds: number) => (seconds > 0 && seconds < 0.9 ? 0.012 * Math.sin((seconds / 0.9) * Math.PI) ** 2 : 0);
 
 function drawOpenMouth(context: Context, { mouth: { x, y, halfWidth: w }, lips, skin }: Face, loudness: number): void {
@@ -183,7 +177,7 @@ function drawOpenMouth(context: Context, { mouth: { x, y, halfWidth: w }, lips, 
   context.restore();
 }
 
-/** A blink lasts a seventh of a second, and occurs about every three seconds. */
+/** Blinks for a seventh of a second about every three seconds. */
 const isBlinking = (seconds: number) => seconds > 0.5 && (seconds + 0.6) % 3.1 < 0.14;
 
 function drawLids(context: Context, { mouth: { x }, eyes: { y, apart, radius }, skin }: Face): void {
@@ -203,7 +197,7 @@ const BARS = 21;
 function drawLevel(context: Context, { width, height }: Size, loudness: number, seconds: number): void {
   const unit = Math.min(width, height);
   const step = unit * 0.024;
-  // The meter is invisible on the first frame, which must be the unchanged picture.
+  // The meter is invisible on the first frame, which must be the unchanged image.
   context.globalAlpha = Math.min(1, seconds * 4);
   context.shadowColor = "rgba(0, 0, 0, 0.45)";
   context.shadowBlur = unit * 0.02;

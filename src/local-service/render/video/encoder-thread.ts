@@ -10,8 +10,8 @@ export interface EncoderSettings {
   readonly groupOfPictures: number;
 }
 
-// This thread encodes one video. It receives planar YUV 4:2:0 pictures, and null after the last picture. It replies to
-// each picture with null, and to the final null with the MP4 file.
+// This thread encodes one video. It receives planar YUV 4:2:0 frames, and null after the last one. It replies to each
+// frame with null, and to the final null with the MP4 file.
 
 const FILE = "frames.mp4";
 const module = createRequire(import.meta.url)("h264-mp4-encoder") as {

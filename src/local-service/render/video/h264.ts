@@ -10,16 +10,16 @@ import type { EncoderSettings } from "./encoder-thread.ts";
 
 const KEY_PICTURE = 5;
 
-/** The pictures are in display order. */
+/** Encoded frames of a video, in display order. */
 export interface EncodedPictures {
   readonly config: VideoDecoderConfig;
-  /** NAL units, each with a four-byte length prefix. */
+  /** The bytes are NAL units, each with a four-byte length prefix. */
   readonly frames: readonly { readonly bytes: Uint8Array; readonly isKey: boolean }[];
 }
 
 /**
- * Encodes RGBA pictures as baseline-profile H.264 in a separate thread, with a key frame every two seconds. The next
- * picture is drawn while the previous one is encoded. `onPicture` receives the number of encoded pictures.
+ * Encodes RGBA frames as baseline-profile H.264 in a separate thread. `onPicture` receives the number of encoded
+ * frames.
  */
 export async function encodePictures(
   size: Size,
@@ -63,7 +63,7 @@ export async function encodePictures(
   }
 }
 
-/** Ignores the times and key-frame marks in the encoder's MP4 file. */
+/** Reads the frames of the encoder's MP4 file, ignoring its times and key-frame marks. */
 async function readPictures(file: Uint8Array, size: Size): Promise<EncodedPictures> {
   using input = new Input({ source: new BufferSource(file), formats: [MP4] });
   const track = await input.getPrimaryVideoTrack();
@@ -82,10 +82,7 @@ const FAILED = new Set([3, 4, 5]);
 const MAX_UNIT_BYTES = 1024 * 1024;
 const START = Buffer.from([0, 0, 0, 1]);
 
-/**
- * Decodes baseline-profile pictures to RGBA. Pass the pictures in order. Returns null for a picture that cannot be
- * decoded.
- */
+/** Decodes a baseline-profile frame to RGBA, or returns null if it cannot be decoded. Pass the frames in order. */
 export type PictureDecoder = (picture: Uint8Array) => Uint8ClampedArray | null;
 
 /** Opens a decoder with the parameter sets of an avcC record. Returns null if the profile is not baseline. */
@@ -124,10 +121,7 @@ function parameterSets(description: Uint8Array): Uint8Array[] {
   return sets;
 }
 
-/**
- * Converts RGBA to planar YUV 4:2:0 (BT.601, limited range). Width and height must be even. The encoder's own
- * conversion is slower and less accurate, and needs 2.7 times as many bytes.
- */
+/** Converts RGBA to planar YUV 4:2:0 (BT.601, limited range). Width and height must be even. */
 function writeYuv(yuv: Uint8Array, rgba: Uint8Array, { width, height }: Size): void {
   let uAt = width * height;
   let vAt = uAt + (uAt >> 2);

@@ -20,7 +20,7 @@ export interface CodedSound {
   readonly durationMs: number;
 }
 
-/** Returns null if the file has no AAC track. */
+/** Reads the AAC track of a file. Returns null if it has none. */
 export async function readCodedSound(path: string): Promise<CodedSound | null> {
   using input = openInput(path);
   const track = await input.getPrimaryAudioTrack();
@@ -30,7 +30,7 @@ export async function readCodedSound(path: string): Promise<CodedSound | null> {
   return packets.length === 0 ? null : { config, packets, durationMs: (await track.computeDuration()) * 1000 };
 }
 
-/** The last frame stays on screen until `durationSeconds`. */
+/** A video to be written. The last frame stays on screen until `durationSeconds`. */
 export interface Movie {
   readonly fps: number;
   readonly durationSeconds: number;
@@ -104,10 +104,7 @@ function soundTrack(output: Output, sound: Sound | CodedSound, durationSeconds: 
   };
 }
 
-/**
- * Converts sound to the AAC rate and at most stereo. The result is one AAC frame shorter than the pictures, because the
- * encoder adds a frame.
- */
+/** Converts sound to the AAC rate and at most stereo. Shortens it by one AAC frame, because the encoder adds one. */
 function wholeFrames(sound: Sound, durationSeconds: number): Sound {
   const [left, right] = sound.channels;
   const converted = toRate({ rate: sound.rate, channels: right ? [left, right] : [left] }, AAC_RATE);

@@ -81,8 +81,8 @@ const MAX_LONG_SIDE = 3840;
 const FIELD = "source_video";
 
 /**
- * Keeps the sound, timing and frame rate. The longer side has at most 3840 pixels. If the codec or its profile is not
- * supported, all pictures are plain grey.
+ * Enlarges a video without changing its sound, timing or frame rate. If the codec is not supported, all frames are
+ * grey.
  */
 async function enlargeVideo(
   { input: { scale } }: RenderRequest,
@@ -119,10 +119,7 @@ function enlarged({ codedWidth, codedHeight }: InputVideoTrack, scale: number): 
   return { width: even(codedWidth), height: even(codedHeight) };
 }
 
-/**
- * Returns a function that draws a picture of the track at another size. That function returns null for a damaged
- * picture.
- */
+/** Returns a function that draws a frame of the track at another size, or returns null if the frame is damaged. */
 async function painterOf(track: InputVideoTrack, to: Size): Promise<(picture: Uint8Array) => Uint8Array | null> {
   const { codedWidth: width, codedHeight: height, codec } = track;
   const description = (await track.getDecoderConfig())?.description;

@@ -53,7 +53,7 @@ const FIXED_HEADERS = {
   "Cache-Control": "no-store",
 };
 
-/** Returns null for an unexpected error. */
+/** Returns the HTTP refusal for an error, or null for an unexpected error. */
 export function refusalOf(error: unknown): Refusal | null {
   if (error instanceof Refusal) return error;
   if (!isShowrunnerError(error)) return null;
@@ -80,7 +80,7 @@ export interface EventStream {
   end(): void;
 }
 
-/** A client with more unsent bytes is disconnected. It reconnects, and continues after its last event. */
+/** A client with more unsent bytes than this is disconnected. It can reconnect and continue after its last event. */
 const MOST_UNSENT_BYTES = 32 * 1024 * 1024;
 
 export function sendStreamHead(response: ServerResponse): void {

@@ -14,7 +14,7 @@ const roles: readonly Role[] = ["operator", "viewer"];
 
 type Tokens = Readonly<Partial<Record<Role, string>>> & { readonly operator: string };
 
-/** @throws TypeError if a token is too short, or if both are equal */
+/** Returns the tokens to use. @throws TypeError if a token is too short, or if both are equal */
 export function checkedTokens({ token, viewerToken }: Pick<DashboardOptions, "token" | "viewerToken">): Tokens {
   const operator = token ?? randomBytes(24).toString("base64url");
   for (const [option, secret] of Object.entries({ token: operator, viewerToken })) {
@@ -26,10 +26,7 @@ export function checkedTokens({ token, viewerToken }: Pick<DashboardOptions, "to
   return { operator, ...(viewerToken !== undefined && { viewer: viewerToken }) };
 }
 
-/**
- * Checks tokens in addresses, and the cookies that replace them after the first visit. A cookie contains only a digest
- * of the token. Its name includes the port, because browsers send a host's cookies to all of its ports.
- */
+/** Checks tokens in addresses, and the cookies that replace them after the first visit. */
 export function createSession(secrets: Tokens, port: number) {
   const name = `showrunner_${port}`;
   const cookieValue = (role: Role) => hash("sha256", `session ${role} ${secrets[role]}`);
@@ -54,10 +51,8 @@ function cookieValues(header: string | undefined, name: string): readonly string
 }
 
 /**
- * Returns the visitor that the cookie identifies. After a valid token, sends the cookie with a page that opens the
- * dashboard, and returns null. A redirect would not work: if the visit began on another site, browsers would not send
- * the strict cookie.
- * @throws Refusal 401
+ * Returns the visitor that the cookie identifies. If a valid token was sent instead, responds with a cookie and returns
+ * null. @throws Refusal 401
  */
 export async function visitorOf(
   {
@@ -101,7 +96,7 @@ export interface ServerAddress {
   readonly host: string;
   readonly port: number;
   readonly allowed?: readonly string[];
-  /** The machine's own name and addresses, for a server that listens on all interfaces. */
+  /** The machine's own name and addresses, if the server listens on all interfaces. */
   readonly own?: readonly string[];
 }
 
@@ -110,7 +105,7 @@ const EVERYWHERE = ["0.0.0.0", "[::]"];
 
 const bracketed = (name: string) => (name.includes(":") && !name.startsWith("[") ? `[${name}]` : name).toLowerCase();
 
-/** The first value is for the printed address. */
+/** Returns the allowed `Host` values. The first one is used in the printed address. */
 export function allowedHosts({ host, port, allowed = [], own: machine = [] }: ServerAddress): readonly string[] {
   const bare = bracketed(host);
   const bound = EVERYWHERE.includes(bare)
@@ -123,7 +118,7 @@ export function allowedHosts({ host, port, allowed = [], own: machine = [] }: Se
   return [...new Set([...own, ...proxiedHosts(allowed)])];
 }
 
-/** Returns the `Host` values that a TLS proxy sends for these names: without a port, or with port 443. */
+/** Returns the `Host` values that a TLS proxy sends for these names, without a port or with port 443. */
 export function proxiedHosts(allowed: readonly string[] = []): readonly string[] {
   return allowed.map(bracketed).flatMap((name) => [name, `${name}:443`]);
 }
@@ -135,8 +130,8 @@ export function ownNames(): readonly string[] {
 }
 
 /**
- * Accepts only requests from this server's pages, and from a person who opens an address or follows a link.
- * @throws Refusal 403 `HOST` for a foreign name, `ORIGIN` for another site's request
+ * Accepts only requests from this server's own pages, and from people who open an address or follow a link. @throws
+ * Refusal 403 `HOST` for a foreign name, `ORIGIN` for another site's request
  */
 export function checkSender(
   method: string,
@@ -154,7 +149,7 @@ export function checkSender(
   }
 }
 
-/** Checks the `Sec-Fetch` headers: other sites may link to this server, but may not load anything from it. */
+/** Checks the `Sec-Fetch` headers. Other sites may link to this server, but may not load anything from it. */
 function isOwnSite(site: unknown, mode: unknown, isSafe: boolean): boolean {
   if (site === undefined || site === "same-origin") return true;
   if (site === "none") return isSafe;

@@ -30,7 +30,7 @@ export interface SharedPage {
 export interface LinkParts {
   readonly context: DashboardContext;
   readonly folder: string;
-  /** True if the request came through the proxy of the public URL. */
+  /** Whether the request came through the proxy of the public URL. */
   isPublic(incoming: IncomingMessage): boolean;
   readonly onDefect: (error: unknown) => void;
 }
@@ -42,7 +42,7 @@ const MOST_SHOWN = 200;
 type SharedCall = Omit<Call, "visitor" | "json">;
 type SharedRoute = Omit<Route, "handle"> & { handle(call: SharedCall): Promise<unknown> };
 
-/** Returns the routes for people with a review link. These routes ignore cookies. Only they accept a link's token. */
+/** Returns the routes for people with a review link. They accept the link's token instead of cookies. */
 export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): readonly SharedRoute[] {
   const { journal, media } = context;
   const decisions = new SharedDecisions(context);
@@ -200,7 +200,10 @@ function nameOf(body: Readonly<Record<string, unknown>>): string {
   throw new Refusal(400, "NAME", "Enter your name: it is stored with the decision.");
 }
 
-/** Returns the sender's address. Behind the proxy, it is the last entry of `X-Forwarded-For`, which the proxy added. */
+/**
+ * Returns the sender's address. Behind the proxy, the last entry of `X-Forwarded-For` is used, because the proxy added
+ * it.
+ */
 function addressOf({ headers, socket }: IncomingMessage, isPublic: boolean): string {
   const forwarded = isPublic
     ? String(headers["x-forwarded-for"] ?? "")
@@ -215,10 +218,7 @@ const WINDOW_MS = 600_000;
 const MOST_OF_ONE = 20;
 const MOST_OF_ALL = 1000;
 
-/**
- * Counts invalid tokens per sender and in total. Above either limit, further invalid tokens get status 429 until the
- * period ends. Valid tokens always work, so nobody can be locked out by someone else's guesses.
- */
+/** Limits invalid tokens per sender and in total. Valid tokens always work, so nobody can lock out others. */
 export class Tries {
   readonly #wrong = new Map<string, number>();
   #total = 0;
@@ -240,7 +240,10 @@ export class Tries {
   }
 }
 
-/** Returns the address or, for IPv6, its first 64 bits, because one sender has all addresses of such a network. */
+/**
+ * Returns an IPv4 address, or the first 64 bits of an IPv6 address, because one sender may have all addresses of such a
+ * network.
+ */
 export function senderOf(address: string): string {
   const [bare = ""] = address.split("%", 1);
   if (isIP(bare) !== 6) return address;

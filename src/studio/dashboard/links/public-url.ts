@@ -9,7 +9,7 @@ export function originOf(publicUrl: string): string {
   throw new InvalidOptionError("publicUrl", "use https and no path, as in https://review.example.com.");
 }
 
-/** Returns the public origin and its `Host` values; null without a public URL. @throws InvalidOptionError */
+/** Returns the public origin and its `Host` values. Returns null without a public URL. @throws InvalidOptionError */
 export function publicPlace({
   publicUrl,
   host = "",

@@ -19,9 +19,9 @@ const MOST_USES = 10_000;
 
 export interface NewReviewLink {
   readonly scope: ReviewScope;
-  /** Milliseconds until the link expires: from one minute to 90 days. Default: seven days. */
+  /** Milliseconds until the link expires, from one minute to 90 days. Default: seven days. */
   readonly expiresMs?: number | undefined;
-  /** Maximum number of decisions and comments that the link accepts. Default 500. */
+  /** Maximum number of decisions and comments that the link accepts. Default: 500. */
   readonly maxUses?: number | undefined;
 }
 
@@ -45,7 +45,7 @@ export async function createReviewLink(
   return { link, token: `${id}.${secret}` };
 }
 
-/** Returns a link's address. The token follows `#`: browsers do not send that part, so no log contains it. */
+/** Returns a link's address. The token follows `#`, because browsers do not send that part. */
 export function reviewLinkUrl(origin: string, token: string): string {
   return `${origin}${SHARED}#${token}`;
 }
@@ -72,10 +72,10 @@ function checkNumber(option: string, value: number, least: number, most: number,
   throw new InvalidOptionError(option, `must be ${range}.`);
 }
 
-/** Replaces the hash of a link that does not exist, so that response times do not reveal existing ids. */
+/** Compared instead of the hash of an unknown link, so that response times do not reveal existing ids. */
 const NO_HASH = hash("sha256", randomBytes(24));
 
-/** Returns the review link for a token, even if it has expired or was revoked; null if the token is invalid. */
+/** Returns the review link for a token, even if it has expired or was revoked. Returns null if the token is invalid. */
 export async function linkOfToken(journal: JournalStore, token: string): Promise<ReviewLinkRow | null> {
   const [, id, secret] = /^([\w-]{22})\.([\w-]{32})$/.exec(token) ?? [];
   if (id === undefined || secret === undefined) return null;
@@ -89,7 +89,7 @@ export function statusOf({ revokedAt, expiresAt }: ReviewLinkRow, now: number): 
   return expiresAt <= now ? "expired" : "active";
 }
 
-/** Returns an identifier that is valid only within this link, and that reveals neither the run nor the step. */
+/** Returns an identifier that is valid only within this link, and reveals neither the run nor the step. */
 export function refOf(link: ReviewLinkRow, kind: "decision" | "media", ...parts: readonly (string | number)[]): string {
   return signed(link, [kind, ...parts]).slice(0, 22);
 }
@@ -102,10 +102,10 @@ function signed({ id, secretHash }: SigningLink, parts: readonly (string | numbe
     .digest("base64url");
 }
 
-/** Minimum lifetime of a file's URL. URLs rarely change, because a new URL would restart a player. */
+/** Minimum lifetime of a file's URL. A new URL would restart a player. */
 export const FILE_MS = HOUR_MS;
 
-/** The URL does not contain the link's token. */
+/** Returns a file's URL, which does not contain the link's token. */
 export function fileUrl(
   link: ReviewLinkRow,
   ref: string,
@@ -121,7 +121,7 @@ function fileMark(link: SigningLink, ref: string, urlEndsAt: number): string {
 
 type FileAddress = Readonly<Record<"id" | "ref" | "ends" | "mark", string>>;
 
-/** Returns the review link of a file's URL, even if it has expired; null if the URL's signature is wrong. */
+/** Returns the review link of a file's URL, even if it has expired. Returns null if the URL's signature is wrong. */
 export async function linkOfFile(
   journal: JournalStore,
   { id, ref, ends, mark }: FileAddress,

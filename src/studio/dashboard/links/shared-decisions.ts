@@ -26,7 +26,7 @@ import { FILE_MS, fileUrl, refOf } from "./review-link.ts";
 export type SharedTake =
   | {
       readonly kind: "image" | "video" | "audio" | "other";
-      /** URL of the file, usable until `urlEndsAt`; null if no copy of the file is left. */
+      /** URL of the file, usable until `urlEndsAt`. Null if no copy of the file is left. */
       readonly url: string | null;
       readonly urlEndsAt: number;
       readonly width: number | null;
@@ -43,7 +43,7 @@ export interface SharedDecision {
   readonly takes: readonly SharedTake[];
   readonly status: "waiting" | "approved" | "rejected";
   readonly pick: number | null;
-  /** Null, like `name`, if the decision was not made through this link. */
+  /** Comment on the decision. Null, like `name`, if the decision was not made through this link. */
   readonly note: string | null;
   readonly name: string | null;
   readonly decidedAt: number | null;
@@ -67,7 +67,7 @@ export interface Shared {
 const MOST_RUNS = 500;
 const MOST_KNOWN = 5000;
 
-/** People with the link can see and make only these decisions. */
+/** The decisions that people with a review link can see and make. */
 export class SharedDecisions {
   readonly #journal: JournalStore;
   readonly #cache: RunCache;
@@ -102,7 +102,7 @@ export class SharedDecisions {
     return null;
   }
 
-  /** Returns no decisions if the run cannot be read. The result is cached until file URLs change. */
+  /** Returns the decisions of a run, or none if it cannot be read. Caches the result until file URLs change. */
   #ofRun(row: RunRow, link: ReviewLinkRow, now: number): Promise<readonly Shared[]> {
     const find = () =>
       this.#cache.upTo(row).then(
@@ -120,7 +120,7 @@ async function runsOf(journal: JournalStore, { tags, runId }: ReviewScope): Prom
   return isOurs ? [row] : [];
 }
 
-/** `state` must already include the effects of `inbox`. */
+/** Returns the decisions of a run. `state` must already include the effects of `inbox`. */
 function decisionsOf(
   state: RunState,
   link: ReviewLinkRow,
@@ -178,7 +178,7 @@ interface Take {
   readonly file: SharedFile | null;
 }
 
-/** A pick is a position in the takes of all entries of `decision.shows`. */
+/** Returns the takes that one entry of `decision.shows` offers. */
 function takesOf(state: RunState, decision: Decision, position: number, { link, now }: Viewing): readonly Take[] {
   const show = decision.shows[position]!;
   const { $ref } = show;

@@ -32,7 +32,7 @@ const LIVENESS_MS = 1000;
 const MOST_LINES = 200;
 const MOST_READS = 20;
 
-/** Returns the changes to a run since event `afterSeq`; the whole run if the reader has no earlier data. */
+/** Returns the changes to a run since event `afterSeq`, or the whole run if the reader has no earlier data. */
 export async function runPatch(parts: WatchParts, runId: string, afterSeq: number) {
   const { journal, cache, drivers } = parts;
   const { row, view, groups } = await cache.get(runId);
@@ -43,7 +43,7 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
   const touched = known ? touchedSteps(since.map(({ event }) => event)) : "all";
   const steps = stepsToSend(view, touched, groups);
   return {
-    /** True if the reader must discard its copy. */
+    /** Whether the reader must discard its copy. */
     full: touched === "all",
     head: runHead(state, {
       row: statusNow(row, Date.now()),
@@ -51,7 +51,7 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
       drivenHere: drivers.isDriving(runId),
       counts: groups?.counts(),
     }),
-    /** Null if the run is small enough to send every step. */
+    /** Groups of steps. Null if the run is small enough to send every step. */
     groups: groups?.views() ?? null,
     steps: steps.map((step) => stepView(state, step)),
     events: since.slice(-MOST_LINES).map(eventLine),
@@ -148,7 +148,7 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 
 const RUN_POLL_MS = 1000;
 
-/** Tells a page when any run changes, even in another process, and sends it the gauges when they change. */
+/** Notifies a page of changes to any run, even by another process, and sends it new gauges. */
 export async function watchList(journal: JournalStore, gauges: GaugeReader, stream: EventStream): Promise<void> {
   // Polled separately: a service that does not answer must not delay the runs.
   await Promise.all([

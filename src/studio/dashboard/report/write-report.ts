@@ -29,13 +29,16 @@ const INLINE_BYTES = 4_000_000;
 
 export interface WriteReportOptions {
   readonly file: string;
-  /** Maximum total bytes of embedded media. Other files are stored beside the page. Default 4 000 000. */
+  /** Maximum total bytes of embedded media. Other files are stored beside the page. Default: 4,000,000. */
   readonly inlineBytes?: number;
   /** Where the media are stored. `media`, `mediaDir` and `env` are options of `openShowrunner`. */
   readonly media?: string | undefined;
   readonly mediaDir: string;
   readonly env?: MediaOptions["env"];
-  /** Writes a client's report, with only the returned files and, if `hasPrice`, the cost. Default: the whole run. */
+  /**
+   * Whether to write a client's report, with only the returned files and, if `hasPrice`, the cost. Default: the whole
+   * run.
+   */
   readonly forClient?: { readonly hasPrice: boolean } | undefined;
   /** When the report was written, in epoch milliseconds. */
   readonly writtenAt: number;
@@ -93,7 +96,7 @@ interface Content {
   readonly data: object;
 }
 
-/** The page's content policy allows no requests and no other scripts. */
+/** Returns the report's page. Its content policy allows no requests and no other scripts. */
 async function reportPage({ id, title, version, data }: Content, { places, inline }: PlacedMedia): Promise<string> {
   const { script, style } = await builtParts();
   const isBeside = [...places.values()].some(({ url }) => url !== null && !Object.hasOwn(inline, url));
@@ -180,7 +183,7 @@ export function clientReport(
     title: state.planned.title ?? state.runId,
     writtenAt,
     isComplete: state.status === "succeeded",
-    /** US dollars with two decimals; null if the report shows no price. */
+    /** US dollars with two decimals. Null if the report shows no price. */
     price: hasPrice ? formatCents(invoiced([state.spentMicros], 0n).total) : null,
     media: returned.map(forClient),
   };
@@ -196,10 +199,10 @@ function forClient(
 const MOST_STEPS = 1000;
 const MOST_LINES = 2000;
 const MOST_ROWS = 1000;
-/** Maximum characters of one text, and of all steps' texts together. */
+/** Maximum number of characters in one text, and in the texts of all steps together. */
 const LONGEST_TEXT = 4_000;
 const ALL_TEXT = 600_000;
-/** A running run without events for this long was probably killed, so its clock stops. */
+/** A running run without events for this long was probably killed. */
 const LONGEST_SILENCE_MS = 10 * 60_000;
 
 interface Written {
@@ -238,14 +241,14 @@ function inlinedRun(run: FoldedRun, { writtenAt, version, isInterrupted, lines }
       events: lines.slice(-MOST_LINES),
       progress: [],
     },
-    /** The keys are the parts of the requests' addresses after the run's id. */
+    /** Server responses, by the part of the request's address after the run's id. */
     answers,
   };
 }
 
 const settled: ReadonlySet<string> = new Set(["succeeded", "skipped", "waiting"]);
 
-/** If there are too many steps, prefers failed and active steps, then makers of files, then requested steps. */
+/** Chooses the steps to show. Prefers failed and active steps, then those with files. */
 function shownSteps(view: RunView, requested: ReadonlySet<string>): readonly StepView[] {
   const steps = [...view.steps, ...view.removed];
   if (steps.length <= MOST_STEPS) return steps;
@@ -287,11 +290,7 @@ const SMALL_BYTES = 700_000;
 const MOST_FILES = 500;
 const MOST_OTHERS = 1000;
 
-/**
- * Embeds the smallest returned files, as many as fit into `inlineBytes`. Links other returned files if they are below
- * the page's folder, or copies them to a folder beside the page. Embeds small intermediate results if there is room
- * left.
- */
+/** Embeds the smallest returned files, as many as fit into `inlineBytes`, and links the others. */
 async function placeMedia(
   media: readonly MediaView[],
   { pagePath, inlineBytes, outDir, store }: { pagePath: string; inlineBytes: number; outDir: string; store: Store },
@@ -345,7 +344,7 @@ async function sizeOf({ sha256 }: Shown, store: Store): Promise<number | null> {
   return /^[0-9a-f]{64}$/.test(sha256) ? store.sizeOf(sha256) : null;
 }
 
-/** True if a file has this hash. A foreign store could contain any file under any hash. */
+/** Returns whether a file has this hash, because an untrusted store could contain any file under it. */
 async function holds(path: string, sha256: string): Promise<boolean> {
   const hash = createHash("sha256");
   const read = finished(createReadStream(path).on("data", (piece) => hash.update(piece)));

@@ -122,7 +122,7 @@ export function planView(quote: Quote) {
       };
     }),
     minMicros: quote.totalMicros.min,
-    /** Null if the price of a step in `openSteps` has no upper limit. */
+    /** Maximum cost. Null if a step in `openSteps` has no upper limit. */
     maxMicros: quote.totalMicros.max,
     expectedMicros: quote.expectedMicros,
     openSteps: openSteps(quote.prices).slice(0, MOST_LISTED),

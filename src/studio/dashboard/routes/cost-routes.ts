@@ -19,12 +19,12 @@ interface Share {
 /** Costs since `from`, the start of a day in UTC. */
 export interface AllCosts {
   readonly from: number;
-  /** One entry per day, in micro-dollars: the charges for the jobs whose money was reserved on that day. */
+  /** Costs by day, in micro-dollars. A job's charge belongs to the day on which its money was reserved. */
   readonly days: readonly number[];
   /** Costs of the runs that have changed since `from`, including their costs before `from`. */
   readonly pipelines: readonly Share[];
   readonly tags: readonly Share[];
-  /** Figures of the service, which also include jobs outside runs. Empty if the service has none. */
+  /** Costs by model as reported by the service, including jobs outside runs. Empty if the service reports none. */
   readonly models: readonly Share[];
   readonly runsLeftOut: number;
 }
@@ -80,7 +80,7 @@ async function byPipeline(journal: JournalStore, rows: readonly RunRow[]): Promi
   return [...sums].map(([name, costMicros]) => ({ name, costMicros }));
 }
 
-/** Calls `ask` at most once per `USAGE_MS`. Returns an empty list if `ask` fails. */
+/** Returns a function that calls `ask` at most once per `USAGE_MS`. Returns an empty list if `ask` fails. */
 function onceInAWhile<T>(ask: (from: number) => Promise<readonly T[]>): (from: number) => Promise<readonly T[]> {
   let known: { readonly from: number; readonly at: number; readonly answer: Promise<readonly T[]> } | null = null;
   return (from) => {

@@ -23,7 +23,7 @@ export function pageRoutes(folder: string): readonly Route[] {
   ];
 }
 
-/** Returns the routes for media. They serve only files that the journal lists, so addresses cannot be used as paths. */
+/** Returns the routes for media. They serve only files that the journal lists. */
 export function mediaRoutes({ cache, media }: DashboardContext): readonly Route[] {
   const send = async ({ params, query, incoming }: Call) => {
     const {
@@ -146,7 +146,7 @@ function unused(name: string, taken: Set<string>): string {
   return free;
 }
 
-/** Maximum size of a file that can be picked, in bytes. People enter the path of a larger file. */
+/** Maximum size of a file that can be picked, in bytes. For larger files, people enter a path. */
 const MOST_BYTES = 2 ** 31;
 
 export function pickRoutes({ pickedDir }: Pick<DashboardContext, "pickedDir">): readonly Route[] {

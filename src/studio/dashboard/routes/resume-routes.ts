@@ -69,7 +69,7 @@ interface Remade extends Pick<ResumeOptions, "edit"> {
   readonly rerun: readonly string[];
 }
 
-/** Returns the steps to rerun and inputs to edit, as requested or as a note requires. @throws Refusal 400 */
+/** Returns the steps to rerun and the inputs to edit. @throws Refusal 400 */
 async function remadeOf(
   context: DashboardContext,
   runId: string,
@@ -84,7 +84,7 @@ async function remadeOf(
   return { rerun, edit };
 }
 
-/** The value null removes a field. @throws Refusal 400 */
+/** Parses an edit, in which null removes a field. @throws Refusal 400 */
 function editOf({ edit }: Readonly<Record<string, unknown>>): ResumeOptions["edit"] {
   if (edit === undefined || edit === null) return undefined;
   const wrong = () => badRequest("edit must map each step to an object with its changed fields.");
@@ -197,7 +197,7 @@ const MOST_LISTED = 100;
 function rerunView(rerunScope: RerunScope & Pick<Quote, "id">) {
   const { id, runId, problems, totalMicros, expectedMicros, committedMicros, budgetMicros, ...lists } = rerunScope;
   return {
-    /** Id of the quote to agree to; null if nothing needs agreement. */
+    /** Id of the quote to agree to. Null if nothing needs agreement. */
     quote: id,
     runId,
     totalMicros,

@@ -30,7 +30,8 @@ export class RunMemo<T> {
   }
 
   /**
-   * `of` distinguishes several values of one run. `more` is anything besides the run's events that affects the value.
+   * Returns a run's value. `of` distinguishes several values, and `more` is anything besides events that affects the
+   * value.
    */
   async get(
     { runId, createdAt, lastSeq }: RunRow,
@@ -61,7 +62,9 @@ export class RunCache {
   readonly #journal: JournalStore;
   readonly #views = new Map<string, KnownView>();
   readonly #histories = new Map<string, { readonly createdAt: number; seq: number; readonly run: FoldedRun }>();
-  /** Requests for the same run wait for each other. Otherwise, both would add the same events to one state. */
+  /**
+   * Pending requests by run. Requests for the same run wait for each other, because both would change the same state.
+   */
   readonly #loading = new Map<string, Promise<unknown>>();
 
   constructor(journal: JournalStore) {
@@ -90,7 +93,7 @@ export class RunCache {
     return current;
   }
 
-  /** Reads only new events if the run was the last one requested. */
+  /** Returns a run's history. If the run was the last one requested, reads only new events. */
   async history({ runId, createdAt }: RunRow): Promise<FoldedRun> {
     let known = this.#histories.get(runId);
     if (known?.createdAt !== createdAt) known = { createdAt, seq: 0, run: new FoldedRun() };

@@ -23,14 +23,14 @@ const MOST_ITEMS = 1000;
 
 export class WaitingDecisions {
   readonly #journal: JournalStore;
-  /** Unlimited: with a limit below the number of waiting runs, each request would read all of them again. */
+  /** Open decisions by run. Unlimited, because each request reads all waiting runs. */
   readonly #known = new RunMemo<readonly OpenDecision[]>(Number.POSITIVE_INFINITY);
 
   constructor(journal: JournalStore) {
     this.#journal = journal;
   }
 
-  /** Lists the waiting decisions, oldest first. `pipelines` and `tags` list the filters that can be chosen. */
+  /** Lists the waiting decisions, oldest first, and the filters that can be chosen. */
   async find(query: QueueQuery) {
     const listed = query.run === null ? await this.#journal.runs({ search: query.search }) : await this.#one(query.run);
     const rows = listed.filter((row) => !isRunFinal(row.status as never));

@@ -8,7 +8,7 @@ export interface Groupable {
 }
 
 export interface Group<T> {
-  /** The path that the members share, with `*` where their paths differ. */
+  /** The members' path, with `*` where their paths differ. */
   readonly key: string;
   readonly members: readonly T[];
   readonly needs: readonly string[];
@@ -73,7 +73,7 @@ interface Steps {
   readonly groups?: readonly GroupView[] | null;
 }
 
-/** For a large run, the server has already grouped the steps. */
+/** Groups the steps. For a large run, the server has already grouped them. */
 export function bundlesOf({ steps, groups = null }: Steps, isGrouped: boolean): readonly Bundle[] {
   if (groups !== null) {
     return groups.map((group) => ({ ...group, members: group.shown.flatMap((path) => steps.get(path) ?? []) }));

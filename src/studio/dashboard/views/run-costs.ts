@@ -7,14 +7,14 @@ export function runCosts({ steps, removed }: RunView) {
   return { models: modelCosts(all), spent: spentOverTime(all) };
 }
 
-/** False for attempts of a task, because tasks cost nothing. */
+/** Returns whether an attempt can cost money. Attempts of tasks cost nothing. */
 export function isBilled({ kind }: Pick<AttemptView, "kind">): boolean {
   return kind !== "try";
 }
 
 interface Billed {
   readonly costMicros: number;
-  /** When the attempt ended or, if that is unknown, when it was submitted. */
+  /** When the attempt ended. If unknown, when it was submitted. */
   readonly at: number;
 }
 
@@ -47,7 +47,7 @@ function modelCosts(steps: readonly StepView[]) {
   return models.sort((a, b) => b.cost - a.cost || b.held - a.held);
 }
 
-/** Returns the total cost after each charge. Omits some of many charges, but never the last one. */
+/** Returns the total cost after each charge. If there are many, some are left out, but never the last one. */
 function spentOverTime(steps: readonly StepView[]) {
   const charges = [...billed(steps)].filter(({ costMicros }) => costMicros !== 0).sort((a, b) => a.at - b.at);
   const every = Math.max(1, Math.ceil(charges.length / MOST_POINTS));

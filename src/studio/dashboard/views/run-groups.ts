@@ -17,7 +17,7 @@ interface Tally {
 }
 
 const ended: ReadonlySet<StepPhase> = new Set(["succeeded", "partial", "skipped", "cancelled", "waiting"]);
-/** Phases and statuses that are missing here are counted as active. */
+/** How phases and statuses are counted. Those that are missing here are counted as active. */
 const countedAs: Partial<Readonly<Record<StepPhase | "running", keyof StepCounts>>> = {
   succeeded: "done",
   partial: "done",

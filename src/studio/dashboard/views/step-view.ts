@@ -51,7 +51,7 @@ export function decisionOf(state: RunState, plan: PlanStep, step: StepState) {
     approved: approval?.approved ?? null,
     note: approval?.note == null ? null : cut(approval.note, 2000),
     pick: pick < 0 ? null : pick,
-    /** The models that made the outputs in `shows`, if several models are compared; otherwise null. */
+    /** The models that made the results to decide on, if several models are compared. Otherwise null. */
     compared: compared?.map((part) => ({ ...part, missing: part.missing && cut(part.missing, 300) })) ?? null,
     comments: (step.comments ?? []).slice(-MOST_COMMENTS).map(({ text, take, timeMs, at, by }) => {
       const position = offered.findIndex((one) => one.step === take?.step && one.index === take.index);
@@ -62,7 +62,7 @@ export function decisionOf(state: RunState, plan: PlanStep, step: StepState) {
   };
 }
 
-/** @throws Refusal 404 if the step has no decision */
+/** Returns the plan of a step with a decision. @throws Refusal 404 if the step has no decision */
 export function decisionAt({ planned }: RunState, path: string | null) {
   const plan = planned.plan.steps.find((step) => step.path === path);
   const decision = plan === undefined ? null : traitsOf(plan).decision;
@@ -75,7 +75,7 @@ function valueView(state: RunState, ref: Reference["$ref"]) {
   return value === undefined ? [] : [{ step: ref.step, value: cutJson(value, 8000).value }];
 }
 
-/** Returns the outputs that a pick can refer to, in order. A step that has chosen an output offers only that output. */
+/** Returns the outputs that a pick can refer to, in order. */
 function outputsAt(state: RunState, ref: Ref): readonly OutputRef[] {
   const step = state.steps[ref.step];
   if (step === undefined) return [];
@@ -105,7 +105,7 @@ export function stepView(state: RunState | null, step: Step) {
   const isVisual = plan.yields === "image" || plan.yields === "video";
   return {
     ...same,
-    /** Price of the current attempt; before the first attempt, the planned price. */
+    /** Price of the current attempt or, before the first attempt, the planned price. */
     quote: price,
     noun,
     icon,
@@ -120,15 +120,12 @@ export function stepView(state: RunState | null, step: Step) {
     decision: state === null || own === undefined ? null : decisionOf(state, plan, own),
     /** Results that a check refused, including results of other steps that this step passes on. */
     refused: state === null || own === undefined ? [] : refusedOf(state, plan),
-    /** True if the plan no longer contains the step. Its media and cost are still listed. */
+    /** Whether the plan no longer contains the step. Its media and cost are still listed. */
     isRemoved: state?.removedSteps.includes(plan) ?? false,
   };
 }
 
-/**
- * Returns the steps from which the graph draws arrows to this step. An expansion has arrows to the steps that it added.
- * Users of its result have arrows from the steps that it returned.
- */
+/** Returns the steps from which the graph draws arrows to this step. */
 function linksOf(state: RunState, plan: PlanStep): readonly string[] {
   const needs = plan.needs.flatMap((need) => returnedBy(state, need));
   const within = expansionAround(state, plan.path);
@@ -152,7 +149,7 @@ function expansionAround(state: RunState, path: string): string | null {
 function attemptView({ input, outputs, error, ...attempt }: Attempt) {
   return {
     ...attempt,
-    // `site`: where a local function threw, in its author's code.
+    // `site` is the place in the user's code where a local function threw.
     error: error === null ? null : { code: error.code, message: cut(error.message, 500), site: error.site ?? null },
   };
 }
@@ -185,7 +182,7 @@ export function mediaOf(state: RunState, step: StepState): readonly MediaView[] 
 
 const MOST_EARLIER = 24;
 
-/** Returns results of superseded attempts, newest first. For a decision, returns results of the steps it shows. */
+/** Returns earlier results, newest first. For a decision, these are results of the steps it shows. */
 export function earlierOf(view: RunView, { path, plan }: Step) {
   const { state } = view;
   const { standsFor } = traitsOf(plan);
@@ -242,7 +239,7 @@ export function outputView(state: RunState, { path }: StepState, output: OutputS
 
 type Copy = NonNullable<OutputState["copy"]>;
 
-/** The hash in the URL keeps browsers from showing an older version. */
+/** Returns a file's view. Its URL contains the hash, so that browsers never show an older version. */
 function stored(
   { runId }: RunState,
   step: string,

@@ -7,7 +7,7 @@ import { ToolError } from "../tool-error.ts";
 import { mediaList } from "./output.ts";
 import { json, type Outcome, runId, tool } from "./tool.ts";
 
-/** Maximum bytes of a picture that is sent as an image. Larger ones are sent as links, because models refuse them. */
+/** Maximum bytes of an image sent to a model. Larger ones are sent as links. */
 export const MOST_IMAGE_BYTES = 3 * 1024 * 1024;
 const MOST_BYTES_AT_ONCE = 2 * MOST_IMAGE_BYTES;
 const MOST_LINKS = 50;
@@ -21,7 +21,9 @@ export interface StoredMedia {
   readonly sizeBytes: number;
 }
 
-/** Returns the outputs that are on this machine. Finds bytes by hash, because paths in a journal are not trusted. */
+/**
+ * Returns the outputs that are stored on this machine. Finds files by hash, because paths in a journal are not trusted.
+ */
 export async function storedMedia(session: AgentSession, state: RunState): Promise<readonly StoredMedia[]> {
   const all = Object.values(state.steps).flatMap((step) =>
     (outputsOf(step) ?? []).flatMap(({ index, copy, contentType }) =>

@@ -1,6 +1,8 @@
 import { z } from "zod";
 
-/** Schema of a list that may be shortened. The last item is then a string with the number of missing items. */
+/**
+ * Returns the schema of a list that may be shortened. Its last item is then a string with the number of missing items.
+ */
 const list = <T extends z.ZodType>(item: T) => z.array(z.union([item, z.string()]));
 const usd = z.string().nullable().describe("US dollars, as a decimal");
 

@@ -14,7 +14,7 @@ interface Props {
   readonly group: string | null;
   readonly onOpen: (step: string | null) => void;
   readonly onGroup: (group: string | null) => void;
-  /** Steps on the critical path, drawn more prominently. */
+  /** Steps on the critical path, which are highlighted. */
   readonly longest?: readonly string[];
 }
 
@@ -25,7 +25,7 @@ const LEAST_FIT = 0.7;
 /** Maximum number of nodes for which a wide screen shows the whole graph, even with unreadable names. */
 const MOST_WHOLE = 30;
 const WIDE = 720;
-/** Pixels around the view in which nodes are drawn in advance. */
+/** Pixels around the view within which nodes are drawn in advance. */
 const AHEAD = 300;
 
 export function GraphTab({

@@ -68,7 +68,7 @@ export interface Sketch {
 }
 
 const MARGIN = 28;
-/** With more nodes, the careful layout would take seconds. */
+/** Maximum number of nodes for the careful layout. With more, it would take seconds. */
 const MOST_CAREFUL = 220;
 
 export function draw(sketch: Sketch): Drawing {
@@ -133,10 +133,7 @@ function mirror(graph: Graph, direction: Sketch["direction"]): void {
   }
 }
 
-/**
- * Puts nodes of the same rank and with the same neighbours into plan order. `fixed` nodes stay where they are, because
- * their arrows bend around other nodes.
- */
+/** Puts nodes of the same rank and with the same neighbours into plan order, except those in `fixed`. */
 function putInOrder(
   placed: Map<string, Placed>,
   { nodes, arrows, direction }: Sketch,

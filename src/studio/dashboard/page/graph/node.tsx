@@ -10,7 +10,7 @@ export const NODE_WIDTH = 196;
 const THUMB_HEIGHT = 104;
 const TEXT_HEIGHT = 58;
 
-/** Reserves room for a picture, so that no node moves when the picture arrives. */
+/** Returns a node's height. Includes room for a preview, so that no node moves when the preview is loaded. */
 export function nodeHeight({ members, count }: Bundle): number {
   const [first] = members;
   if (count > 1) return TEXT_HEIGHT + 52;

@@ -3,7 +3,9 @@ import { useEffect } from "preact/hooks";
 
 const NEAR_S = 0.1;
 
-/** Plays an element's films in sync, with sound from only one film, and its audio files one at a time. */
+/**
+ * Plays the videos in an element in sync, with sound from only one of them, and plays its audio files one at a time.
+ */
 export function usePlayersTogether(stage: RefObject<HTMLElement | null>): void {
   useEffect(() => {
     const root = stage.current;
@@ -27,7 +29,7 @@ export function usePlayersTogether(stage: RefObject<HTMLElement | null>): void {
   }, []);
 }
 
-/** Sets only what differs, because each change triggers further events. */
+/** Makes one player follow another. Sets only what differs, because each change triggers further events. */
 function follow(one: HTMLVideoElement, other: HTMLVideoElement, what: string): void {
   other.playbackRate = one.playbackRate;
   if (what === "play" && other.paused && !other.ended) {
@@ -36,7 +38,7 @@ function follow(one: HTMLVideoElement, other: HTMLVideoElement, what: string): v
     void other.play().catch(() => {});
   }
   if (what === "pause" && !one.ended && !other.paused) other.pause();
-  // A shorter film that has ended does not move the others to its end.
+  // A shorter video that has ended does not move the others to its end.
   const isAtEnd = one.currentTime >= one.duration - NEAR_S;
   if (what === "seeking" && !isAtEnd && Math.abs(other.currentTime - one.currentTime) > NEAR_S) {
     other.currentTime = Math.min(one.currentTime, other.duration || one.currentTime);
@@ -54,7 +56,7 @@ export function playOrPause(root: ParentNode): void {
   if (playing.length === 0) void all[0]?.play().catch(() => {});
 }
 
-/** Returns whole milliseconds; null if there is no player, or if it has not started. */
+/** Returns the player's position in whole milliseconds, or null if there is no player or it has not started. */
 export function timeAt(item: Element | undefined): number | null {
   const player = item?.querySelector<HTMLMediaElement>("video, audio");
   return player == null || player.currentTime === 0 ? null : Math.round(player.currentTime * 1000);

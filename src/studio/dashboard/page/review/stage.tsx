@@ -163,7 +163,7 @@ function Toggle({ name, shortcut, isOn, onChange }: ToggleProps) {
   );
 }
 
-/** False if the focus is on a player or control, which handles keys itself. */
+/** Returns whether a key may be handled here. False if the focus is on a player or control. */
 function isFree({ target }: KeyboardEvent): boolean {
   return !(target as HTMLElement).matches("video, audio, button, a, input, summary");
 }

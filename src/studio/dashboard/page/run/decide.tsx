@@ -17,7 +17,7 @@ interface Props {
   readonly runId: string;
   readonly step: StepView;
   readonly decision: DecisionView;
-  /** True if the run is paused or interrupted. A decision then takes effect only after a resume. */
+  /** Whether the run is paused or interrupted. A decision then takes effect only after a resume. */
   readonly isParked: boolean;
   readonly onOpen: (step: string) => void;
 }

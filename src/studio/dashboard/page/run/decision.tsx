@@ -4,21 +4,21 @@ import { postLater, runPath } from "../state/api.ts";
 import { createStore, useStore } from "../state/store.ts";
 import { ResumeDialog } from "./dialogs.tsx";
 
-/** Milliseconds during which a decision can be undone: an approval can cost money, and a rejection loses results. */
+/** Milliseconds during which a decision can be undone. */
 const UNDO_MS = 5000;
 
 export interface Verdict {
   readonly said: string;
-  /** Why the server refused the decision; null if it did not. A refused decision is still open. */
+  /** Why the server refused the decision, which is then still open. Null if it did not. */
   readonly error: string | null;
-  /** Undoes the decision; null once it was sent. */
+  /** Undoes the decision. Null once it was sent. */
   readonly undo: (() => void) | null;
 }
 
-/** Decisions made on this page, by their `decisionKey`; the newest is last. */
+/** Decisions made on this page, by their `decisionKey`. The newest is last. */
 export const verdicts = createStore<ReadonlyMap<string, Verdict>>(new Map());
 
-/** Includes the start time, because a rerun of the step needs a new decision. */
+/** Returns the key of a decision. It includes the start time, because a rerun of the step needs a new decision. */
 export function decisionKey(runId: string, step: string, since: number | null): string {
   return `${runId}/${step}@${since}`;
 }
@@ -51,7 +51,7 @@ function useDraft(key: string, initial: Draft): readonly [Draft, (change: Partia
 
 export type Deciding = ReturnType<typeof useDecision>;
 
-/** The decision is sent after `UNDO_MS`, even if another screen is open by then. */
+/** Lets a person decide on a step. The decision is sent after `UNDO_MS`, even if another screen is open by then. */
 export function useDecision(
   runId: string,
   { path, decision, phase, startedAt }: StepView,
@@ -91,7 +91,7 @@ export function useDecision(
     askSure,
     isRedoOpen,
     openRedo,
-    /** `goOn`: also resumes the run, if no process drives it when the decision arrives. */
+    /** Approves the step. With `goOn`, also resumes the run if no process drives it. */
     approve: (goOn: boolean) =>
       isChoice && chosen !== null
         ? post("approve", `Take ${chosen + 1} approved.`, { goOn, pick: chosen })
@@ -109,7 +109,7 @@ interface ButtonsProps {
   readonly onRedone?: () => void;
 }
 
-/** A rejection needs confirmation, because steps that need this one will not run. */
+/** Buttons to approve or reject. A rejection needs confirmation, because steps that need this one will not run. */
 export function DecisionButtons({ runId, step, deciding, goOn, onRedone }: ButtonsProps) {
   const { chosen, note, canApprove, canReject, isSure, askSure, isRedoOpen, openRedo } = deciding;
   const { choose: isChoice } = step.decision!;

@@ -330,7 +330,7 @@ function BudgetField({ head, value, onChange }: BudgetProps) {
   );
 }
 
-/** New values by field name; null removes the field. */
+/** New values by field name. Null removes the field. */
 type ChangedFields = Readonly<Record<string, unknown>>;
 
 interface Props {

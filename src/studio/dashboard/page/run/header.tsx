@@ -16,7 +16,7 @@ type Asking = "stop" | "resume" | null;
 
 interface HeaderProps {
   readonly model: RunModel;
-  /** Path of the step whose panel is open. Its reason is omitted here, because the panel shows it. */
+  /** Path of the step whose panel is open. The panel shows its reason, so it is omitted here. */
   readonly open: string | null;
   readonly onOpen: (step: string) => void;
 }

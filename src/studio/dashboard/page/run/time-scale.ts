@@ -10,12 +10,12 @@ export interface TimeScale {
   readonly folds: readonly Fold[];
   readonly shownMs: number;
   position(at: number): number;
-  /** Returns the time that is `shownMs` milliseconds after the start, without counting folds. */
+  /** Returns the time that is `shownMs` milliseconds after the start, not counting idle periods. */
   instant(shownMs: number): number;
 }
 
 const FOLD_SHARE = 0.03;
-/** A period without work is folded if it is at least this long, and at least this share of the time with work. */
+/** An idle period is drawn narrow if it is at least this long, and at least this share of the busy time. */
 const LEAST_MS = 30_000;
 const LEAST_SHARE = 0.15;
 

@@ -97,7 +97,7 @@ function rowsOf(spans: readonly TimelineSpan[]): readonly Row[] {
 }
 
 /**
- * Returns milliseconds from the first work to the last. If there was only waiting for a person, returns its duration.
+ * Returns the milliseconds from the first work to the last. If there was none, returns how long it waited for a person.
  */
 function workOf({ spans }: Row, now: number): number {
   const own = spans.filter(({ phase }) => phase !== "approval");

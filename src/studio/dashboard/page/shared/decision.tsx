@@ -69,7 +69,7 @@ interface ButtonsProps extends Props {
   readonly chosen: number | null;
 }
 
-/** A rejection needs confirmation, because steps that need this one will not run. */
+/** Buttons to approve or reject. A rejection needs confirmation, because steps that need this one will not run. */
 function Buttons({ decision, chosen, name, onDecided, onRefused }: ButtonsProps) {
   const { ref, choose, takes } = decision;
   const [note, setNote] = useState("");

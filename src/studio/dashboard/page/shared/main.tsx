@@ -93,13 +93,13 @@ function Shared() {
   );
 }
 
-/** Sorts decisions in the order in which they first appeared, so that none of them moves while someone is deciding. */
+/** Sorts decisions by when they first appeared, so that none of them moves while someone is deciding. */
 function kept(decisions: readonly SharedDecision[], places: Map<string, number>): readonly SharedDecision[] {
   for (const { ref } of decisions) if (!places.has(ref)) places.set(ref, places.size);
   return decisions.toSorted((one, other) => places.get(one.ref)! - places.get(other.ref)!);
 }
 
-/** Returns the take with its earlier URL while that URL is valid, because a new URL would restart the film. */
+/** Returns the take with its earlier URL while that URL is valid, because a new URL would restart the player. */
 function lasting(known: Map<string, SharedTake>, key: string, take: SharedTake): SharedTake {
   const before = known.get(key);
   if (take.kind !== "text" && before !== undefined && before.kind !== "text") {

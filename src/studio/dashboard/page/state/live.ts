@@ -42,7 +42,7 @@ const LONGEST_WAIT_MS = 8000;
 const HIDDEN_MS = 60_000;
 
 export function follow(requested: string | null): () => void {
-  /** Null if no run is followed, or if the run does not exist. */
+  /** The followed run. Null if none is followed, or if it does not exist. */
   let runId = requested;
   let source: EventSource | null = null;
   let waitMs = FIRST_WAIT_MS;

@@ -91,7 +91,7 @@ export function StepBar({ counts }: { readonly counts: StepCounts }) {
 
 interface TableProps {
   readonly caption?: string;
-  /** `{ number }` names a column with numbers. Null is a column of meters without a name. */
+  /** Column names. `{ number }` names a column with numbers, and null is a column of meters without a name. */
   readonly columns: readonly (string | { readonly number: string } | null)[];
   readonly rest?: string | null;
   readonly children: ComponentChildren;
@@ -121,7 +121,7 @@ export function Table({ caption, columns, rest = null, children }: TableProps) {
   );
 }
 
-/** `soft` is an additional, reserved part. */
+/** Shows amounts as bars. `soft` is an additional, reserved part. */
 export function Meter({
   label,
   value,

@@ -4,7 +4,7 @@ import { get, runPath } from "../state/api.ts";
 import { inlined } from "../state/inlined.ts";
 import type { RunModel } from "../state/run-store.ts";
 
-/** In a report, returns the time of the report. */
+/** Returns the current time or, in a report, the time of the report. */
 export function useNow(active: boolean): number {
   const [now, setNow] = useState(() => inlined?.now ?? Date.now());
   useEffect(() => {
@@ -21,7 +21,9 @@ export type Loaded<T> =
   | { readonly state: "failed"; readonly error: Error }
   | { readonly state: "ready"; readonly value: T };
 
-/** Calls `load`, and again when a value in `on` changes. Keeps the earlier result until the new one arrives. */
+/**
+ * Calls `load`, and calls it again when a value in `on` changes. Keeps the earlier result until the new one arrives.
+ */
 export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, on: readonly unknown[]): Loaded<T> {
   const [loaded, setLoaded] = useState<Loaded<T>>({ state: "loading" });
   useEffect(() => {
@@ -94,7 +96,7 @@ export interface StepList extends StepsPage {
   readonly more: (() => void) | null;
 }
 
-/** The steps of a large run are loaded from the server page by page. */
+/** Returns steps. Those of a large run are loaded from the server page by page. */
 export function useSteps(
   { head, steps, groups }: RunModel,
   query: Readonly<Record<string, string>>,

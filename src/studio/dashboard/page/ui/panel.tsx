@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon, Wrong } from "./bits.tsx";
 
-/** Fields nested more deeply are shown as JSON. */
+/** Maximum nesting. Deeper fields are shown as JSON. */
 const DEEPEST = 4;
 
 export function Data({ value }: { readonly value: unknown }) {
@@ -26,7 +26,7 @@ function Fields({ of, depth }: { readonly of: readonly (readonly [string, unknow
   );
 }
 
-/** Returns the fields of an object, or the numbered items of a list of objects; null for values to show as text. */
+/** Returns the fields of an object, or the numbered items of a list of objects. Returns null for other values. */
 function fieldsOf(value: unknown): readonly (readonly [string, unknown])[] | null {
   if (typeof value !== "object" || value === null || "$ref" in value) return null;
   if (!Array.isArray(value)) return Object.entries(value);
