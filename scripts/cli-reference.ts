@@ -17,16 +17,17 @@ Settings come from flags, then from the environment (\`SHOWRUNNER_SERVICE\` or \
 from defaults: the journal is \`.showrunner/journal.db\`, and without a service, or with \`--local\`, jobs go to the local service
 with its data in \`.showrunner/local\`.
 
-Data goes to stdout, messages and progress to stderr. \`NO_COLOR\` is respected. If stderr is not a terminal, progress is one line
-per event. In text from outside (prompts, names, errors), control characters and text-direction marks are shown as codes.
+Data goes to stdout. Messages and progress go to stderr. \`NO_COLOR\` is respected. If stderr is not a terminal, each progress
+event is one line. In text from outside (prompts, names, errors), control characters and text-direction marks are shown as
+codes.
 
 | Exit code | Meaning |
 |---|---|
 | 0 | done |
 | 1 | a run or a call failed |
-| 2 | wrong usage, a plan with problems, or over budget before the start: nothing was submitted |
+| 2 | nothing was submitted, because of wrong usage, a plan with problems, or a price above the budget |
 | 3 | paused, partial, or charged beyond its budget; the message says how to continue |
-| 130 | stopped by Ctrl-C or SIGTERM after the service answered all pending submissions; a second signal exits at once |
+| 130 | stopped by Ctrl-C or SIGTERM after the service answered all pending submissions; after a second signal, the command exits immediately |
 `;
 
 const documents = `## JSON
@@ -53,7 +54,7 @@ unknown or absent values are null.
 | \`report\` | \`{id, file, size_bytes, media: {inline, beside, missing}}\` |
 | \`models diff\` | \`{changes: [{model, field, is_breaking, message}], pipelines: [{file, ok, problems}]}\`; exit 1 if something breaks |
 | \`doctor\` | \`[{check, state, ok, detail, next}]\`; \`state\` is \`ok\`, \`fail\` or \`unknown\` |
-| \`init\` | \`{file, package_json, added, gitignore, tsconfig}\`; \`package_json\` is \`written\`, \`changed\`, \`as it was\` or \`not readable\`; \`added\` lists the packages that were added to it |
+| \`init\` | \`{file, package_json, added, gitignore, tsconfig}\`; \`package_json\` is \`written\`, \`changed\`, \`as it was\` or \`not readable\`; \`added\` lists the packages that \`init\` added |
 | \`skills install\` | \`{file, state}\`; \`state\` is \`written\`, \`the same\` or \`overwritten\` |
 | \`notify test\`; \`notify key\`; \`notify list\` | \`{target, ok, error}\`; \`{algorithm, public_key}\`; \`[{id, event, attempts, next_attempt_at, error}]\` |
 | \`serve\` | \`{base_url, api_key}\` |
@@ -147,7 +148,7 @@ export function cliReference(): string {
     "",
     ...common.map(rowOf),
     "",
-    "Flags shared by several commands, which list them by name only:",
+    "Several commands share these flags. The sections of those commands list only the names:",
     "",
     ...[...shared],
     "",

@@ -12,7 +12,7 @@ export const CURES: Readonly<Record<string, string>> = {
     "Run `showrunner doctor` to see what cannot be reached. A run pauses in this case, and `resume` continues it.",
   CREDENTIALS: "Correct the package, certificate, key or file shown in the message.",
   DASHBOARD_PORT_IN_USE: "Choose another port; `--port 0` picks a free one.",
-  DOWNLOAD_FAILED: "Run `resume`: it downloads the output again, as long as the service still has it.",
+  DOWNLOAD_FAILED: "Run `resume`, which downloads the output again as long as the service still has it.",
   FAMILIES_INVALID: "Correct the file; [model families](model-families.md) describes the format.",
   HANDLE_MISUSE: "Pass the handle itself, `.at(key)` for a part of a value, or `` text`…` `` for a sentence.",
   INCLUDE: "Pass the value that `pipeline(…)` returned to `include()`, and remove any cycle of includes.",
@@ -21,7 +21,7 @@ export const CURES: Readonly<Record<string, string>> = {
   JOURNAL_ACCESS: "Correct the user, password, database, TLS setting or grant shown in the message.",
   JOURNAL_BUSY:
     "Wait for the process that uses the file, or end that process. `showrunner runs` shows which one it is.",
-  JOURNAL_CLOSED: "Keep the store open for as long as runs continue.",
+  JOURNAL_CLOSED: "Keep the store open until all runs have stopped.",
   JOURNAL_CORRUPT:
     "Restore the journal from a copy. `showrunner reconcile` then lists the jobs that the copy does not contain.",
   JOURNAL_DISK_FULL: "Free disk space; runs continue where they stopped.",
@@ -31,10 +31,11 @@ export const CURES: Readonly<Record<string, string>> = {
     "Restore a copy of the journal from before the damage. Showrunner submitted nothing after it found the damage.",
   JOURNAL_IO: "Check the disk; network file systems are not supported.",
   JOURNAL_NEWER_VERSION: "Update Showrunner; the message says to which version.",
-  JOURNAL_NOT_A_JOURNAL: "Set the path of the right file with `--journal` or `SHOWRUNNER_JOURNAL`.",
+  JOURNAL_NOT_A_JOURNAL: "Set the journal's correct path with `--journal` or `SHOWRUNNER_JOURNAL`.",
   JOURNAL_READ_ONLY:
-    "Make the file and its folder writable. Or copy the file together with the files next to it, and give the copy's path with `--journal`.",
-  JOURNAL_RECORD_INVALID: "If you call the store yourself, correct the record. Otherwise please report it.",
+    "Make the file and its folder writable. Or copy the file together with the files next to it, and pass the copy's path to `--journal`.",
+  JOURNAL_RECORD_INVALID:
+    "If you call the store yourself, correct the record. Otherwise, please report this error as a bug.",
   JOURNAL_UNREACHABLE: "Check the database's address and network, then `resume`.",
   LOCAL_SERVICE_MISSING:
     "Install the package `showrunner-local` with the command that the message shows, or set `SHOWRUNNER_BASE_URL` and `SHOWRUNNER_API_KEY`.",
@@ -56,11 +57,11 @@ export const CURES: Readonly<Record<string, string>> = {
   PLAN_PROBLEMS: "Correct the listed problems; each shows its step, its field and the allowed values.",
   QUOTE_REFUSED:
     "Check what changed, then start with the new quote shown in the message. `showrunner plan` prints it too.",
-  RECORDING_UNUSABLE: "Record to another folder.",
+  RECORDING_UNUSABLE: "Choose another folder, or another port with `--port`.",
   RUN_BUSY: "Follow the run with `showrunner events RUN --follow`, or stop it with `showrunner stop RUN`.",
   RUN_DIFFERS: "Choose another id, or apply the changes: `resume RUN --file FILE --accept-changes`.",
   RUN_EXISTS: "Resume the existing run, or choose another id.",
-  RUN_TAKEN_OVER: "Nothing; the other process continues the run.",
+  RUN_TAKEN_OVER: "You need to do nothing, because the other process continues the run.",
   RUN_UNKNOWN: "`showrunner runs` lists the runs in the journal; use `--journal` for another journal.",
   RUN_WHILE_LOADING: "Move the code that starts the run into another file, or behind `if (import.meta.main)`.",
   SHIFT_SOUND: "Use a WAV or MP3 file that can be decoded, and an offset shorter than the sound.",
@@ -68,7 +69,7 @@ export const CURES: Readonly<Record<string, string>> = {
     "Send the same request with the same key again, never with a new key. A run does this automatically.",
   UPLOAD_REFUSED: "Use a file of the kind and size shown in the message.",
   V2_FILE: "Pass the path of a file that exists and can be read.",
-  WALLET_SHORT: "Add funds at the address shown. Or start anyway; the run then pauses when the wallet is empty.",
+  WALLET_SHORT: "Add funds at the address shown. If you start the run anyway, it pauses when the wallet is empty.",
 };
 
 /** Cause and cure of each error code of the command line itself. */

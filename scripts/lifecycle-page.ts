@@ -14,7 +14,7 @@ const charts: readonly [string, AnyStateMachine, string][] = [
   [
     "Job",
     jobMachine,
-    "A job is one attempt of a step. The state of the job and the state of its money are separate: if the cost arrives late, only the hold stays open, and you can already use the result. Showrunner holds the money before it sends anything.",
+    "A job is one attempt of a step. The state of the job and the state of its money are separate. If the cost arrives late, you can already use the result, and only the hold stays open. Showrunner reserves the money before it sends anything.",
   ],
   ["Output", outputMachine, "An `archived` output was deleted on the service, but your copy remains."],
   [

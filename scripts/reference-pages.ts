@@ -149,7 +149,7 @@ Each event has the form \`{runId, seq, at, version, event}\`:
 | \`seq\` | the event's number within its run, starting at 1, without gaps |
 | \`at\` | the time, in epoch milliseconds |
 | \`version\` | the version of the shapes below, currently ${EVENT_VERSION} |
-| \`event\` | \`type\` and the fields below. An event about a step also has the step's path as \`step\`. An event about a paid job also has the number of the attempt as \`attempt\`, which starts at 1. |
+| \`event\` | \`type\` and the fields below. For an event about a step, \`step\` is the step's path. For an event about a paid job, \`attempt\` is the number of the attempt, starting at 1. |
 
 Amounts of money are in whole micro-dollars. Within a major version, names and fields may be added but are never removed.
 
@@ -206,7 +206,7 @@ function configurationPage(): string {
   return `# Configuration
 
 ${generated("the docstrings of the options and scripts/settings.ts")}
-There is no configuration file. Each setting comes from its option or flag, otherwise from the environment, otherwise from its default. For each run, the journal records the settings with which you started it.
+There is no configuration file. Showrunner takes each setting from its option or flag, otherwise from the environment, otherwise from its default. For each run, the journal records the settings with which you started it.
 
 ## Environment
 
@@ -225,7 +225,7 @@ ${environment.join("\n")}
 | \`.showrunner/media/\` | downloaded files, named by content hash | \`mediaDir\` |
 | \`.showrunner/local/\` | data of the local service | \`serve --data\` |
 | \`out/<run id>/\` | named files and their manifests | \`outDir\` |
-| \`models.ts\`, \`catalog.json\` | types for pipelines, and the catalog that \`models diff\` compares with | \`showrunner models pull\` |
+| \`models.ts\`, \`catalog.json\` | types for pipelines, and the catalog with which \`models diff\` compares the current one | \`showrunner models pull\` |
 
 ${sections.join("\n")}
 [The client](client.md#options) lists the options of \`createClient\`.

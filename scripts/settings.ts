@@ -7,10 +7,10 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
     "`<key_id>:<secret>`, or a token; for a named service, its own variable (such as `HEDRA_API_KEY`) takes precedence",
   SHOWRUNNER_JOURNAL: "the journal: a file or a `postgres://` URL; the default is `.showrunner/journal.db`",
   SHOWRUNNER_MEDIA: "the folder or the `s3://` bucket for media; see [shared media](shared-media.md)",
-  SHOWRUNNER_SPENDING_CAP: "`spendingCap`, below",
+  SHOWRUNNER_SPENDING_CAP: "see `spendingCap` below",
   SHOWRUNNER_CAPS: "further [caps](caps.md), such as `50/day,team=video:10/day`",
-  SHOWRUNNER_CAP_TIME_ZONE: "`capTimeZone`, below",
-  SHOWRUNNER_WALLET_FLOOR: "`walletFloor`, below",
+  SHOWRUNNER_CAP_TIME_ZONE: "see `capTimeZone` below",
+  SHOWRUNNER_WALLET_FLOOR: "see `walletFloor` below",
   SHOWRUNNER_PUBLIC_URL:
     "the address in [review links](dashboard.md#review-links), such as `https://review.example.com`",
   SHOWRUNNER_ENGINE_URL: "the URL of the shared engine, PostgreSQL or Restate; see [scaling](scaling.md)",
