@@ -856,7 +856,7 @@ declare const jobStatusView: Wire<{
     readonly message: string;
     readonly source: string | null;
     readonly data: Readonly<Record<string, unknown>>;
-  }[]>;
+  }[]>; 
   logsNextCursor: Field<string | null>;
 }>;
 type JobStatusView = z.output<typeof jobStatusView>;
@@ -1107,9 +1107,9 @@ interface DownloadOptions {
 declare function safeFileName(requested: string): string;
 type DownloadSource = string | {
   readonly jobId: string;
-  readonly outputIndex: number;
-  readonly assetId?: string | null | undefined;
-  readonly url?: string | null | undefined;
+  readonly outputIndex: number; 
+  readonly assetId?: string | null | undefined; 
+  readonly url?: string | null | undefined; 
   readonly readAt?: number | undefined;
 };
 interface Downloaded {

@@ -296,7 +296,7 @@ interface AttemptState extends Awaited {
   doubt?: {
 readonly since: number;
     readonly message: string; 
-    readonly isAccepted?: true;
+    readonly isAccepted?: true; 
     readonly saidForMs?: number;
     readonly saidAt?: number; 
     readonly isUnread?: true;
@@ -412,7 +412,8 @@ type ChatEvent = ({
   readonly type: "chat.failed";
   readonly error: JournalError; 
   readonly answer?: CleanText;
-} & Charged) | ({
+} & Charged)
+| ({
   readonly type: "chat.abandoned";
   readonly holdMicros: number;
 } & OfChat);
@@ -429,7 +430,7 @@ type JobEvent = ({
 } & OfAttempt)
 | ({
   readonly type: "job.doubted";
-  readonly message: CleanText; 
+  readonly message: CleanText;
   readonly saidForMs?: number; 
   readonly isUnread?: true; 
   readonly isOver?: true;
@@ -449,8 +450,7 @@ type JobEvent = ({
   readonly said: CleanText;
 } & OfAttempt) | ({
   readonly type: "output.downloaded";
-} & OfOutput & StoredCopy)
-| ({
+} & OfOutput & StoredCopy) | ({
   readonly type: "output.uncopied";
   readonly message: CleanText;
 } & OfOutput) | ({
@@ -509,12 +509,11 @@ type RunLevelEvent = {
   readonly type: "lease.acquired";
   readonly epoch: number; 
   readonly holder: string; 
-  readonly program: string;
+  readonly program: string; 
   readonly parked?: true;
 } | {
   readonly type: "run.started";
-}
-| {
+} | {
   readonly type: "run.account.moved";
   readonly baseUrl: string;
   readonly keyId: string; 
@@ -527,8 +526,7 @@ type RunLevelEvent = {
 } | SpendingReached | Paused | {
   readonly type: "run.resumed";
   readonly byItself?: true;
-}
-| {
+} | {
   readonly type: "service.unavailable";
   readonly reason: "unreachable" | "misdirected" | "media";
   readonly message: CleanText;
@@ -567,7 +565,8 @@ type StepEvent = {
   readonly type: "step.slow";
   readonly elapsedMs: number;
   readonly expected: Expected;
-} & OfAttempt) | ({
+} & OfAttempt)
+| ({
   readonly type: "step.overdue";
   readonly withinMs: number;
   readonly next?: string;
@@ -616,7 +615,7 @@ type StepEvent = {
 type SubmitEvent = OfAttempt & ({
   readonly type: "job.quoted";
   readonly costMicros: number | null;
-  readonly basis: PriceBasis;
+  readonly basis: PriceBasis; 
   readonly conditionalOn?: readonly string[];
 } | {
   readonly type: "job.submit.intended";
@@ -636,8 +635,7 @@ type SubmitEvent = OfAttempt & ({
 } | {
   readonly type: "job.submit.refused";
   readonly error: JournalError;
-}
-| {
+} | {
   readonly type: "job.submit.withdrawn";
   readonly reason: keyof typeof withdrawals;
 } | {
@@ -719,7 +717,7 @@ type Command = {
   readonly type: "quote";
   readonly step: string;
   readonly attempt: number;
-  readonly model: string;
+  readonly model: string; 
   readonly input: Json;
 } | {
   readonly type: "submit";
@@ -1078,8 +1076,7 @@ type CommitOutcome = {
 } | {
   readonly committed: false;
   readonly reason: "inbox";
-}
-| {
+} | {
   readonly committed: false;
   readonly reason: "cap"; 
   readonly cap: SpendingCap;
@@ -1093,7 +1090,8 @@ type CommitOutcome = {
 };
 type RemoveOutcome = {
   readonly removed: true;
-} | {
+}
+| {
   readonly removed: false;
   readonly reason: "leased" | "holds" | "unknown";
 };
@@ -1584,7 +1582,8 @@ interface StoredMedia {
   readonly sha256: string;
   readonly sizeBytes: number;
 }
-type MediaSource = {
+type MediaSource =
+{
   readonly path: string;
   readonly sha256?: string;
 } | {

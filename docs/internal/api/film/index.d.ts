@@ -121,7 +121,7 @@ declare function named<H>(template: string, values: {
 };
 type Task = TaskMethod;
 type StepFields = Pick<TaskOptions, "after" | "when" | "attempts" | "onFailure" | "prune" | "expect"> & {
-  readonly mostSeconds?: number | undefined;
+readonly mostSeconds?: number | undefined;
 };
 interface AudiogramOptions extends StepFields {
   readonly picture: Media<"image">;
