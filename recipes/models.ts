@@ -70,7 +70,7 @@ export interface VideoInput {
   readonly prompt?: string | Value<string>;
   /** At most 2,500 characters. */
   readonly negative_prompt?: string | Value<string>;
-  /** Shots in order, instead of prompt; at most 15000 ms in total. At least 1 item. At most 6 items. */
+  /** The shots in order, as an alternative to prompt; at most 15000 ms in total. At least 1 item. At most 6 items. */
   readonly multi_prompt?: OrValue<ReadonlyArray<{
     readonly prompt: string | Value<string>;
     /** Default 5000. */

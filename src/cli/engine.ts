@@ -28,7 +28,7 @@ export async function openEngine(
   const connectionString = engineUrl ?? journalOf(io, flags);
   if (!isPostgresUrl(connectionString)) {
     throw usageError(
-      "--engine pg-boss needs a PostgreSQL database, and the journal is a file",
+      "--engine pg-boss needs a PostgreSQL database, but the journal is a file",
       "set SHOWRUNNER_JOURNAL=postgres://… to use one database for both, or pass --engine-url",
     );
   }

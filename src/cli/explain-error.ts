@@ -10,7 +10,7 @@ import { flagName, repeatedCommand } from "./text/next-line.ts";
 const meanings: Readonly<Record<string, readonly [meaning: string, next: string]>> = {
   ENOENT: ["does not exist, or is a broken link", "check the path, then run the command again"],
   EEXIST: ["exists and is not a folder", "use another path, or move the file away"],
-  ENOTDIR: ["goes through a file that is not a folder", "use another path, or move that file"],
+  ENOTDIR: ["has a file where a folder is expected", "use another path, or move that file"],
   EISDIR: ["is a folder, not a file", "use a file"],
   ELOOP: ["is a link that points to itself", "remove the link, or use another path"],
   ENAMETOOLONG: ["has a name that is too long for this file system", "use a shorter path"],
@@ -71,7 +71,7 @@ const advice: Readonly<Partial<Record<ExitCode, Readonly<Record<string, string>>
     RUN_DIFFERS: "choose another --id",
     RUN_UNKNOWN: "showrunner runs   (for another journal, add --journal FILE)",
     ACCOUNT_MISMATCH:
-      "set SHOWRUNNER_BASE_URL and SHOWRUNNER_API_KEY as when the run was started; if the account has a new key, or the service a new address: showrunner resume {run} --account-moved",
+      "set SHOWRUNNER_BASE_URL and SHOWRUNNER_API_KEY to the values that the run was started with; if the account has a new key or the service has a new address: showrunner resume {run} --account-moved",
     INVALID_OPTION: "showrunner doctor",
     LOCAL_SERVICE_MISSING: "showrunner doctor",
     PORT_IN_USE: "showrunner serve --port 0   (picks a free port)",

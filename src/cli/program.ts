@@ -92,7 +92,7 @@ const needsJournal: ReadonlySet<string> = new Set([
 /** Checks that the journal exists. @throws CliError if `--journal` names a file that does not exist */
 function checkJournal({ cwd }: Io, { journal }: ServiceFlags): void {
   if (journal === undefined || isPostgresUrl(journal) || existsSync(resolve(cwd, journal))) return;
-  throw usageError(`--journal: ${visible(journal)} does not exist`, "check the path; only run creates a journal");
+  throw usageError(`--journal: ${visible(journal)} does not exist`, "check the path; only `run` creates a journal");
 }
 
 function helpOf([verb = ""]: readonly string[]): string {

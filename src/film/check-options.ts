@@ -72,7 +72,7 @@ export function checkOptions(where: string, given: object, rules: Rules): void {
 /** Checks that a fade is shorter than the part in which it takes place. @throws FilmError */
 export function checkBlend(where: string, fade: unknown, { length, what }: { length: number; what: string }): void {
   if (typeof fade !== "number" || fade === 0 || fade < length) return;
-  throw unfit(`${where}: fade is ${fade} s, but ${what} ${length} s; use a shorter fade`);
+  throw unfit(`${where}: fade is ${fade} s, but it must be shorter than ${what} (${length} s)`);
 }
 
 export function unfit(message: string): FilmError {

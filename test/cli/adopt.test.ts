@@ -176,7 +176,7 @@ describe("steps whose submits were never answered", () => {
     const { code, stderr } = await cli(["adopt", "x"], { ...options, ask });
     expect(code, stderr).toBe(3);
     expect(answers).toEqual([]);
-    expect(stderr).toContain("Type a job's number");
+    expect(stderr).toContain("Type the number of a job");
     expect(asked.filter((question) => question.includes("paid for and lost. Continue?"))).toHaveLength(2);
     const journal = await openSqliteJournal(join(options.cwd, ".showrunner/journal.db"));
     const said = (await journal.inbox("x")).map(({ message }) => message);

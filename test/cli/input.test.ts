@@ -127,6 +127,6 @@ describe("--concurrency", () => {
   });
 
   test.each(["", "0", "video", "video=0", "-1", "1.5"])("%j is refused", (text) => {
-    expect(() => parseConcurrency(text)).toThrow("is not a limit");
+    expect(() => parseConcurrency(text)).toThrow("a limit must be a whole number of jobs, at least 1");
   });
 });

@@ -125,7 +125,7 @@ describe("redo with a note, on the command line", () => {
   });
 
   test.each([
-    [["--redo", "fine"], "--redo needs --note"],
+    [["--redo", "fine"], "--redo needs a note"],
     [["--note", "warmer"], "--note only works together with a rerun or an edit"],
     [["--redo", "fine", "--note", "warmer", "--rerun", "card"], "--redo cannot be combined with other changes"],
     [["--redo", "nothing", "--note", "warmer"], "has no step nothing"],

@@ -228,7 +228,7 @@ describe("showrunner run --each", () => {
     csv("slogan\nnew words\n");
     const said = await each("--budget", "1");
     expect([said.code, said.stderr]).toEqual([0, expect.stringMatching(/replaced: its row was changed or removed/)]);
-    const [, id] = /^(rows-\S+) replaced: .* \$0\.00 charged, \$0\.00 reserved, 0 of 1 step done$/m.exec(said.stderr)!;
+    const [, id] = /^Run (\S+) was replaced: .*d\. \$0\.00 charged, \$0\.00 reserved, 0 of 1 step/m.exec(said.stderr)!;
     expect(said.stderr).toContain(`Next: showrunner resume ${id}`);
     const printed = await each("--budget", "1", "--json");
     const lines = printed.stdout.trim().split("\n");

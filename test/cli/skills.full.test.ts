@@ -25,7 +25,7 @@ describe("skills install", () => {
     writeFileSync(file, "mine");
     const refused = await cli(["skills", "install"], { cwd });
     expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toMatch(/SKILL\.md exists, differs [\s\S]*^Next: showrunner skills install --force$/m);
+    expect(refused.stderr).toMatch(/SKILL\.md already exists [\s\S]*^Next: showrunner skills install --force$/m);
     expect(readFileSync(file, "utf8")).toBe("mine");
     const forced = await cli(["skills", "install", "--force", "--json"], { cwd });
     expect(JSON.parse(forced.stdout)).toEqual({ file, state: "overwritten" });

@@ -45,7 +45,7 @@ test.each([
   ["join", { format: "3:2" }, 'format is "3:2"; use "16:9" or "9:16"'],
   ["join", { fit: "stretch" }, 'fit is "stretch"; use "crop" or "pad" or "blur"'],
   ["slideshow", { seconds: 0 }, "seconds is 0; use more than 0 seconds"],
-  ["slideshow", { fade: 2 }, "fade is 2 s, but half of a picture's time is 1.5 s"],
+  ["slideshow", { fade: 2 }, "fade is 2 s, but it must be shorter than half of each picture's time on screen (1.5 s)"],
   ["slideshow", { seconds: 0.8 }, "fade is 0.5 s"],
   ["trim", { from: -1 }, "from is -1"],
   ["trim", { from: 2, to: 2 }, "nothing is left from 2 s to 2 s"],
@@ -60,10 +60,10 @@ test.each([
   ["overlay", { logo: { picture, corner: "left" } }, 's: logo: corner is "left"'],
   ["overlay", { lowerThird: { title: "A", seconds: -4 } }, "s: lowerThird: seconds is -4"],
   ["overlay", { lowerThird: { title: "A", style: { position: "top" } } }, "style: unknown option position"],
-  ["overlay", { endCard: { picture, seconds: 0.2 } }, "fade is 0.3 s, but the card is shown for 0.2 s"],
+  ["overlay", { endCard: { picture, seconds: 0.2 } }, "must be shorter than the card's time on screen (0.2 s)"],
   ["caption", { lines: "A.", letters: 0 }, "letters is 0"],
   ["caption", { lines: "A.", style: { size: 40 } }, "size is 40; use a number (fraction of the shorter side)"],
-  ["caption", { lines: ["A."] }, "lines is a list of strings; use one string"],
+  ["caption", { lines: ["A."] }, "`lines` is a list of strings; use one string"],
   ["caption", { lines: [{ text: "A.", at: -1 }] }, "s: lines: at is -1"],
 ] as const)("%s %j is refused while the pipeline is built", (kind, options, message) => {
   const add = {

@@ -165,7 +165,7 @@ test("a secret in its grace period works as before but changes no keys", async (
     expect([route.name, refused.status, refused.body.error.message]).toEqual([
       route.name,
       403,
-      expect.stringContaining("rotated out"),
+      expect.stringContaining("This secret was replaced"),
     ]);
   }
   for (const route of routes.filter((each) => !changesKeys(each))) {

@@ -202,7 +202,7 @@ test("retired, unwired, unknown and old model ids answer alike everywhere [E11 E
     });
     expect(await reply("video-2")).toMatchObject({ status: 400, body: { error: { code: "FAILED_PRECONDITION" } } });
     expect(await reply("nothing")).toMatchObject({ status: 404, body: { error: { code: "NOT_FOUND" } } });
-    expect((await reply("video-1-fast")).body.error.message).toContain("video-1 with quality standard");
+    expect((await reply("video-1-fast")).body.error.message).toContain('video-1 with quality "standard"');
   }
   const listed = (await ask(service, "GET", "/models")).body.data.map((model: Body) => model.id);
   const published = PUBLISHED_MODELS.map(({ entry }) => entry);

@@ -58,7 +58,7 @@ export function emptyLines({ holdMicros, provider }: UnresolvedStep): readonly s
   }
   return [
     "The service lists no unclaimed job for this model from around that time.",
-    `This does not prove that no job exists: jobs created with another key may be hidden. If you answer none, you may lose a job that cost ${dollars(holdMicros)}.`,
+    `This does not prove that no job exists: jobs created with another key may be hidden. If you answer "none", you may lose a job that cost ${dollars(holdMicros)}.`,
   ];
 }
 
@@ -118,7 +118,7 @@ async function listOne(
   } else {
     const best = one.certain ?? (candidates.length === 1 ? candidates[0]!.jobId : "<job-id>");
     output.next(
-      `${command} ${visible(best)}   (or none, if none of them matches)`,
+      `${command} ${visible(best)}   (or "none" if no job matches)`,
       "showrunner jobs get <job-id>   (shows one of the jobs)",
     );
   }
@@ -172,7 +172,7 @@ async function answered({ io, output }: Context, one: UnresolvedStep): Promise<s
     if (best > 0 && isYes(said)) return one.certain;
     const chosen = /^\d{1,6}$/.test(said) ? one.candidates[Number(said) - 1] : undefined;
     if (chosen !== undefined) return chosen.jobId;
-    if (said !== "none") output.say("Type a job's number or none, or press Enter to skip.");
+    if (said !== "none") output.say('Type the number of a job or "none", or press Enter to skip.');
     else if (await isAgreed(io, LOSS)) return null;
   }
 }

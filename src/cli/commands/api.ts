@@ -158,7 +158,7 @@ function uncertain(cause: unknown, submit: Submit | null, context: Context): Cli
   const exitCode = context.io.interrupt.aborted ? ExitCode.interrupted : ExitCode.failed;
   const [what, next] =
     submit === null
-      ? ["The request may still have been charged.", "showrunner jobs list   (shows whether it created a job)"]
+      ? ["The request may still have been charged.", "showrunner jobs list   (shows whether the request created a job)"]
       : [
           `The job may exist anyway. Sending the request again with this idempotency key never creates a second job: ${visible(submit.key)}`,
           repeatedCommand(context, "--idempotency-key", submit.key),

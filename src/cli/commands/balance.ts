@@ -16,13 +16,13 @@ export async function balance(context: Context, flags: ServiceFlags): Promise<Ex
     }
     output.print(`${dollars(balanceMicros)} ${currency}`);
     const { spentMicros, heldMicros, capMicros, floorMicros } = journal;
-    const cap = capMicros === null ? "" : ` of a cap of ${dollars(capMicros)}`;
+    const cap = capMicros === null ? "" : ` (cap: ${dollars(capMicros)})`;
     const floor = floorMicros === null ? "" : `; ${dollars(floorMicros)} must stay in the wallet`;
     output.say(`Runs in this journal: ${dollars(spentMicros)} spent, ${dollars(heldMicros)} reserved${cap}${floor}`);
     for (const one of journal.caps) {
       const whose = one.tag === null ? "All runs" : `Runs with ${visible(one.tag)}`;
       const until = one.endsAt === null ? "" : ` until ${new Date(one.endsAt).toISOString()}`;
-      const so = `${dollars(one.spentMicros)} spent, ${dollars(one.heldMicros)} reserved of a cap of ${dollars(one.capMicros)}`;
+      const so = `${dollars(one.spentMicros)} spent, ${dollars(one.heldMicros)} reserved (cap: ${dollars(one.capMicros)})`;
       output.say(`${whose}${until}: ${so}`);
     }
     return ExitCode.done;

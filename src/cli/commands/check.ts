@@ -63,7 +63,7 @@ async function loadAll(named: readonly string[], context: Context): Promise<read
     if (files.length < 2) continue;
     throw usageError(
       `${files.map(visible).join(" and ")} both have a pipeline named ${visible(name)}`,
-      "pass only the file to compare runs with",
+      "pass only one of these files: the one to compare the runs with",
     );
   }
   if (all.length > 0) return all;

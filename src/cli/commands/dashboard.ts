@@ -27,7 +27,7 @@ const LEAST_LENGTH = 32;
 export async function storedToken(path: string, warn: (text: string) => void): Promise<string> {
   const stored = await readKept(path);
   if (stored.token !== null) return stored.token;
-  if (stored.fault !== null) warn(`${path} ${stored.fault}, so a new token was generated; reopen any open pages.`);
+  if (stored.fault !== null) warn(`${path} ${stored.fault}, so the dashboard has a new token. Open its pages again.`);
   return makeToken(path);
 }
 

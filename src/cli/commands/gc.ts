@@ -37,7 +37,7 @@ export async function gc(context: Context, flags: Flags["gc"]): Promise<ExitCode
       );
     if (reusable > 0)
       output.say(
-        `${flags.dryRun ? "Would also remove" : "Also removed"} ${counted(reusable, "result")} that --reuse can find only in these runs.`,
+        `${flags.dryRun ? "Would also remove" : "Also removed"} ${counted(reusable, "result")} that only these runs offer for --reuse.`,
       );
     if (flags.dryRun && runs.length + media.count + report.leftovers > 0)
       output.next(withoutWord(context, "--dry-run"));

@@ -101,7 +101,7 @@ function sayLimits(
   const spends =
     budget === undefined
       ? "they can only plan and price (to let them start runs, set --budget)"
-      : `they can run them for at most $${budget} in total${each}`;
+      : `they can start runs for at most $${budget} in total${each}`;
   const decides = allowApprove === true ? "can approve" : "cannot approve";
   output.say(`Offering ${counted(pipelines.length, "pipeline")} to agents: ${spends}, and ${decides}.`);
 }
@@ -140,7 +140,7 @@ async function handOver(session: AgentSession, { context, flags, codeBefore }: H
         io.background === null
           ? "this system cannot start a background process"
           : `its pipeline file ${code === undefined ? "is not one of the files offered here" : "has changed"}`;
-      output.say(`The agent has disconnected; ${runId} continues only in this process, because ${why}.`);
+      output.say(`The agent has disconnected; run ${runId} continues only in this process, because ${why}.`);
       continue;
     }
     await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -160,7 +160,7 @@ async function handOver(session: AgentSession, { context, flags, codeBefore }: H
     ];
     const child = io.background([...args, ...flagsFor(FOLLOWING, flags).flat()], join(folder, `${runId}.log`));
     output.say(
-      `The agent has disconnected; ${runId} continues here, and process ${child.pid} takes over if this one is killed.`,
+      `The agent has disconnected; run ${runId} continues in this process, and process ${child.pid} takes over if this one is killed.`,
     );
   }
 }

@@ -94,7 +94,7 @@ export async function pullModels(context: Context, flags: Flags["models pull"]):
     const previous = existsSync(snapshot) ? await readSnapshot(snapshot) : null;
     let progress = "reading the catalog";
     const onProgress = (read: number, all: number) => {
-      progress = `read ${read} of ${counted(all, "model")} one by one`;
+      progress = `reading the models one by one: ${read} of ${all}`;
     };
     const catalog = await whileWorking(context, pullCatalog(client, previous, { onProgress }), () => progress);
     await mkdir(folder, { recursive: true });

@@ -49,7 +49,7 @@ export async function listNotices(context: Context, flags: Flags["notify test"])
         ? "1 notification"
         : `${listed.length} notifications`;
   output.say(
-    `${count} to deliver. Any process that drives runs in this journal and has a target delivers them, as does showrunner worker.`,
+    `${count} to deliver. showrunner worker delivers notifications, and so does any process that drives runs in this journal and has a target.`,
   );
   return ExitCode.done;
 }

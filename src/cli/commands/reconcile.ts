@@ -37,19 +37,19 @@ function findings(report: ReconcileReport): readonly Finding[] {
   const own = ["run_id", "step", "job_id"] as const;
   return [
     {
-      title: "Jobs created during these runs that belong to no run",
+      title: "Jobs that were created during these runs but belong to no run",
       ...columns(report.orphans, ["job_id", "model", "status", "cost", "created_at", "nearby_runs"]),
       next: "showrunner jobs get <job-id>   (if a step is unresolved: showrunner adopt <run-id> <step>)",
     },
     {
-      title: "Paid outputs not downloaded yet, still available on the service",
+      title: "Paid outputs that have not been downloaded yet but are still available on the service",
       ...columns(report.unclaimed, [...own, "index", "asset_id"]),
       next: "showrunner resume <run-id>, or for a finished run: showrunner jobs get <job-id>",
     },
     {
       title: "Failed jobs that were not refunded",
       ...columns(report.missingRefunds, [...own, "cost"]),
-      next: "showrunner api /jobs/<job-id>/logs, then contact the service's support",
+      next: "showrunner api /jobs/<job-id>/logs   (shows what happened; then contact the service's support)",
     },
     {
       title: "Jobs whose cost differs on the service",
@@ -59,7 +59,7 @@ function findings(report: ReconcileReport): readonly Finding[] {
     {
       title: "Jobs charged above the quote or the allowed maximum",
       ...columns(report.overcharges, [...own, "expected", "charged"]),
-      next: "contact the service's support; later jobs of these models reserve what they actually cost",
+      next: "contact the service's support; for later jobs of these models, the actual cost is reserved",
     },
     {
       title: "Runs whose ledger and events differ",
@@ -72,9 +72,9 @@ function findings(report: ReconcileReport): readonly Finding[] {
       next: "showrunner doctor   (check that this is the account that paid for the run)",
     },
     {
-      title: "Unanswered chats, each possibly charged up to this amount",
+      title: "Unanswered chats, each of which may have been charged up to this amount",
       ...columns(report.abandonedChats, ["run_id", "step", "model", "sent_at", "unconfirmed"]),
-      next: "check the jobs of the same model that are listed above: each of those was charged",
+      next: "check the jobs of the same model in the lists above: each of them was charged",
     },
   ];
 }

@@ -77,7 +77,7 @@ export async function resume(context: Context, runId: string, flags: Flags["resu
 function checkNote(runId: string, { note, redo, edit, rerun, rerunFailed, input, i }: Flags["resume"]): void {
   const command = `showrunner resume ${visible(runId)}`;
   if (redo !== undefined && note === undefined)
-    throw usageError("--redo needs --note to say what to change", `${command} --redo ${visible(redo)} --note TEXT`);
+    throw usageError("--redo needs a note on what to change", `${command} --redo ${visible(redo)} --note TEXT`);
   if (redo !== undefined && [edit, rerun, rerunFailed, input, i].some((flag) => flag !== undefined))
     throw usageError(
       "--redo cannot be combined with other changes to the run",
@@ -285,7 +285,7 @@ async function sayDrift(
   const { output, io } = context;
   const isWanted = requested.input !== undefined || requested.edit !== undefined;
   const what = isWanted
-    ? "Your changes and the current code change these requests"
+    ? "These requests differ from the plan because of your changes and the current code"
     : "The code changed since the run was planned";
   output.say(`${output.paint(["bold", "yellow"], what)}:`);
   for (const line of diffLines(drift)) output.say(`  ${line}`);
@@ -359,6 +359,6 @@ function jsonOf(text: string, name: string): Json {
   if ("value" in outcome) return outcome.value as Json;
   throw usageError(
     `--edit ${visible(name)} is not valid JSON: ${visible(outcome.mistake.message)}`,
-    `for text write --edit ${visible(name)}=TEXT`,
+    `for text, write: --edit ${visible(name)}=TEXT`,
   );
 }

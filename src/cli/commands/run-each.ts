@@ -182,7 +182,7 @@ async function drive(show: Showrunner, context: Context, { loaded, quote, rows, 
     } else if (status !== "waiting") output.print(`${visible(id)}\t${status}\t${dollars(costMicros)}`);
     if (status === "waiting") return;
     const why = message === null ? "" : `: ${visible(message)}`;
-    output.say(`${over} of ${rows.length}, ${dollars(spentMicros)} spent  line ${line} ${status}${why}`);
+    output.say(`${over} of ${rows.length} rows, ${dollars(spentMicros)} spent; line ${line} ${status}${why}`);
   };
   const onStart = ({ index, id }: Pick<RowOutcome, "index" | "id">) => {
     output.say(`line ${rows[index]!.line} started: ${visible(id)}`);
@@ -211,7 +211,7 @@ function quoteText(quote: PricedRows["quote"]): string {
   const open = [...new Set(rows.flatMap(({ openSteps }) => openSteps))].map(visible);
   const about =
     max === null
-      ? `from about ${dollars(expectedMicros)}, open-ended: ${open.join(", ")}`
+      ? `at least about ${dollars(expectedMicros)}; no maximum for ${open.join(", ")}`
       : `${dollars(max, Math.ceil)} at most`;
   const expected = max === null || max === expectedMicros ? "" : `, about ${dollars(expectedMicros)} expected`;
   return `${counted(rows.length, "row")} cost ${about}${expected}${known}`;
@@ -227,7 +227,7 @@ function sayReplaced(replaced: readonly RunReport[], { output }: Context, { json
     if (at >= MOST_REPLACED) continue;
     const done = `${steps.filter(({ status }) => status === "succeeded").length} of ${counted(steps.length, "step")} done`;
     output.say(
-      `${visible(id)} replaced: its row was changed or removed. ${dollars(cost)} charged, ${dollars(held)} reserved, ${done}`,
+      `Run ${visible(id)} was replaced: its row was changed or removed. ${dollars(cost)} charged, ${dollars(held)} reserved, ${done}`,
     );
     output.next(`${command}   (continues the run: downloads results already paid for, and pays for the rest)`);
   }

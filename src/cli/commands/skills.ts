@@ -39,7 +39,7 @@ export async function installSkills({ io, output }: Context, flags: Flags["skill
 function differs(path: string, { dir }: Flags["skills install"]): CliError {
   const where = dir === undefined ? "" : ` --dir ${shellWord(visible(dir))}`;
   return usageError(
-    `${visible(path)} exists, differs from this version's skill and was not overwritten`,
+    `${visible(path)} already exists and differs from this version's skill, so it was not overwritten`,
     `showrunner skills install${where} --force   (overwrites it, including your changes)`,
   );
 }

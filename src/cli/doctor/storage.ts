@@ -126,7 +126,7 @@ export async function mediaFindings(io: Io, flags: ServiceFlags): Promise<readon
 
 export function clockFinding(check: string, server: string, offsetMs: number, mostMs: number): Finding {
   const differsMs = Math.abs(offsetMs);
-  if (differsMs <= NO_SKEW_MS) return fine(check, "agrees with this machine's");
+  if (differsMs <= NO_SKEW_MS) return fine(check, "agrees with this machine's clock");
   const detail = `the ${server}'s clock is ${duration(differsMs)} ${offsetMs > 0 ? "ahead of" : "behind"} this machine's`;
-  return differsMs <= mostMs ? fine(check, detail) : failed(check, detail, "set this machine's clock (NTP)");
+  return differsMs <= mostMs ? fine(check, detail) : failed(check, detail, "synchronize this machine's clock (NTP)");
 }

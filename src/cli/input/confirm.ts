@@ -17,7 +17,7 @@ export interface Question {
 /** Throws {@link CliError} `NOT_CONFIRMED` unless a flag or a person agreed. */
 export async function confirm(io: Pick<Io, "ask">, { yes, question, what, refused, next }: Question): Promise<void> {
   if (yes || (await isAgreed(io, question))) return;
-  const message = io.ask === null ? `${what}, and there is no terminal to confirm it on` : refused;
+  const message = io.ask === null ? `${what}, but there is no terminal to confirm it on` : refused;
   throw new CliError("NOT_CONFIRMED", message, { next });
 }
 

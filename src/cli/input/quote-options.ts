@@ -34,7 +34,7 @@ function atLeastOne(count: string, whole: string): number {
   const number = Number(count);
   if (/^\d+$/.test(count.trim()) && number >= 1) return number;
   throw usageError(
-    `--concurrency ${visible(whole)} is not a limit`,
+    `--concurrency ${visible(whole)}: a limit must be a whole number of jobs, at least 1`,
     "write --concurrency 8, or limits by modality and model: --concurrency total=8,video=2",
   );
 }

@@ -19,7 +19,7 @@ export function loadFailure(cause: unknown, file: string, cwd: string): CliError
   if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") {
     return invalid(
       `${name} uses TypeScript syntax that Node cannot run: ${said}${codeFrame(error)}`,
-      "avoid enums, namespaces and parameter properties, or: npm install -D tsx && NODE_OPTIONS='--import tsx' npx showrunner …",
+      "avoid enums, namespaces and parameter properties, or run: npm install -D tsx && NODE_OPTIONS='--import tsx' npx showrunner …",
       cause,
     );
   }
@@ -33,7 +33,7 @@ export function loadFailure(cause: unknown, file: string, cwd: string): CliError
     return invalid(message, importAdvice(missing, cwd), cause);
   }
   if (code === "RUN_WHILE_LOADING") {
-    const next = `move that code to another file that imports the pipeline, or, with Node 24 or later, into if (import.meta.main) { … }, which runs with node ${name} but not here`;
+    const next = `move that code to another file that imports the pipeline; with Node 24 or later, you can also put it into if (import.meta.main) { … }, which runs with node ${name} but not here`;
     return failed(`${name}: ${said}${codeFrame(error)}`, next, cause);
   }
   // Plan problems span several lines; any other message is the user's own text.

@@ -97,12 +97,12 @@ function addMore(add: Add): void {
   add("statement", "list what a client's runs produced and cost in a month", async () => {
     return (await import("../commands/statement.ts")).statement;
   });
-  add("check <files...>", "show what these pipelines would change in unfinished runs; spends nothing", async () => {
+  add("check <files...>", "show what the given pipelines would change in unfinished runs; spends nothing", async () => {
     return (await import("../commands/check.ts")).check;
   });
   add(
     "adopt <run-id> [step] [job-id]",
-    "resolve a submission that got no answer: pass the job that it created, the file that the provider generated, or none; without a job, list candidates; without a step, ask about each",
+    'resolve a submission that got no answer: pass the job that it created, the file that the provider generated, or "none". Without a job, list the candidates; without a step, ask about every step',
     async () => (await import("../commands/adopt.ts")).adopt,
   );
   add(
@@ -176,7 +176,7 @@ function addServing(add: Add, group: (name: string, description: string) => void
     async () => (await import("../commands/completion.ts")).completion,
   )
     .addArgument(new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"]))
-    .argument("[words...]", "the words typed so far, after --; prints their possible completions");
+    .argument("[words...]", "the words typed so far (after --), for which completions are printed");
 }
 
 function addCalls(add: Add, group: (name: string, description: string) => void): void {
@@ -190,7 +190,7 @@ function addCalls(add: Add, group: (name: string, description: string) => void):
   });
   add(
     "models diff [files...]",
-    "show what changed in the catalog since it was pulled, and which of these pipelines break",
+    "show what changed in the catalog since it was pulled, and which of the given pipelines break",
     async () => (await import("../commands/models-diff.ts")).modelsDiff,
   );
   const jobs = () => import("../commands/jobs.ts");

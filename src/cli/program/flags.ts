@@ -28,7 +28,7 @@ const rate = [
   flag("--rate-limit <requests/seconds>", "rate limit of your key, e.g. 600/60 (default: learned from the service)"),
   flag(
     "--turns <tag>",
-    "share the rate limit evenly among the values of this tag, or by weight: customer or customer,acme=3 (default: among runs)",
+    "share the rate limit among the values of this tag, evenly (customer) or by weight (customer,acme=3) (default: evenly among runs)",
   ),
 ];
 
@@ -128,7 +128,7 @@ export const options = {
     preset(
       choice(
         "--on-existing <what>",
-        "if a run with this --id exists, resume it (or follow it if it is running; plan and input must be the same), or fail",
+        'what to do if a run with this --id exists: "resume" continues it, or follows it if it is running; plan and input must be the same',
         ["resume", "fail"],
       ),
       "resume",
@@ -159,7 +159,7 @@ export const options = {
     ...input,
     ...common,
     ...rows,
-    flag("--id <id>", "with --each: prefix for the run ids, as in run (default: the file's name)"),
+    flag("--id <id>", "with --each: prefix for the run ids, the same as for showrunner run (default: the file's name)"),
     flag("--concurrency <limits>", "maximum parallel jobs in the forecast: 8, or total=8,video=2"),
     profile,
     flag("--reuse", "count results of earlier runs with identical inputs as free"),
@@ -206,13 +206,13 @@ export const options = {
       "--redo <step>",
       "redo this step or, for an approval, the steps that it shows; the `revise` function in the code applies --note",
     ),
-    flag("--note <text>", "with --redo: what to change; otherwise the reason, stored in the journal"),
+    flag("--note <text>", "with --redo: what to change; otherwise: the reason, which is stored in the journal"),
     list("--rerun <step>", "rerun this step and all steps that depend on it; * matches any characters; repeatable"),
     flag("--rerun-failed", "rerun every step that failed or partly failed, and all steps that depend on it"),
     flag("--same-seed", "rerun even if a fixed seed in the code is likely to give the same result"),
     flag(
       "--account-moved",
-      "use if the account has a new key or the service a new address; at least one of the run's jobs must be found there",
+      "use this if the account has a new key or the service has a new address; the service must have at least one of the run's jobs",
     ),
     flag(
       "--request-id <id>",
@@ -283,7 +283,7 @@ export const options = {
   ],
   events: [...common, flag("--follow", "keep printing until the run ends or pauses")],
   reconcile: common,
-  marks: [flag("--trust <file>", "PEM file with the signers' certificates that you trust"), json],
+  marks: [flag("--trust <file>", "PEM file with the certificates of the signers that you trust"), json],
   sign: [
     flag("--cert <file>", "PEM file with your certificate and its issuers, up to the root"),
     flag("--key <file>", "PEM file with the certificate's private key"),
@@ -311,7 +311,7 @@ export const options = {
     list("--map <v2=v3>", "v3 model for a v2 slug, or v3 voice for a v2 voice; repeatable"),
     flag(
       "--decisions <file>",
-      "file that stores --map and answers, so that no question is asked twice (default: migrate.decisions.json, if it exists)",
+      "file that stores your answers and the --map options, so that no question is asked twice (default: migrate.decisions.json, if it exists)",
     ),
     flag("--catalog <file>", "catalog of the models to migrate to (default: the service's)"),
     flag("--verify", "run the pipeline on a local service and compare its results with what v2 would produce"),
@@ -366,12 +366,15 @@ export const options = {
     ...spending,
     notify,
     ...planning,
-    flag("--budget <usd>", "maximum total cost of all agent runs while this server runs (default: no run may start)"),
-    flag("--run-budget <usd>", "maximum cost of each of these runs (default: its quote)"),
+    flag(
+      "--budget <usd>",
+      "maximum total cost of all runs that agents start while this server runs (default: agents cannot start runs)",
+    ),
+    flag("--run-budget <usd>", "maximum cost of each run that an agent starts (default: its quote)"),
     maxUnquoted,
     flag("--allow-approve", "let the agent decide on steps waiting for approval"),
-    flag("--ask", "let the agent ask its user for decisions, and for runs above --run-budget"),
-    flag("--http", "serve streamable HTTP on this machine instead, protected by a token"),
+    flag("--ask", "let the agent ask its user to make decisions, and to allow runs that cost more than --run-budget"),
+    flag("--http", "use streamable HTTP on this machine, protected by a token, instead of stdin and stdout"),
     flag("--port <number>", "port for --http; 0 picks a free one (default: 8789)"),
   ],
   "notify test": notifying,
@@ -393,11 +396,11 @@ export const options = {
     ),
     flag("--rate-limit <requests/seconds>", "requests allowed per window, e.g. 600/60"),
     flag("--max-running <n>", "maximum jobs rendered in parallel"),
-    flag("--speed <factor>", "how many times faster than real rendering, e.g. 20"),
+    flag("--speed <factor>", "finish jobs this many times faster than a real service, e.g. 20"),
     flag("--retention <duration>", "how long outputs are kept after submission (default: 24h)"),
     flag("--url-life <duration>", "how long a download URL is valid (default: 1h)"),
     flag("--strict", "answer exactly as a hosted service would, except for timings"),
-    choice("--as-of <version>", "published version of the API to emulate (default: today)", ["3.9", "today"]),
+    choice("--as-of <version>", 'published version of the API to emulate (default: "today")', ["3.9", "today"]),
     flag(
       "--deliver-to-loopback",
       "allow webhooks and log drains to this machine (default: allowed when listening on loopback without --strict)",
@@ -406,7 +409,7 @@ export const options = {
     flag("--open-catalog", "serve models and voices without a credential, as some hosted services do"),
     choice(
       "--unquotable-cost <what>",
-      "cost that estimates return for jobs without a price, for clients that expect a number (default: null; with --strict: refuse)",
+      "what an estimate returns as the cost of a job that has no price; some clients require a number (default: null, or refuse with --strict)",
       ["null", "zero", "omit", "refuse"],
     ),
     flag("--faults <file>", "JSON file of faults to inject"),
@@ -414,7 +417,7 @@ export const options = {
     flag("--brand <name>", "brand name in the X-<Brand>-… headers"),
     flag("--replay <folder>", "replay the responses that showrunner record stored in this folder"),
     preset(
-      choice("--replay-speed <speed>", "how fast to replay jobs; real is the original speed", ["fast", "real"]),
+      choice("--replay-speed <speed>", 'how fast to replay jobs; "real" is the original speed', ["fast", "real"]),
       "fast",
     ),
     flag("--or-local", "with --replay: let the local service answer requests that were not recorded"),
@@ -447,7 +450,7 @@ export const options = {
     ...common,
     flag("--snapshot <file>", "earlier catalog to compare with (default: catalog.json)"),
     flag("--with <file>", "newer catalog (default: the service's current one)"),
-    flag("--input <json|@file>", "input for the pipelines, if their fields have no defaults"),
+    flag("--input <json|@file>", "input for the pipelines; required if a field has no default"),
     list("-i <key=value>", "one input field; key:=json for values other than text"),
   ],
   "jobs list": [flag("--model <id>", "only jobs of this model"), limit, ...common],

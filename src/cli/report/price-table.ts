@@ -24,7 +24,7 @@ export function forecastLines({ risks, forecastMs }: Pick<Quote, "risks" | "fore
 export function offerLines({ id, maximumUsd, expiresAt, prices }: Quote): readonly string[] {
   if (id === null || maximumUsd === null || expiresAt === null) return [];
   const open = openSteps(prices).slice(0, MOST_RISKS).map(visible);
-  const asks = open.length === 0 ? "" : `; stops and asks at ${open.join(", ")}`;
+  const asks = open.length === 0 ? "" : `; the run pauses to ask before ${open.join(", ")}`;
   return [
     `Quote ${id}: at most ${dollars(maximumUsd, Math.ceil)}${asks}; valid until ${new Date(expiresAt).toISOString()}`,
   ];
@@ -78,7 +78,7 @@ function ownRemark(price: Price): string {
       const when = price.anew === undefined ? "provisional: quoted again when its media exist" : "provisional";
       const { mostMicros } = price;
       const isMore = mostMicros !== null && dollars(mostMicros, Math.ceil) !== amount(price);
-      const most = mostMicros === null ? "open-ended" : isMore ? `at most ${dollars(mostMicros, Math.ceil)}` : null;
+      const most = mostMicros === null ? "no maximum" : isMore ? `at most ${dollars(mostMicros, Math.ceil)}` : null;
       return [most, when, price.anew, price.reason].flatMap((part) => (part == null ? [] : visible(part))).join("; ");
     }
     case "unquotable": {

@@ -13,9 +13,9 @@ function where(problem: Problem): string {
 
 export function overchargeLines({ id, overcharges, over_budget, budget }: RunReport): readonly string[] {
   const lines = overcharges.map(({ model, times, excess, worst }) => {
-    const ratio = worst === null ? "" : `, up to $${worst.charged} instead of $${worst.quoted}`;
+    const ratio = worst === null ? "" : `, at worst $${worst.charged} instead of $${worst.quoted}`;
     const what = times === 1 ? "1 charge" : `${times} charges`;
-    return `${visible(model)}: ${what} above the quote, $${excess} too much${ratio}. Later jobs reserve the actual cost`;
+    return `${visible(model)}: ${what} exceeded the quote, by $${excess} in total${ratio}. For later jobs, the actual cost is reserved`;
   });
   if (over_budget === null) return lines;
   return [
@@ -36,9 +36,7 @@ export function missingLines(report: RunReport, now: number): readonly string[] 
   });
   const removed = report.expiring.filter(({ expires_at, copied }) => copied && Date.parse(expires_at) <= now);
   const healed =
-    removed.length === 0
-      ? []
-      : [`${count(removed.length)} no longer on the service; local copies are uploaded again for free when needed.`];
+    removed.length === 0 ? [] : [`${goneText(removed.length)}; local copies are uploaded again for free when needed.`];
   return [...lines, ...healed];
 }
 
@@ -60,6 +58,6 @@ function lineOf({ what, until, text }: Missing, now: number): string {
   return `${said}: resume within ${left}.`;
 }
 
-function count(n: number): string {
-  return n === 1 ? "1 output is" : `${n} outputs are`;
+function goneText(n: number): string {
+  return `${n === 1 ? "1 output is" : `${n} outputs are`} no longer on the service`;
 }

@@ -112,14 +112,14 @@ export function combinationProblems(
   // Report a wrong field before a missing one.
   const first = nearest[0]!.misses.find(({ isGiven }) => isGiven) ?? nearest[0]!.misses[0]!;
   const rows = nearest.map(({ row, misses }) => `${numberOf(row)} ${misses.map(({ what }) => what).join(" and ")}`);
-  const count = missed.length > 1 ? `match none of the ${missed.length} combinations` : "do not match the combination";
+  const combinations = missed.length > 1 ? `any of the ${missed.length} combinations` : "the combination";
   const bare = new Given(inputSchema, input as Fields, uncertain, () => undefined);
   const isByDefault = missed.some(({ row }) => bare.missesOf(row).length === 0);
   return [
     {
       code: isByDefault ? BY_DEFAULT : "combination-table",
       field: `input.${first.name}`,
-      message: `the fields ${count} that ${id} accepts; nearest: ${rows.join("; ")}`,
+      message: `the fields do not match ${combinations} that ${id} accepts; nearest: ${rows.join("; ")}`,
       ...(first.allowed !== undefined && { allowed: first.allowed }),
     },
   ];

@@ -84,14 +84,14 @@ export function pipeline<S extends z.ZodType, R extends Returns>(
   if (!isStepName(name))
     refuse('its name may contain letters, digits, ".", "_" and "-", and must begin with a letter or digit');
   const { input } = definition;
-  if (typeof input?.safeParse !== "function") refuse("input must be a zod schema, such as z.object({})");
-  if (typeof definition.build !== "function") refuse("build must be a function that returns handles");
+  if (typeof input?.safeParse !== "function") refuse("`input` must be a zod schema, such as z.object({})");
+  if (typeof definition.build !== "function") refuse("`build` must be a function that returns handles");
   const onFailure = definition.onFailure === undefined ? null : failurePolicy(definition.onFailure);
   if (definition.onFailure !== undefined && onFailure === null) refuse(FAILURE_POLICIES);
   const { profiles = {}, consent = null, title, prune = true } = definition;
-  if (typeof prune !== "boolean") refuse("prune must be true or false");
+  if (typeof prune !== "boolean") refuse("`prune` must be true or false");
   if (title !== undefined && typeof title !== "function")
-    refuse("title must be a function that takes the input and returns a string");
+    refuse("`title` must be a function that takes the input and returns a string");
   const build: Pipeline<S, R>["build"] = (builder) => definition.build(builder);
   const created: Pipeline<S, R> = { name, input, onFailure, prune, profiles, consent, ...(title && { title }), build };
   Object.defineProperty(created, PIPELINE, { value: true });
@@ -122,7 +122,7 @@ function buildFailed(error: unknown): Problem {
   // Some AI SDK providers read their key as soon as a model is created.
   const isKey = error instanceof Error && error.name === "AI_LoadAPIKeyError";
   const hint = isKey ? "; with --local the key does not have to be valid: set it to any text" : "";
-  const message = `build threw an error: ${errorText(error)}${hint}`;
+  const message = `\`build\` threw an error: ${errorText(error)}${hint}`;
   return thrownProblem(error, { code: "build", step: null, field: null, message });
 }
 
@@ -134,12 +134,12 @@ function readReturns(returned: unknown, recorder: Recorder): DraftJson {
     // A rejection of the async build must not end the process.
     returned.catch(() => undefined);
     bad(
-      "build is async, but it must add all steps synchronously; read files and fetch data beforehand, and pass the results as input",
+      "`build` is async, but it must add all steps synchronously; read files and fetch data beforehand, and pass the results as input",
     );
     return {};
   }
   if (!isRecord || pointerOf(returned) !== null) {
-    bad("build must return its results by name, such as { video }");
+    bad("`build` must return its results by name, such as { video }");
     return {};
   }
   checkReturned(returned, "returns", bad);
@@ -250,9 +250,9 @@ function titleOf(pipeline: Pipeline, input: unknown): { readonly title?: string 
   const bad = (message: string) => ({ code: "title", step: null, field: null, message });
   try {
     const text: unknown = pipeline.title(input);
-    return typeof text === "string" ? { title: text } : { problem: bad("title did not return a string") };
+    return typeof text === "string" ? { title: text } : { problem: bad("`title` did not return a string") };
   } catch (error) {
-    return { problem: thrownProblem(error, bad(`title threw an error: ${errorText(error)}`)) };
+    return { problem: thrownProblem(error, bad(`\`title\` threw an error: ${errorText(error)}`)) };
   }
 }
 

@@ -29,21 +29,21 @@ const TIERS: readonly FamilyRule[] = [
     kind: "requires",
     when: { field: "quality", is: ["pro"] },
     fields: ["resolution"],
-    message: "quality pro has no default resolution; set resolution to 1080p or 4K",
+    message: 'quality "pro" has no default resolution; set resolution to 1080p or 4K',
   },
   {
     kind: "values",
     when: { field: "quality", is: ["pro"] },
     field: "resolution",
     values: ["1080p", "4K"],
-    message: "quality pro is for 1080p and 4K; use one of these resolutions, or quality standard",
+    message: 'quality "pro" supports only 1080p and 4K; use one of those, or quality "standard"',
   },
   {
     kind: "values",
     when: { field: "quality", is: ["standard"] },
     field: "resolution",
     values: ["720p"],
-    message: "quality standard is for 720p; use 720p, or quality pro",
+    message: 'quality "standard" supports only 720p; use 720p, or quality "pro"',
   },
 ];
 

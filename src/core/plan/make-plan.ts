@@ -27,7 +27,7 @@ export function checkQuorum(step: PlanStep, { report, facts }: Planning): void {
   const used = traitsOf(step).uses;
   const isOpen = used.some(({ output, step }) => output === "all" && !Number.isFinite(facts(step)?.outputs ?? 1));
   if (policy.quorum <= used.length || isOpen) return;
-  const message = `onFailure requires ${policy.quorum} results, but the step uses only ${used.length}; use quorum(n) with n at most ${used.length}`;
+  const message = `\`onFailure\` requires ${policy.quorum} results, but the step uses only ${used.length}; use quorum(n) with n at most ${used.length}`;
   report("bad-option", "onFailure", message);
 }
 
@@ -35,7 +35,7 @@ export function checkReturnedQuorum(policy: FailurePolicy, returns: Plan["return
   if (typeof policy !== "object") return [];
   const returned = referencesIn(returns);
   if (policy.quorum <= returned.length || returned.some(({ output }) => output === "all")) return [];
-  const message = `onFailure requires ${policy.quorum} results, but the pipeline returns only ${returned.length}; lower the quorum`;
+  const message = `\`onFailure\` requires ${policy.quorum} results, but the pipeline returns only ${returned.length}; lower the quorum`;
   return [{ code: "bad-option", step: null, field: "onFailure", message }];
 }
 

@@ -38,7 +38,7 @@ export const STATUS_CALLS: { readonly [provider: string]: DeclaredStatus } = {
   },
   gateway: {
     read: byWord(["status"], { pending: ["pending"], failed: ["error", "cancelled"], completed: ["completed"] }),
-    source: "the schema of the status in @ai-sdk/gateway",
+    source: "the status schema in @ai-sdk/gateway",
   },
   google: {
     read: readGoogle,

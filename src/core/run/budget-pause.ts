@@ -14,7 +14,7 @@ interface Hold {
 }
 
 export function unpriced(path: string, model: string, why: string): string {
-  return `${path} (${model}) ${why} maxCost. Set maxCost on the step, or resume with --max-unquoted USD.`;
+  return `${path} (${model}) ${why}. Set maxCost on the step, or resume with --max-unquoted USD.`;
 }
 
 export function overBudget({ path, holdMicros, reason }: Hold, committedMicros: number, budgetMicros: number): Pause {

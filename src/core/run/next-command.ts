@@ -54,7 +54,7 @@ function afterPause(state: RunState): NextCommand {
   const { runId } = state;
   switch (state.pause?.reason) {
     case "funds":
-      return resume(state, ["--wait-for-funds 30m"], "once the wallet has funds, run it without the flag");
+      return resume(state, ["--wait-for-funds 30m"], "run it without the flag once the wallet has funds");
     case "budget":
       return resume(state, budgetFlag(state));
     case "cap": {
@@ -76,7 +76,7 @@ function afterPause(state: RunState): NextCommand {
         const [first] = unresolved;
         if (first === undefined) return resume(state, []);
         const none = `showrunner adopt ${runId} ${shellWord(first.path)} none`;
-        return resume(state, [], `checks again for free; ${none} keeps the partial result`);
+        return resume(state, [], `checks again for free; to keep the partial result, run: ${none}`);
       }
       const which = others.length === 0 ? ` ${shellWord(step.path)}` : "";
       const isOfProvider = lastAttempt(state.steps[step.path]!)?.provider !== undefined;
@@ -84,7 +84,7 @@ function afterPause(state: RunState): NextCommand {
         others.length > 0
           ? "asks about each unresolved step"
           : isOfProvider
-            ? "shows what to look for; then add the provider's file or none to the command"
+            ? 'shows what to look for; then add the provider\'s file, or "none", to the command'
             : "lists the jobs that the step may have created";
       return { command: `showrunner adopt ${runId}${which}`, note };
     }
@@ -151,7 +151,7 @@ function afterFailure(state: RunState): NextCommand {
   if (rejected.length > 0 && rejected.length === failed.length) {
     const shown = rejected.flatMap((step) => shownBy(traitsOf(step).decision?.shows ?? [], step.path));
     const words = [...new Set(shown)].flatMap((path) => ["--rerun", shellWord(path)]);
-    return resume(state, words, "replaces the rejected or missing results, at a new charge, and asks again");
+    return resume(state, words, "replaces the rejected or missing results (charged again), and asks again");
   }
   if (failed.length > 0 && failed.every((step) => isUnplanned(step, state.steps[step.path]!))) {
     const file = state.planned.source === null ? ["--file", fileOf(state)] : [];
@@ -160,7 +160,11 @@ function afterFailure(state: RunState): NextCommand {
   const expired = [...new Set(lost(state).map(({ step }) => step))].flatMap((path) => ["--rerun", shellWord(path)]);
   if (expired.length > 0) {
     const words = failed.length === 0 ? expired : ["--rerun-failed", ...expired];
-    return resume(state, words, "reruns the steps whose outputs expired before their download; each is charged again");
+    return resume(
+      state,
+      words,
+      "reruns the steps whose outputs expired before they were downloaded; each is charged again",
+    );
   }
   const isDefinite = failed.some(({ path }) => state.steps[path]!.attempts.at(-1)?.error?.retryable === false);
   const note = isDefinite

@@ -42,7 +42,7 @@ export function placeLowerThird(pixels: Pixels, { title, subtitle, style, captio
   }
   throw new FilmError(
     "FILM_INPUT",
-    `a title of ${title.length} and a subtitle of ${subtitle?.length ?? 0} characters do not fit the lower third; shorten them`,
+    `the title (${title.length} characters) and the subtitle (${subtitle?.length ?? 0}) do not fit the lower third; shorten them`,
   );
 }
 

@@ -46,7 +46,7 @@ export function foreseenLength(what: string, film: Ends | null, length?: Length)
   const { seconds, note } = fitLength(what, film, length);
   return {
     seconds,
-    warning: note && `${note} (expected durations); set the option length to choose which duration applies`,
+    warning: note && `${note} (expected durations); set the \`length\` option to choose which duration applies`,
   };
 }
 

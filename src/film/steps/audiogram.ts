@@ -26,7 +26,7 @@ export interface AudiogramOptions extends StepFields {
 export function audiogram(task: Task, name: string, sound: Media<"audio">, options: AudiogramOptions) {
   const { step, own } = splitOptions(options);
   checkOptions(name, own, { picture: any, size, format, color });
-  if (own.picture === undefined) throw unfit(`${name}: picture is missing; set it to the background image`);
+  if (own.picture === undefined) throw unfit(`${name}: \`picture\` is missing; set it to the background image`);
   return filmTask(
     task,
     name,

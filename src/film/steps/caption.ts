@@ -59,13 +59,13 @@ export interface Captioned {
 /** Adds captions from a known script, timed by the speech. Returns the film, and the captions as SRT and VTT. */
 export function caption(task: Task, name: string, film: Media<"video">, options: CaptionOptions) {
   const { step, own } = splitOptions(options);
-  if (own.lines === undefined) throw unfit(`${name}: lines is missing; set it to the spoken text`);
+  if (own.lines === undefined) throw unfit(`${name}: \`lines\` is missing; set it to the spoken text`);
   const lines = Array.isArray(own.lines) ? own.lines : [{ text: own.lines as OrValue<string>, isScript: true }];
   checkOptions(name, own, RULES);
   checkOptions(`${name}: style`, own.style ?? {}, letterStyle);
   for (const line of lines as readonly (object | string)[]) {
     if (typeof line === "string")
-      throw unfit(`${name}: lines is a list of strings; use one string, or objects such as { text }`);
+      throw unfit(`${name}: \`lines\` is a list of strings; use one string, or objects such as { text }`);
     checkOptions(`${name}: lines`, line, { text: any, voice: any, at: seconds, words: any, isScript: any });
   }
   const captioned = filmTask(

@@ -125,7 +125,7 @@ function checkOverlay(name: string, own: Omit<OverlayOptions, keyof StepFields>)
   checkOptions(`${name}: lowerThird.style`, lowerThird?.style ?? {}, letters);
   checkOptions(`${name}: endCard`, endCard ?? {}, { picture: any, fit, seconds: someSeconds, fade: seconds });
   const { fade = SHOWN.fade, seconds: shown = SHOWN.seconds } = endCard ?? {};
-  checkBlend(`${name}: endCard`, fade, { length: shown, what: "the card is shown for" });
+  checkBlend(`${name}: endCard`, fade, { length: shown, what: "the card's time on screen" });
 }
 
 type OnDisk<T> = Omit<T, "picture"> & { readonly picture: LocalFile };

@@ -21,9 +21,9 @@ export function slideshow(task: Task, name: string, pictures: MediaList<"image">
   checkOptions(name, own, { ...JOINING, seconds: someSeconds, zoom: number(0, 4) });
   const list = listOf(pictures);
   const { seconds = SECONDS, fade = FADE } = own;
-  // A handle may stand for several images, so the real list may be longer.
-  if (list.length > 2) checkBlend(name, fade, { length: seconds / 2, what: "half of a picture's time is" });
-  else if (list.length > 1) checkBlend(name, fade, { length: seconds, what: "a picture is shown for" });
+  // A handle may stand for several pictures, so the real list may be longer.
+  if (list.length > 2) checkBlend(name, fade, { length: seconds / 2, what: "half of each picture's time on screen" });
+  else if (list.length > 1) checkBlend(name, fade, { length: seconds, what: "each picture's time on screen" });
   const named = clipNames(list);
   return filmTask(
     task,

@@ -18,7 +18,7 @@ export class JournalCounters {
   });
   readonly #refused = new Counter(
     "showrunner_holds_refused_total",
-    "Commits refused because a hold exceeded a limit, by limit.",
+    "Commits refused because a hold exceeded a limit, grouped by limit.",
   );
   readonly #lost = new Counter("showrunner_leases_lost_total", "Runs that another process took over from this one.", {
     starts: true,

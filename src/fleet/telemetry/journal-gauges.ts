@@ -37,7 +37,7 @@ export class JournalGauges {
       [
         gauge(
           "showrunner_runs",
-          "Runs in the journal by status; `interrupted`: no process drives the run. Only the newest 10,000 are counted.",
+          "Runs in the journal by status; `interrupted` means that no process drives the run. Only the newest 10,000 are counted.",
         ),
         [...byStatus].map(([status, of]) => ({ labels: { status }, value: of.length })),
       ],

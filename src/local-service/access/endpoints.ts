@@ -53,12 +53,12 @@ export function grantedLifetime(
   if (earlier(at, principal.expiresAt) === at) return at;
   const until = instant(principal.expiresAt!);
   const fixed = "A key cannot outlive the credential that creates it.";
-  throw denied(`Your credential expires at ${until}; a key that it creates must expire no later.`, fixed);
+  throw denied(`Your credential expires at ${until}; a key that it creates must not expire after that.`, fixed);
 }
 
 /** Refuses a rotated-out secret, whose holder could otherwise change keys and regain access. @throws Refusal 403 */
 export function assertChangesKeys({ via }: Principal): void {
-  if (via !== "secret") throw denied("This secret was rotated out; use the key's current secret to change keys.");
+  if (via !== "secret") throw denied("This secret was replaced; use the key's current secret to change keys.");
 }
 
 /** Allows only the owner to rotate a key, with a credential that has all of the key's scopes. @throws Refusal 403 */

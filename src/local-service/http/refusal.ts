@@ -162,7 +162,7 @@ export function invalid(problems: readonly FieldProblem[]): Refusal {
   const noun = count === 1 ? "1 invalid input field" : `${count} invalid input fields`;
   const details = problems.slice(0, MAX_DETAILS).map(bounded);
   const rest = problems.length - details.length;
-  const where = rest === 0 ? "see details" : `details lists the first ${MAX_DETAILS} problems and omits ${rest}`;
+  const where = rest === 0 ? "see details" : `\`details\` lists the first ${MAX_DETAILS} problems and omits ${rest}`;
   return refuse("INVALID_ARGUMENT", `The request has ${noun}; ${where}.`, { param: details[0]!.field, details });
 }
 

@@ -41,7 +41,7 @@ async function receive(incoming: IncomingMessage, target: string, maxBytes: numb
     throw bad("the multipart body is malformed or truncated", "multipart");
   }
   const received = await (writing as Promise<Received> | null);
-  if (!received) throw bad("is required as a multipart part named file", "required");
+  if (!received) throw bad('is required as a multipart part named "file"', "required");
   return received;
 }
 

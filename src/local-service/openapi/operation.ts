@@ -129,13 +129,13 @@ export const PAGE_QUERY: Readonly<Record<string, JsonSchema>> = {
 };
 
 const MEANING: Readonly<Record<number, string>> = {
-  400: "The request is invalid; see details for the invalid fields.",
+  400: "The request is invalid; `details` lists the invalid fields.",
   401: "The credential is missing or invalid.",
-  402: "The wallet cannot fund the request; see billing.",
+  402: "The wallet cannot fund the request; see the field `billing`.",
   403: "The credential lacks a scope, or its owner has left the workspace.",
   404: "The resource does not exist or is not visible to you.",
   409: "The resource or the idempotency key is in use.",
-  410: "The model is retired; replaced_by may name its successor.",
+  410: "The model is retired; its successor may be given in `replaced_by`.",
   422: "Moderation refused the input.",
   429: "The rate limit is exceeded; wait for retry_after seconds.",
   500: "An unexpected error occurred.",
@@ -163,7 +163,7 @@ const ALWAYS = {
 };
 
 const SHOULD_RETRY = {
-  description: "The value of the error's field retryable.",
+  description: "The value of the error's `retryable` field.",
   required: true,
   schema: oneOf("true", "false"),
 };

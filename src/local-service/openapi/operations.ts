@@ -115,7 +115,7 @@ export const API_SPECS: Specs = {
 
   "GET /jobs": row("jobs", "list_jobs", list("JobSummary", "A page of jobs, newest first."), paged),
   "GET /jobs/{job_id}": row("jobs", "get_job", one("Job", "The job.")),
-  "DELETE /jobs/{job_id}": row("jobs", "delete_job", empty("The job is deleted. Repeated requests succeed, too."), {
+  "DELETE /jobs/{job_id}": row("jobs", "delete_job", empty("The job is deleted. Repeating the request succeeds too."), {
     errors: ["INVALID_ARGUMENT", "ALREADY_IN_PROGRESS", "UNAVAILABLE"],
   }),
   "GET /jobs/{job_id}/status": row("jobs", "get_job_status", one("JobStatus", "The status."), {
@@ -133,7 +133,7 @@ export const API_SPECS: Specs = {
   "GET /usage": row(
     "billing",
     "get_usage",
-    one("Usage", "Usage of a period: seven days by default, and at most 90 days."),
+    one("Usage", "Usage in a period of up to 90 days; by default, the last seven days."),
     {
       query: { start: date, end: date, group_by: groups },
       errors: ["INVALID_ARGUMENT"],

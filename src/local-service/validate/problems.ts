@@ -82,7 +82,7 @@ function toProblem(error: ErrorObject, root: string): FieldProblem {
       return problem(`${at}.${name}`, "is not a known field", "unknown_field", acceptedNames(error));
     }
     case "discriminator":
-      return problem(`${at}.${params["tag"]}`, "must be url or asset", "enum", ["url", "asset"]);
+      return problem(`${at}.${params["tag"]}`, 'must be "url" or "asset"', "enum", ["url", "asset"]);
     case "oneOf":
     case "anyOf":
       return choiceProblem(error, at);

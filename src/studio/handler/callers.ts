@@ -13,12 +13,12 @@ export const ENDPOINT_NAME = /^[A-Za-z0-9][\w.-]{0,59}$/;
 export function checkedCaller({ tags, budget, ...rest }: Caller): Caller {
   const checked = checkTags(tags, "tags");
   const keys = Object.keys(checked);
-  if (keys.length === 0) throw new InvalidOptionError("tags", "authorize must return at least one tag for a caller.");
+  if (keys.length === 0) throw new InvalidOptionError("tags", "`authorize` must return at least one tag for a caller.");
   if (keys.includes(ENDPOINT)) throw new InvalidOptionError("tags", `the tag ${ENDPOINT} is reserved for the handler.`);
   if (budget !== undefined && parseUsd(budget) === null) {
     throw new InvalidOptionError(
       "budget",
-      `authorize returned ${JSON.stringify(budget)}; use dollars, such as "0.25".`,
+      `\`authorize\` returned ${JSON.stringify(budget)}; use dollars, such as "0.25".`,
     );
   }
   return { ...rest, tags, ...(budget !== undefined && { budget }) };

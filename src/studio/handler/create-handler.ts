@@ -170,7 +170,7 @@ function callerOf({ report, mistakes }: Context, given: Caller): Caller {
 class AuthorizeError extends Error {
   constructor({ message }: InvalidOptionError) {
     super(
-      `authorize returned an invalid caller: ${message} The caller's requests are answered with status 500; this is logged once.`,
+      `\`authorize\` returned an invalid caller: ${message} The caller's requests are answered with status 500; this is logged once.`,
     );
   }
 }

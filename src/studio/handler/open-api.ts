@@ -8,7 +8,7 @@ type Schema = { readonly [keyword: string]: unknown };
 const usd = z.string().describe("US dollars, as a decimal");
 const mediaShape = z
   .object({
-    url: z.string().describe("Path on this server, valid for at least an hour; supports ranges"),
+    url: z.string().describe("Path on this server, valid for at least an hour; supports range requests"),
     kind: z.enum(["image", "video", "audio", "other"]),
     contentType: z.string(),
     name: z.string().nullable(),
@@ -49,13 +49,13 @@ const runShape = lineShape.extend({
       choose: z.boolean(),
     }),
   ),
-  outputs: z.record(z.string(), z.unknown()).describe("The pipeline's results so far; files as Media"),
+  outputs: z.record(z.string(), z.unknown()).describe("The pipeline's results so far; each file is a Media object"),
 });
 const quoteShape = z.object({
   id: z.string().describe("Pass it as `quote` to start one run"),
   maximumUsd: usd.describe("Maximum cost of a run started with this quote, excluding `openSteps`"),
   expiresAt: z.int().describe("Epoch milliseconds"),
-  openSteps: z.array(z.string()).describe("Steps that have no price yet: the run pauses before each, for agreement"),
+  openSteps: z.array(z.string()).describe("Steps that have no price yet; the run pauses and asks before each of them"),
   usd: z.object({ min: usd, max: usd.nullable().describe("null if there is no upper limit"), expected: usd }),
   leftUsd: usd.nullable().describe("Your remaining budget"),
   expectedMs: z.number().nullable(),
@@ -70,7 +70,7 @@ const errorShape = z.object({
     problems: z
       .array(z.object({ field: z.string().nullable(), step: z.string().nullable(), message: z.string() }))
       .optional(),
-    quote: quoteShape.optional().describe("The quote to agree to before a start"),
+    quote: quoteShape.optional().describe("The quote to agree to before starting the run"),
   }),
 });
 const decisionShape = z.object({
@@ -117,7 +117,7 @@ function pathsOf(name: string, { pipeline }: Endpoint): Schema {
     schema: { type: "string", minLength: 1, maxLength: 200 },
   };
   const more = {
-    quote: { type: "string", description: "Id of the quote agreed to; required for a new run" },
+    quote: { type: "string", description: "Id of the quote that was agreed to; required for a new run" },
     agree: {
       type: "string",
       description: "New maximum cost of an existing run; also accepts the prices that paused the run",

@@ -64,7 +64,7 @@ async function decideOn(call: Call): Promise<RunView> {
   const body = await jsonBody(call);
   const step = textField(body, "step");
   const { approve } = body;
-  if (typeof approve !== "boolean") throw badRequest("approve must be true or false.", "approve");
+  if (typeof approve !== "boolean") throw badRequest("`approve` must be true or false.", "approve");
   // A replacement for the value shown is checked like any input.
   refusePaths(body.value, "value");
   const by = caller.name === undefined ? undefined : { name: caller.name, verified: true };

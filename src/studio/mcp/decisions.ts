@@ -35,7 +35,7 @@ export async function askedOf(
 
 function proposalOf({ decision, pick, value }: Decision): string {
   const choice = pick === undefined ? "" : `, number ${pick}`;
-  const changed = value === undefined ? "" : `, replacing the value shown with: ${JSON.stringify(value)}`;
+  const changed = value === undefined ? "" : `, changing the displayed value to: ${JSON.stringify(value)}`;
   return `The agent proposes: ${decision}${choice}${changed}`;
 }
 

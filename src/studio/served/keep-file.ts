@@ -55,6 +55,6 @@ function safeName(given: string): string {
   const name = basename(given.replaceAll("\\", "/"))
     .replace(/[^\p{L}\p{N}._ -]/gu, "_")
     .slice(-80); // at most 240 bytes; a file name can have 255
-  if (!/[\p{L}\p{N}]/u.test(name) || name.startsWith(".")) throw badRequest("name must be a file name.", "name");
+  if (!/[\p{L}\p{N}]/u.test(name) || name.startsWith(".")) throw badRequest("`name` must be a file name.", "name");
   return name;
 }

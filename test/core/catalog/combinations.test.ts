@@ -76,7 +76,7 @@ describe("a published table of combinations", () => {
 
   test("refuses what no row accepts with the field and the nearest rows", () => {
     const message = (rows: string) =>
-      `the fields match none of the 2 combinations that reel-1 accepts; nearest: ${rows}`;
+      `the fields do not match any of the 2 combinations that reel-1 accepts; nearest: ${rows}`;
     expect(planned({ ...pro, resolution: "720p" }, film(ROWS))).toEqual([
       {
         code: "combination-table",

@@ -61,5 +61,5 @@ export default pipeline("wrong", { input: z.object({}), build: ({ job }) => ({ m
   );
   const planned = await run("plan", "wrong.ts");
   expect(planned).toMatchObject({ code: 2, stdout: "" });
-  expect(planned.stderr).toMatch(/made {2}input\.\w+: the fields match none of the 2 combinations .*nearest: \(/);
+  expect(planned.stderr).toMatch(/made {2}input\.\w+: the fields do not match any of the 2 combinations .*nearest: /);
 });

@@ -108,10 +108,10 @@ test("a pipeline is refused for what it can never be run with", () => {
     pipeline(name, { input: z.object({}), build: () => ({}), ...own } as never);
   const rule = 'its name may contain letters, digits, ".", "_" and "-", and must begin with a letter or digit';
   expect(refused("a b", {})).toThrow(`pipeline "a b": ${rule}`);
-  expect(refused("p", { input: {} })).toThrow("input must be a zod schema, such as z.object({})");
-  expect(refused("p", { input: undefined })).toThrow("input must be a zod schema");
-  expect(refused("p", { build: 1 })).toThrow("build must be a function that returns handles");
-  expect(refused("p", { prune: 1 })).toThrow("prune must be true or false");
+  expect(refused("p", { input: {} })).toThrow("`input` must be a zod schema, such as z.object({})");
+  expect(refused("p", { input: undefined })).toThrow("`input` must be a zod schema");
+  expect(refused("p", { build: 1 })).toThrow("`build` must be a function that returns handles");
+  expect(refused("p", { prune: 1 })).toThrow("`prune` must be true or false");
   expect(refused("p", { onFailure: "never" })).toThrow(/^pipeline "p": /);
   expect(pipeline("p", { input: z.object({}), build: () => ({}) })).toMatchObject({
     onFailure: null,

@@ -105,9 +105,9 @@ describe("the policy of a step", () => {
     const { reader, said } = read({ keep: 1, prune: "no", attempts: 0, onFailure: "never", consent: "" });
     reader.policy();
     expect(said).toEqual([
-      "bad-option keep: keep must be true or false",
+      "bad-option keep: `keep` must be true or false",
       'bad-option onFailure: onFailure is "never"; use "continue", "failFast" or quorum(n) with n of at least 1',
-      "bad-option prune: prune must be true or false",
+      "bad-option prune: `prune` must be true or false",
       'bad-option consent: consent is ""; use text that is not empty',
       "bad-option attempts: attempts is 0; use a whole number from 1 to 100",
     ]);

@@ -125,7 +125,7 @@ test("a quote starts one run: another start is told which, and the same run id i
   const again = await ended(show.run(pictures, input, { quote: id!, id: "one", budget: "5" }));
   expect([again.id, again.report.budget]).toEqual(["one", "0.10"]);
   const error = await refusal(fake, show.run(pictures, input, { quote: id!, id: "two" }));
-  expect(error).toMatchObject({ why: "used", changes: ["run one was started with the quote"] });
+  expect(error).toMatchObject({ why: "used", changes: ["the quote was already used to start run one"] });
   expect([paidService.jobs.size, (await show.runs()).length]).toEqual([1, 1]);
 });
 

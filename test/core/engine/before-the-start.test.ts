@@ -138,7 +138,7 @@ test("a run is called by what its pipeline or its caller says, is found by it, a
     build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }),
   });
   await expect(show.plan(titled, { product: "none" })).resolves.toMatchObject({
-    problems: [{ code: "title", message: "title did not return a string" }],
+    problems: [{ code: "title", message: "`title` did not return a string" }],
   });
   const throwing = pipeline("throwing", {
     input: z.object({}),
@@ -148,7 +148,7 @@ test("a run is called by what its pipeline or its caller says, is found by it, a
     build: two.build,
   });
   await expect(show.plan(throwing, {})).resolves.toMatchObject({
-    problems: [{ message: expect.stringContaining("title threw an error: no name") }],
+    problems: [{ message: expect.stringContaining("`title` threw an error: no name") }],
   });
   for (const id of ["x", "y", "z"]) {
     const run = show.run(titled, { product: `scarf ${id}` }, { id, ...(id === "y" && { title: "é".repeat(200) }) });

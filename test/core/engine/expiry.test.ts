@@ -219,7 +219,7 @@ describe("An output that the service says it does not have", () => {
     expect(message).toBe("a: output 0 expired on the service before it was downloaded");
     expect(next).toEqual({
       command: "showrunner resume x --rerun a",
-      note: "reruns the steps whose outputs expired before their download; each is charged again",
+      note: "reruns the steps whose outputs expired before they were downloaded; each is charged again",
     });
     expect(expiring).toEqual([]);
   });

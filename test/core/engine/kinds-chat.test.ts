@@ -407,7 +407,7 @@ test("a picture that is too large, or too many of them, are refused before anyth
   expect(result.status).toBe("failed");
   expect(result.report.steps.find(({ path }) => path === "said")).toMatchObject({
     status: "failed",
-    reason: expect.stringMatching(/^PICTURES_UNFIT: the field images contains 4194\d+ bytes; .+ at most 3670016/),
+    reason: expect.stringMatching(/^PICTURES_UNFIT: the images field contains 4194\d+ bytes; .+ at most 3670016/),
   });
   expect([world.paidService.chats.size, (await world.journal.ledger("x")).heldMicros]).toEqual([0, 0]);
 });

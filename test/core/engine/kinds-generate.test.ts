@@ -158,7 +158,7 @@ describe("what an error proves", () => {
     expect(result.report.missing).toMatchObject([{ what: "job", text: said }]);
     expect(result.report.next).toEqual({
       command: "showrunner adopt x still",
-      note: "shows what to look for; then add the provider's file or none to the command",
+      note: 'shows what to look for; then add the provider\'s file, or "none", to the command',
     });
     const again = await during(world.clock, (await world.show.resume("x", { pipeline: still(provider) })).result());
     expect(again.status).toBe("paused");

@@ -51,7 +51,7 @@ test("a requirement that throws is a problem, and one that holds is none", async
   ).toMatchObject({ ok: true });
   expect(await world.show.plan(needing("ffmpeg" as never), {})).toMatchObject({
     ok: false,
-    problems: [{ code: "bad-option", field: "requires", message: "requires must be a function" }, { step: "two" }],
+    problems: [{ code: "bad-option", field: "requires", message: "`requires` must be a function" }, { step: "two" }],
   });
 });
 

@@ -20,7 +20,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [{ type: "run.started" }, null],
   [
     { type: "run.account.moved", keyId: "k2", baseUrl: "https://b/v3", jobId: null },
-    "now belongs to key k2 at https://b/v3; nothing was sent before",
+    "now belongs to key k2 at https://b/v3; the run had sent nothing yet",
     "account moved | To key k2 at https://b/v3.",
   ],
   [

@@ -50,7 +50,7 @@ describe("a completed reference", () => {
     const of = (step: string, output?: string | number, at?: readonly (string | number)[]) =>
       complete(draft(step, output, at)).slice(1);
     expect(of("many")).toEqual([
-      ["several-outputs", "many makes 3 outputs; use many.output(0) for one, many.outputs() for all", undefined],
+      ["several-outputs", "many makes 3 outputs; use many.output(0) for one, or many.outputs() for all", undefined],
     ]);
     expect(of("many", 3)).toEqual([
       ["output-index", "many makes 3 outputs, numbers 0 to 2; there is no output 3", undefined],
@@ -173,7 +173,7 @@ describe("what is shown or chosen from", () => {
   });
 
   test("says what it yields, and is files where a function scores it", () => {
-    const open = 'open does not declare what it yields; add yields to it, such as yields: "image"';
+    const open = 'open does not declare what it yields; give it the option `yields`, such as yields: "image"';
     expect(among([draft("open")])).toEqual([1, null, `unknown-yield among: ${open}`]);
     const score =
       "not-media among: text yields a value, but a scoring function accepts only files; use a task to choose among values";

@@ -59,7 +59,7 @@ describe("a chat that was never asked", () => {
     const plan = chat("talk", { maxCostMicros: null });
     expect(decided([], { plan, more: { maxUnquotedMicros: 20 } }).commands).toMatchObject([{ maxCostMicros: 20 }]);
     const message =
-      "talk (talk) has neither a known price nor a maxCost. Set maxCost on the step, or resume with --max-unquoted USD.";
+      "talk (talk) has no known price or maxCost. Set maxCost on the step, or resume with --max-unquoted USD.";
     expect(decided([], { plan })).toMatchObject({
       events: [{ type: "run.paused", reason: "budget", message }],
       commands: [],

@@ -49,7 +49,7 @@ describe("a paused run", () => {
   test.each([
     ["stopped", RESUME, null],
     ["unanswered", RESUME, null],
-    ["funds", `${RESUME} --wait-for-funds 30m`, "once the wallet has funds, run it without the flag"],
+    ["funds", `${RESUME} --wait-for-funds 30m`, "run it without the flag once the wallet has funds"],
     ["credentials", RESUME, "first set SHOWRUNNER_API_KEY to a key that the service accepts"],
     ["unreachable", RESUME, "run it once the service is available; --give-up-after 1h waits longer"],
     ["misdirected", RESUME, "requests do not reach the service: first check the network and SHOWRUNNER_BASE_URL"],
@@ -169,7 +169,7 @@ describe("a run that has failed", () => {
 
   test("for a rejection reruns what was shown, each once, or the decision where only files of one's own were", () => {
     const rejected = { ...failed, approval: { approved: false, note: null } };
-    const note = "replaces the rejected or missing results, at a new charge, and asks again";
+    const note = "replaces the rejected or missing results (charged again), and asks again";
     const rerun = (...steps: readonly (readonly [PlanStep, object?])[]) => nextCommand(stateOf("failed", steps));
     const a = [job("a"), { status: "succeeded" }] as const;
     expect(rerun(a, [gate("ok", [ref("a"), ref("my b"), ref("a", 1)]), rejected])).toEqual({

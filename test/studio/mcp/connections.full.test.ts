@@ -43,7 +43,7 @@ describe("a run goes on when the client has gone", () => {
     await one.call("run_pipeline", kite);
     // The official client ends stdin, and kills the process soon after.
     await one.client.close();
-    expect(one.stderr()).toMatch(/The agent has disconnected; agent-kite continues here, and process \d+ takes over/);
+    expect(one.stderr()).toMatch(/run agent-kite continues in this process, and process \d+ takes over/);
     const ended = async () => expect(await status(one.cwd, "agent-kite")).toBe("succeeded");
     await vi.waitFor(ended, { timeout: 50_000, interval: 1000 });
     expect(service.stats().jobs_created).toBe(1);

@@ -100,7 +100,7 @@ export function addAccepted<M extends ModelOrId>(
   const attempts = read.count("acceptAttempts", { least: 1, most: 20, preset: 1 });
   const part = recorder.part(name);
   const inspector = inspectorOf(read);
-  if (read.get("revise") !== undefined) read.bad("revise", "a job with accept cannot have revise; remove one of them");
+  if (read.get("revise") !== undefined) read.bad("revise", "use either `accept` or `revise`, not both");
   const steps = { task: taskMethod(part), chat: chatMethod(part), choose: chooseMethod(part) };
   const checks: string[] = [];
   const accepted: string[] = [];
@@ -139,7 +139,7 @@ export function addAccepted<M extends ModelOrId>(
 function inspectorOf(read: OptionReader): Inspector {
   const accept = read.get("accept");
   if (typeof accept === "function") return accept as Inspector;
-  read.bad("accept", "accept must be a function that returns what is wrong with a file");
+  read.bad("accept", "`accept` must be a function that returns what is wrong with a file");
   return () => null;
 }
 

@@ -24,7 +24,7 @@ export function checkModel({ report }: Recorder, step: string, model: ModelOrId 
   if (model instanceof MissingModel) {
     const { id, known } = model;
     const others = didYouMean(id, known) ?? `for example ${known.slice(0, 3).join(", ")}`;
-    say(`models.ts has no \`${id}\`; \`showrunner models pull\` wrote ${known.length} other models; ${others}`);
+    say(`models.ts has no model \`${id}\`; ${others}; \`showrunner models pull\` updates the file`);
   } else if (typeof model !== "string" && typeof model?.id !== "string") {
     const next = "use a model from models.ts, which `showrunner models pull` writes, or a model id";
     say(`${model === undefined ? "undefined" : "the value given"} is not a model; ${next}`);

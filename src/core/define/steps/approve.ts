@@ -98,7 +98,7 @@ export function bindRevise(recorder: Recorder, path: string, read: OptionReader)
   const revise = read.get("revise");
   if (revise === undefined) return;
   if (typeof revise === "function") recorder.bind(path, { kind: "revise", revise: revise as ReviseFunction });
-  else read.bad("revise", "revise must be a function that takes the input and a note and returns the fields to change");
+  else read.bad("revise", "`revise` must be a function that takes the input and a note and returns changed fields");
 }
 
 type ReviseFunction = (input: unknown, note: string) => unknown;

@@ -89,7 +89,7 @@ export function chatMethod(recorder: Recorder): ChatMethod {
     const report = (code: string, field: string, message: string) =>
       recorder.report({ code, step: path, field, message });
     if (typeof model !== "string" || model === "")
-      report("unknown-model", "model", "model must be the id of a chat model");
+      report("unknown-model", "model", "`model` must be the id of a chat model");
     recorder.add({
       kind: "chat",
       path,
@@ -118,10 +118,10 @@ function bodyOf(input: ChatInput, report: Report, hasSchema: boolean): object {
     if (field in settings) report("unknown-field", `input.${field}`, `the run sets ${field} itself; remove ${field}`);
   }
   if (prompt === undefined && messages === undefined) {
-    report("required", "input.prompt", "a chat needs either prompt or messages");
+    report("required", "input.prompt", "a chat needs either `prompt` or `messages`");
   }
   if (prompt !== undefined && messages !== undefined) {
-    report("choice", "input", "use either prompt or messages, not both");
+    report("choice", "input", "use either `prompt` or `messages`, not both");
   }
   if (messages !== undefined) {
     checkMessages(messages, settings.images !== undefined, report);
@@ -133,7 +133,7 @@ function bodyOf(input: ChatInput, report: Report, hasSchema: boolean): object {
 
 function checkMessages(messages: unknown, hasImages: boolean, report: Report): void {
   if (!Array.isArray(messages) || messages.length === 0) {
-    return report("type", "input.messages", "messages must be a list of at least one { role, content }");
+    return report("type", "input.messages", "`messages` must be a list of at least one { role, content }");
   }
   for (const [index, message] of messages.entries()) {
     const role = typeof message === "object" && message !== null ? message.role : undefined;
@@ -148,7 +148,7 @@ function jsonSchema(read: OptionReader): Json | null {
   const schema = read.get("schema");
   if (schema === undefined) return null;
   if (!(typeof schema === "object" && schema !== null && "safeParse" in schema)) {
-    read.bad("schema", "schema must be a zod schema, such as z.object({ title: z.string() })");
+    read.bad("schema", "`schema` must be a zod schema, such as z.object({ title: z.string() })");
     return null;
   }
   try {
@@ -156,7 +156,7 @@ function jsonSchema(read: OptionReader): Json | null {
     return JSON.parse(JSON.stringify(jsonSchema)) as Json;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    read.bad("schema", `schema cannot be sent to the model: ${why}; use JSON types without transforms`);
+    read.bad("schema", `\`schema\` cannot be sent to the model: ${why}; use JSON types without transforms`);
     return null;
   }
 }

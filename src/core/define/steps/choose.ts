@@ -90,7 +90,7 @@ export function addChoice(
   if (by === "person") return recorder.add({ kind: "approve", ...base, shows: among, choose: true, message });
   if (typeof by === "function") {
     const requires = read.get("requires") as Requirement | undefined;
-    if (requires !== undefined && typeof requires !== "function") read.bad("requires", "requires must be a function");
+    if (requires !== undefined && typeof requires !== "function") read.bad("requires", "`requires` must be a function");
     recorder.bind(path, { kind: "score", score: by as Scorer, version, ...(requires && { requires }) });
     return recorder.add({ kind: "pick", ...base, ...policy, among, by: "score", version, second: null });
   }
@@ -134,7 +134,7 @@ export function addPart<M>(build: PartOf<M>, within: Within<M>): AddedPart {
     bad(`the ${word} adds steps with the outer builder; use the builder that it receives: (b) => b.job(…)`);
   const pointer = pointerOf(handle);
   const isOwn = pointer?.to === "step" && !isListPointer(pointer) && added.includes(pointer.step);
-  if (!isOwn) bad(`the ${word} must return the handle of one result of a step that it adds`);
+  if (!isOwn) bad(`the ${word} must return the handle of a single result, made by a step that it adds`);
   const none: DraftReference = { $ref: { step: added.at(-1) ?? path, output: "single" } };
   const reference = isOwn ? (inner.json(handle, { step: path, field }) as DraftReference) : none;
   return { path, reference, yields: handle?.yields ?? "unknown" };

@@ -110,7 +110,7 @@ function yieldsOf(read: OptionReader): Yield | null {
   const given = read.get("yields");
   if (given === undefined) return null;
   const known = YIELDS.find((kind) => kind === given);
-  if (known === undefined) read.bad("yields", `yields must be one of ${YIELDS.join(", ")}`);
+  if (known === undefined) read.bad("yields", `\`yields\` must be one of ${YIELDS.join(", ")}`);
   return known ?? null;
 }
 

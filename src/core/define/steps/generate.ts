@@ -124,7 +124,7 @@ export function generateMethod(recorder: Recorder): GenerateMethod {
       );
     }
     const repeatable = read.get("repeatable") ?? false;
-    if (typeof repeatable !== "boolean") read.bad("repeatable", "repeatable must be true or false");
+    if (typeof repeatable !== "boolean") read.bad("repeatable", "`repeatable` must be true or false");
     const policy = read.policy();
     const step = {
       kind: "generate",
@@ -225,7 +225,7 @@ function priceOf(
   const price = read.get("price");
   if (price === undefined) return null;
   if (typeof price !== "function") {
-    read.bad("price", "price must be a function of the input");
+    read.bad("price", "`price` must be a function that takes the input");
     return null;
   }
   let usd: unknown;
@@ -238,11 +238,11 @@ function priceOf(
   if (micros === null) {
     read.bad(
       "price",
-      `price returned ${JSON.stringify(usd)}; it must return US dollars as a decimal string, such as "0.04"`,
+      `\`price\` returned ${JSON.stringify(usd)}; it must return US dollars as a decimal string, such as "0.04"`,
     );
     return null;
   }
   if (maxCostMicros === null || micros <= maxCostMicros) return { micros, of: input };
-  read.bad("price", `price returned ${usd as string} USD, above maxCost; raise maxCost or make the request cheaper`);
+  read.bad("price", `\`price\` returned ${usd as string} USD, above maxCost; raise maxCost or make a cheaper request`);
   return null;
 }

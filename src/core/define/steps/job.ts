@@ -60,14 +60,14 @@ export function jobMethod(recorder: Recorder): JobMethod {
     const rewrites = isRewriting(read);
     if (read.get("accept") !== undefined) {
       if (rewrites)
-        read.bad("onModerated", "onModerated cannot rewrite the prompt of a job that has accept; remove one of them");
+        read.bad("onModerated", "`onModerated` cannot rewrite the prompt of a job with `accept`; remove one of them");
       return addAccepted(recorder, name, job, read);
     }
     if (read.get("acceptAttempts") !== undefined)
-      read.bad("acceptAttempts", "acceptAttempts has no effect without accept; add accept or remove acceptAttempts");
+      read.bad("acceptAttempts", "`acceptAttempts` has no effect without `accept`; add `accept`, or remove it");
     if (rewrites) {
       if (read.get("revise") !== undefined)
-        read.bad("revise", 'a job with onModerated: "rewrite" cannot have revise; remove one of them');
+        read.bad("revise", 'use either `revise` or onModerated: "rewrite", not both');
       const twice = { input: planned, policy: job.policy, yields: yieldOf(model) };
       const addOne = (part: Recorder, fields: Pick<Job, "path" | "input" | "policy">) =>
         addJob(part, { ...job, ...fields, seed: null });

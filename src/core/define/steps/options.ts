@@ -142,10 +142,10 @@ export class OptionReader {
 
   policy(): StepPolicy {
     const keep = this.#options.keep ?? true;
-    if (typeof keep !== "boolean") this.bad("keep", "keep must be true or false");
+    if (typeof keep !== "boolean") this.bad("keep", "`keep` must be true or false");
     const onFailure = this.failure() ?? this.#recorder.onFailure;
     const prune = this.#options.prune ?? this.#recorder.prune;
-    if (typeof prune !== "boolean") this.bad("prune", "prune must be true or false");
+    if (typeof prune !== "boolean") this.bad("prune", "`prune` must be true or false");
     const consent = this.string("consent");
     const durationMs = this.#expectedMs();
     const withinMs = this.#withinMs();
@@ -167,7 +167,7 @@ export class OptionReader {
     const ms = typeof given === "string" ? parseDuration(given) : null;
     if (ms !== null && ms >= LEAST_WITHIN_MS) return ms;
     const least = ms === null ? "a duration" : `at least ${formatDuration(LEAST_WITHIN_MS)}`;
-    this.bad("within", `within is ${say(given)}; use ${least}, such as "10m" or "90s"`);
+    this.bad("within", `\`within\` is ${say(given)}; use ${least}, such as "10m" or "90s"`);
     return null;
   }
 
@@ -176,7 +176,7 @@ export class OptionReader {
     if (given === undefined) return null;
     const durationMs = typeof given === "object" && given !== null && "durationMs" in given ? given.durationMs : null;
     if (typeof durationMs === "number" && Number.isFinite(durationMs) && durationMs > 0) return durationMs;
-    this.bad("expect", `expect is ${say(given)}; use milliseconds, such as { durationMs: 2500 }`);
+    this.bad("expect", `\`expect\` is ${say(given)}; use milliseconds, such as { durationMs: 2500 }`);
     return null;
   }
 
@@ -217,7 +217,7 @@ export class OptionReader {
   #test(handle: unknown, make: (ref: DraftReference) => DraftCondition): DraftCondition | null {
     const pointer = pointerOf(handle);
     if (pointer?.to !== "step") {
-      const message = "when must be the value of a step, or not(…), equals(…, …) or failed(…)";
+      const message = "`when` must be the value of a step, or not(…), equals(…, …) or failed(…)";
       this.bad("when", message);
       return null;
     }

@@ -101,7 +101,7 @@ export function taskMethod(recorder: Recorder): TaskMethod {
 
 export function checkFunction(given: unknown, field: string, step: string, recorder: Recorder): void {
   if (typeof given === "function") return;
-  recorder.report({ code: "bad-option", step, field, message: `${field} must be a function` });
+  recorder.report({ code: "bad-option", step, field, message: `\`${field}\` must be a function` });
 }
 
 type Files = readonly { readonly name: string; readonly kind: FileKind }[];

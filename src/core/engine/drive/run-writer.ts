@@ -91,7 +91,7 @@ export class RunWriter {
         await this.#report(spending.reserved(guard?.caps ?? [], outcome.committedMicros, heldBy(ledger)));
         return null;
       }
-      if (outcome.reason === "inbox") throw new Error("Only parking a run can be refused because of its inbox.");
+      if (outcome.reason === "inbox") throw new Error("An inbox can prevent only one thing: that its run is parked.");
       if (outcome.reason === "floor" && !fresh) continue;
       return spending.headroom(outcome, guard!, isSubmitting);
     }

@@ -225,15 +225,15 @@ async function withPictures(input: Json, context: EffectContext): Promise<Shown>
 function unfit(pictures: readonly Picture[]): string | null {
   const next = "shrink them first, for example with thumbnail from showrunner/film";
   if (pictures.length > MOST_PICTURES)
-    return `the field images contains ${pictures.length} pictures; a chat accepts at most ${MOST_PICTURES}`;
+    return `the images field contains ${pictures.length} pictures; a chat accepts at most ${MOST_PICTURES}`;
   for (const { contentType } of pictures) {
     if (!TYPES.includes(contentType))
-      return `the field images contains ${contentType}; a chat accepts only ${TYPES.join(", ")}`;
+      return `the images field contains ${contentType}; a chat accepts only ${TYPES.join(", ")}`;
   }
   const all = pictures.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   return all <= MOST_BYTES
     ? null
-    : `the field images contains ${all} bytes; a chat accepts at most ${MOST_BYTES}: ${next}`;
+    : `the images field contains ${all} bytes; a chat accepts at most ${MOST_BYTES}: ${next}`;
 }
 
 async function dataUrl({ path, contentType }: Picture): Promise<string> {

@@ -161,7 +161,7 @@ async function acknowledged(
   const { step, attempt } = command;
   const { jobId } = ack;
   if (ack.replayed && ack.sends === 1 && !context.mayExist) {
-    const message = sentence`the service answered the first request with an older job, ${cleanText(jobId, 300)}; check to which run this job belongs before resuming`;
+    const message = sentence`the service answered the first request with an older job, ${cleanText(jobId, 300)}; before resuming, check which run this job belongs to`;
     return leftOpen(command, context, { message, cause: "older job", jobId });
   }
   const message = await contradiction(command, ack, context);

@@ -109,7 +109,7 @@ export class Offers {
     const isPlan = was.runId === is.runId && was.plan === is.plan && isSame(was.input, is.input);
     // The run that used the quote may use it again for the same steps.
     if (usedBy !== null && (usedBy !== offered.runId || !isPlan)) {
-      return { why: "used", changes: [`run ${usedBy} was started with the quote`] };
+      return { why: "used", changes: [`the quote was already used to start run ${usedBy}`] };
     }
     if (usedBy === null && expiresAt <= this.#parts.now())
       return { why: "expired", changes: [`the quote was valid until ${new Date(expiresAt).toISOString()}`] };

@@ -39,7 +39,7 @@ export function isLapse(error: unknown, { input, pending }: Pick<PlaceholderInpu
 }
 
 function conditionsOf({ field, message }: Problem, places: readonly PendingPlace[]): Conditions {
-  const text = `refused, because the service rejected the placeholder sent in its place: ${field === null ? "" : `${field}: `}${message}`;
+  const text = `refused, because the service rejected the placeholder that was sent for its output: ${field === null ? "" : `${field}: `}${message}`;
   return places.flatMap(({ step, by }) => (by === null ? [] : [{ step, message: `${step} may be ${text}` }]));
 }
 

@@ -91,7 +91,7 @@ export function priceText(
     return text(min) === text(max) ? text(max) : `${text(min)} to ${text(max)}${upperEnd(prices, text)}`;
   const open = openSteps(prices).slice(0, MOST_NAMED);
   const more = openSteps(prices).length - open.length;
-  return `from ${text(min)}, open-ended: ${open.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  return `from ${text(min)}; no maximum for ${open.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
 function upperEnd(prices: readonly StepPrice[], text: (micros: number) => string): string {

@@ -23,8 +23,7 @@ export function whyAnew(step: CacheableStep, { state, unusable }: ReusePreview):
   if (miss !== undefined) return WHY_MISSED[miss];
   if (currentIdentity(state, step) !== null) return NOT_IDENTICAL;
   const open = needs.find((needed) => !isStepFinal(state.steps[needed]!.status));
-  const uses = open === undefined ? "something that" : `${open}, which`;
-  return `${path} uses ${uses} has not been produced yet`;
+  return `${path} uses ${open ?? "another result"}, which has not been produced yet`;
 }
 
 export interface ReusePreview {

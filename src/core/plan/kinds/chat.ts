@@ -7,7 +7,7 @@ import { bindFreeInput, bindWhen, checkReadable, needsOf } from "./free-input.ts
 import type { Planning, StepKind } from "./kind.ts";
 
 const ONLY_TEXT =
-  "a chat accepts text and values, and pictures only in its field images; for other media, use a task or a job";
+  "a chat accepts text and values, and pictures only in its images field; for other media, use a task or a job";
 const IMAGES = /^input\.images(\[|$)/;
 
 export const chatKind: StepKind<ChatDraft, ChatStep> = {
@@ -80,5 +80,5 @@ function checkImage(ref: Reference["$ref"], source: StepFacts, field: string, pl
   if (source.isOpen === true || kind === "image" || kind === undefined)
     return checkReadable(ref, source, field, planning);
   const next = kind === "video" ? "; pass a thumbnail, or use inspect to judge the video" : "";
-  planning.report("media-kind", field, `${ref.step} makes ${kind}, but the field images accepts only pictures${next}`);
+  planning.report("media-kind", field, `${ref.step} makes ${kind}, but the images field accepts only pictures${next}`);
 }

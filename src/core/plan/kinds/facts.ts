@@ -110,7 +110,7 @@ function resolveIndex({ step, output }: DraftRef, source: StepFacts, report: Rep
   const { outputs } = source;
   if (output === "single" || output === "value") {
     if (outputs > 1 && Number.isFinite(outputs)) {
-      const message = `${step} makes ${outputs} outputs; use ${step}.output(0) for one, ${step}.outputs() for all`;
+      const message = `${step} makes ${outputs} outputs; use ${step}.output(0) for one, or ${step}.outputs() for all`;
       report("several-outputs", message);
     }
     return 0;

@@ -78,7 +78,7 @@ export function bindWhen(when: DraftCondition | null, planning: Planning): { rea
   if (when === null) return {};
   if ("failed" in when) return { when };
   const next =
-    "pass the when option a value, such as a chat's answer or one of its fields; to test for a failure, use failed(step)";
+    "set `when` to the value of a step, such as a chat's answer or one of its fields; to test for a failure, use failed(step)";
   const { $ref: ref } = bindValue(when.ref, "when", planning, next);
   return { when: "equals" in when ? { ref, equals: when.equals } : { ref, is: when.is } };
 }
@@ -136,7 +136,7 @@ function bindMember(given: DraftReference, field: string, what: What, planning: 
     planning.report("not-media", field, message);
   });
   if (source?.isOpen === true) {
-    const message = `${step} does not declare what it yields; add yields to it, such as yields: "image"`;
+    const message = `${step} does not declare what it yields; give it the option \`yields\`, such as yields: "image"`;
     planning.report("unknown-yield", field, message);
   }
   if (source === undefined) return { reference, field, step, yields: null };

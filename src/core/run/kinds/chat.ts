@@ -90,7 +90,7 @@ function begin(plan: ChatStep, step: StepState, builder: DecisionBuilder): void 
   if (awaitCacheLookup(plan, step, ready.input, builder)) return;
   const most = plan.policy.maxCostMicros ?? builder.state.maxUnquotedMicros;
   if (most === null) {
-    return builder.pause("budget", unpriced(plan.path, plan.model, "has neither a known price nor a"));
+    return builder.pause("budget", unpriced(plan.path, plan.model, "has no known price or maxCost"));
   }
   const repairs = toRepair(plan, step);
   // A request and its repairs share one maximum.

@@ -81,7 +81,7 @@ function begin(plan: GenerateStep, step: StepState, attempt: number, builder: De
   if (restoreIfUnchanged(plan, step, ready.input, builder)) return;
   if (awaitCacheLookup(plan, step, ready.input, builder)) return;
   const most = plan.policy.maxCostMicros ?? state.maxUnquotedMicros;
-  if (most === null) return builder.pause("budget", unpriced(plan.path, plan.model, "has neither a known price nor a"));
+  if (most === null) return builder.pause("budget", unpriced(plan.path, plan.model, "has no known price or maxCost"));
   const holdMicros = raisedHold(state, plan.model, { quotedMicros: null, holdMicros: most });
   if (!builder.checkBudget(step, holdMicros, "", "provider")) return;
   builder.takeSlot(plan);

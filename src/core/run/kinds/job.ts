@@ -105,7 +105,7 @@ function begin(plan: JobStep, step: StepState, attempt: AttemptState | null, bui
   const { maxCostMicros } = plan.policy;
   const expectedMicros = quote.costMicros ?? maxCostMicros ?? state.maxUnquotedMicros;
   if (expectedMicros === null) {
-    return builder.pause("budget", unpriced(plan.path, plan.model, "cannot be quoted in advance and has no"));
+    return builder.pause("budget", unpriced(plan.path, plan.model, "cannot be quoted in advance and has no maxCost"));
   }
   const quotedMicros = quote.costMicros;
   const holdMicros = raisedHold(state, plan.model, { quotedMicros, holdMicros: expectedMicros });

@@ -76,12 +76,11 @@ function jobs(state: RunState): readonly Missing[] {
         : `${step} may be running at ${provider}: no response arrived; it ${most}`;
       return { step, output: null, what, until: null, text };
     }
-    const where =
+    const text =
       jobId === null
-        ? "may be running on the service: the service did not confirm its submission; it"
-        : `still runs on the service as ${jobId} and`;
-    const text = `${step} ${where} ${most} (it cannot be cancelled; resume collects it)`;
-    return { step, output: null, what, until: null, text };
+        ? `${step} may be running on the service: the service did not confirm its submission; it ${most}`
+        : `${step} still runs on the service as ${jobId} and ${most}`;
+    return { step, output: null, what, until: null, text: `${text} (it cannot be cancelled; resume collects it)` };
   });
 }
 

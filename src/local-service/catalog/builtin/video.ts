@@ -133,7 +133,7 @@ export const video = builtIn({
         maxItems: 6,
         items: SHOT,
         max_total_duration_ms: 15_000,
-        description: "Shots in order, instead of prompt; at most 15000 ms in total.",
+        description: "The shots in order, as an alternative to prompt; at most 15000 ms in total.",
       },
       shot_type: {
         type: "string",
@@ -151,7 +151,7 @@ export const video = builtIn({
   kind: "video",
   priceMicros,
   renderMs: (work) => 6_000 + 0.8 * filmMs(work),
-  oldIds: { "video-1-fast": "Use video-1 with quality standard." },
+  oldIds: { "video-1-fast": 'Use video-1 with quality "standard".' },
 });
 
 export const videoToCome = builtIn({

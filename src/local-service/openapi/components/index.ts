@@ -60,7 +60,7 @@ export const catalogComponents = {
   ModelSummary: object(summary, chat),
   Model: object(
     { ...summary, input_schema: { ...anyFields, description: "For a language model: the body of a chat request." } },
-    { ...chat, output_schema: { ...anyFields, description: "Absent for a language model." } },
+    { ...chat, output_schema: { ...anyFields, description: "Not present for a language model." } },
   ),
   Voice: object({
     id: { type: "string", pattern: "^voice_" },

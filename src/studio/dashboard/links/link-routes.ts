@@ -94,7 +94,7 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
     const body = await jsonOf(incoming, MOST_BYTES);
     const ref = textField(body, "ref");
     const { approved } = body;
-    if (typeof approved !== "boolean") throw new Refusal(400, "BAD_REQUEST", "approved must be true or false.");
+    if (typeof approved !== "boolean") throw new Refusal(400, "BAD_REQUEST", "`approved` must be true or false.");
     const { value: _, ...verdict } = verdictIn(body, approved);
     const by = { name: nameOf(body), verified: false, link: link.id };
     const { runId } = await found(link, ref);

@@ -15,7 +15,7 @@ export function operatorLinkRoutes({ journal }: DashboardContext, publicUrl: str
       ...(step && { step }),
     };
     const { expiresMs } = body;
-    if (expiresMs !== undefined && typeof expiresMs !== "number") throw badRequest("expiresMs must be a number.");
+    if (expiresMs !== undefined && typeof expiresMs !== "number") throw badRequest("`expiresMs` must be a number.");
     const now = Date.now();
     const { link, token } = await createReviewLink(journal, { scope, expiresMs }, now);
     const url = reviewLinkUrl(publicUrl ?? `http://${incoming.headers.host}`, token);

@@ -42,7 +42,7 @@ export function costRoutes(context: Pick<DashboardContext, "journal" | "cache" |
   const ofAll = async ({ query }: Call): Promise<AllCosts> => {
     const days = Number(query.get("days") ?? 30);
     if (!Number.isSafeInteger(days) || days < 1 || days > 3660)
-      throw badRequest("days must be a whole number from 1 to 3660.");
+      throw badRequest("`days` must be a whole number from 1 to 3660.");
     const from = (Math.floor(Date.now() / DAY_MS) - days + 1) * DAY_MS;
     const rows = await journal.runs();
     const accounts = [...new Set(rows.map(({ account }) => account))];

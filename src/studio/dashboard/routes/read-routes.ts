@@ -161,7 +161,7 @@ export function readRoutes(context: DashboardContext): readonly Route[] {
   const live = async ({ incoming, response, query }: Call): Promise<void> => {
     const runId = query.get("run");
     const after = Number(incoming.headers["last-event-id"] ?? query.get("after") ?? 0);
-    if (!Number.isSafeInteger(after) || after < 0) throw badRequest("after must be an event number, 0 or greater.");
+    if (!Number.isSafeInteger(after) || after < 0) throw badRequest("`after` must be an event number, 0 or greater.");
     if (runId !== null) await cache.get(runId);
     if (incoming.method === "HEAD") return sendStreamHead(response);
     const stream = openEventStream(response);

@@ -87,7 +87,7 @@ async function remadeOf(
 /** Parses an edit, in which null removes a field. @throws Refusal 400 */
 function editOf({ edit }: Readonly<Record<string, unknown>>): ResumeOptions["edit"] {
   if (edit === undefined || edit === null) return undefined;
-  const wrong = () => badRequest("edit must map each step to an object with its changed fields.");
+  const wrong = () => badRequest("`edit` must map each step to an object with its changed fields.");
   if (!isRecord(edit)) throw wrong();
   const steps = Object.entries(edit).map(([step, fields]) => {
     if (!isRecord(fields) || Object.keys(fields).length > MOST_EDITED) throw wrong();
@@ -99,7 +99,7 @@ function editOf({ edit }: Readonly<Record<string, unknown>>): ResumeOptions["edi
 
 function everywhereOf({ everywhere }: Readonly<Record<string, unknown>>): boolean | undefined {
   if (everywhere === undefined || typeof everywhere === "boolean") return everywhere;
-  throw badRequest("everywhere must be true or false.");
+  throw badRequest("`everywhere` must be true or false.");
 }
 
 async function stepInputView(context: DashboardContext, state: RunState, path: string) {

@@ -47,7 +47,7 @@ export function reviewRoutes(context: DashboardContext): readonly Route[] {
     const decision = decisionAt(state, step);
     const position = optionalPosition(body, "take") ?? null;
     const take = position === null ? null : offered(state, decision)[position];
-    if (take === undefined) throw badRequest("take must be the position of a take that is shown.");
+    if (take === undefined) throw badRequest("take must be the position of one of the takes shown.");
     await context.show.comment(params.run!, step, { text, take, timeMs });
     return {};
   };

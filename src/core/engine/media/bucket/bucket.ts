@@ -132,7 +132,7 @@ function flag(options: URLSearchParams, name: string, byDefault: boolean): boole
 function sizeOf(text: string | null): number {
   if (text === null) return CACHE_BYTES;
   const [, digits, unit] = /^(\d{1,6})(kB|MB|GB|TB)$/.exec(text) ?? [];
-  if (unit === undefined) throw wrong("its option cache must be a size such as 500MB or 20GB");
+  if (unit === undefined) throw wrong('its option "cache" must be a size such as 500MB or 20GB');
   return Number(digits) * UNITS[unit]!;
 }
 

@@ -92,7 +92,7 @@ function Facts({ model }: { readonly model: RunModel }) {
       <Fact name="Spent" hint={money.filter(Boolean).join(" · ")}>
         <b>{usd(head.spentMicros)}</b>
         <Meter
-          label={`${usd(head.spentMicros)} spent and ${usd(head.heldMicros)} held of ${usd(most)}`}
+          label={`${usd(head.spentMicros)} spent, ${usd(head.heldMicros)} reserved; budget ${usd(most)}`}
           value={head.spentMicros}
           soft={head.heldMicros}
           most={most}

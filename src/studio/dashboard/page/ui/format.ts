@@ -8,7 +8,7 @@ export function usd(micros: number | null): string {
 
 /** Returns a price as text: one amount, a range, or a minimum with the steps whose cost has no upper limit. */
 export function sumText({ min, max }: { readonly min: number; readonly max: number | null }, open: readonly string[]) {
-  if (max === null) return `from ${usd(min)}, open-ended: ${open.join(", ")}`;
+  if (max === null) return `from ${usd(min)}; no maximum for ${open.join(", ")}`;
   return min === max ? usd(max) : `${usd(min)} to ${usd(max)}`;
 }
 
