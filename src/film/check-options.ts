@@ -18,10 +18,8 @@ export function oneOf(...names: readonly (string | boolean)[]): Rule {
   return (value) => (names.includes(value as string) ? null : names.map((name) => JSON.stringify(name)).join(" or "));
 }
 
-/** Accepts any value. Used for media, text, and options with their own checks. */
 export const any: Rule = () => null;
 export const seconds: Rule = (value) => (inside(value, 0, 86_399) ? null : "0 seconds or more, such as 0.5");
-/** Accepts a duration in seconds, greater than 0. */
 export const someSeconds: Rule = (value) =>
   inside(value, 0, 86_399) && value > 0 ? null : "more than 0 seconds, such as 2.5";
 export const decibels: Rule = number(-100, 60, " of decibels");
@@ -52,10 +50,7 @@ export const letterStyle: Rules = {
   position: oneOf("top", "middle", "bottom"),
 };
 
-/**
- * Checks a step's options while the pipeline is built, before anything is paid for. Accepts any handle, because its
- * value is not known yet. @throws FilmError
- */
+/** Checks a step's options. Handles are accepted, because their values are not known yet. @throws FilmError */
 export function checkOptions(where: string, given: object, rules: Rules): void {
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined || pointerOf(value) !== null) continue;
@@ -69,7 +64,6 @@ export function checkOptions(where: string, given: object, rules: Rules): void {
   }
 }
 
-/** Checks that a fade is shorter than the part in which it takes place. @throws FilmError */
 export function checkBlend(where: string, fade: unknown, { length, what }: { length: number; what: string }): void {
   if (typeof fade !== "number" || fade === 0 || fade < length) return;
   throw unfit(`${where}: fade is ${fade} s, but it must be shorter than ${what} (${length} s)`);

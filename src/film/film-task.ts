@@ -13,7 +13,7 @@ import type { Ends, EndsOf } from "./graph/length.ts";
 /** The method of `build` that adds local functions, including film steps. */
 export type Task = TaskMethod;
 
-/** Options that all film steps have. */
+/** Options for all film steps. */
 export type StepFields = Pick<TaskOptions, "after" | "when" | "attempts" | "onFailure" | "prune" | "expect"> & {
   /** Maximum duration of each input in seconds. A single frame may last up to a sixtieth of this. Default 7200. */
   readonly mostSeconds?: number | undefined;
@@ -21,7 +21,6 @@ export type StepFields = Pick<TaskOptions, "after" | "when" | "attempts" | "onFa
 
 const STEP_FIELDS = ["after", "when", "attempts", "onFailure", "prune", "expect", "mostSeconds"] as const;
 
-/** Separates the options that all film steps have from those of one step. */
 export function splitOptions<O extends StepFields>(
   options: O = {} as O,
 ): { readonly step: StepFields; readonly own: Omit<O, keyof StepFields> } {
@@ -39,17 +38,13 @@ interface FilmTask<I, V, F extends TaskFiles> {
   /** Change this version whenever the same input gives different bytes, so that outdated results are not reused. */
   readonly version: string;
   readonly needs?: readonly Need[];
-  /** The text that the step will draw, as far as it is known during planning. */
   readonly letters?: Letters | undefined;
   readonly step: StepFields;
   readonly foresee?: (input: unknown, endsOf: EndsOf) => Foreseen;
   readonly make: (input: LocalInput<I>, context: TaskContext) => Promise<V>;
 }
 
-/**
- * Adds a step that makes files with ffmpeg. The files are marked as containing AI-generated media. Planning reports
- * what ffmpeg lacks for the step.
- */
+/** Adds a step that makes files with ffmpeg, marked as containing AI-generated media. */
 export function filmTask<I, V, F extends TaskFiles>(
   task: Task,
   name: string,
@@ -77,10 +72,7 @@ export function filmTask<I, V, F extends TaskFiles>(
   return task(name, input, run, options) as unknown as TaskHandle<V, F>;
 }
 
-/**
- * Returns a function that predicts the duration with `own`, reports files that the step would refuse, and warns about
- * inputs that are too long.
- */
+/** Adds checks of the input files to the step's own prediction. */
 function foreseeing(own: FilmTask<unknown, unknown, TaskFiles>["foresee"], most: number): Foresee {
   return async (input, known) => {
     const given = [...mediaIn(input)];
@@ -116,7 +108,6 @@ function* mediaIn(input: unknown, field = "input"): Generator<{ readonly field: 
       yield* mediaIn(inner, Array.isArray(input) ? `${field}[${key}]` : `${field}.${key}`);
 }
 
-/** Returns a function that names the files from a list in error messages, for example `clip 2 of 3 (intro)`. */
 export function clipNames(handles: readonly { readonly step: string }[]): (index: number, count: number) => string {
   return (index, count) => {
     const from = handles.length === count ? handles[index]?.step : handles.length === 1 ? handles[0]?.step : undefined;
@@ -128,7 +119,6 @@ export function listOf<K extends MediaKind>(media: MediaList<K>): readonly (Medi
   return "step" in media ? [media] : media;
 }
 
-/** Names each file for error messages. One handle may stand for several files. */
 export function namedFiles(files: readonly unknown[], named: ReturnType<typeof clipNames>) {
   const flat = files.flat() as readonly LocalFile[];
   return flat.map(({ path }, index) => ({ path, name: named(index, flat.length) }));

@@ -49,7 +49,6 @@ function withSubtitles<H>([name, given]: readonly [string, H]): readonly (readon
   return [[name, film], ...subtitles];
 }
 
-/** Removes characters that file names cannot contain on every system. */
 function plain(value: string): string {
   return value
     .normalize("NFC")

@@ -40,9 +40,7 @@ function jobsOfOneKey(jobsByKey: Readonly<Record<string, number>>, states: reado
     .map(([key, jobs]) => `${steps.get(key) ?? `the key ${key}`} created ${jobs} jobs on the service`);
 }
 
-/**
- * Compares the service's jobs with those that the runs recorded. Chats are ignored, because a crash may repeat them.
- */
+/** Chats are ignored, because a crash may repeat them. */
 function unknownJobs(jobsByModel: Readonly<Record<string, number>>, states: readonly RunState[]): readonly string[] {
   const known = new Map<string, Set<string>>();
   for (const { model, jobId } of states.flatMap(({ steps }) =>
@@ -76,7 +74,7 @@ function otherCharges(chargedMicros: number, states: readonly RunState[]): reado
   return [`the wallet paid ${formatUsd(chargedMicros)}, but the runs recorded ${range}`];
 }
 
-/** Returns a run's charges at other providers in micro-dollars, which the wallet does not pay. */
+/** Returns the charges of other providers, which the wallet does not pay. */
 export function chargedElsewhere({ steps }: Pick<RunState, "steps">): number {
   return Object.values(steps)
     .flatMap(({ attempts }) => attempts)

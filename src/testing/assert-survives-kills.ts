@@ -19,7 +19,7 @@ import type { StudioOptions } from "./options.ts";
 import { approveAll, type Decide, decideWaiting, openProcess } from "./process.ts";
 import { startTestService, type TestService } from "./surroundings.ts";
 
-/** Options of `assertSurvivesKills`. */
+/** Options for `assertSurvivesKills`. */
 export interface KillOptions extends Pick<RunOptions, "budget" | "concurrency" | "maxUnquoted" | "profile"> {
   /** Makes the decisions for which the run needs a person. Default: approves, and picks the first option. */
   readonly decide?: Decide | undefined;
@@ -50,7 +50,7 @@ export interface Subject {
 const RUN_ID = "killed";
 const NEVER = Number.POSITIVE_INFINITY;
 const MOST_PROCESSES = 100;
-/** Number of runs after which a new service replaces the old one, because a service slows down with every run. */
+/** A service slows down with every run, so a new one replaces it after this many. */
 const RUNS_OF_A_SERVICE = 200;
 
 export async function assertSurvivesKills(
@@ -84,10 +84,7 @@ export async function assertSurvivesKills(
   return { boundaries, status, jobs, files: files.length, repeatedChats };
 }
 
-/**
- * Refuses providers that cannot be polled. After a kill, only a person can decide about their requests, so results
- * would always differ.
- */
+/** After a kill, only a person can decide about requests to providers that cannot be polled. */
 function refuseAskedOnce(asked: readonly string[], when: string): void {
   if (asked.length === 0) return;
   const [what, verb] = asked.length === 1 ? ["step", "sends"] : ["steps", "send"];
@@ -108,7 +105,6 @@ function refuseOther(calm: Life, life: Life, what: string): void {
   });
 }
 
-/** Completes a run whose first process is killed at boundary `point`, counted from 1. */
 async function lifeWithDeathAt(
   point: number,
   service: TestService,
@@ -149,7 +145,7 @@ async function lifeWithDeathAt(
   }
 }
 
-/** True if a kill lost the request that rewrites a prompt. Showrunner never repeats this request. */
+/** Returns whether a kill lost the request for a rewritten prompt, which Showrunner never repeats. */
 async function isRewritingLost(journal: JournalStore): Promise<boolean> {
   const state = (await journal.run(RUN_ID)) === null ? null : await loadRun(journal, RUN_ID);
   if (state === null || !isRunFinal(state.status)) return false;
@@ -199,7 +195,7 @@ class ServiceSource implements AsyncDisposable {
   }
 }
 
-/** The result of a run. Kills must not change anything in `same`. */
+/** Kills must not change anything in `same`. */
 interface Life {
   readonly same: {
     readonly status: RunResult["status"];
@@ -213,10 +209,7 @@ interface Life {
     readonly outputs: string;
   };
   readonly chats: number;
-  /**
-   * Micro-dollars that the wallet paid, but that the run neither recorded nor reserved for unanswered chats. Negative
-   * if the wallet paid less than the run recorded.
-   */
+  /** Paid by the wallet, but neither recorded nor reserved by the run. Negative if the run recorded more. */
   readonly unknownMicros: number;
 }
 

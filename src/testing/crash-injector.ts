@@ -4,7 +4,6 @@ import type { JournalStore } from "../internal.ts";
 
 type Controller = Dispatcher.DispatchController;
 
-/** Simulates a process that dies at a chosen boundary and then gets no more responses. */
 export class CrashInjector {
   count = 0;
   readonly points: string[] = [];
@@ -78,7 +77,7 @@ export class CrashInjector {
     };
   }
 
-  /** Waits until the service has answered all requests except streams, so that no response reaches a later process. */
+  /** Waits for all requests except streams, so that no response reaches a later process. */
   requestsSettled(): Promise<void> {
     return this.#requests.settled();
   }
@@ -161,7 +160,6 @@ class Requests {
   }
 }
 
-/** Returns the path without the parts that differ between runs. */
 function pathOf(path: string): string {
   return path
     .replace(/\?.*$/, "")

@@ -8,7 +8,7 @@ import type { OpenOptions } from "../internal.ts";
  */
 export type StudioTime = "short" | "manual";
 
-/** Options of `startStudio`. */
+/** Options for `startStudio`. */
 export interface StudioOptions
   extends Omit<LocalServiceOptions, "port" | "host" | "dataDir" | "keys" | "balance" | "faults"> {
   /**

@@ -24,7 +24,6 @@ export interface Surroundings {
   readonly providers: StudioOptions["providers"];
 }
 
-/** State that outlives a process. */
 export interface Remains {
   readonly journal: JournalStore;
   readonly folder: string;

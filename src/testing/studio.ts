@@ -27,7 +27,7 @@ import type { StudioOptions } from "./options.ts";
 import { type Decide, decideWaiting, openProcess } from "./process.ts";
 import { startTestService } from "./surroundings.ts";
 
-/** Options of a studio's `run`. */
+/** Options for a studio's `run`. */
 export interface StudioRunOptions extends RunOptions {
   /** Makes each decision for which the run pauses. Default: the run stays paused. */
   readonly decide?: Decide | undefined;
@@ -144,7 +144,7 @@ export async function startStudio(options: StudioOptions = {}): Promise<Studio> 
   return studio;
 }
 
-/** Waits until no request is open. Checks several times, because a response may lead to new requests. */
+/** Checks several times, because a response may lead to new requests. */
 async function settled(network: CrashInjector): Promise<void> {
   for (let quiet = 0; quiet < 3; quiet++) {
     await network.requestsSettled();

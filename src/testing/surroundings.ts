@@ -66,9 +66,7 @@ export function clockOf(service: Pick<ClockControl, "now" | "at">): Clock {
   };
 }
 
-/**
- * Returns a clock on which each wait takes `1 / speed` of its duration, and advances the service's clock to its end.
- */
+/** Each wait takes `1 / speed` of its duration, and advances the service's clock to its end. */
 function shortWaits(service: ClockControl, speed: number): Clock {
   service.manual();
   return {

@@ -51,7 +51,6 @@ export interface Builder<I> extends StepMethods {
   readonly input: I;
 }
 
-/** Maps each kind of step to the method that adds it. A missing kind is a compile error. */
 const methodOf = {
   job: jobMethod,
   upload: uploadMethod,

@@ -37,7 +37,6 @@ export class IncludeError extends ShowrunnerError {
   readonly code = "INCLUDE";
 }
 
-/** This library's folder. Stack frames in it are not the user's code. */
 const LIBRARY = decoded(new URL("../..", import.meta.url).href.replace(/^file:\/\//, ""));
 
 /** Decodes the path of a stack frame, which Node escapes but test runners do not. */
@@ -49,9 +48,7 @@ function decoded(path: string): string {
   }
 }
 
-/**
- * Returns where in the user's code an error was thrown, as `file:line:column`, or null if no stack frame is the user's.
- */
+/** Returns the place in the user's code (`file:line:column`) where an error was thrown, or null. */
 export function callSite(stack: string | undefined): string | null {
   for (const line of (stack ?? "").split("\n")) {
     const found = /^\s+at (?:.*\()?(?:file:\/\/)?(\/[^()]*|[A-Za-z]:[^()]*):(\d+):(\d+)\)?$/.exec(line);
@@ -69,12 +66,10 @@ export function errorText(error: unknown): string {
   return site === null ? error.message : `${error.message} (at ${site})`;
 }
 
-/** Returns the problem to report for an error from a pipeline's code. Only a {@link CallerError} keeps its message. */
 export function thrownProblem(error: unknown, otherwise: Problem): Problem {
   return isCallerError(error) ? { ...otherwise, code: FOR_CALLERS, message: error.message } : otherwise;
 }
 
-/** A path segment that is safe as a file name. */
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N}\p{M}._-]{0,99}$/u;
 
 export function isStepName(name: unknown): name is string {

@@ -37,10 +37,7 @@ export interface JobHandle<Y extends Yields = Yields, N extends number = number,
   output(index: IndexBelow<N>): OutputHandle<Y>;
   /** Returns a handle of all outputs, as a list. */
   outputs(): OutputsHandle<Y>;
-  /**
-   * Refers to a field of this job's input, for use in another step. For example, captions that use the `text` of a
-   * speech step stay correct when somebody edits that text in a run.
-   */
+  /** Refers to a field of this job's input, so that another step has the same value even after an edit. */
   input<K extends keyof I & string>(field: K): Value<Exclude<I[K], undefined>>;
 }
 
@@ -181,17 +178,17 @@ type Count<N extends number, Indexes extends readonly number[] = []> = Indexes["
 /** `0 | 1 | … | N-1`, or `number` if N is not a known small number. */
 export type IndexBelow<N extends number> = number extends N ? number : Count<N>;
 
-/** The property that contains a handle's pointer. All copies of this module use the same symbol. */
+/** Shared by all copies of this module, so that they recognize each other's handles. */
 const POINTER = Symbol.for("showrunner.handle");
 
-/** Identifies one call of `build`. Handles from the enclosing call, `within`, may be used in it too. */
+/** One call of `build`. `within` is the enclosing call, whose handles may be used too. */
 export interface Build {
   readonly within: Build | null;
 }
 
 type Key = string | number;
 
-/** Points to an output of a step. `single` means that the step has exactly one output. */
+/** Points to an output of a step. `single` is the output of a step with exactly one. */
 export interface StepPointer {
   readonly to: "step";
   readonly step: string;
@@ -204,7 +201,6 @@ export type Pointer =
   | StepPointer
   | { readonly to: "several"; readonly pointers: readonly StepPointer[]; readonly step: string }
   | { readonly to: "text"; readonly pieces: readonly unknown[] }
-  /** A field of a step's input. `value` is what the build set, or undefined if the input has no such field. */
   | {
       readonly to: "input";
       readonly step: string;
@@ -227,7 +223,6 @@ export function isListPointer(pointer: Pointer | null): boolean {
   return pointer?.to === "several" || (pointer?.to === "step" && pointer.output === "all");
 }
 
-/** The base class of all handles. Converting a handle to text throws an error. */
 class Unresolved {
   declare readonly step: string;
 
@@ -328,10 +323,7 @@ export function expandHandle<Y extends Yields>(step: string, yields: Y, build: B
   return mark<ExpandHandle<Y>>({ step, yields, form: "list", output }, { to: "step", step, output: "all", build });
 }
 
-/**
- * Returns text that is known while the pipeline is built: a literal, or a literal field of another step's input. Null
- * for any other value.
- */
+/** Returns the text if it is already known during the build, otherwise null. */
 export function knownText(value: unknown): string | null {
   const pointer = pointerOf(value);
   const known = pointer?.to === "input" ? pointer.value : value;
@@ -351,7 +343,7 @@ export function asset<K extends MediaKind>(kind: K, assetId: string): AssetHandl
   return mark<AssetHandle<K>>(facts, { to: "asset", assetId, kind });
 }
 
-/** Returns a stand-in for a result that cannot exist, so that the build continues and its other mistakes are found. */
+/** Stands for the result of an invalid step, so that the build can find more mistakes. */
 export function recoveryHandle(step: string, build: Build): unknown {
   const target = () => undefined;
   pointAt(target, { to: "step", step, output: "single", build });

@@ -3,7 +3,6 @@ import { own } from "../kit/own.ts";
 import { kindOfValue, shown, typeWords } from "../kit/value-words.ts";
 import { didYouMean } from "../plan/suggest.ts";
 
-/** Builds a dotted path with list positions in brackets, such as `input.images[0]`. */
 export function fieldPath(root: string, keys: readonly PropertyKey[]): string {
   return keys.reduce<string>(
     (path, key) => (typeof key === "number" ? `${path}[${key}]` : `${path}.${String(key)}`),
@@ -11,7 +10,6 @@ export function fieldPath(root: string, keys: readonly PropertyKey[]): string {
   );
 }
 
-/** Parses an input, with clearer messages than zod's defaults. The schema's own messages are kept. */
 export function checkInput<S extends z.ZodType>(schema: S, input: unknown): z.ZodSafeParseResult<z.output<S>> {
   return schema.safeParse(input, { error: messageOf });
 }
@@ -23,7 +21,6 @@ export function inputMistake({ path, message }: Pick<z.core.$ZodIssue, "path" | 
 const JSON_TYPES: Readonly<Record<string, string>> = { int: "integer", record: "object", tuple: "array" };
 const FORMATS: Readonly<Record<string, string>> = { url: "URL", email: "email address", uuid: "UUID" };
 
-/** Returns a clearer message for an issue, or undefined to keep zod's message. */
 function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
   const { input: value } = issue;
   const given = typeof value === "object" ? kindOfValue(value) : shown(value);

@@ -27,7 +27,7 @@ export function model<I, Y extends Yield, N extends number = number>(
   return Object.freeze({ id, yields: facts.yields, maxOutputs: facts.maxOutputs ?? (Number.POSITIVE_INFINITY as N) });
 }
 
-/** Stands for a model that is missing from `models.ts`. The plan reports the step that uses it. */
+/** Stands for a missing model, so that the plan reports the step that uses it. */
 export class MissingModel {
   readonly id: string;
   readonly known: readonly string[];

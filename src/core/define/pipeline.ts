@@ -12,7 +12,7 @@ import { type Recorder, startRecording } from "./recorder.ts";
 import type { Returns } from "./result.ts";
 import { FAILURE_POLICIES, failurePolicy } from "./steps/options.ts";
 
-/** Marks an object as a pipeline. All copies of this module in a process use the same symbol. */
+/** Shared by all copies of this module, so that they recognize each other's pipelines. */
 const PIPELINE = Symbol.for("showrunner.pipeline");
 
 /** A pipeline: a name, the schema of its input, and the function that adds its steps. */
@@ -98,7 +98,6 @@ export function pipeline<S extends z.ZodType, R extends Returns>(
   return Object.freeze(created);
 }
 
-/** Returns whether a value was made by {@link pipeline}, even by another copy of this library. */
 export function isPipeline(value: unknown): value is Pipeline {
   return typeof value === "object" && value !== null && PIPELINE in value;
 }
@@ -146,10 +145,6 @@ function readReturns(returned: unknown, recorder: Recorder): DraftJson {
   return recorder.json(returned, { step: null, field: "returns" });
 }
 
-/**
- * Reports returned names that cannot be file names, and returned values that are neither handles nor lists or records
- * of handles.
- */
 function checkReturned(value: unknown, field: string, bad: (message: string, field: string) => void): void {
   const pointer = pointerOf(value);
   if (pointer?.to === "step" || pointer?.to === "several") return;
@@ -173,7 +168,7 @@ export interface Drafted {
   readonly problems: Problem[];
 }
 
-/** Parses the input and runs `build` once. Never throws for mistakes in the pipeline or its input. */
+/** Parses the input and runs `build`. Mistakes are returned, not thrown. */
 export function draft(pipeline: Pipeline, input: unknown): Drafted {
   const parsed = parse(pipeline, input);
   const misnamed = misnamedIn(pipeline, input);
@@ -186,20 +181,14 @@ export function draft(pipeline: Pipeline, input: unknown): Drafted {
   return { draft: { pipeline: pipeline.name, ...titled, parsedInput, ...recorded }, problems: [] };
 }
 
-/**
- * Builds a draft again from the parsed input in the journal. The input is parsed once more only to restore values such
- * as dates and to fill in new defaults.
- */
+/** Builds the draft of a stored run. Parsing the input again restores dates and adds new defaults. */
 export function redraft(pipeline: Pipeline, parsedInput: Json): Draft {
   const parsed = parse(pipeline, parsedInput);
   const input = "problems" in parsed ? parsedInput : asBefore(parsed.value, parsedInput);
   return { pipeline: pipeline.name, parsedInput, ...record(pipeline, input) };
 }
 
-/**
- * Like {@link redraft}, but with changes to some input fields. Objects are merged field by field, and all other values
- * are replaced.
- */
+/** Like {@link redraft}, with changes to input fields. Objects are merged, other values replaced. */
 export function corrected(pipeline: Pipeline, parsedInput: Json, changes: Json): Drafted {
   const wanted = merged(parsedInput, changes);
   const parsed = parse(pipeline, wanted);
@@ -212,10 +201,7 @@ export function corrected(pipeline: Pipeline, parsedInput: Json, changes: Json):
   return { draft: { pipeline: pipeline.name, parsedInput: plainJson(input), ...recorded }, problems: [] };
 }
 
-/**
- * Returns the mistakes that the current schema finds in an input parsed by an earlier version, such as a missing new
- * field. Fields with a transform are not checked.
- */
+/** Finds what the current schema rejects in a stored input, except in fields with a transform. */
 export function outdatedInput(pipeline: Pipeline, parsedInput: Json): readonly Problem[] {
   const parsed = parse(pipeline, parsedInput);
   if ("value" in parsed) return [];
@@ -256,7 +242,7 @@ function titleOf(pipeline: Pipeline, input: unknown): { readonly title?: string 
   }
 }
 
-/** Returns the newly parsed value, but keeps earlier values to which a transform would be applied twice. */
+/** Keeps earlier values to which a transform would otherwise be applied twice. */
 function asBefore(now: unknown, before: Json, changes: Json = {}): unknown {
   if (fingerprint(plainJson(now)) === fingerprint(before)) return now;
   if (!isRecord(changes)) return now;
@@ -279,7 +265,6 @@ function misnamedIn({ input: schema }: Pipeline, input: unknown): Problem[] {
   return unknownFields(schema, input).map((misnamed) => ({ code: "input", step: null, ...misnamed }));
 }
 
-/** A parsed value, or the problems that the schema found, with the path of each. */
 type Parsed =
   | { readonly value: unknown }
   | { readonly problems: Problem[]; readonly paths: readonly (readonly PropertyKey[])[] };
@@ -307,21 +292,17 @@ interface Misnamed {
   readonly message: string;
 }
 
-/** The parts of a zod definition that are read here. The schema may come from another copy of zod. */
+/** Declared here, because the schema may come from another copy of zod. */
 interface Definition {
   readonly type: string;
   readonly shape?: { readonly [field: string]: z.ZodType };
-  /** Set if the object schema declares how to treat extra fields. */
   readonly catchall?: unknown;
   readonly element?: z.ZodType;
   readonly innerType?: z.ZodType;
   readonly in?: z.ZodType;
 }
 
-/**
- * Finds input fields that the schema does not have. Without this check, zod would silently drop a misspelt optional
- * field.
- */
+/** Finds fields that the schema lacks, because zod would silently drop a misspelt optional field. */
 function unknownFields(
   schema: z.ZodType,
   value: unknown,
@@ -345,10 +326,9 @@ function unknownFields(
   });
 }
 
-/** Schema types whose parsed values JSON can represent unchanged. */
 const PLAIN = new Set(["string", "number", "boolean", "enum", "literal", "null", "object", "array"]);
 
-/** True if no transform applies at or above this path, so that parsing leaves the value unchanged. */
+/** Returns whether no transform applies to this path, so that parsing leaves the value unchanged. */
 function isPlainAt(schema: z.ZodType, path: readonly PropertyKey[], value: unknown): boolean {
   const definition = (schema as { readonly _zod?: { readonly def: unknown } })._zod?.def as Definition | undefined;
   if (value === undefined) return true;

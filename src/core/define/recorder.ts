@@ -3,26 +3,19 @@ import type { FailurePolicy, Plan, Problem } from "../plan/plan.ts";
 import { BuilderClosedError, stepNameProblem } from "./errors.ts";
 import { type Build, isListPointer, type Pointer, pointerOf, type StepPointer } from "./handle.ts";
 
-/** Collects the steps of a build or of a part of it, and its mistakes, so that they are reported together. */
 export interface Recorder {
   readonly build: Build;
-  /** The failure policy of this part's steps. A step's own policy takes precedence. */
   readonly onFailure: FailurePolicy | null;
-  /**
-   * Whether this part's steps are skipped once no requested result can use them. A step's own setting takes precedence.
-   */
   readonly prune: boolean;
   readonly depth: number;
   path(name: unknown): string;
   add(step: DraftStep): void;
   report(problem: Problem): void;
-  /** Converts a value to JSON with references. `field` is the value's dotted path. */
   json(value: unknown, at: { readonly step: string | null; readonly field: string }): DraftJson;
-  /** Returns whether `build` is this build or encloses it, so that its handles can be used here. */
   knows(build: Build): boolean;
   bind(path: string, code: LocalFunction): void;
   group(path: string, maxCostMicros: number): void;
-  /** Returns a recorder that prefixes all names with `<name>/`. It reserves the name, so that no step can take it. */
+  /** Returns a recorder that prefixes all names with `<name>/`. No other step can take `name`. */
   part(name: unknown, options?: Partial<PartDefaults>): Recorder & { readonly prefix: string };
   under(prefix: string): readonly string[];
 }
@@ -38,12 +31,10 @@ export interface Recording extends Recorder {
 
 interface PartDefaults extends Pick<Recorder, "onFailure" | "prune"> {
   readonly after: readonly string[];
-  /** True if handles of the part's steps cannot be used outside the part. */
   readonly isClosed: boolean;
 }
 
 export interface RecordingOptions extends Partial<Pick<PartDefaults, "onFailure" | "prune">> {
-  /** The prefix of all names, such as `shots/`. Default: none. */
   readonly prefix?: string;
   readonly within?: Build | null;
 }
@@ -139,15 +130,12 @@ interface Context {
   report(problem: Problem): void;
 }
 
-/** Real inputs have a handful of levels. The limit stops values that contain themselves. */
+/** Deeper values are considered to contain themselves. */
 const MAX_DEPTH = 100;
 
-/** Keys with a special meaning in a planned or resolved input. */
 const RESERVED = ["$ref", "$asset", "$text", "$file", "$input"];
 
-/**
- * Copies a value to plain JSON, with handles as references. Omits values that JSON cannot represent, and reports them.
- */
+/** Copies a value to JSON, with handles as references. Reports and omits what JSON cannot represent. */
 export function draftJson(value: unknown, context: Context & { readonly field: string }): DraftJson {
   return convert(value, context.field, context, 0) ?? null;
 }

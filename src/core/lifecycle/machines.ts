@@ -220,7 +220,7 @@ export const stepMachine = setup({
   },
 });
 
-/** A run that has ended. It is reopened by a rerun, or by a late job for which it did not wait. */
+/** An ended run is reopened by a rerun, or by a late job for which it did not wait. */
 const ended = { tags: "ended", on: { "run.reopened": "running" } } as const;
 
 /**
@@ -263,8 +263,8 @@ export const runMachine = setup({
 });
 
 /**
- * One request to a chat model, journaled before it is sent. It is `abandoned` if the process that sent it is gone, so
- * that its outcome is unknown.
+ * One request to a chat model, journaled before it is sent. A request becomes `abandoned` if its process died, because
+ * the outcome is then unknown.
  */
 export const chatMachine = setup({
   types: {

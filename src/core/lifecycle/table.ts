@@ -1,12 +1,12 @@
 import { type AnyStateMachine, type AnyStateNode, initialTransition, type StateValue, transition } from "xstate";
 
-/** A state machine as a table: state name → event type → next state name. */
+/** Maps each state's name and event type to the name of the next state. */
 export interface TransitionTable {
   readonly initial: string;
   readonly states: ReadonlyMap<string, ReadonlyMap<string, string>>;
 }
 
-/** Returns the name of a state, such as `submitting.sent`. Parallel regions are joined by `|` in alphabetical order. */
+/** Returns a state's name, such as `submitting.sent`. `|` joins parallel regions. */
 export function stateName(value: StateValue): string {
   if (typeof value === "string") return value;
   const regions = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -57,12 +57,10 @@ export function next(table: TransitionTable, state: string, event: string): stri
   return table.states.get(state)?.get(event) ?? null;
 }
 
-/** All names that {@link stateName} can return for this type of state value. */
 export type StateNames<V> = V extends string
   ? V
   : { [K in keyof V & string]-?: `${K}.${StateNames<Exclude<V[K], undefined>>}` }[keyof V & string];
 
-/** Returns the states that have this tag, either directly or through an enclosing state. */
 export function tagged<Name extends string>(region: Pick<AnyStateNode, "states">, tag: string): ReadonlySet<Name> {
   return new Set(namesWithin(region, tag, false) as Name[]);
 }

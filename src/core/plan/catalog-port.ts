@@ -26,10 +26,7 @@ export interface CatalogModel {
   readonly message?: string;
 }
 
-/**
- * Code of a problem that disappears if fields set by schema defaults are ignored. The service does not document how it
- * treats them, so a price estimate decides.
- */
+/** Code of a problem that only schema defaults cause. A price estimate decides whether it is real. */
 export const BY_DEFAULT = "combination-by-default";
 
 export interface FieldProblem {

@@ -8,7 +8,6 @@ export interface CriticalPath {
   readonly lengthMs: number;
 }
 
-/** Returns the chain of steps that determines the run's duration if no step waits for a slot. */
 export function criticalPath(plan: Plan, durationMs: DurationMs): CriticalPath {
   const lengths = chainLengths(plan, durationMs);
   const users = dependentsOf(plan);
@@ -22,7 +21,7 @@ export function criticalPath(plan: Plan, durationMs: DurationMs): CriticalPath {
   return { path, lengthMs: first === undefined ? 0 : lengths.get(first.path)! };
 }
 
-/** Maps each step's path to the length, in milliseconds, of the longest chain that begins with the step. */
+/** Maps each step's path to the duration, in milliseconds, of the longest chain that begins with it. */
 export function chainLengths({ steps }: Plan, durationMs: DurationMs): ReadonlyMap<string, number> {
   const lengths = new Map<string, number>();
   const after = new Map<string, number>();
@@ -35,9 +34,6 @@ export function chainLengths({ steps }: Plan, durationMs: DurationMs): ReadonlyM
   return lengths;
 }
 
-/**
- * Estimates the plan's duration in milliseconds: the longest chain or, if longer, the time that the busiest slots need.
- */
 export function expectedSpanMs(plan: Plan, durationMs: DurationMs, limits: JobLimits): number {
   const busyMs = new Map<string, number>();
   for (const step of plan.steps) {

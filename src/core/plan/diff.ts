@@ -59,7 +59,7 @@ export interface PlanDiff {
   readonly stale: readonly string[];
 }
 
-/** Compares plans by path and fingerprint, and finds renamed steps. Policies (attempts, maxCost, keep) are ignored. */
+/** Policies (attempts, maxCost, keep) are not compared, because fingerprints exclude them. */
 export function diffPlans(before: Plan, after: Plan): PlanDiff {
   const was = byPath(before);
   const is = byPath(after);
@@ -86,7 +86,6 @@ export function diffPlans(before: Plan, after: Plan): PlanDiff {
 
 const byPath = (plan: Plan) => new Map(plan.steps.map((step) => [step.path, step]));
 
-/** Finds new steps that have the same request as a removed step. */
 function findRenames(before: Plan, after: Plan): PlanDiff["renamed"] {
   const was = byPath(before);
   const is = byPath(after);
@@ -143,16 +142,13 @@ function isSame(before: Json | undefined, after: Json | undefined): boolean {
   return before !== undefined && after !== undefined && fingerprint(before) === fingerprint(after);
 }
 
-/** Returns the fields or items of a value. Null for values that are compared as a whole: scalars and references. */
+/** Returns null for scalars and references, which are compared as a whole. */
 function membersOf(value: Json | undefined) {
   if (typeof value !== "object" || value === null || isReference(value)) return null;
   return { isList: Array.isArray(value), members: new Map<string, Json>(Object.entries(value)) };
 }
 
-/**
- * Returns these steps and all steps that use them, directly or indirectly. An expansion is treated as a user of the
- * steps that it adds.
- */
+/** Includes indirect users. An expansion counts as a user of the steps that it adds. */
 export function withDependents(steps: readonly PlanStep[], paths: Iterable<string>): ReadonlySet<string> {
   const found = new Set(paths);
   if (found.size === 0) return found;

@@ -44,10 +44,9 @@ export interface Candidate extends LocalFile {
   readonly signal: AbortSignal;
 }
 
-/** Code that a run needs but that a journal cannot store. Each function belongs to the step at its path. */
 export type LocalFunction = VersionedFunction | ReviseFunction | ModelOfStep;
 
-/** The model object that a step calls. It contains the user's key, so neither the plan nor the journal stores it. */
+/** The model object that a step calls. It contains the user's key and is never stored. */
 interface ModelOfStep {
   readonly kind: "generate";
   readonly model: GenerateModel;
@@ -70,7 +69,6 @@ type VersionedFunction = { readonly version: string } & (
       readonly score: (candidate: Candidate) => number | Promise<number>;
       readonly requires?: Requirement;
     }
-  /** Records the steps that the expansion adds for a value. */
   | { readonly kind: "expand"; readonly expand: (value: Json) => Draft }
 );
 
@@ -97,7 +95,7 @@ export type Foresee = (input: Json, known: KnownMedia) => Foreseen | Promise<For
 export interface DraftReference {
   readonly $ref: {
     readonly step: string;
-    /** Which output to use. `value` is a chat's answer, or the JSON value that a task returns besides its files. */
+    /** `value` is a chat's answer, or the JSON value that a task returns besides its files. */
     readonly output: number | "all" | "single" | "value";
     readonly at?: readonly (string | number)[];
   };
@@ -133,9 +131,8 @@ export interface JobDraft extends DraftStepBase {
   readonly model: string;
   readonly input: DraftJson;
   readonly policy: StepPolicy;
-  /** Seed for a model that accepts one, unless the input sets it. */
   readonly seed: number | null;
-  /** True if an edit of this run set or removed the input's seed, so that planning adds none. */
+  /** True if an edit set or removed the seed, so that planning adds none. */
   readonly isSeedEdited?: true;
 }
 
@@ -144,9 +141,8 @@ export interface UploadDraft extends DraftStepBase {
   /** A path, an `http(s)` URL, or a name for the bytes. Empty after a reported mistake. */
   readonly file: string;
   readonly bytes: Uint8Array | null;
-  /** The kind of media, or null if neither the author nor the file's extension states it. */
   readonly media: MediaKind | null;
-  /** The only private-network origin from which the URL may download. Null means none. */
+  /** The private-network origin that the URL may use. Null means none. */
   readonly inside: string | null;
 }
 
@@ -176,9 +172,8 @@ export interface GenerateDraft extends DraftStepBase {
   readonly yields: MediaKind;
   readonly isFindable: boolean;
   readonly repeatable: boolean;
-  /** Maximum outputs per request. Null if unknown. */
   readonly mostOutputs: number | null;
-  /** The price from the author's function, with the input that was priced. Null if there is no price. */
+  /** The author's price, and the input for which it was calculated. */
   readonly price: { readonly micros: number; readonly of: DraftJson } | null;
   readonly policy: StepPolicy;
 }
@@ -196,7 +191,7 @@ export interface PickDraft extends DraftStepBase {
   readonly among: readonly DraftReference[];
   readonly by: "first" | "score";
   readonly version: string | null;
-  /** Set if the candidates are made one after another, each only if it is needed. Null if all are made. */
+  /** Set if each candidate is made only when it is needed. Null if all are made. */
   readonly second: SecondChoice | null;
   readonly onFailure?: "continue" | "failFast";
 }

@@ -53,10 +53,9 @@ const isDoubt = ({ code }: Problem) => code === BY_DEFAULT;
 
 export type PlanOutcome =
   | ({ readonly ok: true } & Made)
-  /** All problems of the draft. `doubted` is the plan to use if a price estimate disproves every problem. */
+  /** `doubted` is the plan to use if a price estimate disproves every problem. */
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly doubted?: Made };
 
-/** Returns the plan for a draft, or all problems. The same arguments always give the same result. */
 export function makePlan(draft: Draft, context: PlanContext): PlanOutcome {
   const stepwise = planStepwise(draft, context);
   for (;;) {
@@ -89,7 +88,7 @@ export function* planStepwise(draft: Draft, context: PlanContext): Generator<voi
 interface Found {
   readonly problems: Problem[];
   readonly facts: Pick<Map<string, StepFacts>, "get" | "set">;
-  /** The steps outside the expansion, to whose input fields the steps inside can refer. */
+  /** The run's other steps, to whose input fields the expansion's steps can refer. */
   readonly around?: readonly PlanStep[];
 }
 
@@ -146,13 +145,12 @@ function draftOf(input: Json): DraftJson {
   return mapRecord(input as { readonly [key: string]: Json }, draftOf);
 }
 
-/** Returns the group of takes that contains the step, or null. A problem that all takes share is reported once. */
+/** A problem that all takes share is reported once, for their group. */
 function takesOf(step: DraftStep): string | null {
   const isTake = "seed" in step && step.seed !== null;
   return isTake ? step.path.slice(0, step.path.lastIndexOf("/")) : null;
 }
 
-/** Sorts problems by the order of their steps. Problems without a step are first. */
 export function inStepOrder(problems: readonly Problem[], { steps, parts }: Draft): readonly Problem[] {
   const position = new Map(steps.map(({ path }, index) => [path, index]));
   for (const [path, before] of parts ?? []) if (!position.has(path)) position.set(path, before - 0.5);
@@ -202,10 +200,7 @@ export type ExpansionOutcome =
   | ({ readonly ok: true } & Grown)
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly doubted?: Grown };
 
-/**
- * Plans the steps that an expansion adds to the run's plan, and yields after each step. Returns all planned steps, or
- * all problems.
- */
+/** Plans the steps that an expansion adds, and yields after each step. */
 export function* planExpansionStepwise(
   step: ExpandingStep,
   drafted: Draft,
@@ -245,7 +240,6 @@ interface Surroundings {
   readonly readLocally: ReadonlySet<string>;
 }
 
-/** What an expansion needs to know about its plan. Cached, because one plan may have many expansions. */
 const surroundings = new WeakMap<Plan, Surroundings>();
 
 function surroundingsOf(plan: Plan): Surroundings {
@@ -296,7 +290,7 @@ function bindReturned(
   return bound;
 }
 
-/** Reports circular waits: steps inside the expansion that use a step that waits for the expansion. */
+/** Reports steps of the expansion that use a step that waits for the expansion. */
 function circles(
   { path }: ExpandingStep,
   steps: readonly PlanStep[],
@@ -316,7 +310,6 @@ function circles(
   }));
 }
 
-/** Returns a function that tells whether a step is the one at `path`, or depends on it. */
 export function waitersFor(path: string, plan: Plan): (asked: string) => boolean {
   const others = new Set<string>();
   return (asked) => {

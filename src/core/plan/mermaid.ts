@@ -2,7 +2,6 @@ import { traitsOf } from "./kinds/index.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 
 export interface DiagramOptions {
-  /** Returns the second line of a step's label, such as its price. Default: the model, or what the step uploads. */
   readonly note?: (step: PlanStep) => string;
   readonly highlighted?: readonly string[];
 }
@@ -27,7 +26,6 @@ function shape(step: PlanStep, note: string): string {
   return traitsOf(step).brackets.join(`"${label(step.path)}<br/>${label(note)}"`);
 }
 
-/** Escapes text for a quoted label, in which Mermaid decodes `#<code>;`. */
 function label(value: string): string {
   return value.replace(/[&<>"#;`\n\r]/g, (character) => `#${character.codePointAt(0)};`);
 }

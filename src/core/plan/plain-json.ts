@@ -2,10 +2,7 @@ import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import type { Json } from "./plan.ts";
 
-/**
- * Converts a parsed input to JSON for the journal: dates to ISO text, big integers to digits. Other values that JSON
- * cannot represent are dropped, or replaced with null.
- */
+/** Converts a parsed input to JSON: dates to ISO text, big integers to digits. */
 export function plainJson(value: unknown): Json {
   const seen = new Set<object>();
   return convert(value, seen) ?? null;
@@ -47,7 +44,6 @@ function convertMembers(value: object, around: Set<object>): Json {
   return Object.fromEntries(converted);
 }
 
-/** Returns `f1_` and the SHA-256 of the value's canonical JSON (RFC 8785), in which the order of keys has no effect. */
 export function fingerprint(value: Json): string {
   return `f1_${hash("sha256", canonicalText(value))}`;
 }
@@ -88,10 +84,7 @@ function sorted(names: string[]): string[] {
   return names;
 }
 
-/**
- * Returns canonical JSON (RFC 8785), or undefined for values that JSON omits. Lone surrogates, which RFC 8785 forbids,
- * are written as escapes.
- */
+/** Returns canonical JSON (RFC 8785), but writes lone surrogates as escapes instead of failing. */
 export function canonicalJson(value: unknown): string | undefined {
   try {
     return canonicalize(value);

@@ -111,7 +111,8 @@ export interface ChatStep extends StepBase {
   /** How many times an answer that does not match the schema may be sent back to be repaired. */
   readonly repairs: number;
   /**
-   * True if an unanswered request is never repeated, because it may have been charged. If absent, it may be repeated.
+   * True if an unanswered request is never repeated, because it may have been charged. If absent, Showrunner may repeat
+   * the request.
    */
   readonly once?: true;
   readonly yields: "value";
@@ -252,9 +253,6 @@ export interface Plan {
 
 export type Returned = Reference | readonly Returned[] | { readonly [name: string]: Returned };
 
-/**
- * Code of a problem whose message comes from a `CallerError`. The pipeline's code wrote the message for its callers.
- */
 export const FOR_CALLERS = "for-callers";
 
 /** A mistake in a plan. All mistakes are reported together. */

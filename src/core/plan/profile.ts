@@ -5,7 +5,7 @@ import type { Json, Problem } from "./plan.ts";
 import { didYouMean, suggest } from "./suggest.ts";
 import { type TextChange, withTexts } from "./texts.ts";
 
-/** Returns whether a path matches a pattern, in which `*` stands for any characters, including `/`. */
+/** In a pattern, `*` stands for any characters, including `/`. */
 export function matchesPattern(pattern: string, path: string): boolean {
   const [first = "", ...rest] = pattern.split("*");
   if (rest.length === 0) return pattern === path;
@@ -38,7 +38,6 @@ export interface StepEdits {
   readonly [path: string]: ProfileChange;
 }
 
-/** Merges edits. A later edit replaces an earlier edit of the same field. */
 export function withEdits(edits: StepEdits, later: StepEdits): StepEdits {
   const merged = Object.entries(later).map(([path, change]) => {
     const before = Object.hasOwn(edits, path) ? edits[path]! : { set: {}, without: [] };
@@ -54,7 +53,7 @@ export function editedFields(edits: StepEdits | undefined, path: string): readon
   return edited === undefined ? [] : [...Object.keys(edited.set), ...edited.without];
 }
 
-/** Changes to a run's drafts. The profile is applied first, then the texts, then the edits. */
+/** Applied in this order: the profile, the texts, the edits. */
 export interface Overlay {
   readonly profile?: AppliedProfile | null | undefined;
   readonly edits?: StepEdits | undefined;

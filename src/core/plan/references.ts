@@ -7,7 +7,7 @@ export function isReference(value: unknown): value is Reference {
   return typeof value === "object" && value !== null && "$ref" in value;
 }
 
-/** Returns whether a field is the `source` of `{ source: "upload", sha256 }`, which stands for a file to upload. */
+/** Recognizes the `source` of `{ source: "upload", sha256 }`, which stands for a file to upload. */
 export function isOwnSource(name: string, value: unknown): value is string {
   return name === "source" && typeof value === "string" && /^\$*upload$/.test(value);
 }
@@ -25,10 +25,7 @@ function visit(value: Json, take: (ref: Ref) => void): void {
   for (const item of Array.isArray(value) ? value : Object.values(value)) visit(item, take);
 }
 
-/**
- * Replaces every reference in a planned input with the result of `lookup`. Lists are spread into the enclosing list,
- * and undefined results are dropped.
- */
+/** Replaces each reference with what `lookup` returns. Lists are spread, and undefined is dropped. */
 export function resolveInput(input: Json, lookup: (ref: Ref) => Json | undefined): Json {
   return resolve(input, lookup) ?? null;
 }
@@ -41,12 +38,10 @@ function resolve(input: Json, lookup: (ref: Ref) => Json | undefined): Json | un
   return mapRecord<Json, Json>(input as { readonly [key: string]: Json }, (value) => resolve(value, lookup));
 }
 
-/** True for text that contains values: `{ "$text": ["a picture of ", { "$ref": … }] }`. */
 function isText(value: object): value is { readonly $text: readonly Json[] } {
   return "$text" in value && Array.isArray(value.$text);
 }
 
-/** Joins text and looked-up values, with other JSON written as text. Returns undefined if a value is missing. */
 function joinText(pieces: readonly Json[], lookup: (ref: Ref) => Json | undefined): string | undefined {
   let joined = "";
   for (const piece of pieces) {

@@ -51,19 +51,16 @@ export function hasNext({ choice, at }: Option): boolean {
   return at < choice.second.options.length - 1;
 }
 
-/**
- * Returns whether another option starts if this one is late. An option that only rewrites a refused prompt does not.
- */
+/** A late option gives way to the next one, unless that only rewrites a refused prompt. */
 export function givesWay(option: Option): boolean {
   return hasNext(option) && option.choice.second.rewrites !== true;
 }
 
 export const CANNOT_BE_MADE: ReadonlySet<string> = new Set(["retired-model", "unknown-model", "unsupported-model"]);
 
-/** Finds options of a draft that cannot be made, and leaves them out if another option follows. */
+/** Leaves out options that cannot be made, if another option follows. */
 export class OptionsOut {
   readonly #reasons: Map<string, string>;
-  /** Paths of all options except the last of each choice. */
   readonly #followed: ReadonlySet<string>;
   /** The earlier options of each choice, keyed by the path of its last option. */
   readonly #before = new Map<string, readonly string[]>();
@@ -76,7 +73,7 @@ export class OptionsOut {
     for (const { options } of choices) this.#before.set(options.at(-1) ?? "", options.slice(0, -1));
   }
 
-  /** Excludes the step's option and returns true if the problem rules it out and another option follows. */
+  /** Excludes the step's option if the problem rules it out and another option follows. */
   take(problem: Problem, step: string): boolean {
     if (this.#followed.size === 0 || !CANNOT_BE_MADE.has(problem.code)) return false;
     const option = outerPaths(step).find((around) => this.#followed.has(around));
@@ -88,7 +85,7 @@ export class OptionsOut {
     return true;
   }
 
-  /** Returns the problems that excluded the earlier options if the last option is ruled out too. */
+  /** If the last option is ruled out too, returns the problems of the earlier options. */
   before({ code }: Problem, step: string): readonly Problem[] {
     if (!CANNOT_BE_MADE.has(code)) return [];
     const options = outerPaths(step).flatMap((around) => this.#before.get(around) ?? []);
@@ -120,7 +117,6 @@ export class OptionsOut {
   }
 }
 
-/** Returns the paths under which steps are repeated with a rewritten prompt, innermost first. */
 export function rewrittenIn({ steps }: Pick<Draft, "steps">): readonly string[] {
   const picks = steps.filter((step) => step.kind === "pick" && step.second?.rewrites === true);
   return picks.map(({ path }) => path.slice(0, path.lastIndexOf("/"))).sort((a, b) => b.length - a.length);

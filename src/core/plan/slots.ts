@@ -12,10 +12,6 @@ export interface JobLimits {
 
 const TASKS_AT_ONCE = 4;
 
-/**
- * Decides which steps may run at the same time. Jobs and chats are limited in total, per model and per modality. Local
- * functions have their own limit.
- */
 export class Slots {
   readonly #limits: JobLimits;
   readonly #used: Map<string, number>;

@@ -19,15 +19,11 @@ export function didYouMean(name: string, candidates: Iterable<string>): string |
 
 const plain = (name: string) => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
 
-/**
- * Returns whether the names differ only in case and punctuation, or `name` is a prefix of at least three characters.
- */
 function similar(name: string, candidate: string): boolean {
   const [a, b] = [plain(name), plain(candidate)];
   return a === b || (a.length >= 3 && b.startsWith(a));
 }
 
-/** Returns the edit distance between two words, or any number above `limit` if the distance is above it. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return limit + 1;
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);

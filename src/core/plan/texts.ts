@@ -30,7 +30,7 @@ function replaced(text: string, { before, after }: TextChange): string {
   return isPhrase(before) ? text.replaceAll(before, () => after) : text;
 }
 
-/** True if the text is long enough not to occur inside another text by chance. */
+/** Returns whether the text is too long to occur inside another text by chance. */
 function isPhrase(text: string): boolean {
   return /\S\s+\S/.test(text) || [...text].length >= 12;
 }
@@ -93,7 +93,6 @@ function visit(value: DraftJson, field: string, note: (field: string, text: stri
     visit(item as DraftJson, name === "$text" ? field : `${field}.${name}`, note);
 }
 
-/** Replaces each `$input` in the step's input with the value of the field to which it refers. */
 export function withInputs<S extends DraftStep>(step: S, inputOf: (path: string) => DraftJson | undefined): S {
   return "input" in step ? { ...step, input: resolved(step.input, inputOf) } : step;
 }

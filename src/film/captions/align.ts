@@ -8,10 +8,7 @@ export interface TimedWord extends Span {
   readonly isJoined?: boolean;
 }
 
-/**
- * Returns the relative time that it takes to speak the text: 1 for a letter, 2.5 for a digit or an East Asian
- * character.
- */
+/** Returns the relative speaking time: 1 for a letter, 2.5 for a digit or an East Asian character. */
 export function weightOf(text: string): number {
   let weight = 0;
   for (const sign of text) {
@@ -22,13 +19,10 @@ export function weightOf(text: string): number {
   return Math.max(1, weight);
 }
 
-/**
- * Maximum number of seconds by which the end of a line is moved to a pause. It is smaller for pauses shorter than 0.4
- * s.
- */
+/** The end of a line moves by at most this many seconds to reach a pause. */
 const PAUSE_WORTH = 1.2;
 
-/** Returns when each line is spoken. A line ends when its length suggests, or at a pause near that time. */
+/** A line ends when its length suggests, or at a pause near that time. */
 export function alignLines(lines: readonly string[], speech: readonly Span[]): readonly Span[] {
   if (speech.length === 0 || lines.length === 0) return [];
   const total = spoken(speech);
@@ -50,7 +44,6 @@ interface Pause extends Span {
 
 type End = { readonly at: number; readonly pause: Pause | null };
 
-/** Chooses a pause, or else the expected time, as the end of each line. No pause is chosen twice. */
 function chooseEnds(expected: readonly number[], pauses: readonly Pause[]): readonly End[] {
   type Way = { readonly cost: number; readonly ends: readonly End[] };
   let ways: readonly Way[] = [{ cost: 0, ends: [] }];
@@ -73,7 +66,6 @@ function chooseEnds(expected: readonly number[], pauses: readonly Pause[]): read
   return ways.toSorted((a, b) => a.cost - b.cost)[0]?.ends ?? expected.map((at) => ({ at, pause: null }));
 }
 
-/** Returns when each word of a line is spoken, estimated from the lengths of the words. Pauses are left out. */
 export function alignWords(line: string, span: Span, speech: readonly Span[]): readonly TimedWord[] {
   const words = piecesOf(line);
   const within = speech

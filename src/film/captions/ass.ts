@@ -95,7 +95,6 @@ export function cueEvents(cues: readonly Cue[], { highlight }: LetterStyle): rea
   });
 }
 
-/** Returns the text of a cue with one word in another colour. Keeps line breaks. */
 function marked({ text, words }: Cue, index: number, highlight: string): string {
   const firstLine = text.split("\n")[0]!;
   let length = 0;
@@ -118,7 +117,6 @@ export function assEvent(
   return `Dialogue: ${layer},${assTime(start)},${assTime(end)},${style},0,0,0,,${text}`;
 }
 
-/** Escapes text so that libass interprets none of it as a command. */
 export function assText(text: string): string {
   return text
     .replaceAll("\\", "\\\u2060")
@@ -133,7 +131,6 @@ function assTime(seconds: number): string {
   return `${Math.floor(hundredths / 360_000)}:${two((hundredths / 6000) % 60)}:${two((hundredths / 100) % 60)}.${two(hundredths % 100)}`;
 }
 
-/** Converts `#rrggbb` to the form `&HAABBGGRR`. */
 export function assColor(color: string, alpha = "00"): string {
   const [, red, green, blue] = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i.exec(color) ?? [];
   if (red === undefined) throw new FilmError("FILM_INPUT", `${JSON.stringify(color)} is not a colour; use #rrggbb`);

@@ -1,11 +1,9 @@
-/** A piece of text before which a line may break. */
 export interface Piece {
   readonly text: string;
   /** True if no space separates the piece from the previous piece. */
   readonly isJoined: boolean;
 }
 
-/** Matches characters of scripts that put no spaces between words. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 /** Characters that must not start a line (closing, lengthening or repeating ones), and those that must not end one. */
@@ -17,7 +15,6 @@ const words = new Intl.Segmenter("en", { granularity: "word" });
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 const sentences = new Intl.Segmenter("en", { granularity: "sentence" });
 
-/** Splits text in any script into words. */
 export function piecesOf(text: string): readonly Piece[] {
   const spaced = text.split(/\s+/u).filter((word) => word !== "");
   return spaced.flatMap((word) => {
@@ -44,7 +41,6 @@ export function partsWithin(text: string, letters: number): readonly string[] {
   return parts;
 }
 
-/** Splits a script into sentences. A line break also ends a sentence. */
 export function sentencesOf(script: string): readonly string[] {
   return script
     .split("\n")
@@ -66,7 +62,6 @@ const WIDTHS: readonly (readonly [RegExp, number])[] = [
   ],
 ];
 
-/** Returns the width of the text in average letters. */
 export function widthOf(text: string): number {
   let width = 0;
   for (const sign of text) width += WIDTHS.find(([kind]) => kind.test(sign))?.[1] ?? 1;

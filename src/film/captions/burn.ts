@@ -3,7 +3,6 @@ import { extname, join } from "node:path";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import type { LetterStyle } from "./ass.ts";
 
-/** Writes the script to the folder, and returns the filter that draws it. */
 export async function assFilter(script: string, { fontFile }: LetterStyle, folder: string): Promise<string> {
   await writeFile(join(folder, "letters.ass"), script);
   if (fontFile === undefined) return "ass=letters.ass";

@@ -18,10 +18,7 @@ export interface CueLimits {
 const BESIDE = 22;
 const MOST_READ = 42;
 
-/**
- * Returns a maximum line length at which lines fit and are easy to read. `size` is the text height as a fraction of the
- * shorter side, and `most` is the requested maximum.
- */
+/** `size` is the text height as a fraction of the shorter side, `most` the requested line length. */
 export function limitsFor(
   { width, height }: { readonly width: number; readonly height: number },
   { size = 0.05, most = MOST_READ }: { readonly size?: number | undefined; readonly most?: number | undefined } = {},
@@ -30,13 +27,13 @@ export function limitsFor(
   return { letters: Math.max(LEAST, Math.min(most, fit)) };
 }
 
-/** Minimum number of letters per line. Even text half as high as the frame leaves room for this many. */
+/** Even text half as high as the frame leaves room for this many letters. */
 const LEAST = 2;
 
 /** A pause longer than this many seconds starts a new cue. */
 const LONG_PAUSE = 0.7;
 
-/** Splits a line into cues of similar length, between words and preferably at the end of a sentence. */
+/** Splits a line into cues of similar length, preferably at the end of a sentence. */
 export function cuesOf(given: readonly TimedWord[], { letters }: CueLimits): readonly Cue[] {
   const words = given.flatMap((word) => brokenWord(word, letters));
   const groups: TimedWord[][] = [];
@@ -83,7 +80,7 @@ function isFull(
   return isEnd || next - aim > Math.abs(aim - width);
 }
 
-/** Returns how many letters fit into a cue. Words rarely fill two lines completely. */
+/** Less than two full lines, because words rarely fill them. */
 function capacity(letters: number): number {
   return Math.max(letters, 2 * letters - 4);
 }

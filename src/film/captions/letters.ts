@@ -15,21 +15,16 @@ export interface Letters {
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cc}]/u;
 const MOST_NAMED = 8;
 
-/** Checks that the fonts have all characters, because a missing one would be drawn as a box. @throws FilmError */
+/** Without this check, characters that the fonts lack would be drawn as boxes. @throws FilmError */
 export async function checkLetters(letters: Letters, signal: AbortSignal): Promise<void> {
   const lack = await lackIn(charactersOf(letters), letters.style, signal);
   if (lack !== null) throw new FilmError("FILM_INPUT", lack);
 }
 
-/**
- * Returns a check that ffmpeg can draw text and that its fonts have all characters known so far. It runs before
- * anything is paid for.
- */
 export function lettersDrawn(letters: Letters): Requirement {
   return async () => (await ffmpegWith("lettering")()) ?? (await inTurn(letters));
 }
 
-/** Characters that are known to be drawable, keyed by font. Cached, because many plans have similar texts. */
 const drawn = new Map<string, Set<string>>();
 let turn: Promise<unknown> = Promise.resolve();
 
@@ -48,12 +43,10 @@ function inTurn(letters: Letters): Promise<string | null> {
   return answer;
 }
 
-/** Returns the distinct visible characters, composed (NFC) as fonts need them. */
 function charactersOf({ texts }: Letters): readonly string[] {
   return [...new Set(texts.join("").normalize("NFC"))].filter((character) => !UNSEEN.test(character));
 }
 
-/** Makes libass draw the characters, and returns a message about the missing ones, or null. */
 async function lackIn(characters: readonly string[], style: LetterStyle, signal?: AbortSignal): Promise<string | null> {
   if (characters.length === 0) return null;
   const folder = await mkdtemp(join(tmpdir(), "showrunner-letters-"));

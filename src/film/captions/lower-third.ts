@@ -25,10 +25,7 @@ export interface LowerThirdText {
 
 const SMALLEST = 0.6;
 
-/**
- * Computes the box and lines of a lower third, with smaller letters for long text. @throws FilmError if the text would
- * be too small
- */
+/** Makes the letters smaller until the text fits. @throws FilmError if the letters would be too small */
 export function placeLowerThird(pixels: Pixels, { title, subtitle, style, captionSize }: LowerThirdText) {
   const asked = style.size ?? TITLE_SIZE;
   for (let size = asked; size >= asked * SMALLEST - 1e-9; size -= asked * 0.1) {
@@ -46,10 +43,7 @@ export function placeLowerThird(pixels: Pixels, { title, subtitle, style, captio
   );
 }
 
-/**
- * Breaks text into lines. If a word is wider than a line, returns too many lines, so that the caller tries a smaller
- * size.
- */
+/** If a word is wider than a line, returns too many lines, so that the caller tries a smaller size. */
 function broken(text: string, letters: number): readonly string[] {
   const lines: string[] = [];
   for (const { text: word, isJoined } of piecesOf(text)) {
@@ -65,7 +59,6 @@ const FULL = 0.45;
 const STRIPS = 48;
 const OPACITY = 0.72;
 
-/** Draws a plate that fades out to the right, a bar at its left, the title and the subtitle. */
 export function lowerThirdScript(pixels: Pixels, text: LowerThirdText): string {
   const { subtitle, at, seconds, style } = text;
   const { box, line, lines } = placeLowerThird(pixels, text);

@@ -9,7 +9,7 @@ export interface Span {
 }
 
 const RATE = 16_000;
-/** Four hours of audio. The limit is needed because even a tiny file can claim a long duration. */
+/** Four hours, because even a tiny file can claim a long duration. */
 const MOST_BYTES = 4 * 3600 * RATE * 2;
 const STEP = 0.01;
 const WINDOW = RATE * STEP;
@@ -22,7 +22,6 @@ const SHORTEST_PAUSE = 0.12;
 /** Minimum length of speech, in seconds. Shorter sounds are clicks. */
 const SHORTEST_SPEECH = 0.04;
 
-/** Finds the spans of a file in which someone speaks, in order. Temporary files are written to `folder`. */
 export async function readSpeech(
   file: { readonly path: string; readonly name: string },
   folder: string,
@@ -38,7 +37,7 @@ export async function readSpeech(
   return findSpeech(new Int16Array(bytes.buffer, bytes.byteOffset, bytes.length >> 1));
 }
 
-/** Finds speech in audio that has 16,000 samples per second. */
+/** Expects 16,000 samples per second. */
 export function findSpeech(samples: Int16Array): readonly Span[] {
   const levels = levelsOf(samples);
   const loud = levels.toSorted((a, b) => a - b)[Math.floor(levels.length * 0.95)] ?? 0;

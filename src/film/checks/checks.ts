@@ -10,7 +10,7 @@ export interface Checks {
   readonly notBlack?: boolean | number;
   /** Maximum number of seconds for which a film may be frozen; `true` means 2. */
   readonly notFrozen?: boolean | number;
-  /** Requires audio, with no silence (below -50 dB) longer than this many seconds; `true` means 2. */
+  /** Maximum number of seconds of silence (below -50 dB); `true` means 2. Audio is required. */
   readonly notSilent?: boolean | number;
   /** Minimum and maximum duration in seconds. */
   readonly seconds?: readonly [least: number, most: number];
@@ -57,7 +57,6 @@ export type Known<C> = { readonly [N in Exclude<keyof C, keyof Checks>]: never }
 /** Judges three frames of a film, taken at 10, 50 and 90 percent, as JPEGs at most 768 pixels wide. */
 export type Judge = (frames: readonly Uint8Array[], signal: AbortSignal) => Inspected | Promise<Inspected>;
 
-/** Maximum duration of each flaw in seconds. Null if the flaw is not checked. */
 export interface Limits {
   readonly black: number | null;
   readonly frozen: number | null;
@@ -81,7 +80,6 @@ function limit(name: keyof Checks, given: unknown, preset: number): number | nul
 
 const KNOWN = ["notBlack", "notFrozen", "notSilent", "seconds", "size", "speech", "judge", "version"];
 
-/** Checks that the requirements are valid, before anything is paid for. @throws FilmError */
 export function checkChecks(checks: Checks | JudgedChecks): void {
   for (const name of Object.keys(checks))
     if (!KNOWN.includes(name)) throw new FilmError("FILM_INPUT", `unknown check ${name}; use ${KNOWN.join(", ")}`);

@@ -12,7 +12,6 @@ const PAUSE_SECONDS = 0.3;
 /** Tolerance in seconds, because durations are rounded to whole frames. */
 const SLACK_SECONDS = 0.05;
 
-/** Returns the flaws that the checks find in a file. @throws FilmError if the file cannot be read */
 export async function findFlaws(
   { path, signal }: Pick<Candidate, "path" | "signal">,
   checks: Checks,
@@ -68,7 +67,6 @@ async function speechFlaws(found: Probed, signal: AbortSignal): Promise<readonly
   return audible >= all / 3 ? [] : [`it has no speech: only ${say(audible)} of its audio is as loud as speech`];
 }
 
-/** Runs filters over a file and returns ffmpeg's messages. */
 async function filtered(
   { path }: Probed,
   pictures: readonly string[],
@@ -91,7 +89,6 @@ function filmFilters({ black, frozen }: Limits): readonly string[] {
   ];
 }
 
-/** Returns the filters for a still image, in which a single black frame is a flaw. */
 function stillFilters({ black }: Limits): readonly string[] {
   return black === null ? [] : ["blackframe=amount=98:threshold=32"];
 }

@@ -6,12 +6,10 @@ import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { fitFilter } from "../graph/fit.ts";
 import { even } from "../graph/size.ts";
 
-/** Where frames are taken from a film, as fractions of its duration. */
 const PLACES = [0.1, 0.5, 0.9];
 const MOST_WIDTH = 768;
 const AS_JPEG = "scale=in_color_matrix=bt709:out_color_matrix=bt601:out_range=full,format=yuvj420p";
 
-/** Returns three frames of a film, or one of a still image, as JPEG. */
 export async function framesOf(
   { path, seconds }: Probed,
   video: ProbedVideo,

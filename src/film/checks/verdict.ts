@@ -34,7 +34,6 @@ export interface LanguageModel {
 export const verdictSchema = z.object({ pass: z.boolean(), reasons: z.array(z.string()) });
 export type Verdict = z.output<typeof verdictSchema>;
 
-/** Instructions for the judge. They make it treat words in the frames as content, and never follow them. */
 export const INSTRUCTIONS =
   "You judge pictures: the frames of one film in order, or one picture. There is no sound. Answer with pass: true only " +
   "if every picture meets all requirements; otherwise give each reason as a short sentence that names the picture. " +
@@ -69,7 +68,7 @@ export async function askLanguageModel(
   return reasonsOf(read.data);
 }
 
-/** Parses JSON in a model's answer. Many models put a code fence around it. */
+/** Many models put a code fence around their JSON. */
 function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1));

@@ -15,10 +15,9 @@ export interface Ffmpeg {
   readonly decoders: ReadonlySet<string>;
 }
 
-/** Capabilities, keyed by program path. They are read again once the program's file changes. */
 const known = new Map<string, Promise<Ffmpeg>>();
 
-/** Returns this machine's ffmpeg. Null if ffmpeg or ffprobe is missing or cannot be started. */
+/** Returns null if ffmpeg or ffprobe is missing or cannot be started. */
 export async function findFfmpeg(): Promise<Ffmpeg | null> {
   const [path, probePath] = await Promise.all([findProgram("ffmpeg"), findProgram("ffprobe")]);
   if (path === null || probePath === null) return null;
@@ -31,7 +30,6 @@ export async function findFfmpeg(): Promise<Ffmpeg | null> {
   });
 }
 
-/** Returns this machine's ffmpeg. @throws FilmError if ffmpeg or ffprobe is missing or cannot be started */
 export async function requireFfmpeg(): Promise<Ffmpeg> {
   const found = await findFfmpeg();
   if (found === null) throw new FilmError("FFMPEG_MISSING", `${await whyMissing()}. ${toInstall()}`);
@@ -78,10 +76,7 @@ function names(text: string, line: RegExp): ReadonlySet<string> {
 
 type Program = "ffmpeg" | "ffprobe";
 
-/**
- * Returns the path of a program, or null if it is not found. Looks in `FFMPEG_PATH` or `FFPROBE_PATH`, otherwise on
- * PATH. ffprobe may also be beside the ffmpeg that `FFMPEG_PATH` names.
- */
+/** Looks for ffprobe also beside the ffmpeg that `FFMPEG_PATH` names. */
 async function findProgram(name: Program, env: NodeJS.ProcessEnv = process.env): Promise<string | null> {
   const named = name === "ffmpeg" ? env.FFMPEG_PATH : env.FFPROBE_PATH;
   if (named !== undefined && named !== "") return (await isProgram(named)) ? named : null;

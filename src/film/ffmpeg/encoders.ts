@@ -11,7 +11,6 @@ export interface VideoEncoder {
 /** x264's output depends on the number of threads, so this number is fixed. */
 const THREADS = "8";
 
-/** Supported video encoders, the most preferred first. */
 const VIDEO: readonly VideoEncoder[] = [
   {
     name: "libx264",
@@ -24,7 +23,6 @@ const VIDEO: readonly VideoEncoder[] = [
   { name: "mpeg4", isExact: true, args: ["-q:v", "3", "-threads:v", "1"] },
 ];
 
-/** Returns the most preferred encoder that this ffmpeg has. @throws FilmError if it has none */
 export function videoEncoder({ encoders, path }: Pick<Ffmpeg, "encoders" | "path">): VideoEncoder {
   const found = VIDEO.find(({ name }) => encoders.has(name));
   if (found !== undefined) return found;

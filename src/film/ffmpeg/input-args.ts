@@ -2,13 +2,11 @@ import { basename } from "node:path";
 import { open } from "../../core/kit/file-handle.ts";
 import { FilmError } from "./film-error.ts";
 
-/** Maximum number of pixels in an image, three times that of 8K. Even a tiny file can claim an image of any size. */
+/** Three times 8K. Even a tiny file can claim an image of any size. */
 export const MOST_PIXELS = 100_000_000;
 
 /**
- * Returns the arguments with which ffmpeg opens an untrusted file: the demuxer that its first bytes indicate, a size
- * limit, and no network access. For a file that this program wrote, `known` is the demuxer. @throws FilmError for an
- * unknown format
+ * Returns arguments that open an untrusted file safely. For a file made by this program, pass its demuxer as `known`.
  */
 export async function inputArgs(path: string, known?: string): Promise<readonly string[]> {
   const demuxer = known ?? (await sniffed(path));
@@ -28,7 +26,6 @@ async function sniffed(path: string): Promise<string> {
   throw new FilmError("CLIP_FORMAT", `${basename(path)} is not a supported video, audio or image file`);
 }
 
-/** Reads the first bytes of a file. @throws FilmError if the file cannot be read */
 export async function headOf(path: string, most = PICTURE_BYTES): Promise<Buffer> {
   try {
     await using file = await open(path, "r");
@@ -44,7 +41,6 @@ export function isPictureFormat(demuxer: string): boolean {
   return demuxer.endsWith("_pipe");
 }
 
-/** Returns whether a file is AVIF, a still image in a video container. */
 export async function isStillMov(path: string): Promise<boolean> {
   return (await headOf(path, HEAD_BYTES)).toString("latin1", 4, 12) === "ftypavif";
 }
@@ -56,7 +52,6 @@ function isAnimatedWebp(head: Buffer): boolean {
 type Begin = readonly (readonly [bytes: string, at: number])[];
 const brands = (...names: readonly string[]): Begin => names.map((name) => [`ftyp${name}`, 4] as const);
 
-/** Common formats that no version of ffmpeg reads completely, each with a format to use instead. */
 const UNREAD: readonly { readonly begin: Begin; readonly is: string; readonly instead: string }[] = [
   {
     begin: brands("heic", "heix", "heim", "heis", "hevc", "mif1", "msf1"),
@@ -70,7 +65,7 @@ const UNREAD: readonly { readonly begin: Begin; readonly is: string; readonly in
   { begin: [["MThd", 0]], is: "MIDI", instead: "WAV or MP3" },
 ];
 
-/** Accepted formats, with the bytes that identify them. Files that match none are not passed to ffmpeg. */
+/** Files that match none of these formats are not passed to ffmpeg. */
 const FORMATS: readonly (readonly [demuxer: string, bytes: string, at: number])[] = [
   ["mov", "ftyp", 4],
   ["mov", "moov", 4],
@@ -100,10 +95,9 @@ const FORMATS: readonly (readonly [demuxer: string, bytes: string, at: number])[
 ];
 
 const HEAD_BYTES = 512;
-/** How many bytes of an image file are read. They include the image's orientation. */
+/** Enough of an image file to include its orientation. */
 const PICTURE_BYTES = 4 * 1024 * 1024;
 
-/** Returns the format of a file that has no container and starts with a frame, or null. */
 function byFrames(head: Buffer): string | null {
   const [first = 0, second = 0] = head;
   if (first === 0x47 && head[188] === 0x47 && head[376] === 0x47) return "mpegts";

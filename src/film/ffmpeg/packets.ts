@@ -4,18 +4,14 @@ import { runProgram } from "./run-program.ts";
 
 const TIMEOUT_MS = 20_000;
 
-/** The times of a stream's packets, in seconds on the file's own clock. They are read without decoding. */
 export interface Packets {
   readonly first: number;
   readonly end: number;
   readonly count: number;
-  /** Longest duration of a single packet, including the gap to the next one. */
   readonly longest: number;
-  /** What prevented ffprobe from reading the whole file, or null. */
   readonly fault: string | null;
 }
 
-/** Reads the times of a stream's packets. `begins` is the time at which playback starts. */
 export async function walkPackets(
   path: string,
   stream: "V:0" | "a:0",

@@ -8,10 +8,9 @@ import { walkPackets } from "./packets.ts";
 import { runProgram } from "./run-program.ts";
 import { colorsOf, type DeclaredColors, type ShownAs } from "./shown.ts";
 
-/** Time limit in milliseconds. Probing takes about a tenth of a second, or longer while other processes encode. */
+/** Probing takes a tenth of a second, or longer while other processes encode. */
 const TIMEOUT_MS = 30_000;
 
-/** Default of the option `mostSeconds`. */
 export const MOST_SECONDS = 7200;
 
 const bounds = new AsyncLocalStorage<number>();
@@ -24,7 +23,6 @@ export function mostSeconds(): number {
   return bounds.getStore() ?? MOST_SECONDS;
 }
 
-/** Returns the error for a file that is too long. Even a file of one kilobyte can claim to last a day. */
 export function tooLong(name: string, why: string): FilmError {
   const cure = `if this is intended, set the step's mostSeconds above ${mostSeconds()}`;
   return new FilmError("CLIP_TOO_LONG", `${name} ${why}; ${cure}`);
@@ -50,7 +48,7 @@ export interface ProbedVideo extends ShownAs {
   /** Frames per second. 0 for a still image, or if unknown. */
   readonly fps: number;
   readonly seconds: number;
-  /** True if the file states the duration of its video stream, and not only its total duration. */
+  /** True if the file states the video's own duration, and not only that of the whole file. */
   readonly isOwnLength: boolean;
   readonly isStill: boolean;
 }
@@ -85,11 +83,10 @@ const SHOWN =
 interface ProbeOptions {
   readonly name?: string;
   readonly signal?: AbortSignal | undefined;
-  /** False for files that this program wrote, which may be longer than the limit for inputs. Default true. */
+  /** False for files that this program wrote, which may exceed the limit for inputs. Default true. */
   readonly isForeign?: boolean;
 }
 
-/** Reads what a file contains. @throws FilmError if it has neither video nor audio, or is too long */
 export async function probe(
   path: string,
   { name = path, signal, isForeign = true }: ProbeOptions = {},
@@ -134,7 +131,7 @@ export async function probe(
   return { path, seconds, begins, isOpenEnded: /matroska/.test(format), video, audio };
 }
 
-/** Checks that ffmpeg can decode the stream. Otherwise the file would be reported as damaged. @throws FilmError */
+/** Without this check, the file would be reported as damaged. @throws FilmError */
 function checkDecoder({ codec_name: codec }: Stream, { decoders, path, version }: Ffmpeg, name: string): void {
   if (codec === undefined || decoders.has(codec)) return;
   const built = `${path} (${version}) was built without a decoder for it`;
@@ -146,7 +143,7 @@ interface Shown {
   readonly format?: { readonly duration?: string; readonly start_time?: string; readonly format_name?: string };
 }
 
-/** Parses ffprobe's output. Null if it was so long that its start was dropped. */
+/** Returns null if the start of the output was dropped because of its length. */
 function shownIn(stdout: string): Shown | null {
   try {
     return JSON.parse(stdout) as Shown;
@@ -155,7 +152,6 @@ function shownIn(stdout: string): Shown | null {
   }
 }
 
-/** Returns the last line of a program's error output, without memory addresses and paths. */
 export function plainError(stderr: string, path?: string): string {
   const lines = stderr
     .split("\n")
@@ -195,12 +191,9 @@ async function videoFacts(stream: Stream, whole: number, isStill: boolean, walke
   };
 }
 
-/** Formats for which ffprobe guesses the audio duration, or returns that of the last recording in the file. */
+/** For these formats, ffprobe guesses the duration, or returns that of the last recording. */
 const GUESSED = /^(?:mp3|aac|amr|ogg)$/;
-/**
- * Maximum difference, in seconds, between the stated duration of audio and that of its packets. Encoders add some
- * audio.
- */
+/** Encoders add audio, so the stated duration may be wrong by this many seconds. */
 const MOST_GUESSED_OFF = 0.1;
 
 async function audioFacts(stream: Stream, whole: number, walked: Walked): Promise<ProbedAudio> {
@@ -219,7 +212,7 @@ async function packetSeconds(stream: "V:0" | "a:0", { path, begins, signal }: Wa
   return count === 0 ? 0 : end - Math.max(0, begins);
 }
 
-/** Returns the duration of a stream. Matroska states it in a tag such as `00:00:02.500000000`. */
+/** Matroska states the duration in a tag such as `00:00:02.500000000`. */
 function lengthOf({ duration, tags }: Stream): number {
   if (duration !== undefined) return Number(duration) || 0;
   const [hours = 0, minutes = 0, seconds = 0] = (tags?.DURATION ?? "").split(":").map(Number);

@@ -4,13 +4,11 @@ import { videoEncoders } from "./encoders.ts";
 
 export type Requirement = NonNullable<TaskOptions["requires"]>;
 
-/** Filters that every recent ffmpeg has, unless it was built without them. */
 const COMMON: readonly string[] = [
   "scale crop pad overlay fps tpad trim concat xfade fade format setsar setpts settb split gblur lutyuv zoompan thumbnail",
   "hflip vflip transpose sidedata setparams colorspace colorchannelmixer aresample aformat apad atrim asetpts anullsrc acrossfade afade amix adelay volume",
 ].flatMap((line) => line.split(" "));
 
-/** Filters and encoders that only some steps need, keyed by feature. */
 const SPECIAL = {
   loudness: ["loudnorm", "sidechaincompress", "asplit", "alimiter"],
   lettering: ["ass", "color"],
@@ -22,10 +20,7 @@ export type Need = keyof typeof SPECIAL;
 
 const asked = new Map<string, Requirement>();
 
-/**
- * Returns a check that ffmpeg is installed with the features that a step needs. The same needs return the same
- * function, so that the check runs only once.
- */
+/** The same needs return the same function, so that the check runs only once. */
 export function ffmpegWith(...needs: readonly Need[]): Requirement {
   const key = needs.join();
   const requirement = asked.get(key) ?? (() => lackOf(needs));
@@ -49,5 +44,4 @@ async function lackOf(needs: readonly Need[]): Promise<string | null> {
   return `${ffmpeg.path} (${ffmpeg.version}) was built without ${lacking.join(", ")}. ${toInstall()}`;
 }
 
-/** Checks that ffmpeg has the features for all steps. */
 export const ffmpegForAll: Requirement = ffmpegWith(...(Object.keys(SPECIAL) as readonly Need[]));

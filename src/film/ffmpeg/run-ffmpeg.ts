@@ -15,16 +15,15 @@ import { DEFAULT_TIMEOUT_MS, runProgram } from "./run-program.ts";
 const MOST_BYTES = 8 * 1024 ** 3;
 
 export interface FfmpegCall {
-  /** Input files, in the order in which filters number them. `name` is used in error messages. */
+  /** In the order in which filters number the inputs. `name` is used in error messages. */
   readonly inputs: readonly {
     readonly path: string;
     readonly name: string;
     readonly args?: readonly string[] | undefined;
-    /** The demuxer of a file that this program wrote. By default, it is detected from the file's first bytes. */
+    /** Set for a file that this program wrote. Otherwise, the first bytes show the demuxer. */
     readonly demuxer?: string | undefined;
   }[];
   readonly args: readonly string[];
-  /** Path of the result. Null if only ffmpeg's messages are wanted. */
   readonly target: string | null;
   readonly seconds?: number | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -32,7 +31,6 @@ export interface FfmpegCall {
   readonly cwd?: string | undefined;
   readonly timeoutMs?: number | undefined;
   readonly maxBytes?: number | undefined;
-  /** True to return the messages of filters too. Default: only errors. */
   readonly isVerbose?: boolean | undefined;
   /** True to fail on a frame that cannot be decoded. Default true. */
   readonly isStrict?: boolean | undefined;
@@ -43,13 +41,13 @@ const EXACT = ["-map_metadata", "-1", "-map_chapters", "-1", "-fflags", "+bitexa
 
 /** Makes a damaged frame an error. Otherwise, ffmpeg would draw it grey. */
 const STRICT = ["-err_detect", "explode"];
-/** Returns {@link STRICT}, except for TIFF, whose reader would fail on unknown tags such as the orientation. */
+/** TIFF's reader would fail on unknown tags such as the orientation. */
 const strictFor = (input: readonly string[]) => (input.includes("tiff_pipe") ? [] : STRICT);
 
 /** Reads a still image as one second of video. A filter rotates it later, because ffmpeg versions differ in this. */
 const STILL = ["-noautorotate", "-framerate", "1"];
 
-/** Runs ffmpeg and returns its messages. @throws FilmError that names the input that cannot be read */
+/** Returns ffmpeg's messages. @throws FilmError that names the unreadable input */
 export async function runFfmpeg(given: FfmpegCall): Promise<string> {
   await using closed = await closedInputs(given.inputs, given.target === null ? tmpdir() : dirname(given.target));
   return await callFfmpeg({ ...given, inputs: closed.inputs });
@@ -92,24 +90,19 @@ function progressReader({ seconds, onProgress }: FfmpegCall): ((text: string) =>
   };
 }
 
-/** Disk errors, as worded by the C libraries of Linux, macOS and Windows. */
 const DISK_ERRORS = [
   ["ENOSPC", /no space left on device/i],
   ["EDQUOT", /dis[ck] quota exceeded/i],
 ] as const;
 
-/**
- * Converts a disk failure to a Node error, so that the run waits for space instead of failing. Null for other failures.
- */
+/** Converts a full disk to a Node error, so that the run waits for space instead of failing. */
 function diskError(stderr: string, { target }: FfmpegCall): Error | null {
   const [code] = DISK_ERRORS.find(([, words]) => words.test(stderr)) ?? [];
   if (code === undefined || target === null) return null;
   return Object.assign(new Error(`ffmpeg failed: ${plainError(stderr)}`), { code, path: target });
 }
 
-/**
- * Decodes each input alone to find the faulty one. The wording of ffmpeg's messages differs too much between versions.
- */
+/** Decodes each input alone, because ffmpeg's messages do not reliably name the faulty one. */
 async function failure(stderr: string, { inputs, signal }: FfmpegCall, ffmpeg: string): Promise<FilmError> {
   for (const { path, name, demuxer } of inputs) {
     const input = await inputArgs(path, demuxer);
@@ -123,10 +116,7 @@ async function failure(stderr: string, { inputs, signal }: FfmpegCall, ffmpeg: s
 
 const BEGIN_BYTES = 65_536;
 
-/**
- * Replaces some inputs with corrected copies in `folder`, which are removed on disposal. These inputs are WAV files
- * without a size in the header, and MP3 files with ID3 tags between frames.
- */
+/** Copies and corrects WAV files without a size, and MP3 files with ID3 tags between frames. */
 async function closedInputs<I extends { readonly path: string }>(
   inputs: readonly I[],
   folder: string,
@@ -159,7 +149,6 @@ async function* piecesOf(path: string, begin: Buffer): AsyncGenerator<Buffer> {
   yield* createReadStream(path, { start: begin.length });
 }
 
-/** Yields the pieces of a WAV that states no size, with a corrected header. Null for other or unreadable files. */
 async function openWavPieces(path: string): Promise<AsyncGenerator<Buffer> | null> {
   await using file = await open(path, "r").catch(() => null);
   if (file === null) return null;
@@ -169,10 +158,9 @@ async function openWavPieces(path: string): Promise<AsyncGenerator<Buffer> | nul
   return header?.isOpen === true ? piecesOf(path, closedWavBegin(begin, header)) : null;
 }
 
-/** Maximum size of an MP3 that is searched for tags. It is larger than the longest sound at the highest bit rate. */
+/** Larger than the longest sound at the highest bit rate. */
 const MOST_MP3_BYTES = 512 * 1024 * 1024;
 
-/** Returns an MP3 without the ID3 tags between its frames. Null if it has none, is too large, or is not an MP3. */
 async function untaggedMp3(path: string): Promise<readonly Buffer[] | null> {
   const args: readonly string[] = await inputArgs(path).catch(() => []);
   if (!args.includes("mp3") || (await stat(path)).size > MOST_MP3_BYTES) return null;

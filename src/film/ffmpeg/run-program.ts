@@ -2,14 +2,13 @@ import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
 import { FilmError } from "./film-error.ts";
 
-/** How many bytes of a program's output are kept. The oldest output is dropped. */
+/** The oldest output beyond this size is dropped. */
 const KEPT_BYTES = 256 * 1024;
 export const DEFAULT_TIMEOUT_MS = 30 * 60_000;
 
 export interface ProgramOptions {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
-  /** Called with each part of the standard output, which is also returned. */
   readonly onOutput?: ((text: string) => void) | undefined;
   readonly cwd?: string | undefined;
 }
@@ -20,10 +19,7 @@ export interface ProgramResult {
   readonly stderr: string;
 }
 
-/**
- * Runs a program without a shell. The program is killed at its time limit, on abort, and if this process dies. Resolves
- * once it has ended, so that its files can be removed. @throws FilmError
- */
+/** Kills the program at its time limit, on abort, and if this process dies. @throws FilmError */
 export async function runProgram(
   path: string,
   args: readonly string[],
@@ -91,10 +87,7 @@ process.stdin.on("data", (chunk) => {
 
 let keeper: ChildProcess | null = null;
 
-/**
- * Ensures that a child process is killed if this process dies without cleaning up, for example by SIGKILL. Call the
- * returned function once the child has ended.
- */
+/** Kills the child if this process dies. Call the returned function once the child has ended. */
 function keep({ pid }: ChildProcess): () => void {
   if (pid === undefined) return () => {};
   write(`+${pid}\n`);

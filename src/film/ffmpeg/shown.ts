@@ -1,8 +1,6 @@
 import type { Orientation } from "../../core/kit/exif-orientation.ts";
 
-/**
- * The colours of an image or video, in ffprobe's names. If none are declared, these are the ones that players assume.
- */
+/** In ffprobe's names. If a file declares none, these are the colours that players assume. */
 export interface Colors {
   readonly matrix: string;
   readonly primaries: string;
@@ -31,7 +29,6 @@ export interface DeclaredColors {
   readonly color_primaries?: string | undefined;
 }
 
-/** Colour names of ffprobe that ffmpeg's filters accept too. */
 const KNOWN =
   /^(?:bt709|fcc|bt470m|bt470bg|smpte170m|smpte240m|smpte428|smpte431|smpte432|film|ycgco|ictcp|bt2020n?c?|smpte2084|arib-std-b67|linear)$/;
 const isKnown = (name: string | undefined): name is string => name !== undefined && KNOWN.test(name);
@@ -40,7 +37,6 @@ const ALPHA = /^(?:yuva|gbrap|ya\d|pal8|[ar]?rgba|[ar]?bgra|argb|abgr)/;
 /** A film with fewer lines than this and no declared colours has the colours of standard-definition television. */
 const HD_LINES = 720;
 
-/** Returns a stream's colours. Where none are declared, returns those that players assume. */
 export function colorsOf(stream: DeclaredColors, isStill: boolean): Colors {
   const { height = 0, pix_fmt = "", color_range, color_space, color_transfer, color_primaries } = stream;
   const isRgb = RGB.test(pix_fmt);
@@ -61,7 +57,6 @@ export function hdrName({ transfer }: Colors): string | null {
   return transfer === "arib-std-b67" ? "HLG" : null;
 }
 
-/** Filters for tone mapping, which not every ffmpeg has. */
 export const TONE_MAPPING: readonly string[] = ["zscale", "tonemap"];
 
 const TURNS: { readonly [orientation in Orientation]: readonly string[] } = {
@@ -75,7 +70,6 @@ const TURNS: { readonly [orientation in Orientation]: readonly string[] } = {
   8: ["transpose=cclock"],
 };
 
-/** Returns whether a film's colours are BT.709 or undeclared. */
 export function isPlain({ colors }: ShownAs): boolean {
   return !colors.isRgb && (!colors.isDeclared || isBt709(colors));
 }
@@ -89,10 +83,7 @@ const isUsual = (transfer: string) => !/^(?:smpte2084|arib-std-b67|linear)$/.tes
 /** HDR's reference white in cd/m², and how many times brighter highlights can be (BT.2408). */
 const [WHITE, PEAK] = [203, 4.93];
 
-/**
- * Returns filters that convert decoded frames for display: upright, progressive, with transparent parts black, in
- * BT.709 and limited range. For speed, the filter `shrink` scales HDR down first.
- */
+/** Makes frames upright, progressive and opaque, in BT.709 and limited range. `shrink` scales HDR down first. */
 export function shownFilter({ turn, isInterlaced, colors }: ShownAs, shrink?: string): string {
   const { matrix, primaries, range, isRgb, hasAlpha } = colors;
   const opaque = hasAlpha ? [...(isRgb ? ["format=gbrap"] : []), "premultiply=inplace=1"] : [];
@@ -124,12 +115,8 @@ const TAGGED = "setparams=range=tv:colorspace=bt709:color_primaries=bt709:color_
 /** Converts RGB before scaling, because ffmpeg uses another matrix if it scales and converts in one step. */
 export const FROM_RGB = "scale=in_range=full:out_range=tv:out_color_matrix=bt709";
 
-/** Converts a frame of a film for PNG, after all scaling. */
 export const AS_RGB = "scale=in_color_matrix=bt709:in_range=tv,format=rgb24";
 
-/**
- * Returns filters for an image laid over a film. They scale it, set its opacity and convert its colours to the film's.
- */
 export function laidOverFilter({ turn }: ShownAs, scaled: string, opacity: number): string {
   const turned = TURNS[turn].map((filter) => `${filter},`).join("");
   return `${turned}format=rgba,${scaled},colorchannelmixer=aa=${opacity},${FROM_RGB},format=yuva420p`;

@@ -17,7 +17,6 @@ import { hdrName, TONE_MAPPING } from "../ffmpeg/shown.ts";
 import { type Ends, fitLength, type LengthOption } from "./length.ts";
 import { sizeFault } from "./size.ts";
 
-/** A file with images or video, measured without decoding. */
 export interface Clip extends Probed {
   readonly name: string;
   readonly video: ProbedVideo;
@@ -26,13 +25,10 @@ export interface Clip extends Probed {
 const MOST_FPS = 120;
 /** Maximum duration of one frame, as a fraction of the maximum duration of the file. */
 const MOST_OF_ONE_FRAME = 1 / 60;
-/** A file is incomplete if the duration in its header exceeds that of the frames by more than this many seconds. */
+/** A file is incomplete if its header states this many seconds more than its frames last. */
 const MOST_APART = 0.5;
 
-/**
- * Opens a clip and reads all of its packets without decoding them. @throws FilmError if the clip is incomplete or too
- * long, or if this ffmpeg cannot decode it
- */
+/** Reads all packets of a clip without decoding them. @throws FilmError if the clip is incomplete or too long */
 export async function openClip(path: string, name: string, signal?: AbortSignal): Promise<Clip> {
   const probed = await probe(path, { name, signal });
   const { video } = probed;
@@ -54,7 +50,7 @@ export async function openClip(path: string, name: string, signal?: AbortSignal)
   return { ...probed, name, video: shown, seconds };
 }
 
-/** A clip that is shown for `lasts` seconds. Its video and audio may end at different times. */
+/** A clip that is shown for `lasts` seconds, whatever the lengths of its video and audio. */
 export interface Lasting extends Clip {
   readonly lasts: number;
   readonly lengthNote: string | null;
@@ -72,16 +68,15 @@ export async function openLasting(
   return { ...clip, lasts: seconds, lengthNote: note };
 }
 
-/** Limits the number of processes, because a plan may have thousands of files, and each needs a process. */
+/** A plan may have thousands of files, each of which needs a process. */
 const looking = new PQueue({ concurrency: 4 });
 const looked = new Map<string, Promise<Looked | null>>();
 const MOST_LOOKED = 1000;
-/** Time limit for reading a file, in milliseconds, because other files have to wait. */
+/** Time limit in milliseconds for one file, because other files wait. */
 const LOOK_MS = 10_000;
 
 type Looked = Ends | { readonly fault: string };
 
-/** Reads how long a file lasts, without reading all of its packets. Null if ffmpeg is missing or takes too long. */
 export async function lookAt(path: string): Promise<Looked | null> {
   const [found, ffmpeg] = await Promise.all([stat(path).catch(() => null), findFfmpeg()]);
   if (found === null || ffmpeg === null) return null;
@@ -107,10 +102,7 @@ async function endsOf(path: string): Promise<Looked | null> {
   }
 }
 
-/**
- * Returns the stated duration of the video. Null if the file states only its total duration and its audio may be
- * longer.
- */
+/** Null if the file states only its total duration, which may be that of longer audio. */
 function statedSeconds({ audio }: Probed, { seconds, isOwnLength }: ProbedVideo): number | null {
   return isOwnLength || audio === null ? seconds : null;
 }

@@ -10,10 +10,7 @@ export type Fit = "crop" | "pad" | "blur";
 /** Smaller differences in aspect ratio are invisible. */
 const ALIKE = 0.01;
 
-/**
- * Returns filters that convert images for display and fit them into a frame. `label` is a prefix for the names of
- * intermediate streams, unique in the graph.
- */
+/** `label` prefixes the names of intermediate streams, and must be unique in the graph. */
 export function fitFilter(
   from: Pixels & ShownAs,
   to: Pixels,
@@ -37,7 +34,6 @@ export function fitFilter(
   return `${shown},split${a}${b};${a}${blurred}${c};${b}${small}${d};${c}${d}overlay=(W-w)/2:(H-h)/2`;
 }
 
-/** Returns filters that show images as players do, in their original size. */
 export function wholeFilter(from: Pixels & ShownAs, label: string): string {
   return fitFilter(from, pixelsOf(from), { fit: "pad", label });
 }

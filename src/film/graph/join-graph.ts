@@ -9,7 +9,6 @@ export interface Joining {
   readonly pixels: Pixels;
   readonly rate: Rate;
   readonly fit: Fit;
-  /** Length of the cross-fade between clips, in seconds. */
   readonly fade: number;
   readonly fadeIn: number;
   readonly fadeOut: number;
@@ -25,13 +24,10 @@ export interface JoinGraph {
   readonly starts: readonly number[];
 }
 
-/** Maximum number of frames that may be missing at the end of a clip. They are replaced by the last frame. */
+/** If at most this many frames are missing at the end of a clip, the last frame replaces them. */
 const HELD_FRAMES = 12;
 
-/**
- * Joins clips after converting them to the same format. All lengths are derived from frames of the whole film, so that
- * video and audio do not drift apart.
- */
+/** Derives all lengths from frames of the whole film, so that video and audio do not drift apart. */
 export function joinGraph(clips: readonly Clip[], joining: Joining): JoinGraph {
   const { rate, fade } = joining;
   const seconds = clips.map((clip) => clip.seconds);

@@ -1,6 +1,5 @@
 import type { Pixels } from "./size.ts";
 
-/** A rectangle in pixels; `x` and `y` are measured from the top left corner of the film. */
 export interface Box extends Pixels {
   readonly x: number;
   readonly y: number;
@@ -12,13 +11,11 @@ export type Corner = "top-left" | "top-right" | "bottom-left" | "bottom-right";
 /** Text heights as fractions of the shorter side. */
 export const CAPTION_SIZE = 0.05;
 export const TITLE_SIZE = 0.042;
-/** Text height of the subtitle, relative to that of the title. */
 export const SUBTITLE_PART = 0.7;
 export const MOST_TITLE_LINES = 2;
-/** Maximum size of a logo, as fractions of the shorter side. */
 const LOGO = { width: 0.25, height: 0.18 };
 
-/** Returns the height of a line in pixels. Fonts need more space than the height of the text. */
+/** A line is higher than its text, because fonts need more space. */
 export function linePx(pixels: Pixels, size: number): number {
   return Math.round(Math.min(pixels.width, pixels.height) * size * 1.35);
 }
@@ -30,7 +27,7 @@ export function lettersBeside(widthPx: number, lineHeightPx: number): number {
   return Math.floor(widthPx / (lineHeightPx * LETTER));
 }
 
-/** Returns the area for text and logos. In portrait films, apps cover the top and bottom with buttons and text. */
+/** In portrait films, apps cover the top and bottom with buttons and text. */
 export function safeArea({ width, height }: Pixels): Box {
   const isTall = height > width;
   const [x, top, bottom] = [width * 0.06, height * (isTall ? 0.08 : 0.05), height * (isTall ? 0.16 : 0.07)].map(
@@ -39,10 +36,7 @@ export function safeArea({ width, height }: Pixels): Box {
   return { x, y: top, width: width - 2 * x, height: height - top - bottom };
 }
 
-/**
- * Returns the box of a caption's two lines. It leaves room for a lower third and a logo, so that separate steps never
- * draw over each other.
- */
+/** Leaves room for a lower third and a logo, so that separate steps never draw over each other. */
 export function captionBox(pixels: Pixels, { size = CAPTION_SIZE, position = "bottom" }: CaptionPlace = {}): Box {
   const safe = safeArea(pixels);
   const height = Math.round(2.2 * linePx(pixels, size));
@@ -70,11 +64,9 @@ export interface CaptionPlace {
 }
 
 export interface LowerThirdPlace {
-  /** Text height of the title. */
   readonly size?: number | undefined;
   readonly titleLines?: number | undefined;
   readonly hasSubtitle?: boolean | undefined;
-  /** Text height of captions, if they are to fit below the lower third. */
   readonly captionSize?: number | undefined;
 }
 
@@ -93,17 +85,11 @@ export function paddingOf(lineHeightPx: number): number {
 
 export interface LogoPlace {
   readonly corner?: Corner | undefined;
-  /** Width as a fraction of the film's width. */
   readonly width?: number | undefined;
   readonly picture: Pixels;
-  /** A lower third in the same film. A logo in a lower corner is placed above it. */
   readonly lowerThird?: Box | undefined;
 }
 
-/**
- * Returns the box of a logo in a corner of the safe area. By default, the logo is as wide as a quarter of the shorter
- * side, or narrower if it would be too high.
- */
 export function logoBox(pixels: Pixels, { corner = "top-right", width, picture, lowerThird }: LogoPlace): Box {
   const short = shortOf(pixels);
   const safe = safeArea(pixels);

@@ -17,7 +17,7 @@ export interface LengthOption {
   readonly length?: Length | undefined;
 }
 
-/** When a film ends, and when its audio ends, in seconds. `sound` is null if no audio affects the film's length. */
+/** `sound` is null if no audio affects the film's length. */
 export interface Ends {
   readonly seconds: number;
   readonly sound: number | null;
@@ -25,9 +25,6 @@ export interface Ends {
 
 export type EndsOf = (media: unknown) => Ends | null;
 
-/**
- * Returns how long a film lasts, with a note on what is cut or held. The note is null if video and audio end together.
- */
 export function fitLength(
   what: string,
   { seconds: pictures, sound }: Ends,

@@ -1,10 +1,8 @@
 import { PLAIN_SOUND, SAMPLE_RATE } from "./output.ts";
 
-/** A sound in a mix. `input` is the number of its input file. */
 export interface Layer {
   readonly input: number;
   readonly role: "film" | "voice" | "music" | "effect";
-  /** Second at which the sound starts. */
   readonly at: number;
   /** Level in decibels. */
   readonly volume: number;
@@ -17,7 +15,7 @@ export interface Mixing {
   readonly musicFade: number;
 }
 
-/** Returns a filter graph whose output `[mixed]` is as long as the film. Sounds are added at their full level. */
+/** Adds the sounds at their full level into `[mixed]`, which is as long as the film. */
 export function mixGraph(layers: readonly Layer[], mixing: Mixing): string {
   const length = Math.round(mixing.seconds * SAMPLE_RATE);
   const chains = layers.map((layer, index) => chain(layer, index, { ...mixing, length }));
@@ -64,7 +62,6 @@ function sum(labels: readonly string[], to: string): string {
 /** Level at which the voice starts to lower other sounds: well below a voice, but above its breath. */
 const THRESHOLD = 0.015;
 
-/** Returns a compressor that lowers sounds by about this many decibels while a voice speaks. */
 function ducking(decibels: number): string {
   const over = 24;
   const ratio = Math.min(20, over / Math.max(1, over - decibels));

@@ -14,7 +14,6 @@ export const PLAIN_SOUND = `aresample=${SAMPLE_RATE}:async=1:first_pts=0,aformat
 
 export const SOUND_ARGS: readonly string[] = ["-c:a", "aac", "-b:a", "192k", "-ar", String(SAMPLE_RATE)];
 
-/** Arguments for writing a film that can be played while it loads, with the best encoder on this machine. */
 export async function filmArgs(): Promise<{ readonly args: readonly string[]; readonly encoder: string }> {
   const { name, args } = videoEncoder(await requireFfmpeg());
   const form = ["-pix_fmt", "yuv420p", ...COLORS, "-movflags", "+faststart"];
@@ -26,10 +25,7 @@ const COLORS = [
   ...["-color_primaries", "bt709", "-color_trc", "bt709"],
 ];
 
-/**
- * Copies a film's audio if it lasts `shall` seconds and MP4 players support its codec. Otherwise, converts it and cuts
- * or pads it.
- */
+/** Copies audio of `shall` seconds in a common codec. Other audio is converted and cut or padded. */
 export function soundOf({ audio }: { readonly audio: ProbedAudio | null }, shall: number): readonly string[] {
   if (audio === null) return [];
   const isFit = /^(?:aac|mp3)$/.test(audio.codec) && Math.abs(shall - audio.seconds) < ALIKE_SECONDS;
@@ -40,7 +36,6 @@ export function soundFor(seconds: number): string {
   return `${PLAIN_SOUND},apad,atrim=end_sample=${Math.round(seconds * SAMPLE_RATE)}`;
 }
 
-/** Returns filters that make video last this many seconds. They hold the last frame, or cut the end. */
 export function picturesFor({ video }: Clip, seconds: number): string {
   const { text, fps } = rateOf(video.fps);
   const held = Math.max(0, seconds - video.seconds) + 1;
@@ -48,15 +43,11 @@ export function picturesFor({ video }: Clip, seconds: number): string {
   return `fps=${text}:start_time=0,tpad=stop_mode=clone:stop_duration=${held},trim=end_frame=${Math.round(seconds * fps)}`;
 }
 
-/** Like {@link picturesFor}, but as a prefix for other filters. Empty if nothing is held or cut. */
 export function heldFor(clip: Lasting): string {
   return Math.abs(clip.lasts - clip.video.seconds) < ALIKE_SECONDS ? "" : `${picturesFor(clip, clip.lasts)},`;
 }
 
-/**
- * Copies a film's video. Re-encodes it if it does not last `shall` seconds, is not BT.709, or has a codec that MP4
- * players do not support.
- */
+/** Copies the video if its length, colours and codec already fit, otherwise encodes it again. */
 export async function picturesOf(clip: Clip, shall: number): Promise<readonly string[]> {
   const { seconds, video } = clip;
   const isFit = /^(?:h264|hevc|av1|mpeg4)$/.test(video.codec) && isPlain(video);

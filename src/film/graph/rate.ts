@@ -1,4 +1,4 @@
-/** A frame rate. `text` is its exact form for ffmpeg, such as `30000/1001` for 29.97. */
+/** `text` is the exact rate for ffmpeg, such as `30000/1001` for 29.97. */
 export interface Rate {
   readonly text: string;
   readonly fps: number;
@@ -6,7 +6,6 @@ export interface Rate {
 
 const [LEAST, MOST, USUAL] = [10, 60, 30];
 
-/** Returns the standard frame rate closest to a measured or requested one. */
 export function rateOf(fps: number): Rate {
   if (!(fps > 0)) return { text: String(USUAL), fps: USUAL };
   const inside = Math.min(MOST, Math.max(LEAST, fps));
@@ -20,10 +19,7 @@ export function rateOf(fps: number): Rate {
 /** A cross-fade starts earlier by this fraction of a frame, so that rounding cannot skip its first frame. */
 export const EARLY = 0.25;
 
-/**
- * Returns the frame number at which each clip ends. Frames are counted from the start of the film, so that rounding
- * errors do not add up.
- */
+/** Counts frames from the start of the film, so that rounding errors do not add up. */
 export function frameEnds(seconds: readonly number[], { fps }: Rate): readonly number[] {
   let at = 0;
   return seconds.map((length) => {

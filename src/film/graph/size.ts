@@ -12,7 +12,7 @@ export interface Pixels {
   readonly height: number;
 }
 
-/** Rounds a length to an even number, because encoders need even sizes. */
+/** Encoders need even sizes. */
 export function even(length: number): number {
   return Math.max(LEAST, 2 * Math.round(length / 2));
 }
@@ -20,10 +20,9 @@ export function even(length: number): number {
 const LEAST = 2;
 
 export const MOST_PIXELS = 8192;
-/** Maximum size of a film's frame, slightly more than 8K. Encoders keep dozens of frames in memory. */
+/** Slightly more than 8K, because encoders keep dozens of frames in memory. */
 const MOST_FILM_PIXELS = 36_000_000;
 
-/** Describes what is wrong with a size, as the end of a sentence. Null if it is valid. */
 export function sizeFault({ width, height }: Pixels): string | null {
   const isFine = Math.max(width, height) <= MOST_PIXELS && width * height <= MOST_FILM_PIXELS;
   if (isFine) return null;
@@ -53,10 +52,7 @@ function checked(pixels: Pixels, least = 16): Pixels {
   );
 }
 
-/**
- * Returns a filter that scales images. @throws FilmError for a shape so elongated that it could need any amount of
- * memory
- */
+/** @throws FilmError for a shape so elongated that scaling could need any amount of memory */
 export function scaleFilter({ width, height }: Pixels): string {
   if (width * height <= MOST_DRAWN) return `scale=${width}:${height}`;
   const why = "a picture is far too elongated for the area it fills";

@@ -10,7 +10,7 @@ import { fitFilter } from "../graph/fit.ts";
 import { filmArgs, PLAIN_SOUND, SAMPLE_RATE, SOUND_ARGS } from "../graph/output.ts";
 import { type Format, pixelsOf, type Size } from "../graph/size.ts";
 
-/** Options of `audiogram`. */
+/** Options for `audiogram`. */
 export interface AudiogramOptions extends StepFields {
   /** Image behind the waveform, cropped to the frame. */
   readonly picture: Media<"image">;

@@ -33,7 +33,7 @@ export interface SpokenLine {
   readonly words?: OrValue<readonly TimedWord[]>;
 }
 
-/** Options of `caption`. */
+/** Options for `caption`. */
 export interface CaptionOptions extends StepFields, LengthOption {
   /** The script: a list of lines, or a string in which each sentence is a line. */
   readonly lines: OrValue<string> | readonly SpokenLine[];
@@ -128,7 +128,6 @@ async function captionFile(given: Given, context: TaskContext): Promise<Captione
   return { cues, fonts, lengthNote: film.lengthNote };
 }
 
-/** Returns when each word is spoken, in seconds from the start of the film. */
 async function timeLines(lines: readonly GivenLine[], film: Lasting, context: TaskContext) {
   const sentences = lines.flatMap((line) =>
     line.isScript === true ? sentencesOf(line.text).map((text) => ({ text })) : [line],
@@ -191,7 +190,6 @@ async function burned(film: Lasting, cues: readonly Cue[], style: LetterStyle, c
   return fontsDrawn(log);
 }
 
-/** Adds a subtitle track. The video is not re-encoded if all players support its format. */
 async function asTrack(film: Lasting, { file, signal }: TaskContext): Promise<readonly string[]> {
   await runFfmpeg({
     inputs: [film, { path: file("captions.srt"), name: "the captions", demuxer: "srt" }],

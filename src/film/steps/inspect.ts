@@ -93,9 +93,7 @@ class NoVerdictError extends Error {
 type Judged = Media<"image" | "video">;
 
 /**
- * Adds the steps for a judge that is a chat model. `<name>-frames` looks for flaws and extracts frames. If there are no
- * flaws, `<name>-verdict` asks the model. `<name>-check` fails if the media are rejected, and `<name>` returns accepted
- * media.
+ * `<name>-frames` extracts frames, `<name>-verdict` asks the model, and `<name>-check` fails if either finds a flaw.
  */
 function addJudged(
   { task, chat, choose }: InspectingSteps,

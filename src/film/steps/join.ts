@@ -13,7 +13,7 @@ import { filmArgs, SOUND_ARGS } from "../graph/output.ts";
 import { rateOf } from "../graph/rate.ts";
 import { type Format, pixelsOf, type Size } from "../graph/size.ts";
 
-/** Options of `join`. */
+/** Options for `join`. */
 export interface JoinOptions extends StepFields, LengthOption {
   /** Size of the film. Default: the first clip's size or, with `format`, its shorter side. */
   readonly size?: Size;
@@ -137,9 +137,7 @@ export async function writeJoined(
   return { seconds: graph.seconds, ...pixels, fps: rate.fps, starts: graph.starts, encoder };
 }
 
-/**
- * Maximum difference, in seconds, from the expected duration. ffmpeg sometimes writes less without reporting an error.
- */
+/** Tolerance in seconds. ffmpeg sometimes writes less without reporting an error. */
 const MOST_OFF = 0.1;
 
 async function checkLength(path: string, shall: number, signal: AbortSignal): Promise<void> {

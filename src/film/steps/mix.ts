@@ -23,7 +23,7 @@ export type Sound =
       readonly volume?: number;
     };
 
-/** Options of `mix`. */
+/** Options for `mix`. */
 export interface MixOptions extends StepFields, LengthOption {
   /** Speech, as one sound or several. */
   readonly voice?: Sound | readonly Sound[];
@@ -99,7 +99,7 @@ export function mix(task: Task, name: string, film: Media<"video">, options: Mix
   });
 }
 
-/** Predicts the duration of a mix. The input has references in place of files. */
+/** `input` has references in place of files. */
 function foreseenMix(input: unknown, endsOf: EndsOf): Foreseen {
   const { film, voice, effects, own = 0, length } = input as Given;
   const pictures = endsOf(film);
@@ -120,10 +120,7 @@ function foreseenMix(input: unknown, endsOf: EndsOf): Foreseen {
   return foreseenLength("the sound", { ...pictures, sound }, length);
 }
 
-/**
- * Returns the second at which all audio ends, or null if there is none. With the length `sound`, ignores the film's own
- * audio if there are voices or effects.
- */
+/** With the length `sound`, ignores the film's own audio if there are voices or effects. */
 function soundEnd(ends: readonly number[], own: number | null, length: Length | undefined): number | null {
   const counted = own === null || (length === "sound" && ends.length > 0) ? ends : [...ends, own];
   return counted.length === 0 ? null : Math.max(...counted);
@@ -192,7 +189,7 @@ async function layersOf({ voice, music, effects, own = 0, length }: Given, film:
   return { inputs, layers, voices: spoken.map(({ at }) => at), end };
 }
 
-/** Maximum number of passes. The limiter lowers the loudness, and each further pass makes up for that. */
+/** The limiter lowers the loudness, and each further pass makes up for that. */
 const PASSES = 3;
 const CLOSE_ENOUGH = 0.4;
 

@@ -67,7 +67,7 @@ export interface EndCard {
   readonly fade?: number;
 }
 
-/** Options of `overlay`. */
+/** Options for `overlay`. */
 export interface OverlayOptions extends StepFields, LengthOption {
   /** An image in a corner. */
   readonly logo?: Logo;
@@ -160,7 +160,7 @@ async function overlayFile(given: Given, context: TaskContext) {
   return { seconds: graph.seconds, starts: [0], fonts: fontsDrawn(log), lengthNote: clip.lengthNote };
 }
 
-/** A filter graph, with `last` as the name of its latest output. */
+/** `last` is the name of the latest output. */
 interface Graph {
   readonly inputs: readonly { readonly path: string; readonly name: string }[];
   readonly chains: readonly string[];

@@ -8,7 +8,7 @@ import { foreseenFilm, LENGTH, type LengthOption } from "../graph/length.ts";
 import { filmArgs, heldFor, soundOf } from "../graph/output.ts";
 import { type Format, formatName, pixelsOf, type Size } from "../graph/size.ts";
 
-/** Options of `reframe`. */
+/** Options for `reframe`. */
 export interface ReframeOptions<F extends Format = Format> extends StepFields, LengthOption {
   /** The aspect ratios to make. There is one film for each. */
   readonly to: readonly F[];

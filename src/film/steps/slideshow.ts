@@ -5,7 +5,7 @@ import { clipNames, filmTask, listOf, namedFiles, splitOptions, type Task } from
 import { openClip } from "../graph/clip.ts";
 import { JOINING, type JoinOptions, writeJoined } from "./join.ts";
 
-/** Options of `slideshow`. */
+/** Options for `slideshow`. */
 export interface SlideshowOptions extends JoinOptions {
   /** Seconds for which each image is shown, including cross-fades. Default 3. */
   readonly seconds?: number;

@@ -7,7 +7,7 @@ import { openClip } from "../graph/clip.ts";
 import { type Fit, fitFilter } from "../graph/fit.ts";
 import { type Format, type Pixels, pixelsOf, type Size } from "../graph/size.ts";
 
-/** Options of `thumbnail`. */
+/** Options for `thumbnail`. */
 export interface ThumbnailOptions extends StepFields {
   /** Second of the film from which the frame is taken. Default: the most typical frame of the first ten seconds. */
   readonly at?: OrValue<number>;
@@ -45,7 +45,7 @@ interface Given {
 }
 
 const LOOKED_AT = 10;
-/** Maximum number of frames compared, and of pixels in them, because the filter keeps all of them in memory. */
+/** The filter keeps all compared frames in memory. */
 const MOST_FRAMES = 300;
 const MOST_KEPT_PIXELS = MOST_FRAMES * 1920 * 1080;
 

@@ -9,7 +9,7 @@ import { type EndsOf, foreseenFilm, LENGTH, type LengthOption } from "../graph/l
 import { filmArgs, picturesFor, SAMPLE_RATE, SOUND_ARGS, soundFor } from "../graph/output.ts";
 import { rateOf } from "../graph/rate.ts";
 
-/** Options of `trim`. */
+/** Options for `trim`. */
 export interface TrimOptions extends StepFields, LengthOption {
   /** Second at which the part starts. Default 0. */
   readonly from?: OrValue<number>;

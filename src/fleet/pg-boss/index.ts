@@ -2,7 +2,7 @@ import type { Job, PgBoss } from "pg-boss";
 import type { LocalWork } from "../../internal.ts";
 import { type Engine, type EngineHandlers, keyOfWork, type ProcessOptions, type WakeOptions } from "../worker/index.ts";
 
-/** Options of `createPgBossEngine`. */
+/** Options for `createPgBossEngine`. */
 export interface PgBossEngineOptions {
   /** URL (`postgres://…`) of the database for the queues. It may be the journal's database. */
   readonly connectionString: string;

@@ -9,7 +9,7 @@ import { type Engine, type EngineHandlers, keyOfWork, type ProcessOptions, type 
 import { Places } from "./places.ts";
 import { namesOf, servicesOf, type Wake, type Work } from "./services.ts";
 
-/** Options of `createRestateEngine`. */
+/** Options for `createRestateEngine`. */
 export interface RestateEngineOptions {
   /** URL of Restate's ingress, such as `http://restate:8080`. */
   readonly ingress: string;
@@ -207,7 +207,7 @@ function withoutSlash(url: string): string {
   return url.replace(/\/+$/, "");
 }
 
-/** Reports only errors of the endpoint itself, because the handlers report their own. */
+/** The handlers report their own errors, so this reports only those of the endpoint. */
 function loggerOf(onError: (error: unknown, what: string) => void): Restate.LoggerTransport {
   return ({ level, source, context }, ...message) => {
     if (context !== undefined || source === "USER" || level !== "error") return;
@@ -233,7 +233,7 @@ class RestateUnavailableError extends ShowrunnerError {
   }
 }
 
-/** Sends a request to Restate's ingress or admin API. Errors never contain the token. */
+/** Errors never contain the token. */
 export async function post(
   url: string,
   body: unknown,

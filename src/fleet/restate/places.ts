@@ -4,7 +4,7 @@ export interface Claim {
   readonly since: number;
 }
 
-/** Slots for work in this process. Work with a higher priority goes first, then the work that has been due longest. */
+/** The work with the highest priority goes first, then the work that has been due longest. */
 export class Places {
   readonly #waiting: (Claim & { readonly enter: () => void; readonly refuse: () => void })[] = [];
   #free: number;
@@ -14,7 +14,7 @@ export class Places {
     this.#free = free;
   }
 
-  /** Waits for a slot and returns a function that releases it. Rejects after `close`, or if the signal aborts first. */
+  /** Resolves with a function that releases the slot. Rejects after `close` or on abort. */
   take({ priority, since }: Claim, signal: AbortSignal): Promise<() => void> {
     return new Promise((resolve, reject) => {
       const leave = () => {

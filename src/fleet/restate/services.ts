@@ -20,7 +20,6 @@ export interface Wake {
   readonly failures?: number;
 }
 
-/** The next slice of a run. A wake for an earlier time replaces it. */
 interface Pending {
   readonly turn: string;
   readonly at: number;
@@ -38,10 +37,7 @@ interface Turn {
 
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [1_000, 60_000];
 
-/**
- * How Restate repeats a call after a process died or refused it. It never gives up, because later wakes of the run
- * would then wait forever.
- */
+/** Restate repeats a call without end, because otherwise later wakes of the run would wait forever. */
 const AGAIN = {
   initialInterval: 250,
   exponentiationFactor: 2,
@@ -60,9 +56,8 @@ export function namesOf(name: string) {
 class TriedAgain extends Error {}
 
 /**
- * Defines three services. `runs` performs the slices of each run, one at a time. `wakes` stores when the next slice of
- * each run is due. `local` performs local functions. If a version changes the order of operations in a handler, the
- * services need other names.
+ * `runs` performs one slice of a run at a time, `wakes` stores when the next slice is due, and `local` performs local
+ * functions. If a version changes the order of operations in a handler, the services need other names.
  */
 export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
   const names = namesOf(name);
@@ -140,10 +135,7 @@ export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
   return [wakes, runs, local];
 }
 
-/**
- * Performs a slice and returns the run's next wake. It never rejects, because a rejection would block the run's object
- * in Restate.
- */
+/** Never rejects, because a rejection would block the run's object in Restate. */
 async function sliceOf({ handlers, onError }: Work, runId: string, failures: number, signal: AbortSignal) {
   try {
     const at = await handlers.slice(runId, signal);
@@ -180,8 +172,7 @@ async function placed(
 }
 
 interface Attempt {
-  /** Aborted when this process stops or Restate gives up the call. */
   readonly signal: AbortSignal;
-  /** Performs work in the slot. The slot stays taken until the work ends, even if the call ends earlier. */
+  /** The slot stays taken until the work ends, even if the call ends earlier. */
   during<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
 }

@@ -16,7 +16,7 @@ export interface Measured {
   handle(incoming: Pick<IncomingMessage, "method" | "url">, response: ServerResponse): Promise<boolean>;
 }
 
-/** Options of `measureJournal`. */
+/** Options for `measureJournal`. */
 export interface MeasureOptions {
   /**
    * Adds the attribute names of OpenTelemetry's conventions for generative AI (`gen_ai.request.model` …) to spans.

@@ -2,7 +2,6 @@ import { type JournalStore, statusNow } from "../../internal.ts";
 import type { MetricFamily, Sample } from "./metrics.ts";
 
 const MOST_RUNS = 10_000;
-/** Scrapes within this many milliseconds get the same values. */
 const FRESH_MS = 5_000;
 
 type Gauges = readonly (readonly [MetricFamily, readonly Sample[]])[];

@@ -36,7 +36,6 @@ export class Counter {
   }
 }
 
-/** Formats metrics for Prometheus (text format 0.0.4). */
 export function expositionText(metrics: readonly (readonly [MetricFamily, readonly Sample[]])[]): string {
   return metrics
     .filter(([, samples]) => samples.length > 0)

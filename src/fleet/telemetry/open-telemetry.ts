@@ -35,7 +35,6 @@ export function observeCounters(api: OpenTelemetry, counters: readonly Counter[]
   }
 }
 
-/** Records the trace of a finished run, with times from the journal. */
 export async function traceRun(
   api: OpenTelemetry,
   store: JournalStore,
@@ -185,7 +184,6 @@ function modelNames(model: string | null): Attributes {
   return model === null ? {} : { "showrunner.model": model };
 }
 
-/** Returns a request's attributes in OpenTelemetry's conventions for generative AI. */
 function genAiNames(kind: "job" | "chat", model: string | null): Attributes {
   return {
     "gen_ai.operation.name": kind === "chat" ? "chat" : "generate_content",

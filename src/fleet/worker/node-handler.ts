@@ -5,10 +5,7 @@ export interface BodyLimits {
    * Maximum size of a body. It exceeds the limit for webhooks, so that the webhook receiver refuses large ones itself.
    */
   readonly mostBytes: number;
-  /**
-   * Maximum size of all bodies in memory. It is needed because a sender can be verified only after its whole body has
-   * arrived.
-   */
+  /** Maximum size of all bodies in memory, because a sender is verified only once the whole body has arrived. */
   readonly mostBytesHeld: number;
 }
 
@@ -160,7 +157,7 @@ function sumOf(bodies: Iterable<Body>): number {
   return sum;
 }
 
-/** Returns the oldest unfinished body of the sender with the most bytes. The set is in order of arrival. */
+/** `held` is in order of arrival. */
 function oldestOfGreediest(held: ReadonlySet<Body>): Body {
   const coming = [...held].filter(({ isWhole }) => !isWhole);
   const bySender = [...Map.groupBy(coming, ({ sender }) => sender).values()];

@@ -12,9 +12,9 @@ interface Item {
   isActive: boolean;
   /** A wake that arrived while the work was in progress. */
   again: WakeOptions | null;
-  /** The valid queue entry of this work. All other entries are obsolete. */
+  /** The valid queue entry. Earlier entries for the same work are ignored. */
   entry: Entry | null;
-  /** Performs the work. Resolves with the time at which to repeat it, or null. */
+  /** Resolves with the time of the next call, or null if there is none. */
   readonly perform: (handlers: EngineHandlers, signal: AbortSignal) => Promise<number | null>;
   readonly kind: keyof ProcessOptions;
 }
@@ -28,7 +28,7 @@ interface Entry {
 const earliest = (a: Entry, b: Entry) => a.at - b.at;
 const mostUrgent = (a: Entry, b: Entry) => b.priority - a.priority || a.at - b.at;
 
-/** Options of `createTimersEngine`. */
+/** Options for `createTimersEngine`. */
 export interface TimersOptions {
   /** Returns the current time in epoch milliseconds. Default `Date.now`. */
   readonly now?: (() => number) | undefined;

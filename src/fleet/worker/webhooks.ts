@@ -2,7 +2,7 @@ import { type AccountEvent, createWebhookHandler, type WebhookHandlerOptions } f
 import { formatUsd, type Showrunner } from "../../internal.ts";
 import type { Engine } from "./engine.ts";
 
-/** Options of `createWebhookReceiver`. */
+/** Options for `createWebhookReceiver`. */
 export interface WebhookReceiverOptions
   extends Pick<WebhookHandlerOptions, "publicKey" | "brand" | "maxBytes" | "toleranceMs" | "clock" | "logger"> {
   /** The Showrunner whose client provides the signing key and whose journal gets the messages. */

@@ -1,7 +1,7 @@
 import type { Showrunner, SliceOptions } from "../../internal.ts";
 import type { Engine } from "./engine.ts";
 
-/** Options of `startWorker`. */
+/** Options for `startWorker`. */
 export interface WorkerOptions {
   /** A Showrunner on the journal that all workers share. */
   readonly show: Showrunner;
@@ -20,7 +20,7 @@ export interface WorkerOptions {
    */
   readonly localWork?: "delegated" | "inline" | undefined;
   /**
-   * True if webhooks report the ends of jobs (see `createWebhookReceiver`), so that polling is only a fallback. Default
+   * True if webhooks report when jobs end (see `createWebhookReceiver`), so that polling is only a fallback. Default
    * false.
    */
   readonly webhooks?: boolean | undefined;
@@ -36,7 +36,7 @@ export interface WorkerOptions {
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
-/** A running worker. */
+/** The worker that `startWorker` started. */
 export interface Worker {
   /** True while the worker takes work. False while it cannot read its journal or is stopping. */
   isReady(): boolean;
@@ -71,7 +71,6 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   );
   /** Ids of runs that this process has taken and that are not idle yet. */
   const open = new Set<string>();
-  /** Number of consecutive failed slices, keyed by run id. */
   const failed = new Map<string, number>();
   const fail = (runId: string) => {
     const failures = (failed.get(runId) ?? 0) + 1;

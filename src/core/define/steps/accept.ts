@@ -59,8 +59,8 @@ export interface AcceptOptions<I extends AnyInspector> {
    */
   readonly accept?: I | undefined;
   /**
-   * Maximum number of jobs. After each rejected output, another job runs with another seed. Every job is charged,
-   * including rejected ones. Default 1.
+   * Maximum number of jobs. Each rejected output leads to another job with another seed, and all these jobs are
+   * charged. Default 1.
    */
   readonly acceptAttempts?: number | undefined;
 }
@@ -87,10 +87,7 @@ export function scorerOf(inspect: Inspector): (candidate: Candidate) => Promise<
   };
 }
 
-/**
- * Adds the steps of an inspected job: its attempts `<name>/1`, `<name>/2` …, a check `<name>/N-ok` for each, and
- * `<name>/pick` with the accepted output. An attempt begins only once the previous check has failed.
- */
+/** Adds the attempts `<name>/1`, `<name>/2` …, a check `<name>/N-ok` for each, and `<name>/pick`. */
 export function addAccepted<M extends ModelOrId>(
   recorder: Recorder,
   name: string,
@@ -143,10 +140,7 @@ function inspectorOf(read: OptionReader): Inspector {
   return () => null;
 }
 
-/**
- * Sets another seed for each attempt after the first. The first attempt keeps the input as it is, so that an earlier
- * result can be reused.
- */
+/** The first attempt keeps its input unchanged, so that an earlier result can be reused. */
 function seeded(input: DraftJson, attempt: number): { readonly input: DraftJson; readonly seed: number | null } {
   if (attempt === 1 || typeof input !== "object" || input === null || Array.isArray(input))
     return { input, seed: null };

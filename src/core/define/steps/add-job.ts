@@ -31,7 +31,6 @@ export function checkModel({ report }: Recorder, step: string, model: ModelOrId 
   }
 }
 
-/** Returns the model's id. For a value that is not a model, this is an id that no catalog has. */
 function idOf(model: ModelOrId | undefined): string {
   return typeof model === "string" ? model : String(model?.id);
 }

@@ -72,7 +72,7 @@ interface Choice {
   readonly field?: string;
 }
 
-/** Returns the failure policy for a choice, which cannot have a quorum. */
+/** A choice cannot have a quorum as its failure policy. */
 export function choiceFailure(policy: FailurePolicy | null | undefined): Pick<PickDraft, "onFailure"> {
   return typeof policy === "string" ? { onFailure: policy } : {};
 }
@@ -113,14 +113,12 @@ interface Within<M> {
   readonly name: string | number;
   readonly word: string;
   readonly field: string;
-  /** Collects all alternatives. */
   readonly part: Recorder & { readonly prefix: string };
   readonly recorder: Recorder;
   readonly stepMethods: (recorder: Recorder) => M;
   readonly defaults: Parameters<Recorder["part"]>[1];
 }
 
-/** Adds one of several alternative parts. Steps outside the part can use only its result. */
 export function addPart<M>(build: PartOf<M>, within: Within<M>): AddedPart {
   const { name, word, field, part, recorder, stepMethods, defaults } = within;
   const before = recorder.under("").length;
@@ -229,8 +227,8 @@ interface FirstOfOptions extends Pick<StepOptions, "after"> {
    */
   readonly onModerated?: "stop" | "next" | undefined;
   /**
-   * How long the service may be unavailable, in milliseconds, before a job that was never sent is abandoned in favour
-   * of the next option. Default: no limit.
+   * How long to wait for an unavailable service, in milliseconds, before the next option begins. Only jobs that were
+   * never sent are abandoned. Default: no limit.
    */
   readonly awayMs?: number | undefined;
   /** Maximum total cost of all options, in US dollars as a decimal string. Default: the rest of the run's budget. */

@@ -36,7 +36,7 @@ export type Expanded<R> = [One<R>] extends [never]
     : ExpandHandle<YieldsIn<R>>;
 
 /**
- * The options of an expansion. `yields` is required for values, because nothing else distinguishes values from media
+ * Options for an expansion. `yields` is required for values, because nothing else distinguishes values from media
  * before the function has run.
  */
 export type ExpandOptionsFor<R> = [YieldsIn<R>] extends ["value"]

@@ -164,9 +164,7 @@ function factsOf(model: GenerateModel, step: string, { report }: Recorder) {
   };
 }
 
-/**
- * Recognizes a model's kind by a property that only this kind has, because the specification does not state the kind.
- */
+/** Recognizes a model's kind by properties that only models of this kind have. */
 function kindOf(model: unknown): MediaKind | null {
   if (typeof model !== "object" || model === null) return null;
   const is = (name: string) => name in model;
@@ -213,10 +211,6 @@ const GIVE_A_MODEL =
 const NEWER =
   "install the provider's latest release explicitly, such as npm i @ai-sdk/fal@latest (without @latest, npm on Node 20 installs an older one)";
 
-/**
- * Returns the price from the author's function. Null if there is no function, or if it needs a result that does not
- * exist yet.
- */
 function priceOf(
   read: OptionReader,
   { given, input }: { readonly given: object; readonly input: DraftJson },

@@ -63,10 +63,7 @@ export function includeMethod<M>(recorder: Recorder, stepMethods: (recorder: Rec
   };
 }
 
-/**
- * Returns the failure policy for the included steps. A quorum counts the results of a whole run, so it does not apply
- * to an included pipeline.
- */
+/** A quorum counts a whole run's results, so the quorum of an included pipeline is ignored. */
 function inherited(
   { onFailure }: { readonly onFailure: FailurePolicy | null },
   recorder: Recorder,

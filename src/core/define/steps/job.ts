@@ -8,7 +8,7 @@ import { bindRevise, type ReviseOption, type SettledInput } from "./approve.ts";
 import { type MediaOptions, OptionReader, PAID_OPTIONS, type PaidOptions } from "./options.ts";
 import { addRewriting, isRewriting, MODERATED_OPTIONS, type ModeratedOptions } from "./rewrite.ts";
 
-/** Options of a job. `revise` receives the input of the model `M`. */
+/** Options for a job. `revise` receives the input of the model `M`. */
 export interface JobOptions<M extends ModelOrId = never>
   extends PaidOptions,
     MediaOptions,
@@ -24,7 +24,7 @@ export interface JobOptions<M extends ModelOrId = never>
 
 type Option = keyof JobOptions | keyof AcceptOptions<never> | keyof ModeratedOptions<undefined>;
 
-/** The names of the given options. TypeScript knows them before it infers the type of the `accept` function. */
+/** Lets TypeScript know the given options before it infers the type of `accept`. */
 type Given<K extends PropertyKey> = { readonly [P in K]?: P extends Option ? unknown : "unknown option" };
 
 export interface JobMethod {

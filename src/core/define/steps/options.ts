@@ -6,7 +6,7 @@ import type { FailurePolicy, Json, StepPolicy } from "../../plan/plan.ts";
 import { type Handle, pointerOf, type Value } from "../handle.ts";
 import type { Recorder } from "../recorder.ts";
 
-/** Options of every step. */
+/** Options for every step. */
 export interface StepOptions {
   /** Steps that must have ended before this one begins, in addition to those whose results it uses. */
   readonly after?: Handle | readonly Handle[] | undefined;
@@ -17,7 +17,7 @@ export interface StepOptions {
   readonly when?: When | undefined;
 }
 
-/** Options of a step that can fail. */
+/** Options for a step that can fail. */
 export interface WorkOptions extends StepOptions {
   /** Maximum number of attempts. Default 1. A paid step is also retried after temporary failures that cost nothing. */
   readonly attempts?: number | undefined;
@@ -84,7 +84,6 @@ export class OptionReader {
     this.#recorder.report({ code: "bad-option", step: this.#step, field, message });
   }
 
-  /** Reports options that this kind of step does not have. `every` lists the options that all steps have. */
   only(word: string, names: readonly string[], every: readonly string[] = STEP_OPTIONS): void {
     for (const key of Object.keys(this.#options)) {
       if (every.includes(key) || names.includes(key)) continue;
@@ -248,10 +247,6 @@ function say(value: unknown): string {
   return pointerOf(value) !== null ? "a handle" : (JSON.stringify(value) ?? String(value));
 }
 
-/**
- * Returns references to the results that an approval shows, a choice offers, or an expansion returns. `given` is one
- * handle, a list handle, or a list of handles.
- */
 export function readAmong(
   given: unknown,
   at: { readonly step: string; readonly field: string },

@@ -31,7 +31,6 @@ export const MODERATED_OPTIONS: readonly string[] = ["onModerated", "rewrite"];
 const INSTRUCTION =
   "The prompt below was refused by the moderation of a media model. Write it again so that it keeps its subject, style and language, and has nothing that moderation may object to. Answer with the prompt alone.";
 const MAX_COST = "0.01";
-/** Input fields that can be rewritten, in order of preference. */
 const WORDS = ["prompt", "text"];
 
 export function isRewriting(read: OptionReader): boolean {
@@ -43,7 +42,6 @@ export function isRewriting(read: OptionReader): boolean {
   return choice === "rewrite";
 }
 
-/** A step that is added twice: as written, and with the rewritten prompt. */
 interface Rewritten {
   readonly input: DraftJson;
   readonly policy: StepPolicy;
@@ -51,10 +49,7 @@ interface Rewritten {
   add(part: Recorder, step: { readonly path: string; readonly input: DraftJson; readonly policy: StepPolicy }): void;
 }
 
-/**
- * Adds a choice of two options: the step as written, and the same step with a milder prompt. The second option begins
- * only after a refusal by moderation.
- */
+/** Adds the step twice: as written and, for a refusal by moderation, with a milder prompt. */
 export function addRewriting(recorder: Recorder, name: string, step: Rewritten, read: OptionReader): Handle {
   const { input, policy, yields } = step;
   const part = recorder.part(name);

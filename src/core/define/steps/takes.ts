@@ -31,7 +31,7 @@ export interface TakesMethod {
   ): TakesHandle<YieldOf<M>, SettledInput<M>>;
 }
 
-/** Seeds of takes are below this number, or below the model's maximum if that is lower. */
+/** Upper limit for the seeds of takes. A model may have a lower one. */
 const SEEDS = 2 ** 31;
 
 export function takesMethod(recorder: Recorder): TakesMethod {
@@ -73,7 +73,7 @@ function seedOf(input: unknown): number | null {
   return typeof seed === "number" && Number.isSafeInteger(seed) && seed >= 0 ? seed : null;
 }
 
-/** Hashes text (FNV-1a) to a number that is the same on every machine. */
+/** FNV-1a, because a take must have the same seed on every machine. */
 function hash(text: string): number {
   let found = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) found = Math.imul(found ^ text.charCodeAt(at), 0x01000193);

@@ -86,7 +86,6 @@ function ofPath(file: string, media: MediaKind | null): Read {
   return { file, bytes: null, media: media ?? kindOfPath(withoutQuery(file)) };
 }
 
-/** Copies the bytes, so that later changes to the caller's buffer do not change the plan. */
 function ofBytes(given: Uint8Array, media: MediaKind | null): Read {
   const bytes = given.slice();
   return { file: `bytes:${hash("sha256", bytes)}`, bytes, media };

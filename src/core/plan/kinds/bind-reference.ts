@@ -7,9 +7,7 @@ import type { Planning } from "./kind.ts";
 
 type Literal = string | { readonly [key: string]: DraftJson };
 
-/**
- * Checks a literal in a media field. Accepts the account's assets, and reports what to pass instead of anything else.
- */
+/** Reports a literal in a media field, unless it is an asset of the account. */
 export function checkMediaLiteral(value: Literal, location: InputLocation, { report }: Planning): BoundValue {
   const untouched = { input: value as Json, sample: value as Json };
   const takes = location.schema?.takes;
@@ -59,11 +57,10 @@ function foreignUrl(expectedKinds: string): Fault {
 }
 
 const NIL = "00000000-0000-4000-8000-000000000000";
-/** Valid ids that replace media and voices when an input is validated against a schema. */
 export const PLACEHOLDER_MEDIA: Json = { source: "asset", asset_id: `asset_${NIL}` };
 export const PLACEHOLDER_VOICE = `voice_${NIL}`;
 
-/** Maximum number of placeholders for one reference. More would not change the result. */
+/** More placeholders for one reference would not change the result. */
 const MAX_SPREAD = 1000;
 
 export function bindReference(ref: DraftReference["$ref"], location: InputLocation, planning: Planning): BoundValue {
@@ -91,7 +88,6 @@ function isPlain({ schema }: InputLocation): boolean {
   return schema?.takes.what === "json" && schema.takes.types.length > 0;
 }
 
-/** Checks a reference to a step's value, as far as the value's schema is known. */
 function bindAnyValue(
   ref: DraftReference["$ref"],
   source: StepFacts,
@@ -144,7 +140,6 @@ function checkValue(
 
 const MEDIA_FROM = "pass a step that makes media, or let a task write a file";
 
-/** True if `expectedKinds` accepts a value of one of `types`. An empty list allows all types. */
 function fits(types: readonly string[], expectedKinds: readonly string[]): boolean {
   if (types.length === 0 || expectedKinds.length === 0) return true;
   return types.some(
@@ -224,7 +219,6 @@ export function phrase(kinds: readonly MediaKind[]): string {
   return kinds.length === 0 ? "media" : kinds.map((kind) => words[kind]).join(" or ");
 }
 
-/** A placeholder for a step's result that may be any of these values. */
 export class AnyOf {
   readonly values: readonly Json[];
 
@@ -235,10 +229,7 @@ export class AnyOf {
 
 export type Sample = Json | AnyOf | readonly Sample[] | { readonly [key: string]: Sample };
 
-/**
- * An input value with its references completed, and a sample to validate. With `spread`, the sample is a list whose
- * items join the enclosing list.
- */
+/** An input value and a sample to validate. With `spread`, the sample's items join the enclosing list. */
 export interface BoundValue {
   readonly input: Json;
   readonly sample: Sample;
@@ -247,7 +238,6 @@ export interface BoundValue {
 
 export interface InputLocation {
   readonly field: string;
-  /** The schema of this field, or null if there is none. */
   readonly schema: SchemaLocation | null;
   markChecked(field: string): void;
   opens(choices: number): void;

@@ -4,7 +4,7 @@ import type { FileKind, Json, Reference, Yield } from "../plan.ts";
 import { applicable, isSchema, itemSchemas, propertySchemas } from "../schema/schema.ts";
 import { didYouMean } from "../suggest.ts";
 
-/** The schema at a path inside a value. `missing` is the first key that the schema rules out. */
+/** `missing` is the first key of the path that the schema rules out. */
 export interface FoundSchema {
   readonly schema: Json | null;
   /** Allowed JSON types. An empty list allows all types. */
@@ -32,7 +32,7 @@ export function schemaAt(schema: Json | null, at: readonly (string | number)[]):
   return { schema: { ...definitions, ...first } as unknown as Json, types: typesOf(parts), missing: null };
 }
 
-/** Returns whether the parts rule out this key in every value. */
+/** Returns whether no value can have this key. */
 function isClosed(parts: readonly JsonSchema[], key: string | number): boolean {
   const types = typesOf(parts);
   if (types.length > 0 && !types.includes(typeof key === "number" ? "array" : "object")) return true;
@@ -50,7 +50,6 @@ function names(parts: readonly JsonSchema[]): readonly string[] {
   return [...new Set(parts.flatMap(({ properties }) => (isSchema(properties) ? Object.keys(properties) : [])))];
 }
 
-/** Returns the JSON types that the parts allow. An empty list allows all types. */
 function typesOf(parts: readonly JsonSchema[]): readonly string[] {
   const named = parts.flatMap(({ type, enum: values, const: constant }) => {
     if (type !== undefined) return [type].flat();
@@ -123,24 +122,17 @@ function resolveIndex({ step, output }: DraftRef, source: StepFacts, report: Rep
 }
 
 export interface StepFacts {
-  /**
-   * The kind of the result. Null if the step has a problem or its result is decided later, so that uses of the result
-   * are not checked.
-   */
+  /** Null if unknown, because of a problem or a later decision. Uses are then not checked. */
   readonly yields: Yield | null;
   readonly outputs: number;
-  /** The form in which other steps use the media. */
   readonly as: Reference["$ref"]["as"];
   readonly sizeBytes: number | null;
-  /** The kinds of the outputs, if there are several. */
   readonly kinds?: readonly FileKind[];
-  /** True if the step's media are copied to this machine, where local functions can read them. */
   readonly keeps: boolean;
   readonly hasValue: boolean;
   readonly schema: Json | null;
   /** True if the step passes on one of several results. References to it then have the output `chosen`. */
   readonly picks?: true;
-  /** True if the kind of the result is known only once the added steps are planned. */
   readonly isOpen?: true;
 }
 

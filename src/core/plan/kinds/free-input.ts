@@ -10,7 +10,6 @@ export interface Accepts {
   readonly assets: string | null;
 }
 
-/** Completes the references in an input for which there is no schema. */
 export function bindFreeInput(value: DraftJson, field: string, planning: Planning, accepts: Accepts): Json {
   if (typeof value !== "object" || value === null) return value;
   if (isDraftReference(value)) return bindOne(value, field, planning, accepts.reference) as unknown as Json;
@@ -27,9 +26,6 @@ export function bindFreeInput(value: DraftJson, field: string, planning: Plannin
   );
 }
 
-/**
- * Completes and checks one reference. Checks nothing if the referenced step is not in the plan because of a problem.
- */
 export function bindOne(
   { $ref }: DraftReference,
   field: string,
@@ -93,7 +89,6 @@ export function isAsset(value: object): value is DraftAsset {
 
 interface Among {
   readonly references: readonly Reference[];
-  /** The kind that all results have. Null after a problem. */
   readonly yields: Yield | null;
 }
 
@@ -109,7 +104,6 @@ interface Member {
   readonly yields: Yield | null;
 }
 
-/** Completes the references to results that are shown or offered for a choice. All results must be of the same kind. */
 export function bindAmong(given: readonly DraftReference[], what: What, planning: Planning): Among {
   const members = given.map((reference, index) => {
     const field = given.length === 1 ? what.field : `${what.field}[${index}]`;

@@ -11,7 +11,6 @@ import type { Planning, StepKind } from "./kind.ts";
 const TYPICAL_MS = { image: 10_000, audio: 8_000, video: 90_000 } as const;
 const ONLY_HANDLES = "pass upload(…), or the handle of a step that makes the file";
 
-/** The AI SDK's call options (specification v4) for each kind of media, and what each option accepts. */
 const FIELDS: { readonly [K in MediaKind]: { readonly [field: string]: "any" | "image" | "media" } } = {
   image: {
     prompt: "any",
@@ -137,7 +136,6 @@ function checkFields({ input, yields }: GenerateDraft, { report }: Planning): vo
   }
 }
 
-/** Returns whether media are given as text, such as a URL or Base64. */
 function hasText(value: DraftJson): boolean {
   if (typeof value === "string") return true;
   if (typeof value !== "object" || value === null || "$ref" in value || "$asset" in value) return false;
@@ -176,7 +174,6 @@ function countOf({ input, mostOutputs }: GenerateDraft, { report }: Planning): n
   return n;
 }
 
-/** Returns the author's price, or null if the input has changed since it was calculated. */
 function priceOf({ input, price }: GenerateDraft): number | null {
   if (price === null) return null;
   return fingerprint(input as Json) === fingerprint(price.of as Json) ? price.micros : null;

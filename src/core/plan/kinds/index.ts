@@ -34,7 +34,6 @@ export function factsOf(step: PlanStep, known: (path: string) => StepFacts | und
   return kindOf(step).facts(step, known);
 }
 
-/** Traits by step, cached because inputs may be large and a run needs the traits for every decision. */
 const known = new WeakMap<PlanStep, StepTraits>();
 
 export function traitsOf(step: PlanStep): StepTraits {

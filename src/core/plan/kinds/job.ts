@@ -85,7 +85,7 @@ export const jobKind: StepKind<JobDraft, JobStep> = {
 
 export const voiceKey = (model: string, name: string) => `${model} ${name}`;
 
-/** Returns `voice_id` if it may be the name of a voice, otherwise null. */
+/** Returns `voice_id` if it may be a voice's name instead of an id. */
 function voiceNameOf(input: DraftJson): string | null {
   const text = (input as { readonly voice_id?: unknown } | null)?.voice_id;
   return typeof text === "string" && text !== "" && !text.startsWith("voice_") ? text : null;
@@ -218,12 +218,8 @@ function usableModel(id: string, { catalog, report }: Planning): CatalogModel | 
 
 export interface BoundInput {
   readonly input: Json;
-  /**
-   * Inputs to validate, with placeholders instead of references. There are several if a placeholder may have several
-   * forms.
-   */
+  /** Inputs with placeholders for references, several if a placeholder has several possible forms. */
   readonly samples: readonly Json[];
-  /** Fields that were already checked, and that the schema need not check again. */
   readonly checkedFields: readonly string[];
 }
 

@@ -19,14 +19,14 @@ export interface NamedVoice {
   readonly labels: Readonly<Record<string, unknown>>;
 }
 
-/** Voices grouped by name, with keys from {@link voiceKey}. */
+/** Voices that share a model and a name, keyed by {@link voiceKey}. */
 export type VoicesByName = ReadonlyMap<string, readonly NamedVoice[]>;
 
 export interface PlanContext {
   readonly catalog: Catalog;
-  /** Measured files, keyed by path in the draft. `error` says why a file could not be measured. */
+  /** Measured files, keyed by path in the draft. */
   readonly files: ReadonlyMap<string, FileFacts | { readonly error: string }>;
-  /** Voices that the draft gives by name instead of by id. If absent, names are not replaced by ids. */
+  /** If absent, names of voices are not replaced by ids. */
   readonly voices?: VoicesByName;
   readonly out?: ReadonlyMap<string, string>;
 }
@@ -44,10 +44,8 @@ export interface DraftFile {
   readonly inside?: string;
 }
 
-/** A planned step, or only its facts if a problem leaves nothing to plan. */
 export type Planned<S extends PlanStep> = { readonly step: S } | { readonly facts: StepFacts };
 
-/** Plans one kind of step. Each kind has its own file and an entry in this folder's index. */
 export interface StepKind<D extends DraftStep, S extends PlanStep> {
   files(draft: D): readonly DraftFile[];
   models(draft: D): readonly string[];
@@ -58,29 +56,24 @@ export interface StepKind<D extends DraftStep, S extends PlanStep> {
 
 export type StepPricing =
   | { readonly by: "nothing" }
-  /** The step is paid, and the service quotes its price. */
   | { readonly by: "quote" }
-  /** The step is paid. Its cost is known only afterwards, but has a maximum in micro-dollars. */
+  /** The cost is known only afterwards, but cannot exceed `maxCostMicros`. */
   | { readonly by: "usage"; readonly maxCostMicros: number | null; readonly why: string }
-  /** The inner steps are paid but not known yet. Together they cost at most this much. */
+  /** The cost of the steps that this step adds, of which only the maximum is known. */
   | { readonly by: "inner steps"; readonly maxCostMicros: number | null; readonly why: string };
 
-/** Properties of a planned step, which code outside this folder reads instead of its kind. */
+/** What code outside this folder reads instead of a step's kind. */
 export interface StepTraits {
-  /** The step's name for people, such as "decision". */
   readonly noun: string;
-  /** A short description for people: the model, the file, or who decides. */
   readonly note: string;
   /** A description of the request for people, such as a file's name. Null if the input describes it. */
   readonly subject: string | null;
   readonly brackets: readonly [open: string, close: string];
   readonly icon: "media" | "file" | "decision" | "group" | "value";
-  /** References that the step uses, except references in its condition. */
+  /** All references except those in the step's condition. */
   readonly uses: readonly Reference["$ref"][];
-  /** The fields from which the step's fingerprint is calculated. */
   readonly requested: { readonly [field: string]: Json };
   readonly pricing: StepPricing;
-  /** A rough duration, used if earlier runs give none. */
   readonly typicalMs: number;
   /** Name of the step's concurrency limit: a modality of the service, or `task` for local code. Null means no limit. */
   readonly modality: string | null;
@@ -93,12 +86,9 @@ export interface StepTraits {
    */
   readonly reuse: ((pipeline: string, step: PlanStep) => { readonly [field: string]: Json }) | null;
   readonly file: FileFacts | null;
-  /** Results of other steps that this step passes on or chooses from. */
   readonly standsFor: readonly Reference[];
-  /** True if the step chooses one of the results in `standsFor`, so that the others may be missing. */
+  /** True if the step chooses one of `standsFor`, so that the others may be missing. */
   readonly isChoice: boolean;
-  /** The expansion that adds steps under `<path>/…` once its value is known. Null for other steps. */
   readonly expansion: ExpandingStep | null;
-  /** True if the step's outputs on the service are copied to this machine. */
   readonly keeps: boolean;
 }

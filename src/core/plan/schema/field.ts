@@ -22,7 +22,6 @@ export interface SchemaLocation {
   item(index: number): SchemaLocation | null;
   /** Returns valid values: all of them if the set is closed, otherwise examples. */
   examples(): readonly Json[];
-  /** Returns the schema's strictest value for this upper bound, or null if it sets none. */
   most(keyword: "maxLength" | "maximum" | "maxItems"): number | null;
 }
 
@@ -40,7 +39,6 @@ interface Seed {
   readonly root: JsonSchema;
   readonly parts: readonly JsonSchema[];
   readonly name: string;
-  /** What the enclosing list declares for its items. Null if it declares no media. */
   readonly inherited: AcceptedMedia | null;
 }
 
@@ -109,7 +107,6 @@ function mediaKinds(annotation: unknown): readonly MediaKind[] {
   return (["image", "video", "audio"] as const).filter((kind) => given.includes(kind));
 }
 
-/** True for a schema that accepts both forms of a media reference: by URL and by asset id. */
 export function isMediaReference(root: JsonSchema, schema: JsonSchema): boolean {
   const forms = [...branches(schema, "oneOf"), ...branches(schema, "anyOf")].map(
     (form) => localRef(root, form.$ref) ?? form,
@@ -121,7 +118,6 @@ function hasProperties(forms: readonly JsonSchema[], ...names: readonly string[]
   return forms.some(({ properties }) => isSchema(properties) && names.every((name) => Object.hasOwn(properties, name)));
 }
 
-/** True for a text field whose name, format or pattern suggests a voice and whose values are not a closed list. */
 function isVoice(name: string, parts: readonly JsonSchema[]): boolean {
   const types = typesOf(parts);
   if (types.length > 0 && !types.includes("string")) return false;
@@ -150,7 +146,6 @@ function examplesOf(parts: readonly JsonSchema[]): readonly Json[] {
   return own(byType, type) ?? ["x"];
 }
 
-/** Returns the JSON types that the parts allow. An empty list allows all types. */
 function typesOf(parts: readonly JsonSchema[]): readonly string[] {
   const types = parts
     .flatMap(({ type }) => (Array.isArray(type) ? type : [type]))

@@ -15,10 +15,7 @@ export function yieldsOf(model: CatalogModel): MediaKind | "voice" | null {
   }
 }
 
-/**
- * Returns whether a model clones voices, although the catalog lists it as audio. The output schema shows this, or else
- * the input schema and the model's name.
- */
+/** The catalog lists models that clone voices as audio, so this reads the schemas and the name. */
 function makesVoice({ outputSchema, inputSchema, id, name }: CatalogModel): boolean {
   const voiceId = typesOf(outputSchema, "voice_id");
   const url = typesOf(outputSchema, "url");

@@ -9,7 +9,6 @@ export function branches(schema: JsonSchema, keyword: string): readonly JsonSche
   return Array.isArray(list) ? list.filter(isSchema) : [];
 }
 
-/** Returns the target of a `$ref` within the document, or null for any other reference. */
 export function localRef(root: JsonSchema, ref: unknown): JsonSchema | null {
   if (typeof ref !== "string" || !ref.startsWith("#")) return null;
   let at: unknown = root;
@@ -29,7 +28,6 @@ function decode(part: string): string {
   }
 }
 
-/** Returns the values that a schema suggests without requiring one of them, or null. */
 export function suggestedValues(schema: JsonSchema): readonly string[] | null {
   const choices = branches(schema, "anyOf");
   const isOpen = choices.some(
@@ -44,7 +42,7 @@ const CONDITIONALS = ["then", "else"];
 /** A schema may refer to itself, so the number of parts is limited. */
 const MAX_PARTS = 200;
 
-/** Returns a schema and all sub-schemas that may apply to the same value: branches, conditions, references. */
+/** Returns a schema and all sub-schemas that may apply to the same value. */
 export function applicable(root: JsonSchema, schema: JsonSchema): readonly JsonSchema[] {
   const found = new Set<JsonSchema>();
   const visit = (part: JsonSchema) => {
