@@ -10,7 +10,7 @@ const envelope = (text: string): AnswerText => ({ source: "with envelope", text 
 const noEnvelope = (text: string): AnswerText => ({ source: "without envelope", text });
 const noResponse = (text: string): AnswerText => ({ source: "no answer", text });
 
-/** Every kind of failure that the answer table distinguishes. */
+/** All kinds of failure that the answer table distinguishes. */
 export const answers = {
   "400": envelope("400"),
   "400 media": envelope("400: an upload handle or an asset in the input no longer exists"),
@@ -81,7 +81,6 @@ export type Meaning = keyof typeof meanings;
 
 export type AnswerPause = "funds" | "unanswered" | "unresolved" | "unreachable" | "misdirected" | "credentials";
 
-/** What an answer means for the job, its reserved money, its step and its run. */
 export interface Verdict {
   readonly meaning: Meaning;
   readonly job: string;
@@ -89,7 +88,6 @@ export interface Verdict {
   readonly hold: "unchanged" | "released" | "unconfirmed";
   readonly step: "continues" | "failed" | "unresolved";
   readonly pause: AnswerPause | null;
-  /** True if the request is retried with growing delays before the run pauses. */
   readonly retried: boolean;
 }
 

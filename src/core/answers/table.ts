@@ -4,7 +4,7 @@ type Column = { readonly [A in Answer]: VerdictName };
 type ByVerdict = { readonly [V in VerdictName]?: readonly Answer[] };
 type Listed<T extends ByVerdict> = NonNullable<T[keyof T & VerdictName]>[number];
 
-/** Builds a column of the answer table. Every answer must have exactly one verdict. */
+/** The type requires exactly one verdict for every answer. */
 function column<const T extends ByVerdict>(
   byVerdict: T & ([Exclude<Answer, Listed<T>>] extends [never] ? unknown : { missing: Exclude<Answer, Listed<T>> }),
 ): Column {
@@ -116,7 +116,6 @@ export const answerTable: { readonly [K in RequestKind]: { readonly [S in SentBe
   download: { "first send": download },
 };
 
-/** Returns the verdict for an answer to this kind of request. */
 export function verdictOf(kind: RequestKind, answer: Answer, before: SentBefore = "first send"): VerdictName {
   const column = answerTable[kind][before] ?? answerTable[kind]["first send"];
   return column![answer];

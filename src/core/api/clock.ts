@@ -12,7 +12,6 @@ export interface Clock {
   setTimer(delayMs: number, fire: () => void, options?: { readonly background?: boolean }): Timer;
 }
 
-/** Maximum delay of `setTimeout`; longer delays are split into several timers. */
 const longestTimerMs = 2_147_483_647;
 
 /** The machine's clock and timers. */

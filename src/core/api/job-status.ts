@@ -36,7 +36,6 @@ export function isFinished(job: JobResult): boolean {
   return classifyStatus(job.status) === "unrecognised" && (job.completedAt !== null || job.error !== null);
 }
 
-/** Ranks statuses in the order in which a job passes through them. */
 export function statusRank(status: JobStatus): number {
   if (status === "IN_QUEUE") return 0;
   return isTerminal(status) ? 2 : 1;

@@ -12,7 +12,7 @@ export interface HttpDispatcher {
   compose(...interceptors: never[]): unknown;
 }
 
-/** Options of `createClient`. */
+/** Options for `createClient`. */
 export interface ClientOptions {
   /** The service's v3 address, with or without a trailing slash. */
   readonly baseUrl: string;
@@ -51,7 +51,6 @@ export interface Settings {
   readonly authorization: string | null;
   readonly redactor: Redactor;
   readonly keyId: string;
-  /** Explains an error status that wrong options may have caused, such as a 401 for a v2 key. */
   readonly hint: (status: number) => Hint | null;
   readonly brand: string | null;
   readonly timeoutMs: number;
@@ -138,12 +137,10 @@ export function downloadLimit(limits: DownloadLimits, contentType: string | null
 }
 
 export interface BaseUrl {
-  /** The URL without a trailing slash, such as `https://host/v3`. */
   readonly href: string;
   readonly origin: string;
 }
 
-/** Parses the base URL. Throws if it is a v2 URL. */
 export function parseBaseUrl(input: string): BaseUrl {
   let url: URL;
   try {
@@ -166,7 +163,7 @@ export function parseBaseUrl(input: string): BaseUrl {
   return { href: `${url.origin}${path}`, origin: url.origin };
 }
 
-/** Resolves a path or URL from the service. Returns null if it leads to another origin. */
+/** Returns null if the path or URL leads to another origin. */
 export function resolveServicePath(base: BaseUrl, path: string): string | null {
   if (!URL.canParse(path, base.origin)) return null;
   const url = new URL(path, base.origin);

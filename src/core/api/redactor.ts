@@ -5,12 +5,11 @@ import { KnownSecrets, REDACTED } from "../kit/known-secrets.ts";
 /** Removes the client's credential from received data before anything else reads it. */
 export interface Redactor {
   text(text: string): string;
-  /** Parses JSON and removes the credential from names and strings. Returns undefined if the text is not JSON. */
   json(text: string): unknown;
   headers(headers: IncomingHttpHeaders): IncomingHttpHeaders;
 }
 
-/** Parts of a response nested deeper than this are redacted entirely. */
+/** Deeper parts of a response are redacted entirely. */
 const MOST_DEPTH = 500;
 
 export function createRedactor(apiKey: string): Redactor {
@@ -20,7 +19,7 @@ export function createRedactor(apiKey: string): Redactor {
     text,
     json(answer) {
       const value = parseJson(answer);
-      // Skips searching each string if the raw text contains neither escapes nor the credential.
+      // Searches each string only if the raw text contains escapes or the credential.
       return answer.includes("\\") || text(answer) !== answer ? withTexts(value, text) : value;
     },
     headers: (answer) => withTexts(answer, text) as IncomingHttpHeaders,
@@ -59,7 +58,6 @@ export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore,
 
 const MOST_LOGGED_DEPTH = 8;
 
-/** Wraps a logger so that it receives neither the credential nor the query of a presigned URL. */
 export function redactingLogger(logger: Logger, redactor: Redactor): Logger {
   const clean = (text: string) => redactUrls(redactor.text(text));
   const pass = (level: keyof Logger) => (fields: Readonly<Record<string, unknown>>, message: string) =>

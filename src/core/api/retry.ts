@@ -31,12 +31,10 @@ export function retryPolicy(given: RetryOptions = {}): RetryPolicy {
   };
 }
 
-/** Whether to repeat a request: always, only if the first one certainly had no effect (`unless-done`), or never. */
+/** `unless-done` repeats a request only if the first one certainly had no effect. */
 export type Repeat = "always" | "unless-done" | "never";
 
-/**
- * Returns the delay before the next attempt: the service's Retry-After, or else exponential backoff, both with jitter.
- */
+/** Returns the delay before the next attempt. The service's Retry-After takes precedence over exponential backoff. */
 export function backoffMs(policy: RetryPolicy, failures: number, retryAfterMs: number | null, chance: number): number {
   const stepMs = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** Math.min(failures - 1, 30));
   if (retryAfterMs === null) return chance * stepMs;

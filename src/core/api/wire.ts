@@ -3,7 +3,7 @@ import { z } from "zod";
 /** Maps the client's field names to their schemas. */
 type Shape = Readonly<Record<string, z.ZodType>>;
 
-/** The service's field names, where they differ from the result of {@link wireName}. */
+/** The service's field names that {@link wireName} would get wrong. */
 type WireNames<S extends Shape> = { readonly [K in keyof S]?: string };
 
 type Read<S extends Shape> = { readonly [K in keyof S]: z.output<S[K]> };
@@ -14,7 +14,7 @@ export interface Field<T> extends z.ZodType<T> {}
 /** A schema typed by its fields, so that editors display the fields' comments. */
 export interface Wire<S extends Shape> extends z.ZodType<Read<S>> {}
 
-/** Creates a schema that renames the service's fields (`created_at` to `createdAt`) and drops unknown fields. */
+/** Creates a schema that renames the service's fields, such as `created_at` to `createdAt`, and drops unknown ones. */
 export function wire<S extends Shape>(shape: S, named: WireNames<S> = {}): Wire<S> {
   const names = Object.keys(shape).map((name) => [name, named[name] ?? wireName(name)] as const);
   const fields = z.object(Object.fromEntries(names.map(([name, wireName]) => [wireName, shape[name]!])));
@@ -57,7 +57,6 @@ export function toMicros(amount: number | string): number | null {
   return Number.isSafeInteger(micros) ? micros + 0 : null;
 }
 
-/** Reads a decimal dollar amount as micro-dollars. Fails if the amount is unreadable. */
 export const micros: Field<number> = z.union([z.number(), z.string()]).transform((amount, context) => {
   const value = toMicros(amount);
   if (value !== null) return value;
@@ -68,7 +67,6 @@ export const micros: Field<number> = z.union([z.number(), z.string()]).transform
 export const optionalMicros: Field<number | null> = micros.nullish().transform((value) => value ?? null);
 export const currency = withDefault(z.string(), "USD");
 
-/** Maximum plausible charge: a million dollars. */
 const MOST_MICROS = 1e12;
 
 /** A price or charge as the service reports it. */
@@ -79,7 +77,7 @@ export interface Charge {
   readonly impossibleCost: string | null;
 }
 
-/** Reads a charge. Never throws, so that the rest of the response stays readable. */
+/** Never throws, so that the rest of the response stays readable. */
 export function chargeOf({ cost, currency }: { readonly cost?: unknown; readonly currency: string }): Charge {
   if (cost === undefined || cost === null) return { costMicros: null, impossibleCost: null };
   const micros = typeof cost === "number" || typeof cost === "string" ? toMicros(cost) : null;

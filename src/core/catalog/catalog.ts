@@ -5,7 +5,7 @@ import { applicableRules, combinationProblems } from "./combination-table.ts";
 import { familyProblems } from "./validate/family-rules.ts";
 import { validateInput } from "./validate/validate.ts";
 
-/** Creates a catalog of these models. `otherIds` are the ids of more models, used only for suggestions. */
+/** `otherIds` are the ids of more models, used only for suggestions. */
 export function catalogOf(
   models: readonly CatalogModel[],
   otherIds: readonly string[] = [],

@@ -9,7 +9,6 @@ import { includes, presetOf, ruleFieldsOf } from "./validate/family-rules.ts";
 export interface Combination {
   readonly requires: readonly string[];
   readonly omits: readonly string[];
-  /** The accepted values of each field, as written in the table. */
   readonly accepts: ReadonlyMap<string, readonly string[]>;
   readonly text: string;
 }
@@ -18,18 +17,16 @@ export interface Combination {
 export interface CombinationTable {
   readonly rows: readonly Combination[];
   readonly unread: readonly string[];
-  /** False if the table could not be read completely. It then rejects no input. */
+  /** If false, the table rejects no input. */
   readonly isWhole: boolean;
 }
 
 const HEADING = /Accepted field combinations(?: \([^()]*\))?:$/;
 
-/** Maximum number of rows that are read from a table. */
 const MAX_ROWS = 500;
 
 const known = new WeakMap<JsonSchema, CombinationTable | null>();
 
-/** Parses the table of field combinations in a schema's description. Returns null if there is none. */
 export function combinationTable(schema: JsonSchema): CombinationTable | null {
   const found = known.get(schema);
   if (found !== undefined) return found;
@@ -50,9 +47,7 @@ function readTable(description: string): CombinationTable | null {
   return { rows, unread, isWhole: !unread.some((line) => /^\(\d+\)/.test(line)) };
 }
 
-/**
- * Returns a family's rules. If the schema has a combination table, leaves out the built-in rules that the table covers.
- */
+/** Returns a family's rules. A combination table in the schema replaces the built-in ones except `max_sum`. */
 export function applicableRules(schema: JsonSchema, family: Family | null): readonly FamilyRule[] {
   const { rules = [], areRulesBuiltIn = false } = family ?? {};
   const isTabled = areRulesBuiltIn && combinationTable(schema) !== null;
@@ -89,17 +84,14 @@ function split(text: string, by: string): readonly string[] | null {
 }
 
 interface Uncertain {
-  /** Fields that are set, but whose values are not known yet. */
   readonly pending: readonly string[];
-  /** Fields that are already known to be invalid, so the table does not check them. */
   readonly free: ReadonlySet<string>;
 }
 
 const NEAREST = 3;
 
 /**
- * Reports an input that matches no row of the model's table. The problem's code is {@link BY_DEFAULT} if only default
- * values prevent a match.
+ * Reports an input that matches no row of the table, with the code {@link BY_DEFAULT} if only defaults prevent a match.
  */
 export function combinationProblems(
   { id, inputSchema }: Pick<CatalogModel, "id" | "inputSchema">,
@@ -130,7 +122,7 @@ interface MissedRow {
   readonly misses: readonly Miss[];
 }
 
-/** If the input matches no row of the schema's table, returns all rows, nearest first; otherwise an empty list. */
+/** Returns all rows, nearest first, if the input matches none of them; otherwise an empty list. */
 export function missedRows(
   schema: JsonSchema,
   input: unknown,

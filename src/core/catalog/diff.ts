@@ -6,7 +6,6 @@ import { type Combination, combinationTable } from "./combination-table.ts";
 
 export interface CatalogChange {
   readonly model: string;
-  /** The changed input field; null if the model as a whole changed. */
   readonly field: string | null;
   /** True if an input that was valid may now be rejected or have another effect. */
   readonly isBreaking: boolean;
@@ -45,7 +44,6 @@ function compareModels(before: CatalogModel | null, after: CatalogModel | null, 
   compareFields(before.inputSchema, after.inputSchema, say);
 }
 
-/** Reports rows that were added to the combination table or removed from it. */
 function compareTables(before: JsonSchema, after: JsonSchema, say: Say): void {
   const [had, has] = [before, after].map((schema) => combinationTable(schema)?.rows.map(rowWords) ?? []);
   const gone = had!.filter((row) => !has!.includes(row));
@@ -54,7 +52,7 @@ function compareTables(before: JsonSchema, after: JsonSchema, say: Say): void {
   for (const row of added) say(null, had!.length === 0, `accepts the combination: ${row}`);
 }
 
-/** Returns a row's text without its number, which changes when rows are inserted. */
+/** Leaves out the row's number, which changes when rows are inserted. */
 const rowWords = ({ text }: Combination) => text.replace(/^\(\d+\) */, "");
 
 function compareFields(before: JsonSchema, after: JsonSchema, say: Say): void {
@@ -109,7 +107,7 @@ function takesText(takes: AcceptedMedia | undefined): string {
   return takes.what === "voice" ? "a voice" : takes.types.join(" or ") || "anything";
 }
 
-/** Keywords that limit a value, and whether a larger limit accepts more values. */
+/** Whether a larger limit accepts more values. */
 const BOUNDS: readonly (readonly [keyword: string, largerIsWider: boolean])[] = [
   ["minimum", false],
   ["maximum", true],

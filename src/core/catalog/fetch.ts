@@ -55,14 +55,12 @@ export async function readCatalog(
   });
 }
 
-/** The result of looking up a chat model's id, which may be missing or belong to a media model. */
 export interface ChatLook {
   readonly id: string;
   readonly model: CatalogModel | null;
   readonly isLacking: boolean;
 }
 
-/** Looks up the id of a chat model. Never throws. */
 export async function lookForChat(client: CatalogClient, id: string): Promise<ChatLook> {
   const model = await fetchModel(client, id).catch(() => null);
   if (model !== null && isChatModel(model)) return { id, model: null, isLacking: false };
@@ -76,7 +74,7 @@ export async function lookForChat(client: CatalogClient, id: string): Promise<Ch
   }
 }
 
-/** Reads the whole catalog. Retired models keep the schema that they had in `previous`. */
+/** Retired models keep the schema that they had in `previous`. */
 export async function pullCatalog(
   client: PullClient,
   previous: Catalog | null,
@@ -109,7 +107,6 @@ export interface PullOptions {
   readonly onProgress?: ((read: number, all: number) => void) | undefined;
 }
 
-/** Returns whether this is a language model. Catalogs contain only media models. */
 const isChatModel = ({ modality }: { readonly modality?: string | null }) => modality === "text";
 
 async function listOf<T extends { readonly modality?: string | null }>(client: {
@@ -197,9 +194,7 @@ interface Place {
   readonly schema: JsonSchema;
 }
 
-/**
- * Extracts each model's input schema from the service's OpenAPI document, by model id. Incomplete schemas are left out.
- */
+/** Extracts the complete input schemas from the service's OpenAPI document, by model id. */
 export function typedInputs(document: JsonSchema): ReadonlyMap<string, JsonSchema> {
   const inputs = new Map<string, JsonSchema>();
   for (const path of Object.keys(isSchema(document.paths) ? document.paths : {})) {
@@ -260,7 +255,7 @@ function decoded(ref: string): string {
   }
 }
 
-/** Copies everything that the schema refers to into its own `$defs`. Returns null if something is missing. */
+/** Copies everything that the schema refers to into its own `$defs`; null if something is missing. */
 function selfContained(document: JsonSchema, place: Place): JsonSchema | null {
   const bundle = new Bundle(document, place);
   const schema = bundle.copy(place.schema);
@@ -269,7 +264,6 @@ function selfContained(document: JsonSchema, place: Place): JsonSchema | null {
   return { ...schema, $defs: { ...(isSchema(schema.$defs) && schema.$defs), ...Object.fromEntries(bundle.brought) } };
 }
 
-/** Removes the prefix `x-` that OpenAPI requires for custom keywords. */
 function plainName(key: string): string {
   return /^x-(?:media_type|role|default|(?:min|max)_\w+)$/.test(key) ? key.slice(2) : key;
 }
@@ -317,7 +311,6 @@ class Bundle {
     return name;
   }
 
-  /** Returns an unused name that needs no escaping in a JSON pointer. */
   #unused(wanted: string): string {
     const definitions = this.#root.schema.$defs;
     const base = wanted.replaceAll(/[^\w.-]+/g, "_") || "part";

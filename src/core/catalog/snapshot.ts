@@ -13,7 +13,6 @@ export class SnapshotError extends ShowrunnerError {
 const text = z.string().nullable().default(null);
 const record = z.record(z.string(), z.unknown()).nullable().default(null);
 
-/** A model in the format of `GET /models/{model}`, with a state if it cannot be used. */
 const entry = z.object({
   id: z.string().min(1),
   modality: text,
@@ -26,7 +25,6 @@ const entry = z.object({
   replaced_by: z.string().optional(),
 });
 
-/** Formats the catalog as readable JSON, sorted by id. */
 export function snapshotText(catalog: Catalog): string {
   const entries = [...catalog.models()].sort((a, b) => (a.id < b.id ? -1 : 1)).map(toEntry);
   return `${JSON.stringify(entries, null, 2)}\n`;
@@ -46,10 +44,6 @@ function toEntry(model: CatalogModel): z.input<typeof entry> {
   };
 }
 
-/**
- * Parses the output of {@link snapshotText}, or any list of models in the service's format. Throws {@link
- * SnapshotError}.
- */
 export function parseSnapshot(json: string, name = "the catalog snapshot"): Catalog {
   let data: unknown;
   try {

@@ -47,7 +47,7 @@ const TIERS: readonly FamilyRule[] = [
   },
 ];
 
-/** Typical durations of jobs, as orders of magnitude. Used until real runs have been measured. */
+/** Typical durations of jobs, used until real jobs have been measured. */
 const TYPICAL_SECONDS: Readonly<Record<string, number>> = {
   veo: 90,
   "veo-fast": 60,
@@ -65,7 +65,6 @@ const TYPICAL_SECONDS: Readonly<Record<string, number>> = {
   imagen: 8,
 };
 
-/** The built-in families. They have no prices, because prices differ between services. */
 export const BUILT_IN: readonly FamilyInput[] = [
   ...Object.entries(TYPICAL_SECONDS).map(([name, seconds]) => ({ name, models: [name], typical_seconds: seconds })),
   { name: "kling", models: ["kling"], rules: [ONE_PROMPT, SHOTS_FIT, END_NEEDS_START], typical_seconds: 120 },
@@ -145,9 +144,7 @@ export interface Family {
   readonly name: string;
   readonly models: readonly string[];
   readonly rules: readonly FamilyRule[];
-  /**
-   * True if the rules are built in. If the model publishes a table of combinations, that table replaces most of them.
-   */
+  /** True if the rules are built in; a table of combinations that the model publishes replaces most of them. */
   readonly areRulesBuiltIn: boolean;
   readonly prices: readonly FamilyPrice[];
   /** Typical duration of a job; null if unknown. */

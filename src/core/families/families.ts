@@ -15,10 +15,7 @@ export class FamiliesError extends ShowrunnerError {
 /** Families that override the built-in ones: the path of a JSON file, or a list. */
 export type FamiliesOption = string | readonly FamilyInput[];
 
-/**
- * Reads families from a file or list and merges them into the built-in families.
- * @throws FamiliesError
- */
+/** Reads families from a file or list and merges them into the built-in ones. @throws FamiliesError */
 export function readFamilies(given: FamiliesOption | undefined): Families {
   if (given === undefined) return builtInFamilies;
   const source = typeof given === "string" ? given : "families";

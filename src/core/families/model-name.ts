@@ -1,4 +1,4 @@
-/** The parts of a v2 slug or v3 model id such as `fal/kling-2.6-turbo-pro-i2v`. */
+/** The parts of a model's name, such as `fal/kling-2.6-turbo-pro-i2v`. */
 export interface ModelName {
   /** Words of the model's name, without its vendor: `["kling"]`. */
   readonly family: readonly string[];
@@ -6,9 +6,9 @@ export interface ModelName {
   readonly version: readonly string[];
   /** Product tiers that affect price and quality: `turbo`, `pro`. */
   readonly tiers: readonly string[];
-  /** How the model is used, such as `i2v`. In v3, the fields of the input decide this. Null if not stated. */
+  /** How the model is used, such as `i2v`; null if not stated. */
   readonly mode: string | null;
-  /** Settings such as `high` or `1080p`. In v3, these are fields of the input. */
+  /** Settings such as `high` or `1080p`. */
   readonly settings: readonly string[];
 }
 
@@ -38,7 +38,7 @@ const VENDORS = new Set(
   ).split(" "),
 );
 
-/** Parses a slug, id or display name. The part before a slash is the vendor, which is ignored. */
+/** Parses a slug, id or display name. The vendor before a slash is ignored. */
 export function parseModelName(name: string): ModelName {
   const words: string[] = [];
   const numbers: string[] = [];
@@ -78,10 +78,7 @@ function nameParts(name: string): readonly string[] {
   });
 }
 
-/**
- * Compares two versions: 2 if they are equal (1.0 equals 1), 1 if they are equal but for a missing dot (26 for 2.6), 0
- * if they differ or only one name has a version.
- */
+/** Returns 2 for equal versions (1.0 equals 1), 1 if only a dot is missing (26 for 2.6), otherwise 0. */
 export function versionSimilarity({ version: a }: ModelName, { version: b }: ModelName): 0 | 1 | 2 {
   if (significant(a) === significant(b)) return 2;
   const isUndotted = (a.length === 1) !== (b.length === 1);
@@ -93,7 +90,6 @@ function significant(numbers: readonly string[]): string {
   return numbers.slice(0, Math.max(1, last + 1)).join(".");
 }
 
-/** Splits a level such as `fast-pro` into words that can be compared with a model's tiers and settings. */
 export function wordsOfLevel(level: string): readonly string[] {
   const { tiers, settings, family, version } = parseModelName(level);
   return [...tiers, ...settings, ...family, ...version];

@@ -5,8 +5,8 @@ export interface ByteRange {
 }
 
 /**
- * Parses a `Range` header for a file of this size. Returns `beyond` if the range starts after the file's end, and
- * `whole` if the header does not contain exactly one valid range.
+ * Parses a `Range` header. Returns `beyond` if the range starts after the file's end, and `whole` if there is no single
+ * valid range.
  */
 export function parseRange(header: string | null | undefined, sizeBytes: number): ByteRange | "whole" | "beyond" {
   const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.replaceAll(" ", "") ?? "");

@@ -16,10 +16,7 @@ const MOST_CHARACTERS = 2_000;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must go
 const STEERING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/**
- * Cleans external text and shortens it to `most` characters. Removes secrets, queries of URLs, and characters that
- * control the display.
- */
+/** Cleans external text: removes secrets, queries of URLs, and characters that control the display. */
 export function cleanText(text: string, most = MOST_CHARACTERS): CleanText {
   // Cut before searching, to bound the work. A cut query is still recognised, but a cut word could be half a secret.
   const cut = text.length > 4 * most ? text.slice(0, 4 * most).replace(/\S{1,200}$/, "") : text;
@@ -45,10 +42,7 @@ export function cleanContentType(text: string | null): CleanText | null {
   return /^[a-z0-9][a-z0-9!#$&^_.+-]{0,62}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}$/.test(type) ? (type as CleanText) : null;
 }
 
-/**
- * Returns a URL that a person can open; null if the text is not a web URL, contains credentials or is too long. Drops
- * the query, which may be secret, except for `workspace_id`.
- */
+/** Returns a URL that a person can open, or null. Drops the query, which may be secret, except for `workspace_id`. */
 export function cleanAddress(text: string): CleanText | null {
   if (text.length > MOST_CHARACTERS || !URL.canParse(text)) return null;
   const { protocol, username, password, searchParams } = new URL(text);
@@ -85,18 +79,14 @@ export function redactUrls(text: string): string {
   );
 }
 
-/** Removes credentials and values whose name suggests a secret, and redacts URLs. */
 export function redactText(text: string): string {
   return redactUrls(withoutPairs(text.replace(SECRET_TEXT, REDACTED)));
 }
 
-/** Maximum depth of a value. Anything deeper is redacted whole, because legitimate data is never that deep. */
+/** Deeper values are redacted whole, because legitimate data is never that deep. */
 const MOST_DEPTH = 100;
 
-/**
- * Makes a JSON value fit to publish. Removes values whose name suggests a secret, also in strings that contain JSON or
- * form data. Passes every other string through `clean`.
- */
+/** Makes JSON fit to publish: removes secrets, even from JSON in strings, and passes other strings through `clean`. */
 export function withoutSecrets(value: unknown, clean: (text: string) => string = redactText): unknown {
   const cleaned = (item: unknown, depth: number, isSchema = false): unknown => {
     if (typeof item === "string") return cleanEmbedded(item, depth) ?? clean(item);
@@ -114,7 +104,6 @@ export function withoutSecrets(value: unknown, clean: (text: string) => string =
       return inner.replace(SECRET_TEXT, REDACTED);
     return cleaned(inner, depth, name === "properties");
   };
-  /** Cleans a string that contains JSON. Returns null if the string is not a JSON object or list. */
   const cleanEmbedded = (text: string, depth: number): string | null => {
     if (depth === 0 || !/^\s*[[{]/.test(text)) return null;
     try {

@@ -38,7 +38,6 @@ export interface HostedService {
   readonly baseUrl: string;
   readonly deployment: Deployment | null;
   readonly apiKey: string | null;
-  /** Where the key was found or is expected: a variable's name, or `apiKey`. */
   readonly keyFrom: string;
 }
 
@@ -50,8 +49,7 @@ export interface WrongChoice {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Returns the hosted service that the options select, otherwise the one that the environment selects, or null for the
- * local service. Selecting two services in the same place is an error.
+ * Returns the hosted service that the options select, otherwise the one in the environment; null for the local service.
  */
 export function chooseService(choice: ServiceChoice, env: Environment): HostedService | WrongChoice | null {
   const { local, service, baseUrl } = choice;
@@ -100,10 +98,7 @@ function sameAddress(a: string, b: string): boolean {
   return a.replace(/\/+$/, "") === b.replace(/\/+$/, "");
 }
 
-/**
- * Returns the public part of a key: everything before its colon, or the prefix of a single-part key with a few digits
- * of its hash. Returns null for other keys and for tokens.
- */
+/** Returns the public part of a key: the part before its colon, or a known prefix and some digits of its hash. */
 export function keyIdOf(apiKey: string): string | null {
   const colon = apiKey.indexOf(":");
   if (colon >= 0) return apiKey.slice(0, colon);

@@ -27,10 +27,7 @@ export function temporaryPath(folder: string, tag: string): string {
   return join(folder, `.showrunner-${tag}-${randomUUID()}.part`);
 }
 
-/**
- * Removes temporary files with these tags that killed processes left in `folder`, and returns their number. Subfolders
- * are not searched.
- */
+/** Removes temporary files with these tags that killed processes left in `folder`, but not in its subfolders. */
 export async function removeTemporaries(
   folder: string,
   tags: ReadonlySet<string>,
@@ -51,9 +48,7 @@ export async function removeTemporaries(
 }
 
 /**
- * Writes a file that a user named. Replaces a plain file atomically and keeps its mode. Writes to anything else
- * (device, named pipe, link) without replacing it.
- * @throws Node's errors
+ * Writes a file that a user named: a plain file atomically, anything else (device, pipe, link) without replacing it.
  */
 export async function writeDurably(path: string, content: string): Promise<void> {
   const before = await lstat(path).catch(() => null);
@@ -61,11 +56,7 @@ export async function writeDurably(path: string, content: string): Promise<void>
   await replaceDurably(path, (file) => file.writeFile(content));
 }
 
-/**
- * Writes a plain file atomically, with the mode of the file that it replaces. `write` receives the open temporary file,
- * and its path for programs that open files themselves.
- * @throws Node's errors
- */
+/** Replaces a plain file atomically and keeps its mode. `write` gets the open temporary file and its path. */
 export async function replaceDurably(
   path: string,
   write: (file: FileHandle, temporary: string) => Promise<void>,

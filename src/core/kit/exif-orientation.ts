@@ -1,7 +1,7 @@
 /** How to rotate or flip an image for display, numbered as in EXIF. 1 is upright. */
 export type Orientation = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
 
-/** Reads the EXIF orientation of a JPEG, PNG, WebP or TIFF; 1 if none is set. `bytes`: the file, or its beginning. */
+/** Reads the EXIF orientation of a JPEG, PNG, WebP or TIFF; 1 if none is set. The beginning of the file is enough. */
 export function exifOrientation(bytes: Buffer): Orientation {
   const exif = exifIn(bytes);
   return exif === null ? 1 : orientationIn(exif);
@@ -32,11 +32,9 @@ interface Chunks {
   readonly type: string;
   readonly typeAt: number;
   readonly sizeAt: number;
-  /** Size of a chunk without its data, in bytes. */
   readonly around: number;
 }
 
-/** Returns the data of a chunk. PNG is big-endian and has no padding; WebP is little-endian and has padding. */
 function chunk(bytes: Buffer, { from, type, typeAt, sizeAt, around }: Chunks): Buffer | null {
   for (let at = from; at + 8 <= bytes.length; ) {
     const size = sizeAt === 0 ? bytes.readUInt32BE(at) : bytes.readUInt32LE(at + sizeAt);

@@ -4,7 +4,6 @@ import { promisify } from "node:util";
 
 const synced = promisify(fsync);
 
-/** Methods that Yarn's Plug'n'Play leaves out of its file handles. */
 const MISSING = {
   sync(this: FileHandle): Promise<void> {
     return synced(this.fd);

@@ -3,20 +3,15 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 const BUSY = 5;
-/** How long to wait for the lock, in milliseconds. Other processes hold it for less time when they only test it. */
+/** How long to wait for the lock, in milliseconds. Processes that only test the lock hold it for less time. */
 const LOOK_MS = 200;
 
 export interface FolderLock {
-  /** Records who holds the lock, for other processes to read. */
   announce(holder: object): void;
   release(): void;
 }
 
-/**
- * Locks an existing folder with the file `<name>.lock`; returns null while another process holds the lock. The kernel
- * releases the lock when its holder dies. The file `<name>.json` says who holds the lock.
- * @throws Error that names the lock file, if that file cannot be written or is not a lock
- */
+/** Locks an existing folder; null while another process holds the lock. The kernel releases it when its holder dies. */
 export function lockFolder(folder: string, name: string): FolderLock | null {
   const guard = openGuard(folder, name);
   const note = noteOf(folder, name);
@@ -42,7 +37,6 @@ export function lockFolder(folder: string, name: string): FolderLock | null {
   };
 }
 
-/** Returns what the lock's current holder announced; null if there is no holder, or it has announced nothing yet. */
 export function holderOf(folder: string, name: string): { readonly pid: number } | null {
   try {
     const holder: unknown = JSON.parse(readFileSync(noteOf(folder, name), "utf8"));
@@ -53,7 +47,6 @@ export function holderOf(folder: string, name: string): { readonly pid: number }
   }
 }
 
-/** True if a live process holds the lock. */
 function isLocked(folder: string, name: string): boolean {
   const guard = openGuard(folder, name, 0);
   try {

@@ -4,7 +4,6 @@ export function isPostgresUrl(location: string): boolean {
   return /^postgres(ql)?:\/\//i.test(location);
 }
 
-/** Returns a journal's name for messages: its path, or its URL without password and parameters. */
 export function shownJournal(location: string): string {
   if (!isPostgresUrl(location)) return location;
   const url = URL.parse(location);

@@ -8,7 +8,7 @@ export interface JsonMistake extends Position {
   readonly message: string;
 }
 
-/** Maximum nesting depth. Legitimate data is never deeper, and recursive functions do not overflow the stack. */
+/** Legitimate data is never nested deeper, and recursive functions do not overflow the stack at this depth. */
 export const MOST_LEVELS = 500;
 
 export function isTooDeep(value: unknown, most = MOST_LEVELS): boolean {
@@ -40,10 +40,6 @@ export function positionAt(text: string, offset: number): Position {
   return { line, column: offset - start + 1 };
 }
 
-/**
- * Finds the offset of a mistake. If JavaScript does not report it, bisects for the shortest prefix that fails in the
- * same way.
- */
 function mistakeOffset(text: string, message: string): number {
   const named = /at position (\d+)/.exec(message);
   if (named) return Number(named[1]);

@@ -1,24 +1,24 @@
 export const REDACTED = "[redacted]";
 
-/** Minimum length of a secret. Anything shorter would be found in ordinary text too. */
+/** Shorter secrets would be found in ordinary text too. */
 const SHORTEST_SECRET = 8;
-/** Maximum number of secrets. A process has a few dozen, but services may hand out new ones without end. */
+/** A process has a few dozen secrets, but services may hand out new ones without end. */
 const MOST_SECRETS = 1_000;
-/** Maximum number of secrets from services, such as cookies, so that places remain for credentials. */
+/** Maximum number of secrets from services, such as cookies, which leaves room for credentials. */
 const MOST_HANDED_OUT = 900;
 
 /** Finds known secrets in text, in any encoding, in a single pass. */
 export class KnownSecrets {
   readonly #root = emptyNode();
   readonly #known = new Set<string>();
-  /** Character codes with which a secret may start, so that the scan can skip most characters. */
+  /** Character codes that may start a secret, so that the scan can skip all others. */
   readonly #begins = new Uint8Array(128);
 
   constructor(...secrets: readonly string[]) {
     for (const secret of secrets) this.learn(secret);
   }
 
-  /** Registers a secret. If it contains a colon, the part after the colon is registered too. */
+  /** Registers a secret and, if it contains a colon, the part after the colon. */
   learn(secret: string): void {
     for (const text of [secret, secret.slice(secret.indexOf(":") + 1)]) {
       if (text.length < SHORTEST_SECRET || this.#known.has(text) || this.#known.size >= MOST_SECRETS) continue;
@@ -27,12 +27,11 @@ export class KnownSecrets {
     }
   }
 
-  /** Like {@link learn}, for secrets that services hand out repeatedly, which must leave room for credentials. */
+  /** Like {@link learn}, for secrets that services hand out, which must leave room for credentials. */
   learnHandedOut(secret: string): void {
     if (this.#known.size < MOST_HANDED_OUT) this.learn(secret);
   }
 
-  /** Removes known secrets from text. Overlapping secrets are removed together. */
   remove(text: string): string {
     if (this.#known.size === 0 || text.length < SHORTEST_SECRET) return text;
     let [kept, end] = ["", 0];
@@ -75,19 +74,15 @@ export function learnEnvironment(env: Readonly<Record<string, string | undefined
 const SECRET_NAME =
   /secret|passw|passphrase|authorization|cookie|signature|credential|session|(?:api|access|private|signing)key|(?:^|x)auth$|pwd$|token$/;
 
-/** True if the name of a field, parameter or header suggests a secret: `accessToken`, `x-api-key`, `CLIENT_SECRET`. */
 export function isSecretName(name: string): boolean {
   return name.length < 200 && SECRET_NAME.test(name.replace(/[^a-z0-9]/gi, "").toLowerCase());
 }
 
-/** Headers that never contain a credential, unlike any other header. */
+/** Headers that never contain a credential. All others may contain one. */
 const HARMLESS_HEADERS =
   /^(?:accept|age|allow|alt-svc|cache-control|connection|content|cross-origin|date|dnt|early-data|etag|expect|expires|forwarded|from|host|idempotency-key|if|keep-alive|last|link|location|max-forwards|origin|pragma|priority|range|referer|referrer-policy|retry-after|sec-|server|strict-transport-security|te$|trailer|transfer-encoding|upgrade|user-agent|vary|via|warning|x-(?:ratelimit|request-id|trace-id|forwarded|idempotent|stainless|should-retry|content|frame|xss|powered))/;
 
-/**
- * Returns possible credentials in request headers, without schemes such as `Bearer`. Decodes Basic credentials. Leaves
- * out cookies and harmless headers.
- */
+/** Returns possible credentials in request headers, without schemes such as `Bearer`. */
 export function credentialsIn(headers: Readonly<Record<string, unknown>>): readonly string[] {
   return Object.entries(headers).flatMap(([name, given]) => {
     const isHarmless = HARMLESS_HEADERS.test(name.toLowerCase()) && !isSecretName(name);
@@ -104,7 +99,7 @@ function partsOfCredential(value: unknown): readonly string[] {
 }
 
 interface SecretForm {
-  /** The secret's first characters, at least {@link SHORTEST_SECRET} of them and none escaped. */
+  /** The secret's unescaped first characters, at least {@link SHORTEST_SECRET} of them. */
   readonly begins: string;
   readonly source: string;
 }
@@ -121,7 +116,6 @@ function emptyNode(): Node {
   return { next: new Map(), forms: [] };
 }
 
-/** Returns the end of the longest secret that begins at `start`; 0 if there is none. */
 function endOf(node: Node, text: string, { start, at }: { readonly start: number; readonly at: number }): number {
   let longest = 0;
   for (const form of node.forms) {

@@ -8,13 +8,11 @@ export interface Expected {
 
 /** A request that takes longer than expected, or longer than its `within`. */
 export interface Late {
-  /** When the request was accepted, in epoch milliseconds. */
   readonly since: number;
-  /** How long the request was expected to take; null if it was not reported as slow. */
+  /** How long the request usually takes; null if it was not reported as slow. */
   readonly expected: Expected | null;
-  /** The request's `within` if that time is over; otherwise null. */
+  /** The request's `within`; null if it has not passed. */
   readonly withinMs: number | null;
-  /** Id of the request's job; null if it has none or the id is not known. */
   readonly jobId: string | null;
 }
 
@@ -31,7 +29,6 @@ export function slowText({ ms, isLearned }: Expected, elapsedMs: number): string
   return `takes longer than ${than}: ${formatDuration(elapsedMs)}, ${known} ${formatDuration(ms)}`;
 }
 
-/** Says that a request is still followed, although its step no longer waits for it. */
 export function stillText(jobId: string | null): string {
   return jobId === null ? "its answer is still awaited" : `its job ${jobId} is still polled`;
 }

@@ -27,9 +27,7 @@ export async function loadLocalService(): Promise<typeof import("showrunner-loca
   }
 }
 
-/**
- * Sets a home folder if the user has none, as in some containers, because the drawing library looks for fonts there.
- */
+/** The drawing library looks for fonts in a home folder, which some containers lack. */
 function ensureHome(): void {
   try {
     homedir();

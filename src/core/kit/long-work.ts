@@ -12,7 +12,6 @@ export class LongWork {
     if (this.#done >= AT_ONCE) await this.#next();
   }
 
-  /** Runs a generator to its end, and may pause at each `yield`. */
   async finish<T>(work: Generator<void, T>): Promise<T> {
     for (;;) {
       const { done, value } = work.next();

@@ -1,4 +1,3 @@
-/** Micro-dollars per US dollar. All internal amounts are whole micro-dollars. */
 export const MICROS_PER_USD = 1_000_000;
 
 /** Parses a dollar amount with at most six decimals (`"5"`, `"0.25"`) to micro-dollars; null if it is malformed. */
@@ -8,10 +7,7 @@ export function parseUsd(text: string): number | null {
   return Number(match[1]) * MICROS_PER_USD + Number((match[2] ?? "").padEnd(6, "0"));
 }
 
-/**
- * Formats micro-dollars or a decimal string for people: `$0.29`, `$0.0015`. Rounds to cents or, below one cent, to two
- * significant digits. Pass `Math.ceil` as `round` for maximum prices.
- */
+/** Formats an amount for people, such as `$0.29` or `$0.0015`. Pass `Math.ceil` as `round` for maximum prices. */
 export function dollars(amount: number | string, round: (number: number) => number = Math.round): string {
   const micros = typeof amount === "number" ? amount : parseUsd(amount);
   if (micros === null) return `$${amount}`;

@@ -17,25 +17,20 @@ export function ownVersion(): string {
   return ownManifest().version;
 }
 
-/** Returns the version range of a package that the recipes are tested with. */
 export function ownRange(name: string): string {
   return `^${ownManifest().devDependencies?.[name] ?? "*"}`;
 }
 
-/** True if this package is published on npm. Before that, its names on npm may belong to somebody else. */
+/** True if this package is published on npm; otherwise, its names there may belong to somebody else. */
 export function isPublished(): boolean {
   return ownManifest().published === true;
 }
 
-/**
- * Returns the command that installs the local service: from npm once it is published, until then from a local tarball.
- */
 export function installCommand(name: "showrunner-local"): string {
   if (isPublished()) return `npm i -D ${name}`;
   return `npm i -D CLONE/packed/${name}-${ownVersion()}.tgz   (from npm run pack in a clone of Showrunner)`;
 }
 
-/** True if the first version is newer. Suffixes after a hyphen are ignored. */
 export function isNewerVersion(version: string, than: string): boolean {
   const parts = (text: string) => text.split("-")[0]!.split(".").map(Number);
   const [found, needed] = [parts(version), parts(than)];

@@ -1,6 +1,5 @@
 import { crc32, deflateSync } from "node:zlib";
 
-/** Images by size, because thousands of steps may use the same one. */
 const pictures = new Map<string, Uint8Array>();
 
 export function greyPng(widthPx: number, heightPx = widthPx): Uint8Array {
@@ -33,10 +32,8 @@ export function pngChunk(type: string, data: Buffer): Buffer {
 const RATE = 8000;
 const WAV_HEADER_BYTES = 44;
 
-/** Number of samples in nine whole periods of a 180 Hz tone. */
 const PERIOD = 400;
 
-/** Makes a 16-bit mono PCM WAV: silence if the amplitude is 0, otherwise a 180 Hz tone. */
 export function plainWav(durationMs: number, amplitude = 0): Uint8Array {
   const count = Math.round((durationMs / 1000) * RATE);
   const samplesBytes = count * 2;
@@ -68,7 +65,6 @@ export interface Size {
 
 const MACROBLOCK_PX = 16;
 
-/** Makes a grey H.264 video in MP4. Rounds each side up to an even number of pixels. */
 export function greyMp4(durationMs: number, size: Size, fps = 24): Uint8Array {
   const columns = Math.ceil(size.width / MACROBLOCK_PX);
   const rows = Math.ceil(size.height / MACROBLOCK_PX);
@@ -105,8 +101,7 @@ interface Movie {
 }
 
 /**
- * Builds the `moov` box (ISO/IEC 14496-12) with one track. Only the first sample is a key frame, and the last one fills
- * the remaining duration.
+ * Builds the `moov` box (ISO/IEC 14496-12) with one track, in which the last sample lasts for the rest of the duration.
  */
 function movie({ durationMs, fps, size: { width, height }, samples, dataAt }: Movie): Buffer {
   const matrix = u32(65_536, 0, 0, 0, 65_536, 0, 0, 0, 0x40000000);
@@ -144,7 +139,6 @@ function movie({ durationMs, fps, size: { width, height }, samples, dataAt }: Mo
   return box("moov", header, box("trak", track, media));
 }
 
-/** H.264 level 5.1: up to 4096 by 2304 pixels. */
 const LEVEL = 51;
 
 /**
@@ -181,16 +175,12 @@ function sameFrame(at: number, macroblocks: number): Buffer {
   return unit(0x61, 0, 5, 0, (at % 16).toString(2).padStart(4, "0"), "0", "0", "0", 0, macroblocks);
 }
 
-/** A model's published limits for an input media file, such as `min_duration_ms`. */
 type Bounds = { readonly [annotation: string]: number };
 
 /** Amplitude of a quiet tone, because some services reject silence. */
 const QUIET = 6000;
 
-/**
- * Makes a grey image or video, or a quiet tone, of the wanted size or the nearest allowed size. `sidePx` is the wanted
- * length of the longer side.
- */
+/** Makes a grey image or video, or a quiet tone, of the wanted size or the nearest allowed one. */
 export function placeholderMedium(
   kind: "image" | "video" | "audio",
   wanted: { readonly durationMs: number; readonly ratio: number; readonly sidePx?: number | undefined },
@@ -215,10 +205,6 @@ function wavMsOf(bytes: number): number {
 
 const USUAL_PX = 512;
 
-/**
- * Returns an image size with this aspect ratio within the limits. If `largestPx` is given, the longer side is as close
- * to it as possible.
- */
 function sizeWithin(ratio: number, bounds: Bounds, largestPx?: number): Size {
   const { min_dimension_px: min = 1, max_dimension_px: max = Infinity } = bounds;
   const long = Math.max(ratio, 1 / ratio);

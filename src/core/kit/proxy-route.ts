@@ -22,10 +22,7 @@ export interface Route {
 
 const STRAIGHT: Route = { proxy: null, exceptedBy: null };
 
-/**
- * Reads the route to a target from the environment, as other tools do. This machine is always reached directly.
- * @throws ProxyVariableError
- */
+/** Reads the route to a target from the environment, as other tools do. This machine is always reached directly. */
 export function routeOf(target: URL, env: Env = process.env): Route {
   const proxy = namedProxy(target.protocol, env);
   const host = target.hostname.replace(/^\[|\]$|\.$/g, "");
@@ -60,10 +57,7 @@ function isThisMachine(host: string): boolean {
   return /(^|\.)localhost$/.test(host) || ["127.0.0.0/8", "::1"].some((range) => isWithin(host, range));
 }
 
-/**
- * True if an entry of `NO_PROXY` matches: `*`, or a host, `.suffix`, `*.suffix`, IP address or address range, each with
- * an optional port.
- */
+/** True if an entry of `NO_PROXY`, such as `*`, a host, `.suffix` or an address range, matches. */
 function excepts(entry: string, host: string, port: string): boolean {
   const isBareIpv6 = isIP(entry.replace(/\/\d+$/, "")) === 6;
   const [, name = "", ownPort = port] = isBareIpv6 ? ["", entry] : (/^\[?(.*?)\]?(?::(\d+))?$/.exec(entry) ?? []);
@@ -85,15 +79,11 @@ function isWithin(host: string, range: string): boolean {
   return list.check(host, isIP(host) === 4 ? "ipv4" : "ipv6");
 }
 
-/** True if any proxy is configured, even if only for some addresses. */
 export function isProxyNamed(env: Env = process.env): boolean {
   return Object.values(VARIABLES).some((names) => setVariable(names, env) !== null);
 }
 
-/**
- * Returns `proxyEnv` for Node's own agents. Null for a direct route, or if this version of Node does not support
- * proxies.
- */
+/** Returns `proxyEnv` for Node's agents; null for a direct route, or if this version of Node ignores proxies. */
 export function proxyForNode(target: URL): { readonly HTTP_PROXY: string; readonly HTTPS_PROXY: string } | null {
   const { proxy } = routeOf(target);
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
@@ -101,7 +91,6 @@ export function proxyForNode(target: URL): { readonly HTTP_PROXY: string; readon
   return proxy === null || !isKnown ? null : { HTTP_PROXY: proxy.url.href, HTTPS_PROXY: proxy.url.href };
 }
 
-/** Describes the proxy in a message, without its user name and password. */
 export function shownProxy({ variable, url }: NamedProxy): string {
   return `${url.host} (${variable})`;
 }

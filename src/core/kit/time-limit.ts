@@ -7,14 +7,12 @@ export class TookTooLong extends Error {
   override readonly name = "TookTooLong";
 }
 
-/** Processor time that the work may use, as a multiple of the time limit. */
 const FULL_TRIES = 2;
-/** Maximum number of attempts, however little processor time each of them got. */
 const MOST_TRIES = 8;
 
 /**
- * Runs synchronous work under a time limit that also stops a hanging regular expression. If the processor is busy, the
- * work is repeated, so that it gets enough processor time. Interrupted work must not leave shared state inconsistent.
+ * Runs synchronous work under a time limit, which also stops a hanging regular expression. Repeats the work if the
+ * processor was busy.
  * @throws TookTooLong
  */
 export function withinTime<T>(ms: number, work: () => T): T {

@@ -10,7 +10,6 @@ const TYPES: Readonly<Record<string, string>> = {
   null: "null",
 };
 
-/** Describes JSON types in words: `text or a list`. */
 export function typeWords(types: readonly string[]): string {
   return [...new Set(types)].map((type) => own(TYPES, type) ?? type).join(" or ");
 }

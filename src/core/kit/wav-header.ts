@@ -1,7 +1,6 @@
 export interface WavHeader {
   readonly dataAt: number;
   readonly dataBytes: number;
-  /** Offset of the content of the `fmt ` chunk; 0 if there is none. */
   readonly formatAt: number;
   /** True if the data's size was unknown when the header was written; the data then extends to the end of the file. */
   readonly isOpen: boolean;
@@ -12,13 +11,13 @@ export interface WavHeader {
 const LARGEST = 0x7fff_ff00;
 const BILLION = 1_000_000_000;
 
-/** True if a size in a RIFF header only means "unknown". `held` is the number of bytes present. */
+/** True if a size in a RIFF header means "unknown". `held`: the number of bytes present. */
 export function isUnknownRiffSize(size: number, held: number): boolean {
   if (size === 0) return held > 0;
   return size > held && (size >= LARGEST || (size >= BILLION && held < size / 10));
 }
 
-/** Reads a WAV header. Returns null for other files, or if the beginning does not show where the data is. */
+/** Reads a WAV header; null for other files, or if `begin` is too short to find the data. */
 export function readWavHeader(begin: Buffer, fileBytes: number): WavHeader | null {
   if (begin.toString("latin1", 0, 4) !== "RIFF" || begin.toString("latin1", 8, 12) !== "WAVE") return null;
   let [formatAt, byteRate] = [0, 0];
@@ -36,7 +35,6 @@ export function readWavHeader(begin: Buffer, fileBytes: number): WavHeader | nul
   return null;
 }
 
-/** Returns the header with the actual sizes, up to the format's limit of 4 GB. */
 export function closedWavBegin(begin: Buffer, { dataAt, dataBytes }: WavHeader): Buffer {
   const closed = Buffer.from(begin.subarray(0, dataAt));
   closed.writeUInt32LE(Math.min(0xffff_ffff, dataAt - 8 + dataBytes), 4);

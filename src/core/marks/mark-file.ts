@@ -29,11 +29,7 @@ export type Marking = Unmarked | { readonly status: "marked" };
 
 export type MarkPreview = Unmarked | { readonly status: "marked"; readonly sha256: string; readonly sizeBytes: number };
 
-/**
- * Adds IPTC's digital source type, as XMP, to a PNG, JPEG, WebP, MP4, MOV, WAV or MP3 file. Replaces the file
- * atomically and keeps pixels and audio. Does not change a file that already states a source type or has a C2PA
- * signature. Throws Node's errors if the file cannot be read or written.
- */
+/** Writes IPTC's digital source type into a media file as XMP, unless it already states one or is signed. */
 export async function markFile(path: string, mark: Mark): Promise<Marking> {
   return withMark(path, mark, async (source, splices) => {
     await replaceDurably(await realpath(path), (target) => target.writeFile(spliced(source, splices)));
@@ -41,10 +37,7 @@ export async function markFile(path: string, mark: Mark): Promise<Marking> {
   });
 }
 
-/**
- * Like {@link markFile}, but writes the marked file to the empty `target`. If the file cannot be marked, nothing is
- * written.
- */
+/** Like {@link markFile}, but writes the marked file to the empty `target`. */
 export async function writeMarked(path: string, target: FileHandle, mark: Mark): Promise<Marking> {
   return withMark(path, mark, async (source, splices) => {
     await target.writeFile(spliced(source, splices));
@@ -52,7 +45,7 @@ export async function writeMarked(path: string, target: FileHandle, mark: Mark):
   });
 }
 
-/** Computes the result of {@link markFile} without changing the file. The same bytes and mark give the same result. */
+/** Computes the result of {@link markFile} without changing the file. */
 export async function previewMark(path: string, mark: Mark): Promise<MarkPreview> {
   return withMark(path, mark, async (source, splices) => {
     const digest = createHash("sha256");
@@ -93,7 +86,7 @@ export interface FileMarks {
   readonly problem: string | null;
 }
 
-/** Reads a file's marks. Reports damage as `problem`. Throws Node's errors if the file cannot be opened. */
+/** Reads a file's marks. Reports damage as `problem`. */
 export async function readMarks(path: string): Promise<FileMarks> {
   try {
     await using source = await openSource(path);

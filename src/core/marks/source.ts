@@ -4,13 +4,12 @@ import { open } from "../kit/file-handle.ts";
 
 export interface Source {
   readonly sizeBytes: number;
-  /** Reads exactly `length` bytes. @throws UnmarkableError if the file ends earlier */
+  /** Throws {@link UnmarkableError} if the file has fewer bytes. */
   readonly read: (at: number, length: number) => Promise<Buffer>;
 }
 
 interface OpenSource extends Source, AsyncDisposable {}
 
-/** Opens a regular file. Throws Node's errors. @throws UnmarkableError for a folder, a pipe or a device */
 export async function openSource(path: string): Promise<OpenSource> {
   // Opening a pipe without a writer would block.
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
@@ -24,7 +23,7 @@ export async function openSource(path: string): Promise<OpenSource> {
   }
 }
 
-/** Size of the blocks in which files are read, because a file may have tens of thousands of tiny parts. */
+/** Files are read in blocks of this size, because they may have tens of thousands of tiny parts. */
 const BLOCK_BYTES = 64 * 1024;
 
 function reader(file: FileHandle, size: number): Source["read"] {
@@ -53,10 +52,8 @@ export interface Box {
   readonly end: number;
 }
 
-/** Maximum number of boxes to read. Even hours of fragmented video contain fewer. */
 const MOST_BOXES = 65_536;
 
-/** Reads boxes with `boxAt` from `at` to `end`, or until it returns null. @throws UnmarkableError */
 export async function walk<B extends Box>(
   at: number,
   end: number,
@@ -84,7 +81,7 @@ export interface Splice {
 
 const PIECE_BYTES = 1024 * 1024;
 
-/** Yields the bytes of the source with the changes applied. Changes must not overlap. */
+/** Yields the source's bytes with the changes applied, which must not overlap. */
 export async function* spliced(source: Source, splices: readonly Splice[]): AsyncIterable<Uint8Array> {
   let at = 0;
   for (const splice of splices.toSorted((a, b) => a.at - b.at)) {

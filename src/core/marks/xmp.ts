@@ -9,7 +9,6 @@ export const NEWS_CODES = "http://cv.iptc.org/newscodes/digitalsourcetype/";
 
 export const MOST_XMP_BYTES = 1024 * 1024;
 
-/** Decodes an XMP packet. @throws UnmarkableError if it is too long or not in UTF-8 */
 export function xmpText(bytes: Uint8Array): string {
   if (bytes.length > MOST_XMP_BYTES) throw new UnmarkableError("its XMP metadata is larger than 1 MB");
   try {
@@ -19,7 +18,6 @@ export function xmpText(bytes: Uint8Array): string {
   }
 }
 
-/** Finds the digital source type in a packet. It is usually an IPTC URI, but may be any text. */
 export function sourceTypeIn(packet: string): string | null {
   const attribute = /[\s:]DigitalSourceType\s*=\s*["']([^"'<>]{1,500})["']/.exec(packet)?.[1];
   const [, attributes = "", text = ""] =
@@ -32,7 +30,6 @@ export function linksManifest(packet: string): boolean {
   return /<(?:[\w.-]{1,64}:)?provenance[\s>]|[\s:]provenance\s*=\s*["']/.test(packet);
 }
 
-/** Adds the source type to a packet, or to a new packet. @throws UnmarkableError if the packet has no place for it */
 export function withSourceType(packet: string | null, type: DigitalSourceType): string {
   if (packet === null) return newPacket(description("", type));
   const closing = [...packet.matchAll(/<\/(?:[\w.-]{1,64}:)?RDF\s{0,100}>/g)].at(-1)?.index;

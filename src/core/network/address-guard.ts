@@ -9,21 +9,20 @@ export class ForbiddenUrlError extends ForbiddenAddressError {}
 
 /** Keeps URLs in a service's responses from reaching this machine or its networks. */
 export interface AddressGuard {
-  /** Checks the URL without resolving its host. Throws {@link ForbiddenAddressError}. */
   check(url: string): void;
-  /** Resolves the service's own host. The first result decides which other addresses are allowed. */
+  /** Resolves the service's own host. The first result decides which private addresses are allowed. */
   readonly lookupOwn: LookupFunction;
-  /** Resolves a host that a response named. The connection is then made to exactly the addresses that were checked. */
+  /** Resolves a host that a response named. The connection then uses exactly the addresses that were checked. */
   readonly lookupNamed: LookupFunction;
 }
 
 /**
- * Creates a guard that allows public addresses. If the service runs on this machine, the guard also allows the
- * machine's own addresses. If the service runs on an internal network, the guard also allows the service's own origin.
+ * Allows public addresses. For a service on this machine, also allows loopback addresses; for one on an internal
+ * network, its own origin.
  */
 export function createAddressGuard(base: { readonly origin: string }, resolve: typeof lookUp = lookUp): AddressGuard {
   const ownHost = hostOf(new URL(base.origin));
-  /** Whether the service's address is public or internal; null until its name has been resolved. */
+  /** Null until the name of the service has been resolved. */
   let resolvedReach: Reach | null = null;
   const ownReach = () => {
     if (isIP(ownHost) !== 0) resolvedReach ??= reachOf(ownHost);
@@ -88,7 +87,6 @@ export function checkProtocol({ protocol }: URL): void {
   throw new ForbiddenUrlError(`${protocol}// URLs cannot be fetched`);
 }
 
-/** Returns the host without the brackets of an IPv6 address. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, "");
 }
@@ -98,7 +96,6 @@ function worst(addresses: readonly string[]): Reach {
   return (["inside", "loopback"] as const).find((reach) => reaches.includes(reach)) ?? "public";
 }
 
-/** Whether an address is on the public internet, on this machine, or on an internal network. */
 export type Reach = "public" | "loopback" | "inside";
 
 /** IPv4 ranges that are not public: private, shared, link-local, reserved, documentation and multicast. */
@@ -138,7 +135,6 @@ function subnets(ranges: readonly string[]): BlockList {
   return list;
 }
 
-/** Returns the IPv6 range that a gateway translates to this IPv4 range. */
 function translated(range: string): string {
   const [network, bits] = range.split("/");
   return `${NAT64}${network}/${96 + Number(bits)}`;

@@ -4,13 +4,9 @@ import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, 
 
 type Coding = "gzip" | "br" | "deflate" | "zstd";
 
-/** Requests a body without encoding. Some servers encode the body anyway. */
+/** Requests a body without encoding, which some servers ignore. */
 export const UNCODED = { "accept-encoding": "identity" } as const;
 
-/**
- * Returns the encodings of a body, in the order in which they were applied. Ignores names that do not change the bytes
- * (`identity`, `utf-8`, and `aws-chunked` from object stores).
- */
 export function codingsOf(headers: IncomingHttpHeaders): readonly Coding[] {
   const names = String(headers["content-encoding"] ?? "")
     .toLowerCase()
@@ -25,10 +21,7 @@ function isCoding(name: string): name is Coding {
   return name === "gzip" || name === "br" || name === "deflate" || name === "zstd";
 }
 
-/**
- * Decodes a body. Damaged data causes a stream error. The reader must limit the size, because a small body may decode
- * to any amount of data.
- */
+/** Decodes a body. The reader must limit the size, because a small body may decode to any amount of data. */
 export function decodedBody(body: Readable, codings: readonly Coding[]): Readable {
   return codings.toReversed().reduce((coded, coding) => {
     const decoded = new PassThrough();
@@ -62,7 +55,7 @@ async function* decode(bytes: AsyncIterable<Buffer>, coding: Coding): AsyncGener
   else yield* pipeline(all, decoder, () => {}) as AsyncIterable<Buffer>;
 }
 
-/** Returns the decoder; null if the bytes are not encoded, because a proxy may decode the body but keep the header. */
+/** Returns null if the bytes are not encoded, because a proxy may decode the body but keep the header. */
 function decoderFor(coding: Coding, head: Buffer): Transform | null {
   switch (coding) {
     case "gzip":

@@ -21,7 +21,6 @@ export function transportFailure(cause: unknown): TransportFailure {
   return codes.find(([pattern]) => pattern.test(code))?.[1] ?? "broken";
 }
 
-/** True if a proxy refused the tunnel, so that no part of the request was forwarded. */
 export function isTunnelRefused(error: unknown): boolean {
   return causesOf(error).some(({ message }) => noTunnel.test(message));
 }
@@ -47,16 +46,11 @@ const words: Readonly<Record<TransportFailure, (host: string) => string>> = {
   broken: (host) => `the connection to ${host} broke`,
 };
 
-/**
- * Explains why no connection was established, with advice if the environment may be the cause. Returns null for any
- * other error.
- */
 export function unreached(error: unknown, address: string): string | null {
   const isOther = transportFailure(error) === "broken" && !(error instanceof ProxyVariableError);
   return isOther ? null : [unreachedReason(error, address), environmentAdvice(error, address) ?? []].flat().join("; ");
 }
 
-/** Returns a clause that says why an address could not be reached, with the error code in square brackets. */
 export function unreachedReason(cause: unknown, address: string): string {
   if (cause instanceof ProxyVariableError) return cause.message;
   const failure = transportFailure(cause);
@@ -68,9 +62,7 @@ export function unreachedReason(cause: unknown, address: string): string {
 
 const beforeAnyTunnel: ReadonlySet<TransportFailure> = new Set(["dns", "refused", "network", "connect timeout"]);
 
-/**
- * Advises people what to change if the environment, such as a proxy variable, may be the cause. Otherwise returns null.
- */
+/** Says what to change if the environment, such as a proxy variable, may be the cause; otherwise null. */
 export function environmentAdvice(cause: unknown, address: string): string | null {
   const failure = transportFailure(cause);
   if (failure === "tls") {
@@ -93,7 +85,7 @@ export function environmentAdvice(cause: unknown, address: string): string | nul
   return exceptedBy === null ? null : `requests to ${host} bypass the proxy because of ${exceptedBy}`;
 }
 
-/** Returns the route to an address. An invalid proxy variable is ignored, because the request itself reports it. */
+/** Ignores an invalid proxy variable, because the request itself reports it. */
 function routeTo(address: string): Route {
   try {
     return routeOf(new URL(address));

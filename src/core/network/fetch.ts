@@ -17,8 +17,8 @@ import { CONNECT_MS, undici } from "./undici.ts";
 export const MOST_REDIRECTS = 5;
 
 /**
- * Sends a request to an address that the operator configured. Any address is allowed. Redirects are not followed,
- * because the operator did not choose their target.
+ * Sends a request to an address that the operator configured. Redirects are not followed: the operator did not choose
+ * their target.
  */
 export function fetchForOperator(url: string | URL, init: Omit<RequestInit, "redirect">): Promise<Response> {
   return withRoutes(() => fetch(url, { ...init, redirect: "manual" }));
@@ -31,16 +31,11 @@ export interface Fetched {
 }
 
 export interface InputFetch {
-  /** Origins on an internal network that the author or operator allows. */
   readonly inside: readonly string[];
   readonly signal: AbortSignal;
 }
 
-/**
- * Fetches a URL from an input. The URL must be public or have an origin in `inside`. Follows redirects only to public
- * URLs or within the same origin.
- * @throws ForbiddenAddressError
- */
+/** Fetches a URL from an input, which must be public or have an origin in `inside`. @throws ForbiddenAddressError */
 export async function fetchForInput(url: string, { inside, signal }: InputFetch): Promise<Fetched> {
   let target = new URL(url);
   let isNamed = inside.includes(target.origin);
@@ -60,7 +55,6 @@ export function redirectTarget(from: URL, status: number, { location }: Incoming
   return isRedirect && URL.canParse(location, from.href) ? new URL(location, from) : null;
 }
 
-/** Sends a GET request on a new connection, because an open connection may have been allowed by other rules. */
 async function get(target: URL, isNamed: boolean, signal: AbortSignal) {
   checkProtocol(target);
   if (target.username !== "" || target.password !== "")
@@ -97,7 +91,7 @@ interface Forwarded {
   readonly signal: AbortSignal;
 }
 
-/** Forwards requests to an address that the operator configured, and streams responses back. Follows no redirects. */
+/** Forwards requests to an address that the operator configured, without following redirects. */
 export interface Forwarder {
   send(url: URL, request: Forwarded): Promise<Dispatcher.ResponseData>;
   close(): Promise<void>;

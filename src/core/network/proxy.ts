@@ -7,13 +7,10 @@ import { isProxyNamed, proxyForNode, routeOf } from "../kit/proxy-route.ts";
 import { ForbiddenAddressError, hostOf } from "./address-guard.ts";
 import { CONNECT_MS, undici } from "./undici.ts";
 
-/** Time limit for a lookup, in milliseconds. Lookups may be slow on a network without public DNS. */
+/** Lookups may be slow on a network without public DNS. */
 const OWN_LOOKUP_MS = 2_000;
 
-/**
- * Creates an agent that uses the environment's proxies. A proxy resolves names itself, so `connect` applies only to
- * direct connections.
- */
+/** Creates an agent that uses the environment's proxies. `connect` applies only to direct connections. */
 export function createAgent(options: Agent.Options): Agent {
   const { Agent, Pool, ProxyAgent } = undici();
   return new Agent({
@@ -26,11 +23,7 @@ export function createAgent(options: Agent.Options): Agent {
   });
 }
 
-/**
- * Checks a host before a proxy resolves it, if this machine can resolve it too. Direct connections are checked when
- * they are made.
- * @throws ForbiddenAddressError
- */
+/** Checks a host before a proxy resolves it, if this machine can resolve it too. @throws ForbiddenAddressError */
 export async function judgeBeforeProxy(target: URL, lookup: LookupFunction): Promise<void> {
   const host = hostOf(target);
   if (isIP(host) !== 0 || routeOf(target).proxy === null) return;
@@ -43,10 +36,7 @@ export async function judgeBeforeProxy(target: URL, lookup: LookupFunction): Pro
 const ours = new AsyncLocalStorage<Agent>();
 let shared: Agent | undefined;
 
-/**
- * Makes Node's global `fetch` use the environment's proxies while `work` runs. Other requests of the program are not
- * affected.
- */
+/** Makes Node's global `fetch` use the environment's proxies while `work` runs. */
 export function withRoutes<T>(work: () => T): T {
   if (!isProxyNamed()) return work();
   if (shared === undefined) {

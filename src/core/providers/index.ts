@@ -12,10 +12,7 @@ export function declaredOf(provider: string): DeclaredProvider {
   return own(DECLARED, provider) ?? {};
 }
 
-/**
- * Returns what can be guaranteed for a request. An idempotency key helps only if the request starts work that is polled
- * later.
- */
+/** Returns what can be guaranteed for a request. An idempotency key helps only if the work is polled later. */
 export function providerPromise(of: {
   readonly provider: string;
   readonly isFindable: boolean;
@@ -24,7 +21,6 @@ export function providerPromise(of: {
   return declaredOf(of.provider).startKey === undefined ? "found again" : "keyed";
 }
 
-/** Returns the charge in a response, in micro-dollars. Null if the response contains no charge or an invalid amount. */
 export function chargedMicros(provider: string, metadata: unknown): number | null {
   const found = declaredOf(provider).cost?.at.reduce(fieldOf, metadata);
   const usd = typeof found === "string" && /^\d+(\.\d+)?$/.test(found) ? Number(found) : found;

@@ -1,27 +1,21 @@
 import { own } from "../kit/own.ts";
 
-/** The HTTP response to an AI SDK package's status request, before the package interprets it. */
+/** The HTTP response to a status request, before the AI SDK package interprets it. */
 export interface StatusReply {
   readonly httpStatus: number | null;
-  /** Parsed JSON; undefined if the response is not JSON, or is too large for a status. */
+  /** Undefined if the response is not JSON, or is too large for a status. */
   readonly body: unknown;
 }
 
 interface DeclaredStatus {
   /** True if the package reports a failed status request as if the work had failed. */
   readonly hidesFailures?: true;
-  /**
-   * Returns the status that the provider reports for the work. Returns null if the provider does not document the
-   * response.
-   */
+  /** Returns the status that the provider reports; null if its documentation does not describe the response. */
   readonly read: (reply: StatusReply) => "pending" | "failed" | "completed" | null;
   readonly source: string;
 }
 
-/**
- * How to read the status of polled work, by the first part of the AI SDK's provider name. The packages @ai-sdk/google
- * and @ai-sdk/google-vertex share the entry `google`.
- */
+/** How to read the status of polled work, by the first part of the AI SDK's provider name. */
 export const STATUS_CALLS: { readonly [provider: string]: DeclaredStatus } = {
   fal: {
     hidesFailures: true,
@@ -89,7 +83,7 @@ const FAL_ENDS: ReadonlySet<unknown> = new Set([
   "client_cancelled",
 ]);
 
-/** Reads fal's response. After a failure, the result URL returns the error of the model or of the queue. */
+/** After a failure, the result URL returns the error of the model or of the queue. */
 function readFal({ httpStatus, body }: StatusReply) {
   if (isOk(httpStatus)) return typeof fieldOf(fieldOf(body, "video"), "url") === "string" ? "completed" : null;
   const detail = fieldOf(body, "detail");
@@ -125,10 +119,7 @@ export function fieldOf(value: unknown, name: string): unknown {
   return (value as Readonly<Record<string, unknown>>)[name];
 }
 
-/**
- * True if the provider itself, and not only the package, reported this status of its work. `reply` is null if the
- * response to the status request could not be observed.
- */
+/** True if the provider itself, and not only the AI SDK package, reported this status of its work. */
 export function isWordOfWork(provider: string, status: "pending" | "error", reply: StatusReply | null): boolean {
   const declared = own(STATUS_CALLS, provider) ?? null;
   if (status === "pending") return declared === null || reply === null || declared.read(reply) === "pending";
@@ -136,18 +127,15 @@ export function isWordOfWork(provider: string, status: "pending" | "error", repl
   return reply === null || (isOk(reply.httpStatus) && reply.body !== undefined);
 }
 
-/** Facts from a provider's own documentation that allow stronger guarantees than sending a request once. */
+/** Facts from a provider's own documentation that allow stronger guarantees. */
 export interface DeclaredProvider {
-  /** Header with the idempotency key. It works only for requests that start work that is then polled. */
+  /** Header for the idempotency key, which works only for work that is polled later. */
   readonly startKey?: { readonly header: string; readonly source: string };
   /** Where the response reports the charge: the path in `providerMetadata` of an amount in US dollars. */
   readonly cost?: { readonly at: readonly string[]; readonly source: string };
 }
 
-/**
- * Documented facts, by the first part of the AI SDK's provider name. Undocumented headers are not sent, because nobody
- * knows whether they work.
- */
+/** Documented facts, by the first part of the AI SDK's provider name. */
 export const DECLARED: { readonly [provider: string]: DeclaredProvider } = {
   gateway: {
     startKey: {

@@ -36,7 +36,6 @@ const model = z.preprocess(withPricing, modelFields);
 /** A model: its input schema, output kind and prices. */
 export type Model = z.output<typeof model>;
 
-/** Copies `pricing` to the top level of the response if it is nested. */
 function withPricing(answer: unknown): unknown {
   if (typeof answer !== "object" || answer === null || "pricing" in answer) return answer;
   const found = Object.values(answer).find((part) => typeof part === "object" && part !== null && "pricing" in part);

@@ -59,10 +59,7 @@ const completion = z
     }),
   );
 
-/**
- * Requests a chat completion. It is charged, so it is never repeated after a lost response.
- * @throws ConnectionError or TimeoutError with `sent: true` if the response is lost; you may have been charged
- */
+/** Requests a chat completion. It is charged, so it is never repeated after a lost response. */
 export function chat(api: Endpoints, requested: ChatRequest, options?: CallOptions): Promise<ChatCompletion> {
   return api.post(completion, request.path, { ...requested, stream: false }, options, { requestClass: "chat" });
 }
@@ -114,11 +111,7 @@ const chunk = z
     };
   });
 
-/**
- * Streams a chat completion in chunks. It is charged, so it is never repeated once it has been sent.
- * @throws ApiError if the service refuses the request or reports an error in the stream, ConnectionError or
- * TimeoutError with `sent: true` if the stream breaks off; you may have been charged
- */
+/** Streams a chat completion in chunks. It is charged, so it is never repeated once it has been sent. */
 export async function* chatStream(
   context: HttpContext,
   requested: ChatRequest,
@@ -144,7 +137,7 @@ export async function* chatStream(
   );
 }
 
-/** Opens the stream. Retries only if the request had no effect. */
+/** Retries only if the request had no effect. */
 function openChat(context: HttpContext, requested: ChatRequest, options: CallOptions): Promise<OpenStream> {
   const opening = { ...request, json: { ...requested, stream: true }, requestClass: "chat" } as const;
   return withRetries(context, options, async () => {

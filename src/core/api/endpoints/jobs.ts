@@ -110,15 +110,18 @@ export const jobStatusView = wire({
 /** Status and progress of a job. */
 export type JobStatusView = z.output<typeof jobStatusView>;
 
-/** Options of `status`. */
+/** Options for `status`. */
 export interface StatusOptions extends CallOptions {
   /** Requests the log events after this cursor as well; `start` requests all of them. Default: no log events. */
   readonly logsAfter?: string | null | undefined;
 }
 
-/** Options of `deleteJob`. */
+/** Options for `deleteJob`. */
 export interface DeleteOptions extends CallOptions {
-  /** Whether to wait for running jobs that prevent the deletion, for at most `retry.maxElapsedMs`. Default: true. */
+  /**
+   * Whether to wait, for at most `retry.maxElapsedMs`, while this job or a job that uses its outputs is unfinished.
+   * Default: true.
+   */
   readonly waitForRunning?: boolean | undefined;
 }
 

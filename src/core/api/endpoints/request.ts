@@ -9,7 +9,7 @@ import { type OpenStream, openStream } from "../stream/stream.ts";
 /** A request to any of the service's endpoints. */
 export interface RawRequest {
   readonly method: HttpMethod;
-  /** Path below the base URL, already encoded, such as `/jobs/job_1` or `/jobs?limit=5`. */
+  /** Path under the base URL, already encoded, such as `/jobs/job_1` or `/jobs?limit=5`. */
   readonly path: string;
   /** Parameters to append to the query of `path`. A name may occur more than once. */
   readonly query?: readonly (readonly [name: string, value: string])[] | undefined;
@@ -29,7 +29,6 @@ export interface RawAnswer {
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** Headers that callers cannot set, because the client controls them. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   ...["authorization", "proxy-authorization", "cookie", "host", "connection", "content-length"],
   ...["expect", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"],
@@ -37,11 +36,7 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
 
 const MOST_LINE_CHARS = 16 * 1024 * 1024;
 
-/**
- * Sends a request to any endpoint. Retries failures, but repeats a POST only if the first one certainly had no effect.
- * @throws OptionError for a path outside the base URL, ApiError for a response outside 2xx, ConnectionError or
- * TimeoutError if no response arrived
- */
+/** Sends a request to any endpoint. Repeats a POST only if the first one certainly had no effect. */
 export async function request(
   context: HttpContext,
   { method, path, query = [], headers = {}, json }: RawRequest,
@@ -67,7 +62,7 @@ export async function request(
 
 const isSuccess = (status: number) => status >= 200 && status < 300;
 
-/** Builds a URL below the base URL. Throws if the path leads elsewhere, because the request contains the credential. */
+/** Throws if the path leads outside the base URL, because the request contains the credential. */
 function urlBelow(base: BaseUrl, path: string): URL {
   const fail = (why: string) =>
     new OptionError(`The path ${JSON.stringify(path)} ${why}; use a path below ${base.href}, such as /jobs?limit=5.`);

@@ -57,7 +57,7 @@ export interface SubmitAck {
   readonly sends: number;
 }
 
-/** Options of `submit`. */
+/** Options for `submit`. */
 export interface SubmitOptions extends SendOptions {
   /**
    * True if an earlier submission with this key may have created the job. Failures then throw UnknownOutcomeError.
@@ -67,9 +67,8 @@ export interface SubmitOptions extends SendOptions {
 }
 
 /**
- * Submits a job. With an idempotency key, failed requests are repeated; without one, the request is sent once.
- * @throws ApiError if the service refused the job, ConnectionError or TimeoutError if nothing was sent,
- * UnknownOutcomeError if a job may exist
+ * Submits a job. Failed requests are repeated only with an idempotency key.
+ * @throws UnknownOutcomeError if a job may exist
  */
 export function submit(
   context: HttpContext,
@@ -144,7 +143,7 @@ function judge(
   return { unknown, error, mayRepeat };
 }
 
-/** Verdicts that prove that a first submission created no job. */
+/** These verdicts on a first submission prove that it created no job. */
 const ownRefusals: ReadonlySet<VerdictName> = new Set([
   "refused",
   "media renewed",
@@ -154,7 +153,7 @@ const ownRefusals: ReadonlySet<VerdictName> = new Set([
   "limited",
 ]);
 
-/** Reads the acknowledgement. If it cannot be parsed, a job may still exist. */
+/** If the acknowledgement cannot be parsed, a job may still exist. */
 function judgeSuccess(context: HttpContext, request: ApiRequest, answer: Extract<Sent, { kind: "answer" }>): Judgement {
   try {
     const { statusUrl, resultUrl, ...ack } = decode(submitAck, answer.body, request);

@@ -102,7 +102,6 @@ const detail = wire({
 /** A validation error of one field. */
 export type ErrorDetail = z.output<typeof detail>;
 
-/** Removes the field's name from the start of the message. */
 function withoutLabel(detail: ErrorDetail): ErrorDetail {
   const label = `${detail.field}: `;
   return detail.message.startsWith(label) ? { ...detail, message: detail.message.slice(label.length) } : detail;
@@ -164,7 +163,7 @@ const CODE_OF_STATUS: Readonly<Record<number, ServiceErrorCode>> = {
   ...{ 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED" },
 };
 
-/** Converts the codes of chat errors to v3 codes. If there is no match, the status determines the code. */
+/** Converts the codes of chat errors to v3 codes. */
 function named({ type, ...error }: z.output<typeof wireError>, status: number | null): ServiceError {
   const name = (error.code ?? type ?? "").toUpperCase();
   const isOwn = error.code === name;
@@ -172,7 +171,7 @@ function named({ type, ...error }: z.output<typeof wireError>, status: number | 
   return { ...error, code, retryable: error.retryable ?? (!isOwn && (status === 429 || status === 503)) };
 }
 
-/** Classifies an error as one of the answers in the answer table; null if no request caused it. */
+/** Classifies an error; null if no request caused it. */
 export function answerOf(error: unknown): Answer | null {
   if (error instanceof UnknownOutcomeError) return answerOf(error.cause) ?? "lost";
   if (error instanceof ApiError) return error.envelope ? withEnvelope(error) : withoutEnvelope(error.status);
@@ -226,7 +225,6 @@ function unanswered(sent: boolean, cause: unknown): Answer {
   return failure === "broken" ? "unsent" : failure;
 }
 
-/** Classifies a download error. The media server never sends an error envelope. */
 function fetched({ reason, status, cause }: DownloadError): Answer | null {
   if (status !== null) return withoutEnvelope(status);
   if (reason !== "incomplete") return null;

@@ -12,7 +12,7 @@ import { openPart } from "./part-file.ts";
 const reserved = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?$/i;
 const longestBytes = 120;
 
-/** Converts a name to a safe file name, which is valid on every system and contains no folder. */
+/** Converts a name to a file name that is valid on every system and contains no folder. */
 export function safeFileName(requested: string): string {
   const replaced = requested
     .normalize("NFC")
@@ -44,7 +44,7 @@ export type DownloadSource =
   | {
       readonly jobId: string;
       readonly outputIndex: number;
-      /** Identifies the output even if the order of the outputs changes. */
+      /** Finds the output even if the order of the outputs changes. */
       readonly assetId?: string | null | undefined;
       /** The URL of the output, if you have already read the job. */
       readonly url?: string | null | undefined;
@@ -52,7 +52,7 @@ export type DownloadSource =
       readonly readAt?: number | undefined;
     };
 
-/** Download URLs are valid for an hour. They are renewed slightly earlier. */
+/** Download URLs are valid for an hour, and renewed slightly earlier. */
 const URL_LIFE_MS = HOUR_MS - 60_000;
 
 /** A finished download. */
@@ -69,7 +69,7 @@ const maxFruitless = 6;
 const maxRenewals = 3;
 const defaultMaxMs = 6 * HOUR_MS;
 
-/** Downloads an output to `toPath`, which never contains a partial file. Resumes after a broken connection. */
+/** Downloads an output to `toPath`, which never contains a partial file. */
 export async function download(
   context: HttpContext,
   jobs: JobsApi,

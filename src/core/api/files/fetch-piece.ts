@@ -17,7 +17,7 @@ import { downloadLimit } from "../options.ts";
 import type { Priority } from "../pace/fair-queue.ts";
 import type { PartFile } from "./part-file.ts";
 
-/** Options of `download`. */
+/** Options for `download`. */
 export interface DownloadOptions {
   /** Aborts the download. */
   readonly signal?: AbortSignal | undefined;
@@ -38,13 +38,11 @@ export type Piece =
   /** The server responded with 401, 403, 404 or 410: the URL no longer works. */
   | { readonly kind: "lapsed"; readonly status: number }
   | { readonly kind: "refused"; readonly status: number }
-  /** There were too many redirects. */
   | { readonly kind: "astray" }
   | { readonly kind: "too-large"; readonly maxBytes: number }
   | { readonly kind: "forbidden"; readonly cause: ForbiddenAddressError }
   | { readonly kind: "broken"; readonly cause: unknown; readonly retryAfterMs: number | null };
 
-/** Returns the value for If-Range: a strong ETag, or else Last-Modified. */
 function validatorOf(headers: IncomingHttpHeaders): string | null {
   const etag = headerText(headers, "etag");
   return etag !== null && !etag.startsWith("W/") ? etag : headerText(headers, "last-modified");
@@ -120,10 +118,7 @@ export async function fetchPiece(
   }
 }
 
-/**
- * Sends the request without the credential and follows redirects, checking each address. Returns null after too many
- * redirects.
- */
+/** Sends the request without the credential, and follows redirects to allowed addresses; null after too many. */
 async function requested(
   { transport }: HttpContext,
   url: URL,

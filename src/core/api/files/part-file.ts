@@ -4,10 +4,8 @@ import { basename, dirname, join } from "node:path";
 import { syncFolder } from "../../kit/durable-file.ts";
 import { open } from "../../kit/file-handle.ts";
 
-/** An unfinished download, stored next to its target path. */
 export interface PartFile {
   readonly sizeBytes: number;
-  /** ETag or Last-Modified of the stored bytes; null if unknown. */
   validator: string | null;
   append(chunk: Uint8Array): Promise<void>;
   restart(): Promise<void>;

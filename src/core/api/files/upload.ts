@@ -21,7 +21,6 @@ export type UploadHandle = z.output<typeof uploadHandle>;
 
 export type HandleCache = ReturnType<typeof createHandleCache>;
 
-/** A handle that expires within this many milliseconds is not reused. */
 const reserveMs = 5 * 60_000;
 
 export function createHandleCache(clock: Clock) {
@@ -36,7 +35,7 @@ export function createHandleCache(clock: Clock) {
   };
 }
 
-/** Options of `upload`. */
+/** Options for `upload`. */
 export interface UploadOptions extends CallOptions {
   /** Maximum size in bytes. A larger file is refused. Default: no limit. */
   readonly maxBytes?: number | undefined;
@@ -51,10 +50,8 @@ export interface UploadOptions extends CallOptions {
   readonly onProgress?: ((sentBytes: number, totalBytes: number) => void) | undefined;
 }
 
-/** Minimum upload speed, used to compute the time limit for large files. */
 const slowestBytesPerMs = 250;
 
-/** Uploads a file. Pass the `url` of the returned handle in job inputs. */
 export async function upload(
   context: HttpContext,
   handles: HandleCache,
@@ -128,7 +125,7 @@ export type UploadSource =
 export interface OpenSource {
   readonly name: string;
   readonly sizeBytes: number;
-  /** Reads the bytes. Throws UploadError if the file's size has changed. */
+  /** Throws UploadError if the file's size has changed. */
   open(): AsyncIterable<Uint8Array>;
 }
 
@@ -171,10 +168,9 @@ export async function hashSource(source: OpenSource): Promise<string> {
   return hash.digest("hex");
 }
 
-/** Number of leading bytes from which the kind of media is detected. */
+/** The kind of media can be detected from this many leading bytes. */
 const headBytes = 4_100;
 
-/** Throws UploadError if the file's bytes are not of this kind. */
 export async function checkKind(source: OpenSource, kind: MediaKind | "media"): Promise<void> {
   const chunks: Uint8Array[] = [];
   let sizeBytes = 0;

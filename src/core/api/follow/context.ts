@@ -14,7 +14,6 @@ export interface FollowContext extends HttpContext {
 
 export const ackEstimates = () => new BoundedMap<string, string>(50_000);
 
-/** Converts an ISO 8601 timestamp on the service's clock to epoch milliseconds on this machine's clock. */
 export function localInstant(context: FollowContext, instant: string | null | undefined): number | null {
   const at = Date.parse(instant ?? "");
   return Number.isNaN(at) ? null : at - context.pacer.clockOffsetMs();
@@ -28,7 +27,6 @@ export function firstExpectation(context: FollowContext, jobId: string, options:
 }
 
 export interface DurationHistory {
-  /** Returns the median duration of the model's recent jobs in milliseconds; null if unknown. */
   typicalMs(model: string | null): number | null;
   learn(job: JobResult): void;
 }
@@ -52,19 +50,16 @@ export function createDurationHistory(): DurationHistory {
   };
 }
 
-/** Passes on hints, such as webhooks, that a job may have ended. */
 export interface Hints {
   /** True if hints are expected. The follow strategy `auto` then waits for them. */
   readonly fed: boolean;
-  /** Announces that hints will arrive. */
   feed(): void;
-  /** Passes a hint to the job's followers. If there are none, keeps it for the next follower. */
+  /** Passes a hint to the job's followers, or keeps it for the next one. */
   notify(jobId: string): void;
-  /** Calls `heard` for each hint, including one that arrived earlier. Returns a function that stops listening. */
+  /** Calls `heard` for each hint, including an earlier one. Returns a function that stops listening. */
   listen(jobId: string, heard: () => void): () => void;
 }
 
-/** Maximum number of hints kept for later followers. */
 const mostEarly = 50_000;
 
 export function createHints(): Hints {
@@ -120,7 +115,7 @@ export type FollowEvent =
    */
   | { readonly type: "finished"; readonly job: JobResult; readonly outcome: Exclude<StatusClass, "open"> };
 
-/** Options of `follow`. */
+/** Options for `follow`. */
 export interface FollowOptions {
   /**
    * How to detect the end of the job. Default: `auto`, which uses webhooks if they are expected, otherwise a stream or,

@@ -7,7 +7,7 @@ import type { FollowContext, FollowEvent, FollowOptions } from "./context.ts";
 import { pollBetween } from "./poll-once.ts";
 import { sources } from "./sources.ts";
 
-/** Follows a job to its end. Yields each status and log event once, then `finished`. */
+/** Yields each status and log event once, then `finished`. */
 export async function* followJob(
   context: FollowContext,
   jobId: string,
@@ -65,7 +65,7 @@ async function* chosen(
   yield* pollBetween(context, jobId, options, seen, sources.poll);
 }
 
-/** Returns whether the error concerns only the stream, so that polling may still work. */
+/** True if polling may still work, because the error concerns only the stream. */
 function isStreamFailure(error: unknown): error is Error {
   if (error instanceof ConnectionError || error instanceof TimeoutError || error instanceof MalformedResponseError)
     return true;

@@ -36,7 +36,7 @@ export type Polled =
   /** The job has not ended. `status` is null if this poll did not read the status. */
   | { readonly type: "open"; readonly status: JobStatusView | null; readonly next: PlannedPoll };
 
-/** Maximum time between polls, in milliseconds, while webhooks are expected. */
+/** Maximum time between polls while webhooks are expected. */
 const longestMs = 600_000;
 
 export async function pollOnce(context: FollowContext, jobId: string, options: PollOptions): Promise<Polled> {
@@ -79,10 +79,9 @@ function plan({ clock }: FollowContext, options: PollOptions, { expectedAt, last
   return { dueAt: now + delayMs, read: at, expectedAt };
 }
 
-/** Minimum and maximum delay between reads if the job is still returned as open after its end. */
+/** Minimum and maximum delay between reads of a job that is still returned as open after its end. */
 const [lagMs, longestLagMs] = [1_000, 30_000];
 
-/** Follows a job through a source of updates. Polls the job if the source is silent for too long. */
 export async function* pollBetween(
   context: FollowContext,
   jobId: string,

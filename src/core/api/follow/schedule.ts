@@ -1,13 +1,9 @@
-/** What is known about a job when its next poll is scheduled. Times are epoch milliseconds on this machine's clock. */
 export interface PollView {
   readonly now: number;
   readonly startedAt: number;
-  /** When the job is expected to end; null if unknown. */
   readonly expectedAt: number | null;
-  /** Progress from 0 to 1; null if unknown. */
   readonly progress: number | null;
   readonly queued: boolean;
-  /** What the previous poll read; null if this is the first poll. */
   readonly last: "job" | "status" | null;
 }
 
@@ -27,12 +23,9 @@ const firstDelayMs = 3_000;
  * expected end.
  */
 const [queuedShare, blindShare, overdueShare] = [1.5, 0.5, 0.1];
-/** Minimum delay before the estimated end, as a share of the job's age. */
+/** Minimum delay before the expected end, as a share of the job's age. */
 const movingShare = 0.02;
 
-/**
- * Schedules the next poll: just after the job's expected end, or at growing intervals if that is unknown or has passed.
- */
 export function nextPoll(view: PollView): NextPoll {
   const spentMs = view.now - view.startedAt;
   const grown = (share: number) => Math.min(maxDelayMs, Math.max(minDelayMs, spentMs * share));
@@ -47,7 +40,6 @@ export function nextPoll(view: PollView): NextPoll {
   return { delayMs: grown(overdueShare), at };
 }
 
-/** Estimates the end of the job from its progress. */
 function extrapolate(view: PollView): number | null {
   if (view.progress === null || view.progress <= 0.02 || view.progress >= 1) return null;
   const spentMs = view.now - view.startedAt;
@@ -58,16 +50,14 @@ export interface SilenceView {
   readonly now: number;
   readonly startedAt: number;
   readonly expectedAt: number | null;
-  /** Maximum number of milliseconds without an update before the job is polled. */
   readonly longestMs: number;
 }
 
-/** How long after its expected end a job is polled: a share of its expected duration, with a minimum and a maximum. */
+/** How long after its expected end a job is polled: a share of its expected duration, within limits. */
 const [marginShare, leastMarginMs, mostMarginMs] = [0.25, 1_000, 30_000];
 /** Delay if the expected end is unknown or has passed: a share of the job's age, with a minimum. */
 const [silentShare, leastOverdueMs, leastBlindMs] = [0.5, 2_000, 15_000];
 
-/** Returns how many milliseconds to wait for an update from a stream or webhook before polling the job. */
 export function silenceMs({ now, startedAt, expectedAt, longestMs }: SilenceView): number {
   if (expectedAt !== null && expectedAt > now) {
     const margin = Math.max(leastMarginMs, (expectedAt - startedAt) * marginShare);

@@ -3,13 +3,11 @@ import { type StreamFrame, streamJob } from "../stream/stream.ts";
 import type { FollowContext, FollowOptions, FollowStrategyName } from "./context.ts";
 import { type NextPoll, nextPoll, type PollView, silenceMs } from "./schedule.ts";
 
-/** A source of updates about a job: a timer, a stream or webhooks. */
 export interface Source {
   schedule(view: PollView & { readonly hints: number }): NextPoll;
-  /** Waits for a stream frame, a hint or the end of the source. Returns `nothing` if none arrives within the delay. */
   wait(delayMs: number): Promise<StreamFrame | "hint" | "end" | "nothing">;
   close(): void;
-  /** Cursor for the logs to request when the status is polled. If absent, polls request no logs. */
+  /** If absent, polls of the status request no logs. */
   readonly logsAfter?: string;
 }
 
@@ -36,7 +34,6 @@ function pollSource({ clock, random }: FollowContext, _jobId: string, { signal }
   };
 }
 
-/** Maximum time without an update, in milliseconds, before the status is read. */
 const longestSilenceMs = { stream: 120_000, webhook: 600_000 };
 
 function streamSource(context: FollowContext, jobId: string, { signal, priority }: FollowOptions): Source {
@@ -73,7 +70,7 @@ function orNothing<T>(pending: Promise<T>, clock: Clock, delayMs: number): Promi
   });
 }
 
-/** Base delay after a webhook, in milliseconds. It doubles each time the job is still returned as open. */
+/** Base delay after a webhook, doubled each time the job is still returned as open. */
 const lagMs = 1_000;
 
 function webhookSource({ clock, hints }: FollowContext, jobId: string, { signal }: FollowOptions): Source {

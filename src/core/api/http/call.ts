@@ -17,7 +17,7 @@ export interface HttpContext extends Settings {
   readonly pacer: Pacer;
 }
 
-/** Options of any call. */
+/** Options for any call. */
 export interface CallOptions {
   /** Aborts the call. Work that the service has already started continues. */
   readonly signal?: AbortSignal | undefined;
@@ -39,7 +39,7 @@ export interface ApiRequest {
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | null | undefined>> | undefined;
   readonly json?: unknown;
-  /** A streamed body, as an alternative to `json`. `open` is called for each attempt. */
+  /** A streamed body, instead of `json`. Each attempt calls `open`. */
   readonly stream?: {
     readonly headers: Readonly<Record<string, string>>;
     readonly open: () => AsyncIterable<Uint8Array>;
@@ -57,10 +57,6 @@ export interface ApiAnswer {
 
 export type Sent = Exclude<Exchange, { readonly kind: "answer" }> | ({ readonly kind: "answer" } & ApiAnswer);
 
-/**
- * Waits for the request's turn and sends it once. Rejects only if the request is aborted or the client is closed before
- * that.
- */
 export async function send(context: HttpContext, request: ApiRequest, options: SendOptions = {}): Promise<Sent> {
   const slot = {
     requestClass: request.requestClass,
@@ -92,7 +88,7 @@ export type Attempt<T> =
   | { readonly value: T }
   | { readonly error: Error; readonly mayRepeat: boolean; readonly note?: Readonly<Record<string, unknown>> };
 
-/** Repeats a call until it succeeds. Throws the last error if the call may not be repeated or a limit is reached. */
+/** Repeats a call until it succeeds, may not be repeated, or reaches a limit. */
 export async function withRetries<T>(
   { clock, retry, random, logger }: HttpContext,
   { waitSignal, signal = waitSignal, sendBefore = Number.POSITIVE_INFINITY }: SendOptions,

@@ -68,7 +68,6 @@ export interface PageQuery {
   readonly cursor?: string | null | undefined;
 }
 
-/** After this many empty pages in a row, the list is considered endless. */
 const maxEmptyPages = 20;
 
 /** A list of items. Read one page at a time, or iterate over all items with `for await`. */

@@ -12,10 +12,9 @@ export function headerNumber(headers: IncomingHttpHeaders, name: string): number
   return Number.isFinite(value) ? value : null;
 }
 
-/** Maximum delay in milliseconds that the service may ask for. If it asks for more, the call fails. */
+/** If the service asks for a longer delay, the call fails. */
 export const LONGEST_ASKED_MS = 60_000;
 
-/** Returns the delay that the Retry-After header asks for, in milliseconds; null if there is none. */
 export function retryAfterHeaderMs(headers: IncomingHttpHeaders, now: number): number | null {
   const seconds = headerNumber(headers, "retry-after");
   if (seconds !== null) return Math.max(0, seconds * 1000);

@@ -6,21 +6,19 @@ import { type AddressGuard, createAgent } from "../../network/index.ts";
 import type { Clock } from "../clock.ts";
 
 export interface SendMark {
-  /** True once the request has started to leave this machine. */
   sent: boolean;
 }
 
-/** The connections of one client. Short requests and long ones (streams, downloads) use separate pools. */
+/** Short requests and long ones (streams, downloads) use separate pools. */
 export interface Transport {
   readonly requests: Dispatcher;
   readonly streams: Dispatcher;
-  /** Sends requests to URLs returned by the service, but only to addresses that the guard allows. */
+  /** Sends requests only to addresses that the guard allows, because the service chose them. */
   readonly downloads: Dispatcher;
   readonly guard: AddressGuard;
   close(): Promise<void>;
 }
 
-/** Records that a request has started to leave this machine. */
 const markSent: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
   const mark = (options as { readonly opaque?: unknown }).opaque as SendMark | undefined;
   const begin = handler.onRequestStart?.bind(handler);
@@ -31,7 +29,7 @@ const markSent: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options
   return dispatch(options, handler);
 };
 
-/** Disables undici's time limits, because the client measures them itself. */
+/** The client measures time limits itself, so undici must not. */
 const agentOptions: Agent.Options = {
   allowH2: false,
   pipelining: 1,
@@ -41,10 +39,7 @@ const agentOptions: Agent.Options = {
 };
 const connectMs = 10_000;
 
-/**
- * Creates HTTP/1.1 agents that use the environment's proxies, unless a dispatcher is given. For a given dispatcher, the
- * guard checks only literal IP addresses.
- */
+/** Creates the agents. With a given dispatcher, the guard can check only literal IP addresses. */
 export function createTransport(guard: AddressGuard, given?: Dispatcher): Transport {
   if (given) {
     const streams = given.compose(markSent);
@@ -82,7 +77,6 @@ export function createTransport(guard: AddressGuard, given?: Dispatcher): Transp
   };
 }
 
-/** Maximum size of a response body in bytes. */
 const MOST_BYTES = { answer: 16 * 1024 * 1024, error: 1024 * 1024 };
 
 /** Collects one response. For many small responses, this uses less memory than a stream. */
@@ -166,7 +160,7 @@ export interface OutgoingRequest {
   readonly sendBefore?: number | undefined;
 }
 
-/** The result of sending a request once: `lost` if no complete response arrived. */
+/** `lost` means that no complete response arrived. */
 export type Exchange =
   | { readonly kind: "answer"; readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string }
   | { readonly kind: "lost"; readonly sent: boolean; readonly timedOut: boolean; readonly cause: unknown }

@@ -25,7 +25,7 @@ interface Line<T> {
   pop(): T | undefined;
 }
 
-/** Requests that belong to no run are sent before all others if their priority is at least this high. */
+/** Requests of no run are sent before all others if their priority is at least this high. */
 const AHEAD_OF_ALL = 200;
 
 /** A queue in which a run with thousands of requests does not delay other runs. */
@@ -87,12 +87,12 @@ interface Flow<T> {
   readonly key: string;
   readonly line: Line<T>;
   weight: number;
-  /** Number of turns taken so far, divided by the weight. The flow with the lowest number is next. */
+  /** Number of turns taken, divided by the weight. The flow with the lowest number is next. */
   had: number;
   readonly order: number;
 }
 
-/** Start-time fair queueing: flows with waiting entries get turns in proportion to their weights. */
+/** Start-time fair queueing: flows get turns in proportion to their weights. */
 class Turns<T extends Waiting> implements Line<T> {
   readonly #keyOf: (entry: T) => { readonly key: string; readonly weight: number };
   readonly #newLine: () => Line<T>;

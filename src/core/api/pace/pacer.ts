@@ -20,14 +20,12 @@ export class ServiceClock {
     this.#high = overlaps ? Math.min(high, this.#high) : high;
   }
 
-  /** Milliseconds to add to this machine's time to get the service's time. */
   get offsetMs(): number {
     if (this.#low <= 0 && this.#high >= 0) return 0;
     return Math.round((this.#low + this.#high) / 2);
   }
 }
 
-/** Limits how many requests are started per second. */
 class StartRate {
   #since = Number.NEGATIVE_INFINITY;
   #started = 0;
@@ -49,7 +47,6 @@ class StartRate {
     this.#started++;
   }
 
-  /** Returns whether the second is over. Also true if the clock was set back. */
   #isOver(now: number): boolean {
     return Math.abs(now - this.#since) >= SECOND_MS;
   }
@@ -95,7 +92,7 @@ export type Paced =
   | { readonly kind: "lost" | "aborted" };
 
 export interface Pacer {
-  /** Runs `work` when its turn comes. Rejects if the signal aborts before then or the pacer is closed. */
+  /** Rejects if the signal aborts before the turn comes, or the pacer is closed. */
   run<T extends Paced>(slot: PaceSlot, work: () => Promise<T>): Promise<T>;
   clockOffsetMs(): number;
   snapshot(): PaceSnapshot;
@@ -113,7 +110,6 @@ interface Lane {
   readonly waiting: FairQueue<Entry>;
 }
 
-/** Returns when a lane may send again, in epoch milliseconds. */
 function heldUntil({ bucket, waiting }: Lane, now: number): number {
   const opensAt = waiting.length > 0 ? bucket.opensAt(now) : Number.POSITIVE_INFINITY;
   return Number.isFinite(opensAt) ? opensAt : bucket.pausedUntil;
@@ -276,7 +272,7 @@ interface RateLimit {
   readonly perMs: number;
 }
 
-/** What a response says about the rate limit. Times are relative to its arrival. */
+/** Times are relative to the response's arrival. */
 interface LimitNews {
   readonly refused: boolean;
   readonly waitMs: number | null;
@@ -284,7 +280,6 @@ interface LimitNews {
   readonly resetMs: number | null;
 }
 
-/** Reads the rate-limit headers. Retry-After takes precedence over X-RateLimit-Reset. */
 function readLimitNews(status: number, headers: IncomingHttpHeaders, serviceNow: number): LimitNews {
   const refused = status === 429;
   const reset = headerNumber(headers, "x-ratelimit-reset");
@@ -304,10 +299,7 @@ function readLimitNews(status: number, headers: IncomingHttpHeaders, serviceNow:
 const minuteMs = 60_000;
 const longestWindowMs = 15 * minuteMs;
 
-/**
- * Guesses the length of a rate limit's window, which no header states. The guess is at least a minute unless the limit
- * is clearly per second.
- */
+/** Guesses the length of a rate limit's window, which no header states. */
 function guessWindowMs(spanMs: number, known: number | null): number {
   const guess = spanMs <= 1_000 ? 1_000 : Math.max(minuteMs, Math.ceil(spanMs / 1_000) * 1_000);
   if (known === null) return guess;
@@ -315,9 +307,9 @@ function guessWindowMs(spanMs: number, known: number | null): number {
   return Math.max(known, guess, known < minuteMs ? minuteMs : 0);
 }
 
-/** Added to waits, because the service may count a request slightly later than the client does. */
+/** The service may count a request slightly later than the client does. */
 const marginMs = 100;
-/** Maximum number of concurrent requests at first, while the rate limit is unknown. */
+/** Maximum number of concurrent requests while the rate limit is unknown. */
 const firstInFlight = 4;
 const goodAnswersToDouble = 128;
 const firstWaitMs = 1_000;
@@ -330,9 +322,8 @@ class Bucket {
   #ramp = firstInFlight;
   #goodAnswers = 0;
   #refusals = 0;
-  /** Arrival times of the responses in the current window, in ascending order. */
   #answered: number[] = [];
-  /** When the limit was last learned. Refusals of requests sent earlier do not change it. */
+  /** Refusals of requests sent before this time do not change the limit. */
   #learntAt = Number.NEGATIVE_INFINITY;
 
   constructor(limit: RateLimit | null) {
@@ -347,7 +338,7 @@ class Bucket {
     return this.#pausedUntil;
   }
 
-  /** Returns when the next request may be sent; Infinity if a response must arrive first. */
+  /** Returns Infinity if a response must arrive first. */
   opensAt(now: number): number {
     if (this.#inFlight >= this.#ramp) return Number.POSITIVE_INFINITY;
     return Math.max(this.#pausedUntil, this.#windowOpensAt(now));
@@ -357,7 +348,6 @@ class Bucket {
     this.#inFlight++;
   }
 
-  /** Records the end of a request. `chance` adds jitter to the wait after a refusal. */
   end(sentAt: number, now: number, news: LimitNews | null, chance: number): void {
     this.#inFlight--;
     this.#answered.push(now);

@@ -13,7 +13,7 @@ import { segment } from "../options.ts";
 import type { Priority } from "../pace/fair-queue.ts";
 import type { Redactor } from "../redactor.ts";
 
-/** Options of `stream`. */
+/** Options for `stream`. */
 export interface StreamOptions {
   /** Id of the last frame received from an earlier stream. This stream continues after it. */
   readonly lastEventId?: string | null | undefined;
@@ -27,10 +27,9 @@ export interface StreamOptions {
   readonly maxFruitless?: number | undefined;
 }
 
-/** First delay before reconnecting, in milliseconds. It doubles after each failure. */
+/** First delay before reconnecting, doubled after each failure. */
 const reconnectMs = 1_000;
 const maxReconnectMs = 30_000;
-/** A connection that lasts this many milliseconds is not considered a failure. */
 const usefulLifeMs = 5_000;
 
 interface StreamState {
@@ -40,10 +39,7 @@ interface StreamState {
   readonly seen: SeenUpdates;
 }
 
-/**
- * Yields each frame of a job's stream once. Reconnects if the connection breaks or falls silent.
- * @throws ApiError if the service refuses the stream, ConnectionError if the service is unreachable
- */
+/** Yields each frame of a job's stream once, and reconnects if the connection breaks or falls silent. */
 export async function* streamJob(
   context: HttpContext,
   jobId: string,
@@ -69,10 +65,10 @@ export async function* streamJob(
   }
 }
 
-/** How a connection ended: at the end of the job (`done`), with a 429 (`limited`), or too early (`cut`). */
+/** How a connection ended: with the job (`done`), with a 429 (`limited`), or too early (`cut`). */
 type Ending = "done" | "limited" | "cut";
 
-/** Yields the frames of one connection and returns how it ended. Throws only errors that reconnecting cannot fix. */
+/** Yields the frames of one connection. Throws only errors that reconnecting cannot fix. */
 async function* oneConnection(
   context: HttpContext,
   jobId: string,
@@ -171,7 +167,7 @@ export interface OpenStream {
   timedOut(): boolean;
 }
 
-/** Opens an event stream. If the response is not a stream, reads and returns it. */
+/** Opens an event stream. Reads and returns a response that is not a stream. */
 export async function openStream(
   context: HttpContext,
   request: Pick<ApiRequest, "method" | "path" | "json" | "requestClass">,
@@ -220,7 +216,6 @@ type StreamPiece =
 
 const maxEventChars = 4 * 1024 * 1024;
 
-/** Yields events until the connection ends. Throws if it breaks or no data arrives for too long. */
 export async function* readStream(opened: OpenStream): AsyncGenerator<StreamPiece, void> {
   let pieces: StreamPiece[] = [];
   const decoder = new TextDecoder();

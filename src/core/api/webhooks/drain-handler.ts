@@ -16,7 +16,7 @@ export interface DrainEvent {
   readonly data: unknown;
 }
 
-/** Options of `createDrainHandler`. */
+/** Options for `createDrainHandler`. */
 export interface DrainHandlerOptions {
   /** The drain's secret. While you rotate it, pass both the old and the new secret. */
   readonly secret: string | readonly string[];
@@ -70,7 +70,6 @@ export function createDrainHandler(options: DrainHandlerOptions): (request: Requ
   return receiver({ maxBytes: options.maxBytes ?? 16_777_216, refuse, handle });
 }
 
-/** Parses the lines of a log drain's post. Skips lines that are not JSON objects. */
 export function readDrainEvents(body: Uint8Array): DrainEvent[] {
   const lines = Buffer.from(body).toString("utf8").split("\n");
   return lines.flatMap((line) => {

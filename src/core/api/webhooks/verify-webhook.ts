@@ -31,7 +31,7 @@ export function readHeaders(source: HeaderSource): ReadonlyMap<string, string> {
   return read;
 }
 
-/** Returns the brand from the name of the header `x-<brand><ending>`; null if there is none or more than one. */
+/** Returns the brand from the name of the header `x-<brand><ending>`; null if there is not exactly one. */
 export function findBrand(headers: ReadonlyMap<string, string>, ending: string, given: string | null): string | null {
   if (given !== null) return headers.has(`x-${given.toLowerCase()}${ending}`) ? given.toLowerCase() : null;
   const found = [...headers.keys()].filter(
@@ -148,7 +148,7 @@ function contentOf(
   return read.success ? { job: read.data } : null;
 }
 
-/** Verifies the headers, time and signature of a delivery, but not the shape of its body. */
+/** Verifies all of a delivery except the shape of its body. */
 export function verifySignature(
   delivery: WebhookDelivery,
 ): { readonly ok: true; readonly signed: SignedHeaders } | { readonly ok: false; readonly reason: WebhookRefusal } {

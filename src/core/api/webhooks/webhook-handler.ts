@@ -14,9 +14,7 @@ import {
 
 interface Receiving {
   readonly maxBytes: number;
-  /**
-   * Checks a request's headers before its body is read. Returns a response if the request is refused, otherwise null.
-   */
+  /** Checks a request's headers before its body is read; null if they are accepted. */
   refuse(headers: Headers): Response | null;
   handle(headers: Headers, body: Uint8Array): Promise<Response>;
 }
@@ -49,14 +47,13 @@ export function answer(status: number, text: string, headers: Record<string, str
   return new Response(`${text}\n`, { status, headers: { "content-type": "text/plain; charset=utf-8", ...headers } });
 }
 
-/** Caches the service's signing key, which may change. */
 export interface KeyCache {
   current(): Promise<string>;
-  /** Fetches the key again. Returns null if it has not changed or was fetched only recently. */
+  /** Fetches the key again; null if it has not changed or was fetched only recently. */
   newer(stale: string): Promise<string | null>;
 }
 
-/** Minimum time between fetches of the key, in milliseconds, so that forged deliveries cannot cause many fetches. */
+/** Minimum time between fetches, so that forged deliveries cannot cause many of them. */
 const refreshEveryMs = 60_000;
 
 export function createKeyCache(fetchKey: () => Promise<string>, clock: Clock): KeyCache {
@@ -83,7 +80,7 @@ export function createKeyCache(fetchKey: () => Promise<string>, clock: Clock): K
   };
 }
 
-/** Options of `createWebhookHandler`. */
+/** Options for `createWebhookHandler`. */
 export interface WebhookHandlerOptions {
   /** The client that fetches the signing key and is notified of every job event. */
   readonly client?: Pick<Client, "webhooks" | "notify" | "expectWebhooks"> | undefined;
@@ -179,7 +176,6 @@ async function verdictOf(
   }
 }
 
-/** Returns a function that handles each event only once, except for requested redeliveries. */
 function onceEach(options: WebhookHandlerOptions): (event: WebhookEvent | AccountEvent) => Promise<void> {
   const { seen = seenInMemory(), logger = silentLogger } = options;
   const warn = ({ id, event, topOffFailure }: AccountEvent) =>

@@ -3,7 +3,6 @@ import { maxOutputsOf, yieldsOf } from "../../plan/schema/model-facts.ts";
 import { combinationDocs, comment, sentence } from "./docs.ts";
 import { inputDeclarations, pascal, unique, valueNames } from "./types.ts";
 
-/** Generates the source of `models.ts`, with a typed value and an input type for each model. */
 export function generateModels(catalog: Catalog): string {
   const models = generatedModels(catalog);
   const names = valueNames(models);
@@ -32,7 +31,7 @@ export function generatedModels(catalog: Catalog): readonly CatalogModel[] {
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** Characters that can make code look different from what it does. The generated file contains them only escaped. */
+/** Characters that can make code look different from what it does. */
 const REORDERING = /[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 function writeModel(model: CatalogModel, names: ReadonlyMap<string, string>, used: Set<string>) {
@@ -69,7 +68,6 @@ function importLine(declarations: string): string {
   return `import { ${["model", "typedModels", ...types].sort(byName).join(", ")} } from "showrunner";`;
 }
 
-/** Compares imports as formatters order them: by name, ignoring case and `type`. */
 function byName(a: string, b: string): number {
   const [first, second] = [a, b].map((name) => name.replace("type ", "").toLowerCase());
   return first! < second! ? -1 : 1;

@@ -10,21 +10,19 @@ import {
 } from "../../plan/schema/schema.ts";
 import { comment, fieldDocs } from "./docs.ts";
 
-/** Maximum nesting depth of generated types. Deeper values are typed `unknown`. */
 const MAX_DEPTH = 12;
 
 export function inputDeclarations(schema: JsonSchema, name: string, taken: Set<string>): readonly string[] {
   return new TypeWriter(schema, name, taken).declarations();
 }
 
-/** Fields whose values must be known when a run is planned, because they decide the number of outputs. */
+/** These fields decide the number of outputs, so they must be known when a run is planned. */
 const MUST_BE_KNOWN = new Set(["num_outputs"]);
 
 class TypeWriter {
   readonly #root: JsonSchema;
   readonly #name: string;
   readonly #taken: Set<string>;
-  /** Type names for the parts of the schema that other parts refer to. */
   readonly #named = new Map<JsonSchema, string>();
   readonly #waiting: JsonSchema[] = [];
 
@@ -128,7 +126,7 @@ class TypeWriter {
     return tuple(positional, item, schema);
   }
 
-  /** Writes an object type. A field is required only if every case requires it. */
+  /** A field is required only if every case requires it. */
   #object(schema: JsonSchema, location: SchemaLocation | null, indent: string, depth: number): string {
     const parts = applicable(this.#root, schema);
     const names = new Set(parts.flatMap(({ properties }) => (isSchema(properties) ? Object.keys(properties) : [])));
@@ -170,7 +168,7 @@ function requiredOf(root: JsonSchema, schema: JsonSchema, depth = 0): ReadonlySe
   return new Set([...names, ...always.flatMap((part) => [...requiredOf(root, part, depth + 1)])]);
 }
 
-/** Lets a field also accept a step's output. Types that already do stay unchanged. */
+/** Lets a field also accept a step's output. */
 function orValue(type: string): string {
   if (type === "unknown" || /\b(?:Media|MediaList|Voice)\b/.test(withoutComments(type))) return type;
   if (/^(?:\{|[A-Z]\w*$)/.test(type)) return type;
@@ -185,7 +183,6 @@ function union(types: readonly string[]): string {
   return distinct.includes("unknown") ? "unknown" : distinct.join(" | ");
 }
 
-/** Writes a tuple type for a bounded array. Entries beyond the minimum are optional. */
 function tuple(positional: readonly string[], item: string, { items, minItems, maxItems }: JsonSchema): string {
   const least = typeof minItems === "number" ? minItems : 0;
   const most = typeof maxItems === "number" ? maxItems : Number.POSITIVE_INFINITY;
@@ -205,10 +202,7 @@ function keyOf(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
 }
 
-/**
- * Derives the names of generated values from model ids: `wan-2-7` becomes `wan27`. If names collide, longer ones are
- * used.
- */
+/** Derives names of generated values from model ids, such as `wan27` from `wan-2-7`. */
 export function valueNames(models: readonly Pick<CatalogModel, "id">[]): ReadonlyMap<string, string> {
   const ids = models.map(({ id }) => id);
   const isAloneIn = (names: readonly string[]) => {
@@ -236,7 +230,7 @@ function underscored(id: string): string {
   return identifier(id.replace(/[^A-Za-z0-9]+/g, "_"));
 }
 
-/** Replaces every character except lower-case letters and digits with its code, so that no two ids collide. */
+/** Replaces special characters with their codes, so that no two ids collide. */
 function spelled(id: string): string {
   return identifier(id.replace(/[^a-z0-9]/gu, (character) => `$${character.codePointAt(0)!.toString(16)}$`));
 }
@@ -255,7 +249,6 @@ export function pascal(id: string): string {
   return upperFirst(camel(id).replace(/^_/, "Model"));
 }
 
-/** Returns a name that differs from all taken names, ignoring case. */
 export function unique(name: string, taken: ReadonlySet<string>): string {
   const isTaken = (wanted: string) => [...taken].some((other) => other.toLowerCase() === wanted.toLowerCase());
   let candidate = name;

@@ -9,7 +9,6 @@ import { type Matcher, readPattern } from "./pattern.ts";
 export type { ErrorObject };
 export type Validate = (data: unknown) => readonly ErrorObject[];
 
-/** Keywords for media fields, which JSON Schema does not define. */
 const ANNOTATIONS = [
   "media_type",
   "role",
@@ -57,10 +56,8 @@ function ajvWith(options: { readonly discriminator: boolean; readonly useDefault
   return ajv;
 }
 
-/** Time limit for compiling a schema, in milliseconds. */
 const MAX_COMPILE_MS = 30_000;
 
-/** Number of patterns in the last compiled schema that may take exponential time. */
 let slowPatterns = 0;
 
 const pattern = Object.assign(
@@ -74,13 +71,12 @@ const pattern = Object.assign(
 
 export interface CompileOptions {
   readonly useDefaults?: boolean;
-  /** Time limit in milliseconds for checks that can be slow. Default: 1,000. */
   readonly maxCheckMs?: number;
 }
 
 /**
- * Compiles a schema that `prepareSchema` has prepared. Throws {@link TookTooLong} if compiling or a later check takes
- * too long.
+ * Compiles a schema that `prepareSchema` has prepared. Throws {@link TookTooLong} if this or a later check takes too
+ * long.
  */
 export function compile(schema: object, { useDefaults = false, maxCheckMs = 1000 }: CompileOptions = {}): Validate {
   slowPatterns = 0;
@@ -98,7 +94,6 @@ function inTime<T>(what: string, ms: number, work: () => T): T {
   }
 }
 
-/** Compiles with discriminators, which improve messages, or without them if that fails. */
 function compileEither(schema: object, useDefaults: boolean) {
   try {
     return ajvWith({ discriminator: true, useDefaults }).compile(schema);
@@ -127,7 +122,6 @@ const uniqueItems: SchemaValidateFunction = (wanted: unknown, items: readonly un
   return false;
 };
 
-/** Checks the total duration of a list of shots. */
 const totalDuration: SchemaValidateFunction = (limit: unknown, list: unknown, parent): boolean => {
   const preset: unknown = parent?.items?.properties?.duration_ms?.default;
   const lengths = (Array.isArray(list) ? list : []).map((item: { readonly duration_ms?: unknown } | null) => {

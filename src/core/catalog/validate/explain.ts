@@ -56,9 +56,7 @@ export function isChoice({ keyword }: ErrorObject): boolean {
   return keyword === "oneOf" || keyword === "anyOf";
 }
 
-/**
- * Explains a failed `oneOf` or `anyOf`: what to choose from, or the mistakes in the form that was probably intended.
- */
+/** Explains a failed `oneOf` or `anyOf`: the possible forms, or the mistakes in the one that was probably intended. */
 export function explainChoice(
   choice: ErrorObject,
   within: readonly ErrorObject[],
@@ -99,7 +97,6 @@ function distance(errors: readonly ErrorObject[], { instancePath }: ErrorObject)
   return weights.reduce((sum, weight) => sum + weight, 0);
 }
 
-/** Returns the field names that each form requires. Returns null if a form has other conditions. */
 function requiredOnly(forms: readonly unknown[]): readonly string[] | null {
   const names = forms.map((form) => {
     if (!isSchema(form) || !Array.isArray(form.required)) return null;
@@ -148,13 +145,11 @@ export function explainAll(errors: readonly ErrorObject[], root: JsonSchema): re
   });
 }
 
-/** Adds a condition to a message, before any suggestion. */
 function under(condition: string, problem: FieldProblem): FieldProblem {
   const message = problem.message.replace(/(?=; did you mean |$)/, ` ${condition}`);
   return { ...problem, message };
 }
 
-/** Returns whether an error belongs to a branch of a failed choice. */
 function isWithin(error: ErrorObject, choice: ErrorObject): boolean {
   if (error === choice || !error.schemaPath.startsWith(`${choice.schemaPath}/`)) return false;
   return error.instancePath === choice.instancePath || error.instancePath.startsWith(`${choice.instancePath}/`);
@@ -172,7 +167,6 @@ function withoutRepeats(problems: readonly FieldProblem[]): readonly FieldProble
   return [...found.values()];
 }
 
-/** Converts a JSON pointer, such as `/images/0/url`, to a field path, such as `input.images[0].url`. */
 function fieldOf(instancePath: string): string {
   return instancePath
     .split("/")
@@ -253,7 +247,6 @@ function notListed(value: unknown, allowed: readonly string[]): [message: string
   ];
 }
 
-/** Describes the pattern for a visible character in words. Shows other patterns as they are. */
 function patternMessage(value: unknown, pattern: string): string {
   if (/^\[\^\\s(?:\\x[0-9a-f]{2}-?|\\u[0-9a-f]{4}-?)*\]$/i.test(pattern)) return "needs at least one visible character";
   return `${shown(value)} does not match the pattern ${pattern}`;

@@ -7,7 +7,7 @@ import { listed } from "./explain.ts";
 
 type Fields = { readonly [name: string]: Json };
 
-/** Checks an input against the rules of its model's family. Ignores rules about fields that the model lacks. */
+/** Ignores rules about fields that the model lacks. */
 export function familyProblems(
   schema: JsonSchema,
   input: unknown,
@@ -91,7 +91,6 @@ class Judge {
     return this.#allowed(rule).length > 0;
   }
 
-  /** Returns the values that both the rule and the schema accept, spelled as in the schema. */
   #allowed({ field, values }: Extract<FamilyRule, { readonly kind: "values" }>): readonly unknown[] {
     const accepted = acceptedOf(this.#fields.of(field));
     return accepted === null ? values : [...new Set(accepted)].filter((value) => includes(values, value));
@@ -130,7 +129,6 @@ class Judge {
   }
 }
 
-/** Returns whether the list contains the value. Ignores case in strings. */
 export function includes(values: readonly unknown[], value: unknown): boolean {
   const plain = (item: unknown) => (typeof item === "string" ? item.toLowerCase() : item);
   return values.some((item) => plain(item) === plain(value));
@@ -175,7 +173,6 @@ export function presetOf(schemas: readonly JsonSchema[]): unknown {
   return schemas.find((schema) => schema.default !== undefined && schema.default !== null)?.default;
 }
 
-/** Returns the only values that a field accepts; null if it accepts others too. */
 export function acceptedOf(schemas: readonly JsonSchema[]): readonly unknown[] | null {
   if (schemas.some((schema) => suggestedValues(schema) !== null)) return null;
   const closed = schemas.filter((schema) => Array.isArray(schema.enum) || "const" in schema);

@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 
 export interface Matcher {
   test(text: string): boolean;
-  /** Returns a string that is unique to this pattern. */
+  /** The string must be unique to this pattern. */
   toString(): string;
 }
 
@@ -14,7 +14,6 @@ export interface ReadPattern {
 
 const load = createRequire(import.meta.url);
 
-/** Ranges of the characters that JavaScript's `\s` matches. */
 const SPACES: readonly (readonly [number, number])[] = [
   [0x09, 0x0d],
   [0x20, 0x20],
@@ -36,10 +35,7 @@ const others = [...SPACES.map(([from]) => from), LAST + 1]
   .map((next, index) => range(index === 0 ? 0 : SPACES[index - 1]![1] + 1, next - 1))
   .join("");
 
-/**
- * Compiles a pattern with a linear-time engine, or with JavaScript's engine if the pattern needs it.
- * @throws SyntaxError if JavaScript cannot parse the pattern
- */
+/** Uses a linear-time engine, or JavaScript's engine if the pattern needs it. */
 export function readPattern(pattern: string): ReadPattern {
   const native = new RegExp(pattern);
   const translated = translate(pattern);
@@ -53,7 +49,7 @@ export function readPattern(pattern: string): ReadPattern {
   }
 }
 
-/** Translates a pattern to the linear-time engine's syntax. Returns null for syntax that the engine lacks. */
+/** Translates a pattern to the linear-time engine's syntax; null for syntax that the engine lacks. */
 function translate(pattern: string): string | null {
   const created: string[] = [];
   let inClass = false;

@@ -11,7 +11,6 @@ const compiled = new WeakMap<JsonSchema, Compiled>();
 const compiledByText = new Map<string, Compiled>();
 const MAX_KEPT = 500;
 
-/** Validates an input against its model's schema and returns all problems. Never throws. */
 export function validateInput(model: Pick<CatalogModel, "id" | "inputSchema">, input: Json): readonly FieldProblem[] {
   try {
     const created = compiledOf(model.inputSchema);
@@ -52,13 +51,9 @@ function describedBy(error: unknown): string {
 }
 
 const compiledValues = new WeakMap<JsonSchema, Validate>();
-/** Maximum number of problems reported to a language model. */
 const MAX_TOLD = 20;
 
-/**
- * Validates a value. Returns one sentence for each problem, such as `/scenes/0/prompt must be string`. Throws if the
- * schema cannot be compiled.
- */
+/** Returns one sentence for each problem, such as `/scenes/0/prompt must be string`. */
 export function valueProblems(schema: JsonSchema, value: Json): readonly string[] {
   const validate = compiledValues.get(schema) ?? compile(prepareSchema(schema));
   compiledValues.set(schema, validate);
@@ -88,13 +83,10 @@ const SINGLE = new Set([
 /** Keywords that are removed, because they could refer to other documents. */
 const DROPPED = new Set(["$schema", "$id", "$anchor", "$comment"]);
 
-/** Maximum number of parts in a schema. Larger schemas are rejected. */
+/** Larger schemas are rejected. */
 const MAX_NODES = 5_000;
 
-/**
- * Prepares a schema for compiling by unfolding its references, except recursive ones.
- * @throws Error if the schema is too large
- */
+/** Prepares a schema for compiling: where possible, replaces its references by what they refer to. */
 export function prepareSchema(root: JsonSchema): JsonSchema {
   if (countParts(root, MAX_NODES) > MAX_NODES) throw new Error(`it has more than ${MAX_NODES} nodes`);
   const unfolding = new Unfolding(root, MAX_NODES);

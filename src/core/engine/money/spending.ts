@@ -14,7 +14,7 @@ import { ANY_VALUE, parseTag } from "../options/tags.ts";
 import { type Judged, judge } from "../service/service-answers.ts";
 import { Wallet } from "./wallet.ts";
 
-/** How long a run waits, in milliseconds, until the balance includes other runs' charges. After that, it pauses. */
+/** Maximum time in milliseconds that a run waits for the balance to include other runs' charges. */
 const BALANCE_TIMEOUT_MS = 15_000;
 const ASK_AGAIN_MS = 1_000;
 
@@ -44,10 +44,6 @@ export interface SpendingTotals {
   readonly heldMicros: number;
 }
 
-/**
- * Reads the spending limits from the options or, if these set none, from the environment.
- * @throws InvalidOptionError
- */
 export function spendingLimits(options: {
   readonly spendingCap?: string | undefined;
   readonly caps?: readonly (CapOption | string)[] | undefined;
@@ -133,7 +129,7 @@ export class SpendingWatch {
   /** When the run began to wait for charges that the balance does not include yet. Null if it is not waiting. */
   #waitingSince: number | null = null;
   readonly #state: RunState;
-  /** True once a cap has refused a commit. From then on, `headrooms` also reads what is left under each cap. */
+  /** True once a cap has refused a commit. From then on, `headrooms` reads the amounts of all caps. */
   #isCapShort = false;
   #later: Later | null = null;
   #failures = 0;
@@ -155,7 +151,7 @@ export class SpendingWatch {
     this.#failures = failures;
   }
 
-  /** Returns how much is known to be left under the limits. `moves`: true if the wallet's balance may have grown. */
+  /** Returns what is left under the limits. `moves`: true if the wallet's balance may have grown. */
   async headrooms(moves: boolean): Promise<readonly Headroom[]> {
     const { store, account, now } = this.#parts;
     if (moves || (this.#later !== null && this.#later.askAgainAt <= now())) this.#later = null;
@@ -180,10 +176,7 @@ export class SpendingWatch {
     return { limit: "cap", headroomMicros, committedMicros, cap: capTerms(cap, this.#parts.caps.timeZone) };
   }
 
-  /**
-   * Returns the limits to check when a commit reserves money; undefined if there are none. If the balance cannot be
-   * read, returns a headroom of zero instead. `fresh`: true to read the balance again.
-   */
+  /** Returns the limits to check when a commit reserves money, or a headroom of zero if the balance cannot be read. */
   async guard(fresh: boolean, usesWallet = true): Promise<SpendingGuard | Headroom | undefined> {
     const { floorMicros, now } = this.#parts;
     const caps = this.#caps();
@@ -199,10 +192,6 @@ export class SpendingWatch {
     }
   }
 
-  /**
-   * Returns the error of the last balance read, and forgets it. Null if the read succeeded, undefined if there was
-   * none.
-   */
   takeAnswer(): Judged | null | undefined {
     const answer = this.#answer;
     this.#answer = undefined;
@@ -210,8 +199,7 @@ export class SpendingWatch {
   }
 
   /**
-   * Returns what is left under the limit that refused a commit. `submitting`: true if the run itself has charges that
-   * are not confirmed yet.
+   * Returns what is left under the limit that refused a commit. `submitting`: true if this run has unconfirmed charges.
    */
   headroom(refusal: Refusal, guard: SpendingGuard, submitting: boolean): Headroom {
     if (refusal.reason === "cap") {
@@ -229,9 +217,7 @@ export class SpendingWatch {
     return { limit: "floor", headroomMicros, floorMicros, balanceMicros, unseenMicros };
   }
 
-  /**
-   * Notes that a commit has reserved money. Returns an event for each cap that has now reached a reported percentage.
-   */
+  /** Returns an event for each cap whose use has just reached a reported percentage. */
   reserved(caps: readonly SpendingCap[], committedMicros: readonly number[], heldMicros: number): SpendingReached[] {
     this.#waitingSince = null;
     return committedMicros.flatMap((micros, index) => {
@@ -288,7 +274,6 @@ export function parseCap(text: string, option: string): CapRule {
   return capRule({ usd: usd!, tag, per: day === undefined ? undefined : "day" }, option);
 }
 
-/** Returns all caps. A `given` cap replaces a `named` one with the same tag and period. */
 function replaceCaps(named: readonly CapRule[], given: readonly CapRule[]): readonly CapRule[] {
   const scopeOf = ({ per, tag }: CapRule) => JSON.stringify([per, tag]);
   const replaced = new Set(given.map(scopeOf));
@@ -325,13 +310,11 @@ function capTerms({ tag, sinceAt, capMicros, isBudget }: SpendingCap, timeZone: 
   };
 }
 
-/** A quarter of an hour: in every time zone, midnight and clock changes fall on a multiple of it. */
+/** In every time zone, midnight and clock changes fall on a multiple of a quarter of an hour. */
 const STEP_MS = 900_000;
-/** Longer than any day, even when the clocks change. */
 const LONGEST_DAY_MS = 48 * HOUR_MS;
 
 interface Day {
-  /** Start of the day, in epoch milliseconds. `endAt` is the start of the next day. */
   readonly startAt: number;
   readonly endAt: number;
 }
@@ -352,7 +335,6 @@ function checkTimeZone(timeZone: string, option: string): string {
   }
 }
 
-/** Returns the day that contains a time. When the clocks change, a day has 23 or 25 hours. */
 export function dayAt(at: number, timeZone: string): Day {
   const known = days.get(timeZone);
   if (known !== undefined && known.startAt <= at && at < known.endAt) return known;

@@ -5,9 +5,9 @@ import type { AttemptState, RunState } from "../../journal/state.ts";
 import type { JournalStore } from "../../journal/store.ts";
 import { InvalidOptionError, WalletShortError } from "../errors.ts";
 
-/** How long a balance is trusted, in milliseconds. The time is short because others may spend from the same wallet. */
+/** How long a balance is trusted, in milliseconds, because others may spend from the same wallet. */
 const BELIEVED_MS = 10_000;
-/** Priority of balance reads. It is higher than usual, because submissions wait for them. */
+/** Balance reads go before other requests, because submissions wait for them. */
 const PRIORITY = 200;
 
 /** A balance, and the account's charge counter (`mark`) just before the balance was read. */
@@ -16,7 +16,7 @@ export interface WalletReading {
   readonly mark: number;
 }
 
-/** The wallet's balance. It is read rarely, because the journal itself adds up what runs reserve and are charged. */
+/** The wallet's balance, read rarely, because the journal adds up what runs reserve and are charged. */
 export class Wallet {
   readonly #parts: {
     readonly client: Client;
@@ -63,7 +63,7 @@ async function balanceOf(client: Client): Promise<number | null> {
   }
 }
 
-/** A balance for display and for starting many runs. It may be ten seconds old. */
+/** A balance for display and for starting runs, up to ten seconds old. */
 export class GlancedBalance {
   readonly #client: Client;
   readonly #now: () => number;
@@ -74,10 +74,7 @@ export class GlancedBalance {
     this.#now = now;
   }
 
-  /**
-   * Returns the balance; null if the service does not report it. If less than `neededMicros` is left, reads it again,
-   * in case funds were added.
-   */
+  /** Returns the balance, which is read again if less than `neededMicros` is left; null if the service reports none. */
   async micros(neededMicros: number): Promise<number | null> {
     const last = this.#last;
     const known = last !== null && this.#now() - last.askedAt < BELIEVED_MS ? last : this.#ask();
@@ -110,14 +107,14 @@ export async function checkWallet(
   throw new WalletShortError({ leastMicros, balanceMicros, fundingUrl });
 }
 
-/** Maximum number of a run's jobs to look for. If the service knows none of them, the account is a different one. */
+/** Maximum number of a run's jobs to look for before the key is considered another account's. */
 const MOST_ASKED = 20;
 
 export type AccountMove = RunEvent & { readonly type: "run.account.moved" };
 
 /**
- * Returns the event that moves a run to its account's new key or address. Requires that the service there has one of
- * the run's jobs, or that no job can have been created yet.
+ * Returns the event that moves a run to another key or address of its account. Throws if the service there knows none
+ * of the run's jobs.
  * @throws InvalidOptionError
  */
 export async function accountMove(
@@ -139,7 +136,6 @@ export async function accountMove(
   throw new InvalidOptionError("accountMoved", message, `showrunner show ${state.runId}`);
 }
 
-/** Returns a run's jobs, newest first, because old ones may have been deleted. */
 function jobsOf({ steps }: RunState): readonly { readonly jobId: string; readonly model: string | null }[] {
   const jobs = Object.values(steps).flatMap(({ attempts, chats }) => [
     ...attempts.filter(isOfService).map(({ jobId, model, submittedAt }) => ({ jobId, model, at: submittedAt ?? 0 })),

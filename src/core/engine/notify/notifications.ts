@@ -36,7 +36,6 @@ export interface Notifications {
   tell(news: Pick<RunNotification, "id" | "event" | "message" | "next">): Promise<string | null>;
 }
 
-/** @throws InvalidOptionError if the target is neither a URL nor a command */
 export function openNotifications(options: NotifyOptions = {}): Notifications & { readonly send: Send | null } {
   const env = options.env ?? process.env;
   const target = notifyTarget(options.notify, env);
@@ -70,9 +69,6 @@ function folderOf({ journal, mediaDir }: NotifyOptions, env: NonNullable<NotifyO
 /** The PKCS #8 header in front of the 32 bytes of an Ed25519 private key. */
 const PKCS8_HEAD = Buffer.from("302e020100300506032b657004220420", "hex");
 
-/**
- * Returns the key from SHOWRUNNER_NOTIFY_KEY (32 bytes in Base64), otherwise from the file, which is created if needed.
- */
 export async function signingKey(file: string, env: Readonly<Record<string, string | undefined>>): Promise<KeyObject> {
   const { SHOWRUNNER_NOTIFY_KEY: given } = env;
   if (given) return ofSeed(Buffer.from(given, "base64"));
@@ -91,7 +87,7 @@ export function publicKeyOf(key: KeyObject): string {
   return Buffer.from(x, "base64url").toString("base64");
 }
 
-/** Creates the key file. If several processes do so at the same time, they all use the same key. */
+/** Creates the key file. Processes that do so at the same time all get the same key. */
 async function makeKey(file: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const part = `${file}.${randomUUID()}`;

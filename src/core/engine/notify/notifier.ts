@@ -11,7 +11,6 @@ import type { Send } from "./send.ts";
 /** Longer messages are cut, because the receiver may be a phone. */
 const MOST_CHARACTERS = 2_000;
 
-/** Returns the notifications about new events, which `state` already includes. */
 export function noticesOf(state: RunState, events: readonly StoredEvent[]): readonly NewNotice[] {
   return events.flatMap(({ seq, at, event }): readonly NewNotice[] => {
     const news = specOf(event).notice?.(event, state) ?? null;
@@ -41,7 +40,7 @@ export interface NotifierParts {
 }
 
 export const ATTEMPT_MS = 10_000;
-/** How long a claim is valid, in milliseconds. It must be longer than a delivery attempt. */
+/** How long a claim on a notification is valid, in milliseconds. It must be longer than a delivery attempt. */
 const CLAIM_MS = 15_000;
 const POLL_EVERY_MS = 5_000;
 const AT_ONCE = 10;
@@ -62,7 +61,6 @@ export class Notifier {
     this.#parts = parts;
   }
 
-  /** Starts to deliver notifications in the background, each when it is due. */
   poke(): void {
     if (this.#closing.signal.aborted) return;
     this.#loop ??= this.#run();
@@ -97,7 +95,7 @@ export class Notifier {
     }
   }
 
-  /** Waits without keeping the process alive, because a later process can deliver the rest. */
+  /** Waits without keeping the process alive, because a later process can deliver what is left. */
   #rest(wake: AbortSignal): Promise<void> {
     return new Promise((done) => {
       if (wake.aborted) return done();

@@ -15,10 +15,9 @@ export interface Delivery {
   readonly at: number;
 }
 
-/** Resolves with null once the notification is accepted, otherwise with the reason for the failure. */
 export type Send = (delivery: Delivery, signal: AbortSignal) => Promise<string | null>;
 
-/** The only environment variables passed to the command, because others may contain credentials. */
+/** The command gets no other environment variables, because they may contain credentials. */
 const PASSED_ON = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "DISPLAY", "DBUS_SESSION_BUS_ADDRESS"];
 const WINDOWS = ["SystemRoot", "windir", "ComSpec", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA"];
 
@@ -109,7 +108,7 @@ export function notifyTarget(given: NotifyOption | undefined, env: Env): NotifyT
   return command ? ofCommand(split(command), "SHOWRUNNER_NOTIFY_COMMAND") : null;
 }
 
-/** Returns the target as people may see it, without the path of a URL, which may be secret. */
+/** Returns the target without the path of a URL, which may be secret. */
 export function shownTarget(target: NotifyTarget): string {
   return target.kind === "webhook" ? new URL(target.url).origin : `command ${target.argv[0]}`;
 }

@@ -101,12 +101,10 @@ interface DriveOptions {
    * Aborting this signal stops the run gracefully: nothing new is submitted, and requests in progress are completed.
    */
   readonly signal?: AbortSignal | undefined;
-  /**
-   * The file that exports the pipeline. Workers load it to run the local functions of a run that `start` hands to them.
-   */
+  /** The file that exports the pipeline, from which workers load its local functions. */
   readonly source?: { readonly file: string; readonly exportName: string } | undefined;
   /**
-   * How long to wait for an unavailable service, in milliseconds, before the run pauses (`unreachable` or
+   * Maximum time to wait for an unavailable service, in milliseconds. Then the run pauses (`unreachable` or
    * `misdirected`). Infinity means forever. Default 300 000.
    */
   readonly giveUpAfterMs?: number | undefined;
@@ -149,7 +147,7 @@ export interface RunOptions extends DriveOptions {
   readonly concurrency?: number | { readonly [name: string]: number | undefined } | undefined;
   /** Whether to start even if the wallet contains less than the plan's minimum price. Default false. */
   readonly startAnyway?: boolean | undefined;
-  /** The most that one job without a quote may cost, in US dollars as a decimal string. */
+  /** The most that one job may cost if the service quotes no price for it, in US dollars as a decimal string. */
   readonly maxUnquoted?: string | undefined;
   /** The files that this run's uploads may read; see {@link PlanOptions.filesFrom}. */
   readonly filesFrom?: PlanOptions["filesFrom"];
@@ -181,7 +179,7 @@ export interface PlanOptions {
 export interface QuoteOptions extends PlanOptions {
   /** The most that the run may cost, in US dollars as a decimal string. Default: no limit. */
   readonly budget?: string | undefined;
-  /** The most that one job without a quote may cost, in US dollars as a decimal string. */
+  /** The most that one job may cost if the service quotes no price for it, in US dollars as a decimal string. */
   readonly maxUnquoted?: string | undefined;
   /** Whether to price reusable results from earlier runs at zero; see {@link RunOptions.reuse}. Default false. */
   readonly reuse?: boolean | undefined;
@@ -210,7 +208,7 @@ export interface ResumeOptions extends DriveOptions {
   readonly agree?: string | undefined;
   /** A new budget for the run, in US dollars as a decimal string. */
   readonly budget?: string | undefined;
-  /** A new limit for one job without a quote, in US dollars as a decimal string. */
+  /** The new maximum cost of one job for which the service quotes no price, in US dollars as a decimal string. */
   readonly maxUnquoted?: string | undefined;
   /**
    * The run's pipeline, needed for its local functions. If it differs from the run's plan, the run stays paused
@@ -296,7 +294,6 @@ export function checkRunId(id: string): void {
   throw new InvalidOptionError("id", message, suggestion === "" ? null : `use another id, such as ${suggestion}`);
 }
 
-/** Parses an amount in US dollars to micro-dollars. @throws InvalidOptionError */
 export function usdOption(option: string, text: string | undefined): number | null {
   if (text === undefined) return null;
   const micros = parseUsd(text);
@@ -360,7 +357,6 @@ export interface WaitingDecision extends OpenDecision, Pick<RunRow, "runId" | "t
 const DEFAULT_LIMIT = 8;
 /** Kinds of work for which a limit can be set. `task` means local functions. */
 const MODALITIES = new Set(["image", "video", "audio", "chat", "task"]);
-/** Throws if a limit's name matches no job in the plan, because it is probably misspelt. */
 export function checkLimits(limits: JobLimits, { steps }: Plan): void {
   const named = Object.keys(limits.perModel);
   if (named.length === 0) return;
@@ -407,7 +403,6 @@ export interface InputDoor {
   readonly inside: readonly string[];
 }
 
-/** Checks the options for uploads and URLs in inputs. @throws InvalidOptionError */
 export function inputDoor({ inside = [], filesDir }: OpenOptions): InputDoor {
   const origins = inside.map((text) => {
     const origin = webOrigin(text);

@@ -9,7 +9,6 @@ const VALUE = /^[^\p{C}\p{Z}](?:[^\p{C}]{0,78}[^\p{C}\p{Z}])?$/u;
 /** A cap on the tag `team=*` applies to each team separately. */
 export const ANY_VALUE = "*";
 
-/** Checks tags, and returns them sorted by key. @throws InvalidOptionError */
 export function checkTags(tags: Tags | undefined, option = "tags"): Tags {
   const entries = Object.entries(tags ?? {});
   if (entries.length > MOST_TAGS) {
@@ -19,7 +18,6 @@ export function checkTags(tags: Tags | undefined, option = "tags"): Tags {
   return Object.fromEntries(entries.toSorted(([first], [second]) => (first < second ? -1 : 1)));
 }
 
-/** Parses a tag such as `team=video`. `anyValue`: true to allow the value `*`. */
 export function parseTag(
   text: string,
   option: string,
@@ -57,7 +55,6 @@ export interface TurnsOption {
   readonly weights?: Readonly<Record<string, number>> | undefined;
 }
 
-/** @throws InvalidOptionError if the tag or a weight is invalid */
 export function checkTurns(turns: TurnsOption | undefined): void {
   if (turns === undefined) return;
   const { tag, weights = {} } = turns;

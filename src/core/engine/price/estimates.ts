@@ -18,7 +18,7 @@ interface Known {
   isAbandoned(): boolean;
 }
 
-/** Caches estimates by request. Identifies uploads by content, so that a new upload handle needs no new estimate. */
+/** Caches estimates by request. Uploads are compared by content, so a new upload handle needs no new estimate. */
 export class EstimateCache {
   readonly voices: VoiceBook;
   readonly #client: Client;
@@ -34,8 +34,8 @@ export class EstimateCache {
   }
 
   /**
-   * Returns the estimate for a request, from the cache if possible. Aborting the signal ends only this caller's wait,
-   * because others may wait for the same estimate.
+   * Returns the estimate for a request. Aborting the signal stops only this caller's wait; other callers may share the
+   * request.
    */
   async ask(
     model: string,

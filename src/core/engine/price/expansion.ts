@@ -36,17 +36,14 @@ export type Expansion =
 
 export interface Surroundings {
   readonly plan: Plan;
-  /** The run's profile and edits, which also apply to the steps of expansions. */
   readonly overlay: Overlay;
-  /** Files that uploads may read. If absent, the run sets no limit. */
   readonly filesFrom?: readonly string[] | undefined;
   readonly maxUnquotedMicros: number | null;
 }
 
 export interface Expansions {
-  /** Plans and prices a step's expansion. Reads the catalog and requests estimates; spends nothing. */
+  /** Plans and prices a step's expansion. Spends nothing. */
   expand(step: ExpandingStep, drafted: Draft, within: Surroundings): Promise<Expansion>;
-  /** Returns a step's input with placeholders for results that do not exist yet. Reads the catalog; spends nothing. */
   placeholders(
     step: Requested,
     within: Pick<Surroundings, "plan"> & Pick<PlaceholderSources, "resolved">,
@@ -92,7 +89,6 @@ export async function expandPlan(
   return problems.length === 0 ? { ...produced, prices: quote.prices } : { ok: false, problems };
 }
 
-/** Reports an expansion that will certainly exceed its `maxCost`. */
 function tooDear({ path, maxCostMicros }: ExpandingStep, { prices }: Quote): readonly Problem[] {
   const most = prices.reduce((sum, { costMicros, maxCostMicros: at }) => sum + (costMicros ?? at ?? 0), 0);
   if (maxCostMicros === null || most <= maxCostMicros) return [];
@@ -100,10 +96,6 @@ function tooDear({ path, maxCostMicros }: ExpandingStep, { prices }: Quote): rea
   return [{ code: "over-max-cost", step: path, field: null, message }];
 }
 
-/**
- * Returns what this machine lacks to run a plan's functions. Reports each missing requirement once, for the first step
- * that needs it.
- */
 export async function missingRequirements(functions: ReadonlyMap<string, LocalFunction>): Promise<readonly Problem[]> {
   const asking = new Map<unknown, Promise<string | null>>();
   const lacking = new Map<string, string[]>();
@@ -135,15 +127,11 @@ export function unreadTables(models: readonly string[], catalog: Catalog): reado
   });
 }
 
-/** The result of planning. `doubted` is the plan if all problems come only from defaults in the model's schema. */
 type Doubtful<Made> =
   | ({ readonly ok: true } & Made)
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly doubted?: Made };
 
-/**
- * Lets the service decide about problems that come only from defaults in a schema. If the service accepts the step's
- * input in an estimate, the problem becomes a warning.
- */
+/** Turns problems that come only from a schema's defaults into warnings if the service accepts the input. */
 export async function settleDoubts<Made extends object>(
   outcome: Doubtful<Made>,
   stepsOf: (made: Made) => readonly PlanStep[],
@@ -167,7 +155,6 @@ export async function settleDoubts<Made extends object>(
   return refused.length === 0 ? { ok: true, ...doubted, warnings } : { ok: false, problems: refused, warnings };
 }
 
-/** Returns the paths of steps whose input the service accepts, even if it cannot price them. */
 function acceptedIn({ prices, problems }: Pick<Quote, "prices" | "problems">): ReadonlySet<string> {
   const refused = new Set(problems.filter(({ code }) => code !== "unquotable").map(({ step }) => step));
   const taken = prices.filter(({ step, costMicros, basis }) => {
@@ -183,10 +170,7 @@ interface Asked {
   readonly steps: readonly PlanStep[];
 }
 
-/**
- * Plans again without options whose prompts moderation rejects, if the next option may replace them. `asked` returns
- * the plan and the steps to price, or null if planning failed.
- */
+/** Plans again without options whose prompts moderation rejects, if the next option may replace them. */
 export async function withoutModerated<Made>(
   make: (out: Out) => Promise<Made>,
   asked: (made: Made) => Asked | null,
@@ -215,7 +199,6 @@ export function isLeftToNext(plan: Plan, { code, step }: Problem): boolean {
   return CANNOT_BE_MADE.has(code) && optionsAround(plan, step).some(hasNext);
 }
 
-/** Returns the innermost option around a step that the next option may replace after a moderation refusal. */
 function optionOf(plan: Plan, path: string) {
   return optionsAround(plan, path).find((option) => hasNext(option) && option.choice.second.afterModeration);
 }

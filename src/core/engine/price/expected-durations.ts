@@ -41,7 +41,6 @@ export class ExpectedDurations {
     return ("model" in step ? this.#parts.families.of(step.model)?.typicalMs : null) ?? traitsOf(step).typicalMs;
   }
 
-  /** Returns the mean duration of the model's past jobs; null if there are none, or if the step has no model. */
   knownMs(step: PlanStep): number | null {
     return "model" in step ? (this.#known.get(step.model)?.meanMs ?? null) : null;
   }

@@ -27,16 +27,12 @@ const GUESS = { value: 5000, factor: 4, why: null };
 const SAID = 1.1;
 const SPOKEN = 1.5;
 
-/** Returns the step itself or, for a pick or approval, its first candidate. */
 export function firstOf(source: PlanStep, stepAt: StepAt): PlanStep {
   const [first] = traitsOf(source).standsFor;
   const found = first === undefined ? undefined : stepAt(first.$ref.step);
   return found === undefined ? source : firstOf(found, stepAt);
 }
 
-/**
- * Returns a step's expectation. For a pick or approval, uses the first candidate, as a guess if the candidates differ.
- */
 function agreed<E extends Expected | null>(source: PlanStep, stepAt: StepAt, of: (step: PlanStep) => E): E | Expected {
   const targets = traitsOf(source).standsFor.flatMap(({ $ref }) => stepAt($ref.step) ?? []);
   const [first, ...others] = targets.map((target) => agreed(target, stepAt, of));
@@ -67,7 +63,6 @@ export function expectedMs(source: PlanStep, stepAt: StepAt, earlier: EarlierMs 
   });
 }
 
-/** Calls each function's `foresee` with the expected durations of its inputs. */
 export async function foreseeMedia(plan: Plan, functions: ReadonlyMap<string, LocalFunction>) {
   const stepAt = (path: string) => stepNamed(plan, path);
   const warnings: PlanWarning[] = [];
@@ -106,7 +101,6 @@ export async function foreseeMedia(plan: Plan, functions: ReadonlyMap<string, Lo
   return { warnings, problems };
 }
 
-/** Returns the maximum duration in milliseconds; Infinity if the duration is only estimated. */
 export function longestMsOf({ value, factor }: Expected): number {
   return factor <= SAID ? value * factor : Infinity;
 }

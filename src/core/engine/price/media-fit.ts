@@ -5,11 +5,8 @@ import type { Expected } from "./expected-media.ts";
 type Media = Extract<AcceptedMedia, { readonly what: "media" }>;
 
 export interface MediaFit {
-  /** Why the media will certainly be refused. Null if they may be accepted. */
   readonly problem: string | null;
-  /** The requirement that the media may fail to meet. Null if there is none. */
   readonly condition: string | null;
-  /** The expected value, or the nearest value within the limits. */
   readonly value: number;
 }
 

@@ -13,16 +13,14 @@ import { openSteps, total } from "./totals.ts";
 
 /** How long a quote is valid. The prices are checked again when a run starts. */
 const VALID_MS = DAY_MS;
-/** Maximum number of steps stored with a quote, so that later changes to them can be listed. */
 const MOST_STEPS = 1_000;
 const MOST_CHANGES = 8;
 
 export interface Offered {
-  /** The run to which the offer applies; null for a new run. */
   readonly runId: string | null;
   readonly plan: Plan;
   readonly steps: readonly PlanStep[];
-  /** A hash of other state that must not change before the offer is accepted. Null if there is none. */
+  /** A hash of other state that the quote depends on; null if there is none. */
   readonly state: string | null;
   readonly input: Json;
   readonly prices: readonly StepPrice[];
@@ -37,12 +35,11 @@ export function newRun(
   return { runId: null, plan, steps: plan.steps, state: null, input, prices, maxUnquotedMicros };
 }
 
-/** What a quote was based on, as stored in the journal. */
 type Basis = {
   readonly runId: string | null;
   readonly plan: string;
   readonly input: { readonly [field: string]: string };
-  /** Path, hash and maximum price of each step. Null means no maximum. */
+  /** Null means no maximum. */
   readonly steps: readonly (readonly [path: string, hash: string, mostMicros: number | null])[];
   readonly maximumMicros: number;
   readonly open: readonly string[];
@@ -74,10 +71,6 @@ export class Offers {
     return { id, maximumUsd: formatUsd(basis.maximumMicros), expiresAt };
   }
 
-  /**
-   * Returns the accepted terms if the offer is still the same.
-   * @throws QuoteRefusedError with the changes and a new quote
-   */
   async agreed(id: string, offered: Offered): Promise<AgreedQuote> {
     const issued = await this.#issued(id);
     const refusal = this.#refusal(issued, offered);
@@ -87,7 +80,7 @@ export class Offers {
   }
 
   /**
-   * Marks the quote as used by this run, so that no other run can start with it.
+   * Marks the quote as used, so that no other run can start with it.
    * @throws QuoteRefusedError if another run has used it
    */
   async use(id: string, runId: string, offered: Offered): Promise<void> {
@@ -150,7 +143,7 @@ function basisOf({ runId, plan, steps, state, input, prices, maxUnquotedMicros }
   };
 }
 
-/** Uses the operator's limit for unquoted jobs as the maximum of a job without its own. */
+/** Limits a job without a maximum of its own to the run's `maxUnquoted`. */
 function withinUnquoted(price: StepPrice, plan: Plan, maxUnquotedMicros: number | null): StepPrice {
   if (price.mostMicros !== null || maxUnquotedMicros === null) return price;
   const step = stepNamed(plan, price.step);

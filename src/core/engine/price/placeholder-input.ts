@@ -18,13 +18,13 @@ export interface PendingPlace {
   readonly step: string;
   /** `placeholder` if placeholder media are sent, null if a made-up id is sent. */
   readonly by: "placeholder" | null;
-  /** True if the result is one of several fixed values, on which the limits of other fields may depend. */
+  /** True if the result is one of several fixed values, on which other fields' limits may depend. */
   readonly isChoice: boolean;
 }
 
 export interface PlaceholderInput {
   readonly input: Json;
-  /** The input with all pending values as large as possible. Null if one of them has no limit. */
+  /** The input with every pending value at its largest; null if one of them has no limit. */
   readonly largest: Json | null;
   readonly pending: readonly PendingPlace[];
   readonly problems: readonly Problem[];
@@ -50,7 +50,6 @@ interface Place {
   readonly maxItems?: number | null;
 }
 
-/** A substitute for a result. `most` is the longest or largest possible value; null if there is no limit. */
 type Made = Pick<PendingPlace, "by"> & {
   readonly value: Json;
   readonly most: Json | null;
@@ -88,7 +87,6 @@ export async function placeholderInput(step: Requested, sources: PlaceholderSour
   return { input, largest: most === null ? null : fitted(most, root.schema), pending, problems, conditions };
 }
 
-/** Shortens each text to its field's limit, because a text made from several others may be too long. */
 function fitted(input: Json, schema: SchemaLocation | null): Json {
   if (typeof input === "string") return input.slice(0, schema?.most("maxLength") ?? undefined);
   if (typeof input !== "object" || input === null) return input;
@@ -97,7 +95,6 @@ function fitted(input: Json, schema: SchemaLocation | null): Json {
   return Object.fromEntries(entries);
 }
 
-/** Finds all references in an input. A reference inside a text has the field of that text. */
 function placesOf(input: Json, at: Omit<Place, "ref">): readonly Place[] {
   if (typeof input !== "object" || input === null) return [];
   if (isReference(input)) return [{ ...at, ref: input.$ref }];
@@ -151,7 +148,6 @@ async function made(step: { readonly model: string }, place: Place, sources: Pla
   return { value: all(countOf(source, takes), value), most: isBounded ? all(mostCount, most) : null, by, fits };
 }
 
-/** Returns the longest text or largest number that both the field and the step allow. Null if there is no limit. */
 function mostOf(source: PlanStep, { ref, schema }: Place, { step }: PlaceholderSources): Json | null {
   const first = firstOf(source, step);
   const yields = ("schema" in first ? first.schema : null) ?? true;
@@ -173,15 +169,12 @@ function mostOf(source: PlanStep, { ref, schema }: Place, { step }: PlaceholderS
 type Media = Extract<AcceptedMedia, { readonly what: "media" }>;
 const ANY_MEDIA: Media = { what: "media", kinds: [], maxBytes: null, bounds: {} };
 const MOST_CHARACTERS = 200_000;
-/** Longer side, in pixels, of the largest image that models make. */
+/** Longer side, in pixels, of the largest image that any model makes. */
 const LARGEST_PX = 4096;
-/** Maximum length of a placeholder, in milliseconds. A longer one would take too long to upload. */
+/** Maximum length of a placeholder, in milliseconds, to keep its upload short. */
 const LONGEST_MS = 15 * 60_000;
 
-/**
- * Returns a placeholder of the expected size or duration, and another of the largest possible. Null for a film, which
- * can be priced only once it exists.
- */
+/** Returns a placeholder of the expected size and one of the largest possible; null for video. */
 function medium(source: PlanStep, { kind, step: path }: Ref, takes: Media, { step, earlierMs }: PlaceholderSources) {
   const bounds = takes.maxBytes === null ? takes.bounds : { ...takes.bounds, max_file_size_bytes: takes.maxBytes };
   if (kind === "image") {
@@ -216,7 +209,6 @@ function sampleOf(source: PlanStep, ref: Ref, { step }: PlaceholderSources): Jso
   return ref.output === "all" && !Array.isArray(value) ? [value] : value;
 }
 
-/** A text about as long as a typical prompt or spoken line. */
 const TEXT =
   "A quiet harbour at dawn: fishing boats rock on the water, gulls circle above the masts, and a long golden light falls over wet stones.";
 const MAX_DEPTH = 20;
@@ -224,7 +216,7 @@ const ENDLESS = 5;
 
 type Schema = { readonly [keyword: string]: Json };
 
-/** Returns a sample value for a JSON Schema, good enough for pricing; text if the schema allows any value. */
+/** Returns a sample value for a JSON Schema, good enough for pricing. */
 export function sampleValue(schema: Json, at: readonly (string | number)[] = []): Json {
   return sample(
     at.reduce((found, key) => within(found, key, schema), schema),

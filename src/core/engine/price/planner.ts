@@ -72,7 +72,6 @@ type Outcome = PlanOutcome & { readonly warnings: readonly PlanWarning[] };
 export interface PlannerParts {
   readonly client: Client;
   readonly service: "hosted" | "local";
-  /** The error for calls that need a key, if the service was opened without one; otherwise null. */
   readonly missingKey: Error | null;
   readonly media: MediaStore;
   readonly handles: UploadHandles;
@@ -90,16 +89,13 @@ export interface PricingOptions {
   readonly reuse?: boolean | undefined;
   readonly again?: ReadonlySet<string> | undefined;
   readonly earlierMs?: EarlierMs | undefined;
-  /** Limits on parallel jobs. Default: those of a run without its own limits. */
   readonly limits?: JobLimits | undefined;
-  /** True to also examine the plan as a whole: unused steps, duration and risks. Default true. */
   readonly isForecast?: boolean | undefined;
 }
 
 type PlanFromOptions = Pick<PlanOptions, "filesFrom"> &
   Pick<Overlay, "edits" | "texts"> & { readonly stored?: readonly FileFacts[] };
 
-/** Plans and prices pipelines without spending anything. */
 export class Planner {
   readonly estimates: EstimateCache;
   readonly offers: Offers;
@@ -135,10 +131,6 @@ export class Planner {
     return { ...produced, warnings, draft: drafted.draft, basis: basis(), profile };
   }
 
-  /**
-   * Prepares to plan a draft. `stored`: earlier measurements, used for files that no longer exist. `filesFrom`: the
-   * files that uploads may read.
-   */
   async planFrom(
     drafted: Draft,
     profile: AppliedProfile | null,
@@ -246,16 +238,12 @@ export class Planner {
     return expandPlan(step, drafted, { plan, overlay, media: this.#parts.media, door, voices, catalog, price });
   }
 
-  /**
-   * Returns which files and URLs inputs may use. The service's own URLs are always allowed, even on a private network.
-   */
   #door(filesFrom: readonly string[] | undefined): InputDoor {
     const { client, door } = this.#parts;
     const files = filesFrom === undefined ? {} : { filesFrom: filesFrom.map((path) => resolve(path)) };
     return { ...door, ...files, inside: [...door.inside, new URL(client.baseUrl).origin] };
   }
 
-  /** Explains why steps are not reused, but only for the first ones, because nobody reads a longer list. */
   #explained(prices: readonly StepPrice[], plan: Plan, reusePreview: ReusePreview): readonly StepPrice[] {
     let remaining = EXPLAINED;
     return prices.map((price) => {
@@ -278,9 +266,7 @@ export class Planner {
     return this.#catalog([...new Set(models)]);
   }
 
-  /**
-   * Reads the catalog, or returns a recent copy. An outdated copy does no harm, because the service checks each input.
-   */
+  /** Returns the catalog or a recent copy. An outdated copy does no harm, because the service checks each input. */
   async #catalog(ids: readonly string[], chats: readonly string[] = []): Promise<Catalog> {
     const { client, families } = this.#parts;
     const model = (id: string) => this.#models.once(id, () => client.model(id));
@@ -290,7 +276,6 @@ export class Planner {
   }
 }
 
-/** Hashes everything that a plan depends on, so that equal hashes mean equal plans. */
 function planBasis(drafted: Draft, overlay: Overlay, { catalog, files, voices }: PlanContext): string {
   const { pipeline, steps, returns, groups, onFailure } = drafted;
   // Leave out the bytes, because `files` contains their hashes.

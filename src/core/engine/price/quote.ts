@@ -25,7 +25,7 @@ export interface Quote extends Offer {
   /** False if there are problems. In that case nothing was priced. */
   readonly ok: boolean;
   readonly problems: readonly Problem[];
-  /** Findings that do not prevent the run, such as paid steps whose result nothing uses. */
+  /** Possible mistakes in a plan that can run, such as paid steps whose result nothing uses. */
   readonly warnings: readonly PlanWarning[];
   readonly plan: Plan | null;
   readonly prices: readonly StepPrice[];
@@ -43,7 +43,7 @@ export interface Quote extends Offer {
    * Estimated duration in milliseconds, from earlier jobs. Null if a model in the longest chain has no finished job.
    */
   readonly forecastMs: number | null;
-  /** Steps that may start only after one of their inputs has expired on the service. */
+  /** Steps that might start after one of their inputs has expired on the service. */
   readonly risks: readonly ExpiryRisk[];
 }
 
@@ -83,10 +83,8 @@ export interface Pricing {
 
 type ModelStep = Extract<PlanStep, { readonly model: string }>;
 
-/** Maximum number of steps priced in parallel. Each may have to upload a placeholder file. */
 const PRICES_AT_ONCE = 32;
 
-/** Prices the plan's steps, or only those in `only`. Equal inputs are quoted only once. */
 export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly PlanStep[] = plan.steps): Promise<Quote> {
   const problems: Problem[] = [];
   const work = new LongWork();
@@ -114,7 +112,9 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
         return once(true);
       });
     };
-    /** Returns the price for the longest input, limited to the step's own maximum, above which the step fails. */
+    /**
+     * Returns the price for the longest input. A step's own maximum limits it, because a step that costs more fails.
+     */
     const most = async (expectedMicros: number | null): Promise<number | null> => {
       if (placed.largest === null) return capMicros;
       const { costMicros } = await ask(placed.largest).catch((error: unknown) => {
@@ -341,7 +341,6 @@ function gatesOf(plan: Plan): readonly Gate[] {
   });
 }
 
-/** Returns the steps whose assets a paid step uses, directly or through picks and approvals. */
 function makersOf(plan: Plan, step: PlanStep): readonly PlanStep[] {
   const { submits } = traitsOf(step);
   if (submits === null) return [];

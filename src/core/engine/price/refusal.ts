@@ -15,10 +15,7 @@ export function isRefusal(error: unknown): error is ApiError {
   return !retryable && status >= 400 && status < 500 && ![401, 403, 408, 425, 429].includes(status);
 }
 
-/**
- * Converts a refused estimate to plan problems, one per rejected field. If a placeholder was rejected, returns a
- * condition for the real result instead of a problem.
- */
+/** Converts a refused estimate to plan problems. If a placeholder was refused, the result has a condition instead. */
 export function readRefusal(
   step: Pick<Requested, "path" | "model">,
   error: ApiError,
@@ -43,7 +40,6 @@ function conditionsOf({ field, message }: Problem, places: readonly PendingPlace
   return places.flatMap(({ step, by }) => (by === null ? [] : [{ step, message: `${step} may be ${text}` }]));
 }
 
-/** Returns the unfinished results that may have caused the problem; null if none of them can have. */
 function placesOf({ field }: Problem, error: ApiError, pending: readonly PendingPlace[]) {
   if (pending.length === 0 || error.replacedBy !== null) return null;
   if (error.status === 404 && pending.some(({ by }) => by === null)) return pending;
@@ -59,7 +55,6 @@ function isWithin(field: string, outer: string): boolean {
   return field === outer || field.startsWith(`${outer}.`);
 }
 
-/** Returns a field's path in dotted form, such as `images.0` for `input.images[0]`. */
 function dotted(field: string): string {
   return field.replaceAll(/\[(\d+)\]/g, ".$1").replace(/^input\./, "");
 }

@@ -15,13 +15,13 @@ import {
 import type { Plan, Problem } from "../../plan/plan.ts";
 import { returnedReferences } from "../../run/resolve.ts";
 
-/** A finding that does not prevent the run. */
+/** A possible mistake in a plan that can run. */
 export interface PlanWarning {
   /**
    * `unused`: nothing uses the result of a paid step. `unread-table`: a model's table of field combinations could be
    * parsed only in part. `accepted-anyway`: an input violates that table, but the service accepts it. `option-out`: an
    * option is impossible, and the next one is used. `unlisted-chat`: the service does not list this chat model.
-   * `length`: sound and images differ in length. `same-text`: a local function repeats the text of a job's input.
+   * `length`: sound and images differ in length. `same-text`: a local function contains the same text as a job's input.
    */
   readonly code:
     | "unused"
@@ -57,7 +57,7 @@ export function optionsOut({ steps }: Pick<Plan, "steps">): readonly PlanWarning
 }
 
 /**
- * Warns about local functions that repeat the text of a job's input, because editing one would not change the other.
+ * Warns about texts that occur in both a local function and a job's input, because an edit changes only one of them.
  */
 export function textsTwice(steps: readonly DraftStep[]): readonly PlanWarning[] {
   return repeatedTexts(steps).map(({ step, field, text, of }) => {
@@ -76,12 +76,10 @@ export function unlistedChats(chats: readonly string[], catalog: Catalog): reado
 
 const MOST_NAMED = 5;
 
-/** Returns the paths of steps without a maximum price, because the length of their inputs is unknown. */
 export function openSteps(prices: readonly StepPrice[]): readonly string[] {
   return prices.flatMap(({ step, mostMicros }) => (mostMicros === null ? [step] : []));
 }
 
-/** Formats a total as an amount, a range or, if steps are open-ended, a minimum. */
 export function priceText(
   { min, max }: Total,
   prices: readonly StepPrice[],
@@ -102,8 +100,8 @@ function upperEnd(prices: readonly StepPrice[], text: (micros: number) => string
 }
 
 /**
- * Returns the plan's total price. The minimum includes only steps that certainly run. The maximum assumes the most
- * expensive outcome of all choices. No part of the plan exceeds its budget.
+ * Returns the plan's total price. The minimum includes only steps that certainly run; the maximum assumes the most
+ * expensive choices.
  */
 export function total(
   plan: Priced,
@@ -124,7 +122,6 @@ export function groupProblems(plan: Priced, prices: readonly StepPrice[]): reado
 }
 
 interface Sums extends Total {
-  /** Expected cost in micro-dollars. Null if a step has neither a price nor a maximum. */
   readonly expected: number | null;
 }
 
@@ -132,10 +129,6 @@ type Priced = Pick<Plan, "steps" | "groups">;
 
 const NOTHING: Sums = { min: 0, expected: 0, max: 0 };
 
-/**
- * Returns the sums for each part of the plan, where `""` is the whole plan. A part's sum is limited to its budget and
- * added to its parent's sum.
- */
 function sumsOf(plan: Priced, prices: readonly StepPrice[]): ReadonlyMap<string, Sums> {
   const certain = certainSteps(plan);
   const groups = plan.groups ?? {};
@@ -174,7 +167,7 @@ function both(sums: Sums, otherSums: Sums): Sums {
   return { min: sums.min + min, expected: plus(sums.expected, expected), max: plus(sums.max, max) };
 }
 
-/** Combines the sums of a choice's options. In the most expensive case, several options fail before one succeeds. */
+/** Combines the sums of a choice's options. In the worst case, earlier options fail but still cost money. */
 function oneAfterTheOther(options: readonly (Sums & { readonly failed: number })[]): Sums {
   let before = 0;
   let max: number | null = 0;
@@ -194,7 +187,6 @@ function plus(sum: number | null, more: number | null): number | null {
   return sum === null || more === null ? null : sum + more;
 }
 
-/** Returns the steps that certainly run: neither they nor the steps they need have a condition. */
 function certainSteps({ steps }: Pick<Plan, "steps">): ReadonlySet<string> {
   const certain = new Set<string>();
   const known = new Set(steps.map(({ path }) => path));
@@ -205,8 +197,7 @@ function certainSteps({ steps }: Pick<Plan, "steps">): ReadonlySet<string> {
 }
 
 /**
- * A step or nested choice in an option, with its maximum cost in micro-dollars: `most` if it succeeds, `failed` if it
- * fails.
+ * Maximum cost of a step or nested choice in an option, in micro-dollars: `most` if it succeeds, `failed` if it fails.
  */
 interface Part {
   readonly most: number;
@@ -215,12 +206,10 @@ interface Part {
   readonly needs: ReadonlySet<string>;
 }
 
-/** Returns the common path prefix of a choice's options. */
 function partOf({ path }: Option["choice"]): string {
   return path.slice(0, path.lastIndexOf("/"));
 }
 
-/** Returns a function that computes the maximum cost of an option that fails, in micro-dollars. */
 function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (option: string) => number {
   const options = optionsIn(plan);
   const priceOf = new Map(options.size === 0 ? [] : prices.map((price) => [price.step, price]));
@@ -264,10 +253,7 @@ function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (
     return parts;
   };
 
-  /**
-   * Returns a step's costs. After a moderation refusal, a provider that reports no costs may still have charged in
-   * full.
-   */
+  /** After a moderation refusal, a provider that reports no costs may still have charged in full. */
   const stepCosts = (path: string, isFailedPaid: boolean) => {
     const { mostMicros = 0, basis = "free" } = priceOf.get(path) ?? {};
     const most = mostMicros ?? 0;
@@ -324,7 +310,6 @@ export interface StepPrice {
   readonly anew?: string;
 }
 
-/** `max` is null if a step is open-ended; see `openSteps`. */
 interface Total {
   readonly min: number;
   readonly max: number | null;

@@ -17,7 +17,7 @@ export class VoiceBook {
     this.#asked = new KeptAnswers(now, keepMs);
   }
 
-  /** Returns any voice of the model, for pricing speech whose own voice does not exist yet. Null if there is none. */
+  /** Returns any voice of the model, to price speech whose own voice does not exist yet. */
   async any(model: string): Promise<string | null> {
     const [first] = await this.#listed(model);
     return first?.id ?? null;
@@ -31,8 +31,7 @@ export class VoiceBook {
   }
 
   /**
-   * Reports unknown voices in inputs, with suggestions. Skips inputs that the service has quoted, because it may accept
-   * voices that it does not list.
+   * Reports unknown voices in inputs. Skips inputs that the service has quoted, because it may accept unlisted voices.
    */
   async problems(
     steps: readonly PlanStep[],
@@ -57,7 +56,6 @@ export class VoiceBook {
     return (await Promise.all(problems)).flat();
   }
 
-  /** Returns the voices with this name, in upper or lower case. Empty if `name` is the id of a voice. */
   async #named(model: string, name: string): Promise<readonly NamedVoice[]> {
     const found = await this.#found(model, name);
     const voices = found.length > 0 ? found : await this.#listed(model);
@@ -76,7 +74,6 @@ export class VoiceBook {
     });
   }
 
-  /** Searches the service for voices, including unlisted ones. Returns none if the service has no search. */
   #found(model: string, text: string): Promise<readonly NamedVoice[]> {
     const q = text.trim().slice(0, 200);
     return this.#once(voiceKey(model, q), async () =>
@@ -84,7 +81,6 @@ export class VoiceBook {
     );
   }
 
-  /** Asks once per key. If the service refuses, caches an empty list. */
   #once(key: string, ask: () => Promise<readonly NamedVoice[]>): Promise<readonly NamedVoice[]> {
     return this.#asked.once(key, () =>
       ask().catch((error: unknown) => {

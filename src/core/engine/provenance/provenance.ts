@@ -34,10 +34,7 @@ export function manifestName(file: string): string {
   return `${file}.json`;
 }
 
-/**
- * Writes a manifest beside each file, which must already be in place. Replaces older manifests atomically. `tag` is
- * part of the names of temporary files.
- */
+/** Writes a manifest beside each file, or replaces it atomically. The file itself must already be in place. */
 export async function placeManifests<F extends { readonly file: string }>(
   outDir: string,
   files: readonly F[],
@@ -69,15 +66,13 @@ async function writeBeside(outDir: string, manifest: Manifest, tag: string): Pro
 }
 
 export interface NamedOutput {
-  /** Path relative to the run's folder. */
   readonly file: string;
-  /** The step that originally made the output. */
   readonly step: string;
   readonly output: OutputState;
   readonly marked: PlannedMark | null;
 }
 
-/** Builds a file's manifest from the journal alone, so that a run always yields the same manifest. */
+/** Builds a file's manifest from the journal alone, so that a run always yields the same one. */
 export function manifestOf(state: RunState, named: NamedOutput, version: string): Manifest {
   const { planned } = state;
   const { copy, width, height, durationMs, fps, index } = named.output;
@@ -122,10 +117,7 @@ function markOf({ preview, mark }: PlannedMark, sha256: string): NonNullable<Man
   return { status, digital_source_type: mark.digitalSourceType, output_sha256: sha256 };
 }
 
-/**
- * Returns the step and all steps it depends on, each listed after those it uses. Of a choice, includes only the chosen
- * branch.
- */
+/** Returns the step and all steps it depends on, each listed after those it uses. */
 function ancestors(state: RunState, produced: Chosen): readonly PlanStep[] {
   const { plan } = state.planned;
   const choosers = stepsOfKinds(plan).choosers.filter((step) => standsFor(state, step.path, produced));
@@ -154,7 +146,6 @@ function sourcesOf(state: RunState, { path, needs }: PlanStep): readonly string[
   return [...needs, ...(expanded ?? []).map(({ $ref }) => $ref.step), ...around.flatMap((step) => step.needs)];
 }
 
-/** True if the step at `path` also chose this output. */
 function standsFor(state: RunState, path: string, { step, index }: Chosen): boolean {
   const chosen = state.steps[path]?.chosen ?? null;
   return chosen !== null && chosen.step === step && chosen.index === index;
@@ -205,7 +196,6 @@ function manifestStep(state: RunState, plan: PlanStep): ManifestStep {
   };
 }
 
-/** Returns a step's input, with references replaced by results. */
 function askedOf(state: RunState, plan: PlanStep): ManifestStep["input"] {
   const { file } = traitsOf(plan);
   if (file !== null) return { file: redactText(fileName(file.path)) };
@@ -244,7 +234,6 @@ function costOf({ attempts, chats }: StepState): number {
   return [...attempts, ...chats].reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
 }
 
-/** Returns the consent statements for cloned voices. */
 function consentOf(state: RunState, steps: readonly PlanStep[]): Manifest["voice_consent"] {
   const clones = steps.flatMap((step) => {
     const { submits } = traitsOf(step);
@@ -286,7 +275,7 @@ function instant(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
 }
 
-/** Maximum length of an input that is repeated in the manifest beside every file. */
+/** Longer inputs are not repeated in the manifest beside every file. */
 const MOST_INPUT_LENGTH = 16_384;
 
 type ToldInput = Pick<Manifest, "input" | "input_sha256">;
@@ -322,10 +311,8 @@ function isLocalFile({ path, kind, ...rest }: { readonly [key: string]: Json }):
   return typeof path === "string" && isKind && Object.keys(rest).length === 0;
 }
 
-/** Maximum size of a manifest that is read, in bytes. Showrunner never writes a larger one. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/** Reads a file's manifest; null if there is none or it is unreadable. */
 export async function readManifest(path: string): Promise<Manifest | null> {
   try {
     await using there = await openNamedFile(manifestName(path), null);
@@ -337,7 +324,6 @@ export async function readManifest(path: string): Promise<Manifest | null> {
   }
 }
 
-/** Returns the SHA-256 of a file. Throws Node's errors. @throws ForbiddenFileError if the path is not a regular file */
 export async function fileHash(path: string): Promise<string> {
   await using there = await openNamedFile(path, null);
   return (await measureBytes(there.file.createReadStream({ autoClose: false }))).sha256;
@@ -348,7 +334,7 @@ interface PlannedMark {
   readonly preview: MarkPreview;
 }
 
-/** Returns how to mark an output. Null for text, or if marks are off or no model was used. @throws MediaMissingError */
+/** Returns how to mark an output; null if it gets no mark. @throws MediaMissingError */
 export async function plannedMark(
   { planned }: RunState,
   { step, copy: { sha256, contentType } }: { readonly step: string; readonly copy: StoredCopy },
@@ -361,7 +347,7 @@ export async function plannedMark(
   return { mark, preview: await previewMark(held.path(sha256), mark) };
 }
 
-/** Returns an output's IPTC digital source type. Null for text, or if no model contributed to its images or sound. */
+/** Returns an output's IPTC digital source type; null if no model contributed to its images or sound. */
 function plannedSourceType(plan: Plan, path: string, contentType: string): DigitalSourceType | null {
   if (!/^(?:image|video|audio)\//.test(contentType)) return null;
   const steps = mediaSources(plan, path);
@@ -374,7 +360,6 @@ function isByModel(step: PlanStep): boolean {
   return traitsOf(step).pricing.by !== "nothing" && step.yields !== "value";
 }
 
-/** Returns the step and all steps whose images or sound are part of its output. */
 function mediaSources(plan: Plan, path: string): readonly PlanStep[] {
   const found = new Map<string, PlanStep>();
   const open = [path];
@@ -395,7 +380,7 @@ function usedMedia(step: PlanStep): readonly Reference["$ref"][] {
 
 /**
  * Returns the facts for a file's content credentials, without prompts, because a published signature cannot be
- * withdrawn. The source type is null if no model was used.
+ * withdrawn.
  */
 export function claimOf(manifest: Manifest): Omit<Claim, "digitalSourceType"> & {
   readonly digitalSourceType: DigitalSourceType | null;
@@ -423,7 +408,6 @@ function fileIn(input: Json): string | null {
   return typeof input.file === "string" ? input.file : null;
 }
 
-/** Returns the source type stated in the file itself, otherwise the one derived from the run's plan. */
 function sourceTypeOf({ mark, digital_source_type: planned }: Manifest): DigitalSourceType | null {
   const kept = mark?.status === "kept" ? mark.digital_source_type : null;
   return sourceTypes.find((type) => kept === type || kept?.endsWith(`/${type}`)) ?? planned;

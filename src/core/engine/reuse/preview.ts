@@ -27,15 +27,12 @@ export function whyAnew(step: CacheableStep, { state, unusable }: ReusePreview):
 }
 
 export interface ReusePreview {
-  /** The state of a simulated run after all steps that are free. */
   readonly state: RunState;
   readonly reused: ReadonlyMap<string, CachedResult>;
-  /** Why a step is not reused although an identical request was made earlier. */
   readonly unusable: ReadonlyMap<string, CacheMiss>;
   resolved(ref: Reference["$ref"]): Json | undefined;
 }
 
-/** Simulates a run of the plan without side effects. `again`: steps that run even if an earlier result is available. */
 export async function previewReuse(
   plan: Plan,
   cache: ResultCache,
@@ -66,10 +63,6 @@ export async function previewReuse(
   return { state, reused, unusable, resolved };
 }
 
-/**
- * Returns the events of a step that needs no work: its condition skips it, its file is stored, or its choice is
- * certain.
- */
 function freeEvents(state: RunState, step: PlanStep): readonly RunEvent[] {
   const gate = gateOf(state, step);
   if (gate?.ready === "no") return [];

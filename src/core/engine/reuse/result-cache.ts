@@ -75,7 +75,7 @@ export class ResultCache {
     return { found: null, why };
   }
 
-  /** Reads results in growing pages, because the first page is usually enough. */
+  /** Reads results in growing pages, because the first one is usually enough. */
   async *#candidates({ fingerprint, plan, runId }: CacheQuery): AsyncGenerator<CacheCandidate, void, undefined> {
     const { store, account } = this.#parts;
     const states = new Map<string, RunState | null>();
@@ -94,7 +94,6 @@ export class ResultCache {
     }
   }
 
-  /** Returns a run's state, which is cached until the run changes. */
   async state(runId: string): Promise<RunState | null> {
     const { store, repository } = this.#parts;
     const row = await store.run(runId);
@@ -161,7 +160,7 @@ interface CacheCandidate {
   readonly from: ReusedFrom;
   readonly outputs: readonly OutputState[];
   readonly value: Json;
-  /** False if the step was rerun with other inputs after the results were read. */
+  /** False if the step was rerun with other inputs after this result was read. */
   readonly isCurrent: () => boolean;
 }
 
@@ -175,10 +174,7 @@ function candidateIn(state: RunState, row: StoredResult): CacheCandidate | null 
   return { from: originOf(state, step, plan), outputs, value: step.value ?? null, isCurrent };
 }
 
-/**
- * Returns null if the service's refusal proves that the asset is gone. Throws all other errors, because a temporary
- * error must not lead to paying for a new job.
- */
+/** Returns null if the asset is certainly gone. Throws other errors, because they must not lead to a new paid job. */
 function missingOrThrow(error: unknown): null {
   const answer = answerOf(error);
   const isMediaServer = error instanceof DownloadError && answer === "no envelope 4xx";
@@ -187,7 +183,6 @@ function missingOrThrow(error: unknown): null {
   throw error;
 }
 
-/** Returns a result's key, which stays the same when other runs reuse the result. */
 export function sourceKey({ jobId, runId, step }: ReusedFrom): string {
   return jobId ?? `${runId} ${step}`;
 }

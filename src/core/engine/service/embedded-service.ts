@@ -11,9 +11,8 @@ import { InvalidOptionError } from "../errors.ts";
 export interface Service {
   readonly kind: "hosted" | "local";
   readonly client: Client;
-  /** The origin that runs are tied to. It stays the same even if a local service restarts on another port. */
+  /** The origin that runs are tied to, even if a local service restarts on another port. */
   readonly origin: string;
-  /** The error for calls that need a key, if the service was opened without one. */
   readonly missingKey?: InvalidOptionError | null;
   close(): Promise<void>;
 }
@@ -52,7 +51,6 @@ export interface ServiceOptions {
   readonly clientOptions?: Partial<ClientOptions> | undefined;
 }
 
-/** Opens the service that the options select, otherwise the one in the environment, otherwise a local service. */
 export async function openService(options: ServiceOptions): Promise<Service> {
   const env = options.env ?? process.env;
   if (options.client !== undefined) {
@@ -97,10 +95,7 @@ async function openLocal(options: ServiceOptions): Promise<Service> {
   };
 }
 
-/**
- * Returns the error instead of throwing it if the local service is not installed, because the journal can be read
- * without it.
- */
+/** Returns the error if the local service is not installed, because the journal can be read without it. */
 function orMissing(error: unknown): LocalServiceMissingError {
   if (error instanceof LocalServiceMissingError) return error;
   throw error;
@@ -120,14 +115,13 @@ function unusableClient(error: Error): Client {
 export interface SharedService {
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** Stops the service if it runs in this process. Another process that is using it then takes over. */
+  /** Stops the service if it runs in this process. Another process that uses it then takes over. */
   close(): Promise<void>;
 }
 
 const HOST_CHECK_EVERY_MS = 500;
-/** Maximum number of times to check whether another process has finished starting the service. */
 const MOST_LOOKS = 20;
-/** Errors after which starting is tried again: another process is opening the folder, or still holds the port. */
+/** After these errors, starting is tried again: another process is opening the folder, or still holds the port. */
 const TRANSIENT = new Set(["DATA_DIR_IN_USE", "PORT_IN_USE"]);
 
 /**
@@ -178,7 +172,7 @@ export async function shareLocalService(dataDir: string, families?: FamiliesOpti
   };
 }
 
-/** Starts the service on the folder's previous port if it is free, so that waiting runs can continue. */
+/** Prefers the folder's previous port, so that waiting runs can continue. */
 async function startOnUsualPort(
   dataDir: string,
   start: (options: { readonly port?: number }) => Promise<LocalService>,

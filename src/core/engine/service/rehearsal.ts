@@ -9,10 +9,7 @@ export const noSubstitute: Substitute = (model) => model;
 
 const RENDER_MS = 10 * 60_000;
 
-/**
- * Returns a {@link Substitute} that lets the local service make all media in the requested kind, size and length.
- * `serviceUrl` may be any URL of that service.
- */
+/** Returns a {@link Substitute} that lets the local service make all media in the requested kind, size and length. */
 export function rehearsal(serviceUrl: string): Substitute {
   return (model, step) => {
     const { provider, modelId } = model;
@@ -51,7 +48,6 @@ interface CallOptions {
   readonly [option: string]: unknown;
 }
 
-/** Selects the options that determine how media look or sound. */
 function plainCall({ prompt, text, n, size, aspectRatio, resolution, duration, seed }: CallOptions) {
   return { prompt, text, n, size, aspectRatio, resolution, duration, seed };
 }
@@ -95,12 +91,10 @@ function renderInput({ prompt, text, size, aspectRatio, resolution, duration }: 
   };
 }
 
-/** Formats a size as the side of a square with the same area, such as `1.5k` for 1536 pixels. */
 function kilopixels(width: number, height: number): string {
   return `${Math.min(4, Math.max(0.1, Math.sqrt(width * height) / 1024)).toFixed(1)}k`;
 }
 
-/** Derives a seed from a text, so that equal requests yield equal media. */
 function seedOf(text: string): number {
   let sum = 0;
   for (const character of text) sum = (sum * 31 + character.codePointAt(0)!) % 2_147_483_647;

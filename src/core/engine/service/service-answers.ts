@@ -20,22 +20,19 @@ import type { AttemptState, RunState, ServiceOutage } from "../../journal/state.
 import { type CleanText, cleanAddress, cleanContentType, cleanText, ownText, sentence } from "../../kit/clean-text.ts";
 import { ShowrunnerError } from "../../kit/errors.ts";
 
-/** An error that the service or the connection reported, with its meaning. */
 export interface Judged {
   readonly answer: Answer;
   readonly verdict: VerdictName;
-  /** The error of the last attempt to send. */
   readonly error: unknown;
   readonly step: string | null;
 }
 
 interface ErrorContext {
-  /** True if an earlier attempt may have created the job. Default false. */
   readonly mayExist?: boolean;
   readonly step?: string;
 }
 
-/** Looks up the meaning of an error. Rethrows an error that is not in the table of answers. */
+/** Returns what a service's error means for this kind of request. Rethrows an error with any other cause. */
 export function judge(kind: RequestKind, error: unknown, about: ErrorContext = {}): Judged {
   const { mayExist = false, step = null } = about;
   const answer = answerOf(error);
@@ -81,7 +78,7 @@ export interface ServiceFailure {
   readonly isMedia?: true;
 }
 
-/** The result of a command: its events, and whether the command will be issued again. */
+/** The result of a command, and whether the command will be issued again. */
 export type EffectResult = { readonly events: readonly RunEvent[] } & (
   | { readonly end: "done" }
   /** The command will be issued again after at least this many milliseconds. */
@@ -95,7 +92,7 @@ export type EffectResult = { readonly events: readonly RunEvent[] } & (
    * if the run was stopped before sending.
    */
   | { readonly end: "notSent"; readonly serviceFailure: ServiceFailure | null }
-  /** The service refused a read. The read is retried for two minutes; then the events in `otherwise` are recorded. */
+  /** The service refused a read. It is retried for two minutes; then the events in `otherwise` are recorded. */
   | { readonly end: "refused"; readonly otherwise: readonly RunEvent[] }
   /** A failure outside the run. The run stops and keeps the events, and the caller gets the error. */
   | { readonly end: "failed"; readonly failure: Error }
@@ -109,10 +106,7 @@ export function deferToNextDrive(...events: readonly RunEvent[]): EffectResult {
   return { end: "deferred", events };
 }
 
-/**
- * Retries, or pauses the run, according to the verdict. Records `events` first. Throws for a verdict that an effect
- * must handle itself.
- */
+/** Retries, or pauses the run, according to the verdict. Throws for a verdict that an effect must handle itself. */
 export function retryOrPause(
   judged: Judged,
   context: { readonly client: Client },
@@ -165,7 +159,6 @@ function unfunded({ error, step }: Judged): RunEvent {
 
 const MOST_REASONS = 100;
 
-/** Converts an error for the journal. Cleans its message, which may contain presigned URLs. */
 export function journalError(error: unknown): JournalError {
   if (error instanceof ApiError) {
     const details = error.details ?? [];
@@ -192,12 +185,10 @@ export const GIVE_UP_AFTER_MS = 5 * 60_000;
 /** How long a refused read is retried, in milliseconds: the service's reads may lag behind its writes. */
 const DOUBT_MS = 120_000;
 
-/** Returns the growing delay before an incomplete answer is read again; null after `DOUBT_MS`. */
 export function lookAgainMs(waitedMs: number): number | null {
   return waitedMs < DOUBT_MS ? Math.max(2_000, Math.min(waitedMs, DOUBT_MS - waitedMs)) : null;
 }
 
-/** True if this doubt about an answer is new, or if the recorded one is dated in the future. */
 export function isNewDoubt(doubt: AttemptState["doubt"], message: string, now: number): boolean {
   return doubt?.message !== message || doubt.since > now;
 }
@@ -282,7 +273,7 @@ export class ServiceWatch {
     this.#heardAt = this.#now();
   }
 
-  /** Records that the service refused a read. Returns the delay before the next read; null after `DOUBT_MS`. */
+  /** Counts a refused read, and returns the delay before the next one; null after `DOUBT_MS`. */
   refused(id: string): number | null {
     const now = this.#now();
     const { since, failures } = count(this.#refused, id, now);
@@ -301,9 +292,7 @@ function count(all: Map<string, Failing>, id: string, now: number): Failing {
   return failing;
 }
 
-/** Id under which a {@link ServiceWatch} tracks reads of the balance. */
 export const WALLET = "balance";
-/** Returns the id under which a request is tracked, which is the same for all requests of a chat step. */
 export function watchId(id: string): string {
   return id.startsWith("chat:") ? id.replace(/#\d+$/, "") : id;
 }
@@ -317,7 +306,6 @@ interface ForeignError extends Partial<Pick<ServiceError, "param" | "details">> 
   readonly retryable: boolean;
 }
 
-/** Converts a service's error for the journal. `of` says what moderation refused; null if uncertain. */
 export function foreignError(error: ForeignError, of: Flagged["of"] = null): JournalError {
   const { code, retryable } = error;
   const flagged = code === MODERATED ? flaggedBy(error, of) : null;
@@ -325,7 +313,6 @@ export function foreignError(error: ForeignError, of: Flagged["of"] = null): Jou
   return { code: cleanText(code, MOST_CODE), message, retryable, ...(flagged !== null && { flagged }) };
 }
 
-/** Returns what moderation flagged. Of several fields, returns only the first, which the service calls primary. */
 function flaggedBy({ param, details }: ForeignError, of: Flagged["of"]): Flagged {
   const [detail] = details ?? [];
   const field = param ?? (detail?.field || null);
@@ -346,8 +333,8 @@ export const FIRST_WAITS_MS: readonly number[] = [1_000, 4_000, 15_000];
 const MOST_TRIES = 40;
 
 /**
- * Returns the delay after a local failure, such as a full disk, while a provider's result exists only in memory; null
- * after about ten minutes. `tries`: number of failed attempts so far.
+ * Returns the delay after a local failure while a provider's result exists only in memory; null after about ten
+ * minutes.
  */
 export function holdOnMs(tries: number): number | null {
   return FIRST_WAITS_MS[tries] ?? (tries < MOST_TRIES ? FIRST_WAITS_MS.at(-1)! : null);

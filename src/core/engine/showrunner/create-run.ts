@@ -37,19 +37,18 @@ export interface CreateParts {
 
 export interface CreatedRun {
   readonly state: RunState;
-  /** Null if the tools are built later, when they are needed. */
   readonly tools: DriveTools | null;
-  /** Events with the prices that need no new quote. */
+  /** The prices to record when the run begins. */
   readonly quoted: readonly RunEvent[];
   readonly code: Code;
 }
 
-/** How old accepted prices may be, in milliseconds, before they are requested again at the start. */
+/** How old accepted prices may be when a run starts, in milliseconds, before they are requested again. */
 const PRICES_AGREED_MS = 30_000;
-/** Milliseconds after which an engine checks the run, in case this process dies before it has recorded the prices. */
+/** Milliseconds after which an engine checks the run, in case this process dies before recording the prices. */
 const PRICED_WITHIN_MS = 30_000;
 
-/** Creates a run. Returns null if a run with this id exists and should be continued. */
+/** Creates a run; null if a run with this id exists and should be continued. */
 export async function createRun(
   { planner, durations, balance, store, repository, media, now }: CreateParts,
   { pipeline, input, options }: { readonly pipeline: Pipeline; readonly input: unknown; readonly options: RunOptions },
@@ -110,7 +109,6 @@ export async function createRun(
   }
 }
 
-/** Builds the run's tools early. If this fails, the drive builds them again and reports the reason. */
 async function readyTools(state: RunState, durations: ExpectedDurations): Promise<DriveTools> {
   const tools = await driveTools(state, durations);
   await new LongWork().pause(state.planned.plan.steps.length);
@@ -127,7 +125,6 @@ interface NewRun {
 
 const MOST_TITLE = 120;
 
-/** Returns the title on one line, without characters that are unsafe to display. Omits an empty title. */
 function titleOf(said = ""): { readonly title?: string } {
   const title = cleanText(said.replace(/\s+/gu, " ").trim(), MOST_TITLE).toWellFormed();
   return title === "" ? {} : { title };
@@ -138,7 +135,6 @@ type Agreed = Pick<
   "agreed" | "budgetMicros" | "maxUnquotedMicros" | "limits" | "quoteMicros" | "baseUrl" | "keyId" | "project"
 >;
 
-/** The run's first event, with everything needed to continue the run on another machine. */
 function runPlanned({ id, pipeline, produced, options }: NewRun, agreed: Agreed): RunPlanned {
   const tags = checkTags(options.tags);
   const { budgetTag } = options;
@@ -166,7 +162,6 @@ function runPlanned({ id, pipeline, produced, options }: NewRun, agreed: Agreed)
   };
 }
 
-/** Creates the output folder before anything is paid for. @throws InvalidOptionError */
 async function prepareOutDir(outDir: string): Promise<void> {
   const fault = await faultOf(outDir);
   if (fault === null) return;

@@ -140,7 +140,6 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     return { planner, durations, media: this.parts.media, balance, store, repository, now };
   }
 
-  /** Returns what a handle needs to follow a run. `known`: the run's state before, if the call may continue the run. */
   #attached(id: string, how: ResumeOptions, known: RunState | null = null): AttachedParts {
     return {
       store: this.store,
@@ -157,7 +156,6 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     };
   }
 
-  /** Continues a run with the same plan and input, or follows it if another process drives it. */
   async #goOnWith(id: string, pipeline: Pipeline, input: unknown, options: RunOptions): Promise<RunHandle> {
     const state = await this.loadOurs(id);
     refuseWhileLoading(pipeline.name);
@@ -196,7 +194,6 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     return handle;
   }
 
-  /** Throws if there is no key, because the service would refuse the first request. */
   #refuseWithoutKey(): void {
     if (this.service.missingKey !== null) throw this.service.missingKey;
   }
@@ -241,7 +238,6 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     if (this.parts.ownsStore) await this.store.close();
   }
 
-  /** Returns the move of a run to this account; undefined if the run already belongs to it. */
   async #move(run: RunState, { accountMoved = false }: ResumeOptions): Promise<AccountMove | undefined> {
     if (this.repository.isOurs(run)) return undefined;
     if (!accountMoved) this.repository.checkAccount(run);
@@ -286,7 +282,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
   }
 }
 
-/** True if a repeated start requests another budget. If a quote lowered the budget, compares with the original one. */
+/** True if a repeated start requests a different budget than the first start did. */
 function isOtherBudget({ budgetMicros, planned }: RunState, given: number | null): boolean {
   const { agreed, budgetTag } = planned;
   if (given === null || given === budgetMicros) return false;
@@ -327,7 +323,7 @@ export async function openShowrunner(options: OpenOptions = {}): Promise<Showrun
   }
 }
 
-/** Returns the clock to use. Machines that share a journal also share its clock. */
+/** Machines that share a journal also share its clock. */
 function clockOf(store: JournalStore, clock: Clock): Clock {
   if (store.clockOffsetMs === undefined) return clock;
   return {

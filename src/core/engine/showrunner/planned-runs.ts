@@ -45,7 +45,6 @@ export interface Parts {
   readonly notifications: ReturnType<typeof openNotifications>;
 }
 
-/** Plans and prices pipelines, and compares code with recorded runs. Starts nothing. */
 export abstract class PlannedRuns extends StoredRuns {
   readonly service: Showrunner["service"];
   protected readonly parts: Parts;

@@ -210,7 +210,6 @@ export abstract class StoredRuns {
     if ((await this.store.run(runId)) === null) throw new RunUnknownError(runId);
   }
 
-  /** Returns a run's state as if the messages in its inbox had been applied. `counts` selects these messages. */
   protected async foreseen(
     runId: string,
     counts: (entry: InboxEntry) => boolean = () => true,
@@ -230,7 +229,6 @@ export abstract class StoredRuns {
     return state;
   }
 
-  /** Checks a message and puts it into the run's inbox. The process that drives the run will check it again. */
   #say(state: RunState, message: InboxMessage): Promise<unknown> {
     const refusal = refusalOf(state, message);
     if (refusal !== null) throw new InvalidOptionError("step", `${refusal.why}.`, refusal.next);
@@ -256,7 +254,6 @@ function deciderOf(by: Decider | undefined): { readonly by?: DecidedBy } {
 
 const MOST_NAME = 100;
 
-/** @throws InvalidOptionError if the file cannot be the step's result */
 async function givenFile(path: string, { yields }: GenerateStep, media: MediaStore): Promise<GivenFile> {
   const isFile = await stat(path).then(
     (found) => found.isFile(),

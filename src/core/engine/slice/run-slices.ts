@@ -28,18 +28,14 @@ import { CodeElsewhereError, RunBusyError } from "../errors.ts";
 import type { ResumeOptions } from "../options/options.ts";
 
 const MOST_MS = 10_000;
-/** Delay before the next attempt if another process holds the run, in milliseconds. */
 const BUSY_MS = 1_000;
-/** Delay before the next attempt if this process cannot drive the run, in milliseconds. */
 const LEFT_MS = 5_000;
-/** Commands that may be delegated to another job of the engine, because they run local code. */
 const LOCAL: ReadonlySet<Command["type"]> = new Set(["task", "pick"]);
 
 interface SlicesParts extends HolderParts {
   readonly client: Client;
 }
 
-/** Drives runs in slices. Between slices, a run exists only in the journal. */
 export class RunSlices {
   readonly #parts: SlicesParts;
   readonly #cache = new StateCache();
@@ -49,10 +45,7 @@ export class RunSlices {
     this.#parts = { ...parts, dependencies: (state, how) => leavingCode(dependencies(state, how), state) };
   }
 
-  /**
-   * Does everything that is due for a run, then releases it. Rejects only for failures outside the run, such as a full
-   * disk.
-   */
+  /** Does everything that is due for a run. Rejects only for failures outside the run, such as a full disk. */
   async slice(runId: string, options: SliceOptions, resumed: Start | null): Promise<Slice> {
     const { store, clock } = this.#parts;
     const row = await store.run(runId);
@@ -204,10 +197,7 @@ function isDue({ status, wakeAt, resumeAt, lease }: RunRow, now: number): boolea
   return status === "planned" || status === "running" || (resumeAt !== null && resumeAt <= now);
 }
 
-/**
- * Returns when to read the balance again for a paused run. Null if the run does not wait for funds, or has waited long
- * enough.
- */
+/** Returns when to read the balance for a paused run; null if it need not be read. */
 function fundsLookedAt(
   { status, updatedAt }: RunRow,
   { waitForFundsMs = 0 }: SliceOptions,
@@ -216,7 +206,7 @@ function fundsLookedAt(
   return status === "paused" && now < updatedAt + waitForFundsMs ? now + FUNDS_EVERY_MS : null;
 }
 
-/** If this process does not have a step's code, leaves the run to other workers instead of pausing it. */
+/** If this process lacks a step's code, leaves the run to other workers instead of pausing it. */
 function leavingCode(deps: DriveDependencies, { runId }: RunState): DriveDependencies {
   const functions: StepFunctions = {
     find(state, path) {
@@ -229,7 +219,6 @@ function leavingCode(deps: DriveDependencies, { runId }: RunState): DriveDepende
   return { ...deps, functions };
 }
 
-/** True if another version of the program, or another worker, may be able to drive the run. */
 function isForOthers(error: unknown): error is Error {
   return (
     error instanceof CodeElsewhereError ||
@@ -244,7 +233,6 @@ function localWork(state: RunState, command: Command): LocalWork {
   return { runId: state.runId, command, of: workOf(state, command.step)! };
 }
 
-/** A run's state after a slice, so that the next slice reads only newer events. */
 interface Remembered {
   readonly state: RunState;
   code: Code | null;
@@ -254,12 +242,10 @@ interface Remembered {
 /** Maximum total weight (see `weightOf`) of the cached states, which corresponds to tens of megabytes. */
 const MOST_WEIGHT = 60_000;
 const RUN_WEIGHT = 5;
-/** Minimum weight of a run whose tools are cached. For smaller runs, building the tools again is just as fast. */
+/** Tools of smaller runs are not cached, because building them again is just as fast. */
 const WORTH_TOOLS = 250;
-/** Smaller runs are cached only if they are due within this time, in milliseconds. */
 const SOON_MS = 60_000;
 
-/** Caches the states of the runs with the most recent slices. */
 class StateCache {
   readonly #kept = new Map<string, Remembered & { readonly weight: number }>();
   #weight = 0;
@@ -279,7 +265,6 @@ class StateCache {
     return kept?.state.createdAt === createdAt && kept.state.seq === lastSeq ? kept : null;
   }
 
-  /** Caches a state. `dueInMs`: null if the run is idle. */
   put({ state, code, tools }: Remembered, dueInMs: number | null): void {
     // Reuse an earlier weight, because an event adds at most one part.
     if (tools !== null) tools.weight ??= weightOf(state);

@@ -21,10 +21,10 @@ export interface C2pa {
   readonly Reader: { fromAsset(asset: Asset, settings: object): Promise<{ json(): unknown } | null> };
 }
 
-/** Stops the package from fetching URLs in a file. */
+/** Keeps the package from fetching URLs in a file. */
 export const OFFLINE = { remote_manifest_fetch: false, ocsp_fetch: false } as const;
 
-/** Loads the package from the project of `folder`, otherwise from Showrunner's own. Null if it is not installed. */
+/** Loads the package from the project of `folder`, otherwise from Showrunner's own; null if it is not installed. */
 export async function findC2pa(folder: string): Promise<C2pa | null> {
   for (const place of [join(folder, "package.json"), import.meta.url]) {
     const path = resolved(place);
@@ -38,7 +38,6 @@ export async function findC2pa(folder: string): Promise<C2pa | null> {
   return null;
 }
 
-/** Like {@link findC2pa}. @throws CredentialsError if the package is not installed */
 export async function loadC2pa(folder: string): Promise<C2pa> {
   const found = await findC2pa(folder);
   if (found === null) throw new CredentialsError(`Signing needs the package ${NAME}, which is not installed.`, INSTALL);
@@ -83,10 +82,7 @@ const TYPES: Readonly<Record<string, string>> = {
   flac: "audio/flac",
 };
 
-/**
- * Returns the content type according to a file's bytes, or null if such files cannot contain credentials. Throws Node's
- * errors.
- */
+/** Returns the content type according to a file's bytes; null if such files cannot contain credentials. */
 export async function signableType(path: string): Promise<string | null> {
   const { fileTypeFromBuffer } = await import("file-type");
   try {

@@ -13,13 +13,11 @@ export interface Credentials {
   readonly signer: CleanText | null;
   readonly digitalSourceTypes: readonly CleanText[];
   readonly ingredients: readonly CleanText[];
-  /** C2PA codes of the failed checks, or an error message. */
   readonly failures: readonly CleanText[];
 }
 
 /**
- * Reads a file's content credentials. Null if the file has none or cannot have any. `unread` if the package that reads
- * them is not installed. `trust` contains certificates as PEM. Throws Node's errors.
+ * Reads a file's content credentials; `unread` if the package for this is not installed. `trust`: certificates as PEM.
  */
 export async function readCredentials(
   path: string,

@@ -23,16 +23,14 @@ export interface Ingredient {
 
 export interface SignOptions extends SigningPair {
   readonly claim: Claim;
-  /** Path of the signed file. An existing regular file of the same type is replaced, even the source file itself. */
+  /** Path of the signed file. An existing file of the same type is replaced, even the source file itself. */
   readonly out: string;
-  /** Project folder in which the signing package is looked up first. Default: the current folder. */
   readonly folder?: string;
 }
 
 /**
- * Signs a copy of a file with content credentials (C2PA), using the package `@contentauth/c2pa-node`. Writes the target
- * atomically. Refuses a file that already has a manifest, because a second manifest would hide the first. Throws Node's
- * errors.
+ * Signs a copy of a file with content credentials (C2PA). Refuses a file with a manifest, because a second one would
+ * hide it.
  * @throws CredentialsError
  */
 export async function signFile(
@@ -77,7 +75,6 @@ export async function signFile(
   }
 }
 
-/** Refuses an existing target that is not a regular file of the same type. Does not follow links. */
 async function checkTarget(out: string, contentType: string): Promise<void> {
   const there = await lstat(out).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;
@@ -125,7 +122,6 @@ interface SigningPair {
   readonly key: string;
 }
 
-/** Converts the pair to the package's format. @throws CredentialsError if the pair cannot sign at `now` */
 function signingKey({ certificate, key }: SigningPair, now: Date) {
   const leaf = parsed("The certificate", certificate, () => new X509Certificate(certificate));
   const secret = parsed("The key", key, () => createPrivateKey(key));

@@ -6,15 +6,11 @@ import type { Format, Scan } from "./format.ts";
 const XMP = "be7acfcb97a942e89c71999491e3afac";
 const C2PA = "d8fec3d61b0e483c92975828877ec481";
 const UUID_BYTES = 16;
-/** Types of the first box in QuickTime files without a brand. */
 const FIRST_BOXES = new Set(["moov", "mdat", "wide", "free", "skip"]);
 /** Brands of image formats, which store XMP in an unsupported way. */
 const PICTURES = new Set(["avif", "avis", "mif1", "msf1", "heic", "heix", "hevc", "hevx", "heim", "heis"]);
 
-/**
- * Handles MP4, M4A and MOV. Writes XMP into a `uuid` box at the end, so that no offset in the file changes. C2PA is
- * also in a `uuid` box. XMP in QuickTime's `moov` box is read but not changed.
- */
+/** Handles MP4, M4A and MOV. XMP goes into a `uuid` box at the end, so that no offset in the file changes. */
 export const isoMedia: Format = {
   contentType: "video/mp4",
   isIt: (head) => {
@@ -25,7 +21,6 @@ export const isoMedia: Format = {
 };
 
 interface IsoBox extends Box {
-  /** Name of a `uuid` box as 32 hexadecimal digits. Null for other boxes. */
   readonly uuid: string | null;
   /** True if the box extends to the end of the file instead of having a size. */
   readonly isOpen: boolean;
@@ -67,7 +62,7 @@ async function quickTimeXmp(source: Source, boxes: readonly IsoBox[]): Promise<I
   return within.find(({ type }) => type === "XMP_") ?? null;
 }
 
-/** Reads an inner box. Returns null at the four zero bytes that end QuickTime's user data. */
+/** Returns null at the four zero bytes that end QuickTime's user data. */
 async function innerBoxAt(source: Source, at: number, end: number): Promise<IsoBox | null> {
   return end - at < 8 ? null : boxAt(source, at, end);
 }
@@ -77,7 +72,6 @@ function packetOf(source: Source, { dataAt, dataEnd }: Box): Promise<Buffer> {
   return source.read(dataAt, dataEnd - dataAt);
 }
 
-/** Returns the changes that remove an old packet, or turn it into free space if it is not the last box. */
 function without(old: IsoBox | null, boxes: readonly IsoBox[]): readonly Splice[] {
   if (old === null) return [];
   if (old === boxes.at(-1)) return [{ at: old.at, remove: old.end - old.at, insert: Buffer.alloc(0) }];

@@ -4,7 +4,6 @@ import { xmpText } from "../xmp.ts";
 import type { Format, Scan } from "./format.ts";
 
 const XMP_HEAD = Buffer.from("http://ns.adobe.com/xap/1.0/\0", "latin1");
-/** Maximum number of data bytes in a segment. */
 const MOST_DATA_BYTES = 65_533;
 
 /** Handles JPEG. XMP is in an `APP1` segment before the image data, C2PA as JUMBF in `APP11`. */
@@ -37,7 +36,6 @@ async function scan(source: Source): Promise<Scan> {
   };
 }
 
-/** Reads a segment's header. Returns null at the image data and at the end of the file. */
 async function segmentAt(source: Source, at: number): Promise<Segment | null> {
   const [lead, marker] = await source.read(at, 2);
   if (lead !== 0xff) throw new UnmarkableError(`it is damaged at byte ${at}`);

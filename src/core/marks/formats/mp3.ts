@@ -5,13 +5,10 @@ import type { Format, Scan } from "./format.ts";
 
 const HEAD_BYTES = 10;
 const OWNER = Buffer.from("XMP\0", "latin1");
-/** Maximum size of a tag, because the size is stored as a 28-bit number. */
+/** The format stores a tag's size as a 28-bit number. */
 const MOST_TAG_BYTES = 0x0fff_ffff;
 
-/**
- * Handles MP3. XMP is in a `PRIV` frame of an ID3 2.3 or 2.4 tag, which is added if missing, and C2PA in a `GEOB`
- * frame.
- */
+/** Handles MP3. XMP is in a `PRIV` frame of an ID3 2.3 or 2.4 tag, C2PA in a `GEOB` frame. */
 export const mp3: Format = {
   contentType: "audio/mpeg",
   isIt: (head) => hasTag(head) || isFrame(head),
@@ -21,7 +18,6 @@ export const mp3: Format = {
 
 const hasTag = (head: Buffer) => head.toString("latin1", 0, 3) === "ID3";
 
-/** True if `head` starts with the header of an MPEG layer III frame with a valid rate. */
 function isFrame(head: Buffer): boolean {
   if (head.length < 4) return false;
   const [sync, layer, rate] = head as unknown as readonly [number, number, number];
@@ -76,7 +72,6 @@ async function scanTag(source: Source): Promise<Scan> {
   };
 }
 
-/** Reads a frame's header. Returns null at the padding. */
 async function frameAt(source: Source, at: number, end: number, version: number): Promise<Frame | null> {
   if (end - at < HEAD_BYTES) return null;
   const head = await source.read(at, HEAD_BYTES);
@@ -104,7 +99,6 @@ function privateFrame(packet: string, version: number): Buffer {
   return Buffer.concat([head, data]);
 }
 
-/** Reads a synchsafe integer: four bytes of seven bits. @throws UnmarkableError if a byte is above 0x7f */
 function readSynchsafe(bytes: Buffer, at: number): number {
   const four = bytes.subarray(at, at + 4);
   if (four.some((byte) => byte > 0x7f)) throw new UnmarkableError("its ID3 tag is damaged");

@@ -7,7 +7,7 @@ import type { Format, Scan } from "./format.ts";
 const HAS_XMP = 0x04;
 const HAS_ALPHA = 0x10;
 
-/** Returns the changes that make a WebP's `VP8X` header announce XMP. Adds the header if it is missing. */
+/** Returns the changes that set the XMP flag in a WebP's `VP8X` header, which is added if missing. */
 async function extended(source: Source, first: Box): Promise<readonly Splice[]> {
   if (first.type === "VP8X") {
     const flags = (await source.read(first.dataAt, 1)).readUInt8(0);
@@ -56,14 +56,13 @@ export const wav: Format = {
   scan: (source) => scan(source, "_PMX", async () => []),
 };
 
-/** Handles WebP. XMP is in the chunk `XMP `, which the header `VP8X` announces, and C2PA in `C2PA`. */
+/** Handles WebP. XMP is in the chunk `XMP `, C2PA in `C2PA`. */
 export const webp: Format = {
   contentType: "image/webp",
   isIt: isRiff("WEBP"),
   scan: (source) => scan(source, "XMP ", extended),
 };
 
-/** Scans a RIFF file. `announce` returns the other changes that a new XMP chunk requires. */
 async function scan(
   source: Source,
   xmpType: string,
