@@ -4,7 +4,7 @@ import type { JournalStore } from "../../journal/store.ts";
 import { jobPhases } from "../../lifecycle/index.ts";
 import type { PlanStep } from "../../plan/plan.ts";
 
-/** Tolerance for clock differences: a job created up to this long before or after a run may still belong to the run. */
+/** A job created up to this long before or after a run may belong to it, because clocks differ. */
 const NEAR_MS = 10 * 60_000;
 
 interface Span {
@@ -13,7 +13,6 @@ interface Span {
   readonly to: number;
 }
 
-/** Lists the service's jobs for the models of these runs. `orphans` are the jobs that no run in the journal started. */
 export async function listNearbyJobs(parts: ReconcileParts, states: readonly RunState[]) {
   const { client, known, now, onProgress } = parts;
   const listed = new Map<string, JobSummary>();
@@ -34,10 +33,6 @@ export async function listNearbyJobs(parts: ReconcileParts, states: readonly Run
   return { listed, orphans };
 }
 
-/**
- * Yields a model's jobs created since `oldest`, newest first. If the catalog lacks the model, filters the list of all
- * jobs.
- */
 async function* jobsOf(client: Client, model: string, oldest: number): AsyncGenerator<JobSummary, void, undefined> {
   const isOld = ({ createdAt }: JobSummary) => Date.parse(createdAt ?? "") < oldest;
   try {
@@ -47,6 +42,7 @@ async function* jobsOf(client: Client, model: string, oldest: number): AsyncGene
     }
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    // The catalog lacks the model, so its jobs are picked from the list of all jobs.
     for await (const job of client.jobs()) {
       if (isOld(job)) return;
       if (job.model === model) yield job;
@@ -85,7 +81,7 @@ export interface ReconcileReport {
   readonly missingRefunds: readonly (OwnJob & { readonly costMicros: number })[];
   /** Jobs whose cost in the journal differs from the cost on the service. */
   readonly otherCosts: readonly (OwnJob & { readonly journalMicros: number; readonly serviceMicros: number })[];
-  /** Jobs and chats that cost more than their quote or, without a quote, more than the allowed maximum. */
+  /** Jobs and chats that cost more than was expected when they were sent. */
   readonly overcharges: readonly {
     readonly runId: string;
     readonly step: string;
@@ -127,7 +123,6 @@ export interface ReconcileParts extends ReconcileOptions {
   readonly known: ReadonlySet<string>;
 }
 
-/** Compares the journal with the service, without changing either. */
 export async function compareWithService(parts: ReconcileParts, states: readonly RunState[]): Promise<ReconcileReport> {
   const { listed, orphans } = await listNearbyJobs(parts, states);
   const report = {
@@ -207,12 +202,12 @@ function overcharges({ runId, steps }: RunState): ReconcileReport["overcharges"]
   });
 }
 
-/** Returns the indexes of the outputs that have no local copy. If the job is unfinished, these are all outputs. */
 function withoutCopy({ phase, outputs }: AttemptState): Known["missing"] {
   if (phase === "completed") {
     const copied = outputs.filter(({ phase, copy }) => copy === null && phase !== "archived" && phase !== "failed");
     return new Set(copied.map(({ index }) => index));
   }
+  // The outputs of an unfinished job are not known yet, so each of them counts as missing.
   return jobPhases.accepted.has(phase) ? { size: 1, has: () => true } : new Set<number>();
 }
 

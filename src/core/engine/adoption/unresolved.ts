@@ -9,7 +9,7 @@ import { whyUnadoptable } from "../../run/inbox.ts";
 import { isForPerson } from "../../run/waiting.ts";
 import { InvalidOptionError } from "../errors.ts";
 
-/** Throws unless the step is unresolved and may have created the job. A null `jobId` means that no job was created. */
+/** Throws unless the step is unresolved and may have created the job. */
 export async function checkAdoption(
   { client, repository }: AdoptionParts,
   state: RunState,
@@ -17,6 +17,7 @@ export async function checkAdoption(
 ): Promise<void> {
   const { step, jobId } = adoption;
   const attempt = unresolvedAttempt(state, step);
+  // The person says that no job was created.
   if (jobId === null) return;
   const list = `showrunner adopt ${state.runId} ${step}   (lists the jobs that the step may have created)`;
   // The step's own job can be adopted, because the service may have been unable to find it for a while.
@@ -38,10 +39,7 @@ export interface SendWindow {
   readonly to: number;
 }
 
-/**
- * Returns the period in which an attempt's request may have been sent, with a margin. `offsetMs`: how far the service's
- * clock is ahead of this machine's.
- */
+/** `offsetMs`: how far the service's clock is ahead of this machine's, in milliseconds. */
 export function sendWindow(attempt: AttemptState, offsetMs: number): SendWindow {
   // A provider's jobs are not searched, so no tolerance is needed.
   if (attempt.provider !== undefined) return { from: attempt.intendedAt!, to: attempt.lastSentAt! };
@@ -77,7 +75,7 @@ export function matchOf({ key, input, namedJobId }: SentRequest, job: ListedJob)
   return words.includes(job.prompt.trim()) ? "prompt" : "unlike";
 }
 
-/** Returns the trimmed texts of an input, any of which the service may report as the job's prompt. */
+/** Returns the texts of an input that the service may report as the job's prompt. */
 function promptTexts(input: Json): readonly string[] {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return [];
   const record = input as { readonly [name: string]: Json };
@@ -159,10 +157,7 @@ export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Pr
   return listed;
 }
 
-/**
- * Finds the job that an unanswered request created. Returns null if it created none, and undefined if this is
- * uncertain.
- */
+/** Returns null if the unanswered request created no job, and undefined if this is uncertain. */
 export async function jobOfSubmit(
   parts: LookupParts,
   state: RunState,
@@ -245,9 +240,6 @@ class JobBook {
     this.#known = known;
   }
 
-  /**
-   * Returns the period in which the request may have been sent, and the jobs that it may have created, likeliest first.
-   */
   async madeBy(attempt: AttemptState, request: SentRequest) {
     const isOfService = attempt.provider === undefined;
     // The first response tells how far the service's clock is ahead.
@@ -259,7 +251,7 @@ class JobBook {
     return { window, candidates: await this.judged(request, nearby) };
   }
 
-  /** Returns the jobs of a model, created since `from`, that no run in the journal started. The newest job is first. */
+  /** Returns the model's jobs created since `from` that no run in the journal started, newest first. */
   async of(model: string, from: number): Promise<readonly JobSummary[]> {
     const read = this.#lists.get(model);
     if (read !== undefined && read.from <= from) return read.jobs;
@@ -272,7 +264,6 @@ class JobBook {
     return jobs;
   }
 
-  /** Rates how well each job matches the request, and returns the jobs with the best match first. */
   async judged(request: SentRequest, nearby: readonly JobSummary[]): Promise<readonly AdoptionCandidate[]> {
     const { namedJobId } = request;
     const isListed = nearby.some(({ jobId }) => jobId === namedJobId);
@@ -309,7 +300,6 @@ function rank({ match }: AdoptionCandidate): number {
   return order.indexOf(match);
 }
 
-/** Returns null if a job does not exist or belongs to another account. Throws any other error. */
 function orNull(error: unknown): null {
   if (error instanceof ApiError && (error.status === 404 || error.status === 403)) return null;
   throw error;

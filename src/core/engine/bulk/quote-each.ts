@@ -11,7 +11,7 @@ import { openSteps } from "../price/totals.ts";
 import type { Showrunner } from "../showrunner/showrunner.ts";
 
 export interface BulkRow {
-  /** The run's id, always the same for the same row, so that starting the row again continues its run. */
+  /** The run's id. Give a row the same id each time, so that starting it again continues its run. */
   readonly id: string;
   readonly input: unknown;
   readonly title?: string | undefined;
@@ -22,14 +22,14 @@ export interface QuotedRow {
   readonly row: BulkRow;
   /** The expected cost of the row's run, in micro-dollars. For an existing run, this is its projected total cost. */
   readonly expectedMicros: number;
-  /** The maximum cost of the row's run, in micro-dollars; null if a step in `openSteps` has no upper limit. */
+  /** The maximum cost of the row's run, in micro-dollars; null if the price of a step has no upper limit. */
   readonly maxMicros: number | null;
   readonly openSteps: readonly string[];
-  /** The run's expected cost in its first quote, in micro-dollars. */
+  /** The run's expected cost when it was first quoted, in micro-dollars. */
   readonly quotedMicros: number;
   /** The status of the row's existing run; null if the row has no run yet. */
   readonly known: RunReport["status"] | null;
-  /** The name of the batch whose runs share a budget; null for an existing run that was started outside any batch. */
+  /** The name of the batch of runs that share a budget; null if the existing run belongs to no batch. */
   readonly batch: string | null;
 }
 
@@ -100,7 +100,6 @@ async function replacedRuns(show: Showrunner, rows: readonly BulkRow[], source: 
   return inOrder(open, undefined, ({ runId }) => show.show(runId));
 }
 
-/** Lists the problems of all rows that have no run yet, without pricing them. */
 export async function checkEach(
   show: Showrunner,
   pipeline: Pipeline,
@@ -171,7 +170,6 @@ function batchOf({ tags }: RunReport): string | null {
   return tags[BATCH_TAG] ?? null;
 }
 
-/** Returns how much of the shared budget a run uses, in micro-dollars. */
 export function mostOf({ projected }: Pick<RunReport, "projected">): number {
   return parseUsd(projected)!;
 }

@@ -16,7 +16,7 @@ export interface BulkOptions extends Omit<RunOptions, "id" | "title" | "budget" 
   readonly atOnce?: number | undefined;
   /** The folder that gets one subfolder per run, named after the run. Default: `out`. */
   readonly outDir?: string | undefined;
-  /** Hands a run to an engine that drives it, regardless of `atOnce`. Default: this process drives the runs. */
+  /** If set, hands each run to another engine, regardless of `atOnce`. Default: this process drives the runs. */
   readonly wake?: ((runId: string) => Promise<void>) | undefined;
   /** Called when a row's run starts or continues. */
   readonly onStart?: ((row: Pick<RowOutcome, "index" | "id">) => void) | undefined;
@@ -39,9 +39,9 @@ export interface RowOutcome {
   readonly message: string | null;
 }
 
-/** Reasons for a pause that affect every row. */
+/** If a run pauses for one of these reasons, no further rows are started. */
 const FOR_ALL: ReadonlySet<string> = new Set(["funds", "cap", "unreachable", "misdirected", "credentials", "stopped"]);
-/** Errors that concern only one row. */
+/** After one of these errors, the other rows still run. */
 const OF_ONE: ReadonlySet<string> = new Set(["RUN_DIFFERS", "RUN_BUSY", "RUN_TAKEN_OVER", "PLAN_PROBLEMS"]);
 
 /**
@@ -80,17 +80,14 @@ class Bulk {
   readonly #running = new Set<Promise<void>>();
   /** What the runs started so far have spent or may still spend, in micro-dollars. */
   #committedMicros: number;
-  /** Projected cost of the rows in each batch, in micro-dollars. The key of rows without a batch is null. */
+  /** Projected cost of each batch's rows, in micro-dollars. Rows without a batch have the key null. */
   readonly #mostOf = new Map<string | null, number>();
-  /** The batch of the new rows, which gets the budget that no other batch needs; null if no row is in a batch. */
+  /** This batch gets whatever the other batches leave of the budget. */
   readonly #main: string | null;
   /** What each batch has spent or reserved for runs that are not among these rows, in micro-dollars. */
   readonly #elsewhere = new Map<string, number>();
-  /** Rows whose runs paused because the shared budget was too small. */
   readonly #short: number[] = [];
-  /** The highest ratio of a run's projected cost to its quote so far. */
   #worst = 1;
-  /** Why no further row is started; null while rows may start. */
   #stopped: string | null = null;
   #failure: unknown = null;
 
@@ -167,10 +164,6 @@ class Bulk {
     return spentMicros + heldMicros;
   }
 
-  /**
-   * Returns the budget of a row's run: its batch's share of the whole budget or, without a batch, its own projected
-   * cost.
-   */
   #budgetOf({ batch, expectedMicros }: QuotedRow): number {
     if (batch === null) return expectedMicros;
     if (batch !== this.#main) return this.#elsewhere.get(batch)! + this.#mostOf.get(batch)!;
@@ -194,7 +187,7 @@ class Bulk {
     }
   }
 
-  /** Records by what factor a run exceeded its quote, because the other rows may exceed theirs by the same factor. */
+  /** A run that exceeds its quote raises the forecast of the other rows by the same factor. */
   #learn({ quotedMicros }: QuotedRow, projectedMicros: number): void {
     if (quotedMicros > 0) this.#worst = Math.max(this.#worst, projectedMicros / quotedMicros);
   }

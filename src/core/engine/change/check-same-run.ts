@@ -11,7 +11,6 @@ import type { Planner } from "../price/planner.ts";
 import { isSamePlan } from "./drift.ts";
 import { replanRun } from "./replanning.ts";
 
-/** Throws {@link RunDiffersError} unless the run was planned from this pipeline and input. */
 export async function checkSameRun(
   state: RunState,
   { pipeline, input, options }: { readonly pipeline: Pipeline; readonly input: unknown; readonly options: RunOptions },
@@ -58,7 +57,6 @@ function stepsSaid({ changed, added, removed, renamed }: PlanDiff): readonly str
   ];
 }
 
-/** Returns the command that applies the changed code or input to the existing run. */
 function takeUp(state: RunState, input: Json, fields: readonly FieldChange[], { source }: RunOptions): string {
   const named = [...new Set(fields.map(({ field }) => /^[^.[]+/.exec(field)?.[0] ?? field))];
   const now = input as { readonly [field: string]: Json };

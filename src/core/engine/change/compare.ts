@@ -120,15 +120,11 @@ function withoutGrown(before: Plan, after: Plan): Plan {
   return { ...before, steps: before.steps.filter(({ path }) => !isGrown(path)) };
 }
 
-/** True if a paused run's inbox contains a person's decision (approve, reject or adopt) and no later stop. */
 export function isAskedToGoOn(inbox: readonly InboxEntry[]): boolean {
   return lastDecision(inbox) > (inbox.findLast(({ message }) => message.type === "stop")?.id ?? 0);
 }
 
-/**
- * Returns the ids of the stops that a resume overrides. An unattended resume overrides only stops that were sent before
- * the newest decision.
- */
+/** Returns the stops that a resume overrides; if unattended, only those sent before the newest decision. */
 export function outdatedStops(inbox: readonly InboxEntry[], unattended: boolean): readonly number[] {
   const until = unattended ? lastDecision(inbox) : Number.POSITIVE_INFINITY;
   return inbox.flatMap(({ id, message }) => (message.type === "stop" && id < until ? [id] : []));

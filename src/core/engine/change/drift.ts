@@ -27,7 +27,7 @@ export interface RerunScope {
   readonly runId: string;
   /** Paths of the steps that would run again, including all dependent steps, in plan order. */
   readonly stale: readonly string[];
-  /** Problems that prevent the changes; empty if the changes can be applied. */
+  /** Reasons why the changes are refused; empty if there are none. */
   readonly problems: readonly Problem[];
   readonly prices: readonly StepPrice[];
   /** The total price of the stale steps, in micro-dollars. `max` is null if a step has no upper limit. */
@@ -82,12 +82,11 @@ export interface DriftOptions
   readonly anyAccount?: boolean | undefined;
 }
 
-/** Steps to rerun in addition to the steps that changed in the code. */
 export interface Asked {
   readonly steps: readonly string[];
   readonly fixed: readonly string[];
   readonly inProgress: readonly RerunRequest[];
-  /** The new maximum price for one unquoted job, in micro-dollars; null leaves the run's limit unchanged. */
+  /** New maximum price of a job that the service cannot quote, in micro-dollars; null leaves the limit unchanged. */
   readonly maxUnquotedMicros: number | null;
 }
 
@@ -97,10 +96,6 @@ export interface Remade {
   readonly scope: RerunQuote;
 }
 
-/**
- * Builds the run's new plan from the changed steps, the requested reruns, and the steps that were cancelled when the
- * run stopped.
- */
 export async function remade(
   state: RunState,
   { target, diff, asked }: { readonly target: Plan; readonly diff: PlanDiff | null; readonly asked: Asked },
@@ -165,7 +160,6 @@ function unansweredOf({ steps }: RunState, paths: readonly string[]): RerunScope
   );
 }
 
-/** Returns a problem for each group that would exceed its `maxCost`, including what the group has already cost. */
 function groupProblems(state: RunState, plan: Plan, prices: readonly StepPrice[]): readonly Problem[] {
   return Object.entries(plan.groups ?? {}).flatMap(([prefix, { maxCostMicros }]): readonly Problem[] => {
     const within = prices.filter(({ step }) => step.startsWith(`${prefix}/`));
@@ -194,7 +188,6 @@ function withLeftOut(state: RunState, plan: Plan, roots: RerunRoots): RerunRoots
   return new Map([...roots, ...cancelled.map((path) => [path, "the run continues"] as const)]);
 }
 
-/** Returns an id that changes with the run's plan and its rerun requests. */
 export function planId({ planned, reruns }: RunState): string {
   return fingerprint({ plan: planned.plan, reruns } as unknown as Json);
 }
@@ -282,10 +275,7 @@ function said(what: string, paths: readonly string[]): string | null {
   return paths.length === 0 ? null : `${what}: ${paths.slice(0, 5).join(", ")}${paths.length > 5 ? ", …" : ""}`;
 }
 
-/**
- * Returns a problem for each step name that the run has already used for a different step. Such a name cannot be used
- * again, because idempotency keys and bills identify a job by its step name.
- */
+/** A run cannot reuse the name of another step: idempotency keys and bills identify a job by its step name. */
 function nameProblems(state: RunState, plan: Plan, { changed, added, renamed }: PlanDiff): readonly Problem[] {
   if (changed.length + added.length + renamed.length === 0) return [];
   const problem = (step: string, message: string): Problem => ({ code: "name-taken", step, field: null, message });

@@ -13,7 +13,6 @@ import { referencedValue } from "../../run/resolve.ts";
 import { InvalidOptionError } from "../errors.ts";
 import type { ResumeOptions } from "../options/options.ts";
 
-/** Converts edits to their form in the journal. Throws {@link InvalidOptionError} if a step cannot be edited. */
 export function editsOf(state: RunState, edit: ResumeOptions["edit"] = {}): StepEdits {
   const edits = Object.entries(edit).map(([name, fields]) => {
     const path = own(state.formerNames, name) ?? name;
@@ -50,7 +49,7 @@ export function textChanges({ planned }: RunState, edits: StepEdits): readonly T
   });
 }
 
-/** Adds new edits to the earlier ones, and applies the text changes to the earlier edits. */
+/** Replaces the edited texts in earlier edits too. */
 export function everywhere(
   { planned }: RunState,
   edits: StepEdits,
@@ -65,13 +64,9 @@ export function everywhere(
   return { edits: { ...edits, ...Object.fromEntries(earlier) }, texts };
 }
 
-/** Maximum length of an edited value, in characters of JSON. */
 const MOST_CHARACTERS = 1_000_000;
 
-/**
- * Checks a value that a person enters in place of the value shown for approval. Throws {@link InvalidOptionError} if
- * the value does not fit.
- */
+/** Throws if a person's edited value cannot replace the value shown for approval. */
 export function changedValue(state: RunState, decision: Decision, chosen: Chosen | undefined, value: Json): Json {
   const next = `showrunner approve ${state.runId}   (lists pending decisions and what they show)`;
   const refuse = (why: string) => new InvalidOptionError("value", why, next);
@@ -95,10 +90,6 @@ export function changedValue(state: RunState, decision: Decision, chosen: Chosen
   return value;
 }
 
-/**
- * The single value that a decision shows, and its schema. If there is no schema, an edited value must have the same
- * type.
- */
 interface ChangeableValue {
   readonly value: Json;
   readonly schema: Json | null;

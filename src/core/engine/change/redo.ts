@@ -22,10 +22,7 @@ export interface Redo {
 
 type Fields = { readonly [field: string]: Json | undefined };
 
-/**
- * Turns a note on a step, or on a result shown for approval, into edits or reruns. Returns an empty object while a step
- * concerned is in progress. @throws InvalidOptionError
- */
+/** Turns a person's note into edits or reruns. Returns an empty object while one of the steps is in progress. */
 export function redoOf(state: RunState, step: string, note: string, pipeline: Pipeline | undefined): Redo {
   const path = own(state.formerNames, step) ?? step;
   const next = `showrunner show ${state.runId}`;
@@ -44,10 +41,6 @@ export function redoOf(state: RunState, step: string, note: string, pipeline: Pi
   return edits.length === 0 ? { rerun: makers, note } : { edit: Object.fromEntries(edits), note };
 }
 
-/**
- * Returns the paid steps that produced a step's results. For a choice, these are the steps of the chosen option or, if
- * no option succeeded, the failed steps.
- */
 function madeFor(state: RunState, path: string): readonly string[] {
   const plan = planStep(state, path);
   if ("model" in plan) return [path];
@@ -59,7 +52,6 @@ function madeFor(state: RunState, path: string): readonly string[] {
   return all.flatMap((maker) => (state.steps[maker]!.status === "failed" ? (madeAgainFor(state, maker) ?? []) : []));
 }
 
-/** Returns the fields that a step's `revise` function changed; null if the step has no such function. */
 function changesOf(state: RunState, step: PlanStep, note: string, functions: StepFunctions): Fields | null {
   const found = functions.find(state, step.path);
   if (!("code" in found) || found.code.kind !== "revise" || !("input" in step)) return null;

@@ -24,10 +24,9 @@ import { everywhere, textChanges } from "./edits.ts";
 export type Replanning =
   | {
       readonly ok: true;
-      /** The new plan, including the steps of expansions whose value is unchanged. */
+      /** Includes the steps of expansions whose value is unchanged. */
       readonly plan: Plan;
       readonly input: Json;
-      /** What each re-planned expansion returned, by the expansion's path. */
       readonly expanded: { readonly [step: string]: readonly Reference[] };
       readonly diff: PlanDiff;
       readonly code: Code;
@@ -40,19 +39,14 @@ type Grown =
   | Omit<Extract<Replanning, { readonly ok: true }>, "code" | "edited" | "sameText">
   | Extract<Replanning, { readonly ok: false }>;
 
-/**
- * The input for the new plan. `changes`: new values for some fields of the run's input. `whole`: a complete new input.
- * If neither is set, the run's own input is used.
- */
+/** `changes` replaces some fields of the run's input; `whole` replaces all of it. */
 export type ReplanInput = ({ readonly changes?: unknown } | { readonly whole: unknown }) & {
-  /** Edits of step inputs, applied on top of earlier edits. */
   readonly edits?: StepEdits;
   readonly everywhere?: boolean | undefined;
 };
 
 type Functions = Map<string, LocalFunction>;
 
-/** Plans a run again with the current code, including the steps of expansions whose value is unchanged. */
 export async function replanRun(
   state: RunState,
   pipeline: Pipeline,
@@ -133,7 +127,7 @@ class Growing {
     this.before = { ...state.planned.plan, steps: this.ownedBy(null) };
   }
 
-  /** Returns the recorded steps that an expansion created. If `expansion` is null, returns all other steps. */
+  /** Returns the steps that an expansion created; for null, the steps that no expansion created. */
   ownedBy(expansion: string | null): readonly PlanStep[] {
     const { steps } = this.state.planned.plan;
     const expansions = expansionsIn(steps);
@@ -171,7 +165,6 @@ async function grow(growing: Growing, planner: Planner): Promise<Grown> {
   }
 }
 
-/** Returns the next expansion that is unchanged but not yet planned again. */
 function nextExpansion(
   { state, before, after, expanded }: Growing,
   { stale, renamed }: PlanDiff,

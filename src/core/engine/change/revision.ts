@@ -33,7 +33,6 @@ import {
 import { editsOf } from "./edits.ts";
 import { noDiff, type Replanning, replanRun } from "./replanning.ts";
 
-/** Returns the failed expansions whose function now succeeds with the same value. */
 async function fixedExpansions(state: RunState, pipeline: Pipeline, planner: Planner): Promise<readonly string[]> {
   const failed = state.planned.plan.steps.flatMap((step) => {
     const { status, expanded } = state.steps[step.path]!;
@@ -60,25 +59,22 @@ async function fixedExpansions(state: RunState, pipeline: Pipeline, planner: Pla
   return fixed;
 }
 
-/** Changes that a resume requests, checked and priced, or code changes that nobody has accepted. */
+/** `drifted`: nobody has accepted the code changes yet. `rerun`: the changes are checked and priced. */
 export type Revision =
   | { readonly kind: "drifted"; readonly drift: Drift; readonly agreed: null }
   | {
       readonly kind: "rerun";
       readonly agreed: AgreedQuote | null;
-      /** The id of the plan that this revision changes. */
       readonly of: string;
       renew(state: RunState): Promise<Revision | null>;
-      /** Returns the steps whose jobs must finish before {@link Revision.events} may be committed. */
+      /** Returns the steps whose jobs must finish before `events` may be committed. */
       busy(state: RunState): readonly string[];
-      /** Returns the busy steps whose requests must no longer be sent. */
       replaces(state: RunState): readonly string[];
       events(state: RunState): readonly RunEvent[];
     };
 
 type Replanned = Extract<Replanning, { readonly ok: true }>;
 
-/** Plans the run again with the code and input in `how`. Returns null if there is nothing to compare. */
 export async function replanFor(state: RunState, how: ResumeOptions, planner: Planner): Promise<Replanning | null> {
   const { pipeline, compare = true, acceptChanges = false, input, edit } = how;
   for (const option of ["acceptChanges", "input", "edit"] as const) {
@@ -91,10 +87,7 @@ export async function replanFor(state: RunState, how: ResumeOptions, planner: Pl
     : null;
 }
 
-/**
- * Determines what `pipeline`, `acceptChanges` and `rerun` change in a run and what that costs, without writing
- * anything. Returns null if nothing changes. Throws if the changes are impossible or exceed the budget.
- */
+/** Checks and prices the changes, without writing anything. Returns null if nothing changes. */
 export async function revise(
   state: RunState,
   how: ResumeOptions,
@@ -160,10 +153,6 @@ function isAnother({ plan, input }: Replanned, { planned }: RunState): boolean {
   return canonicalJson({ plan, input }) !== canonicalJson({ plan: planned.plan, input: planned.input });
 }
 
-/**
- * Returns the run's plan with the `within` times from the code. Returns null if these are unchanged or a request
- * differs.
- */
 function sameWithWaits(state: RunState, again: Replanning | null): Replanned | null {
   return again?.ok && isSamePlan(state.planned.plan, again.plan, again.diff) ? withWaits(state, again) : null;
 }
@@ -324,16 +313,12 @@ function checkBudget(state: RunState, { expectedMicros }: RerunScope, given: num
 
 type RerunOptions = Pick<ResumeOptions, "rerun" | "rerunFailed" | "requestId">;
 
-/** A requested rerun, divided into a new request and the unfinished requests that already include some of the steps. */
 interface ResolvedRerun {
   readonly request: RequestedRerun | null;
   readonly inProgress: readonly RerunRequest[];
 }
 
-/**
- * Separates the new steps of a rerun from those that earlier requests include, so that a command repeated after a crash
- * continues the request in progress.
- */
+/** Leaves out steps of unfinished requests, so that a repeated command reruns nothing twice. */
 function resolveRerunRequest(state: RunState, how: RerunOptions): ResolvedRerun {
   const { requestId } = how;
   const requested = how.rerun ?? [];
@@ -376,7 +361,6 @@ function namedBy(state: RunState, name: string): readonly string[] {
   throw new InvalidOptionError("rerun", `${name}: ${why}.`, `showrunner show ${state.runId}`);
 }
 
-/** Returns the steps that failed, fully or partly, and were not replaced by another option. */
 function failedSteps(state: RunState): readonly string[] {
   return state.planned.plan.steps.flatMap(({ path }) => {
     const { status, expanded } = state.steps[path]!;

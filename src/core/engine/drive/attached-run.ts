@@ -8,7 +8,7 @@ import type { RunHandle, RunResult } from "./run-result.ts";
 import { runHandle } from "./run-result.ts";
 import { Updates } from "./updates.ts";
 
-/** Time within which the process that creates a run takes the run's lease. */
+/** A newly created run counts as interrupted if no process takes its lease within this time. */
 const BEGINS_WITHIN_MS = 5_000;
 
 export function isInterrupted(row: RunRow, now: number): boolean {
@@ -18,10 +18,7 @@ export function isInterrupted(row: RunRow, now: number): boolean {
 /** If a run is overdue by more than this, the engine is assumed to have no worker. */
 const UNWORKED_AFTER_MS = 60_000;
 
-/**
- * True in two cases: a process drives the run or will start soon, or an engine has to continue the run and is not
- * overdue.
- */
+/** True if a process drives the run or is expected to start doing so. */
 export function isDriven({ status, lease, updatedAt, wakeAt, resumeAt }: RunRow, now: number): boolean {
   if (lease !== null) return now <= lease.expiresAt && !isHolderGone(lease.holder, lease.expiresAt - now);
   // A finished or paused run is driven only for late work, so nobody waits for it. A message makes it due again.
@@ -46,7 +43,7 @@ export interface AttachedParts {
   continues(state: RunState): boolean;
 }
 
-/** Returns a handle for a run that another process drives. If that process dies, the run is driven here. */
+/** Returns a handle for a run of another process. If that process dies, this one drives the run. */
 export function attach({ runId, lastSeq }: RunRow, parts: AttachedParts, signal: AbortSignal | undefined): RunHandle {
   const updates = new Updates(parts.store, runId, lastSeq);
   const stop = () => parts.store.send(runId, { type: "stop" }, parts.clock.now());
@@ -79,10 +76,7 @@ export async function follow(
 /** Time to wait for another follower to take over the run from a dead process. */
 const TAKEN_OVER_WITHIN_MS = 10_000;
 
-/**
- * Returns a read-only handle that reports events, whichever process drives the run. The handle ends when the run is at
- * rest or no process drives it.
- */
+/** Follows a run without ever driving it, until the run is at rest or no process drives it. */
 export function watch(
   { runId, lastSeq }: RunRow,
   parts: Omit<AttachedParts, "takeOver" | "continues">,
@@ -112,7 +106,7 @@ export function watch(
   return runHandle(runId, updates, { begin, stop }, undefined);
 }
 
-/** Resolves at the run's next event, or when it is time to check whether the driving process is alive. */
+/** Resolves at the run's next event, or when the lease must be checked again. */
 async function movedOrDue(
   store: JournalStore,
   clock: Clock,
@@ -127,7 +121,7 @@ async function movedOrDue(
   over.abort();
 }
 
-/** Drives the run and passes its updates on. Returns null if another follower took over first. */
+/** Returns null if another follower took over the run first. */
 async function driveOn(handle: RunHandle, updates: Updates): Promise<RunResult | null> {
   for await (const update of handle.events()) {
     if ("event" in update) updates.push([update]);

@@ -24,10 +24,9 @@ export interface Start extends ResumeOptions {
   readonly outdatedStops?: readonly number[] | undefined;
   /** Id of the last stop sent before the resume. Later stops still apply. */
   readonly lastStop?: number | undefined;
-  /** Moves the run to its account's new key or address. */
   readonly move?: AccountMove | undefined;
   readonly staysPaused?: boolean | undefined;
-  /** True to leave the run ended if it ended without waiting for a late job. */
+  /** True if a run that ended without waiting for a late job must stay ended. */
   readonly leavesGivenUp?: boolean | undefined;
   /** Follows the run if another process, such as a worker, took its lease first. */
   readonly followOther?: ((updates: Updates, stop: AbortSignal) => Promise<RunResult>) | undefined;
@@ -41,7 +40,6 @@ interface Beginning {
   readonly isIdle: boolean;
 }
 
-/** Returns the first events of a drive: the end of a pause, and the changes that a resume requests. */
 export async function beginRun(state: RunState, how: Start): Promise<Beginning> {
   const revision = await current(state, how.revision ?? null);
   if (revision?.kind === "drifted") {
@@ -68,7 +66,7 @@ export async function beginRun(state: RunState, how: Start): Promise<Beginning> 
   };
 }
 
-/** Returns the revision, computed again if the plan changed before this process took the lease. */
+/** Computes the revision again if the plan changed before this process took the lease. */
 async function current(state: RunState, revision: Revision | null): Promise<Revision | null> {
   const isOutdated = revision?.kind === "rerun" && revision.of !== planId(state);
   return isOutdated ? revision.renew(state) : revision;
@@ -85,13 +83,12 @@ function pauseForDrift(state: RunState, message: string, replaced: readonly stri
   return isSaid ? [] : [...start, { ...paused, ...(replaced.length > 0 && { replaced }) }];
 }
 
-/** Returns events that record the prices already quoted for a new run, so that its steps are not quoted again. */
 export function firstPrices(plan: Plan, prices: Quote["prices"]): readonly RunEvent[] {
   const quoted = prices.filter(({ step }) => traitsOf(stepNamed(plan, step)!).pricing.by === "quote");
   return quoted.flatMap((price) => quotedEvents(price, 1));
 }
 
-/** Returns an event that sets the new limits, if any. `more`: the accepted price of reruns. */
+/** `more`: the price of reruns that the user accepted. */
 function budgetEvents(
   state: RunState,
   { budget, agree, maxUnquoted }: ResumeOptions,

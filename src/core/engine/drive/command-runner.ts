@@ -12,15 +12,13 @@ import type { Surroundings } from "./decide-until-stable.ts";
 import { DELEGATED_AGAIN_MS, DriveMemory } from "./drive-memory.ts";
 import type { DriveDependencies, DriveOptions, SliceOptions } from "./drive-tools.ts";
 
-/** Interval between polls for the late work of an ended run once the service has refused them for some time. */
+/** How often to poll for an ended run's late work after repeated refusals. */
 const RARELY_MS = 15 * MINUTE_MS;
 
 interface Listener {
-  /** Accepts events for the journal. An empty list only reports that a command has ended. */
+  /** Accepts events for the journal; an empty list only reports that a command has ended. */
   answer(events: readonly RunEvent[]): void;
-  /** Reports a failure whose cause is outside the run. */
   fail(error: unknown): void;
-  /** Makes the drive consider a step again. */
   touch(step: string): void;
   priority(step: string): number;
 }
@@ -30,15 +28,13 @@ export class CommandRunner {
   readonly #state: RunState;
   readonly #options: DriveOptions;
   readonly #on: Listener;
-  /** Ids of commands in progress, both here and in other jobs of the engine. */
   readonly active = new Set<string>();
   readonly interrupted = new Set<string>();
   readonly memory: DriveMemory;
-  /** Ids of commands whose results arrived while they were still being handed to another job of the engine. */
+  /** Ids of commands whose results arrived before `delegate` returned. */
   readonly #performed = new Set<string>();
   #handing = 0;
   readonly service: ServiceWatch;
-  /** Callbacks of effects that wait until their events are recorded. */
   readonly #waiting: (() => void)[] = [];
   /** Aborts all commands except those that submit paid work, which must not be interrupted. */
   readonly #interrupt = new AbortController();
@@ -55,7 +51,6 @@ export class CommandRunner {
     for (const id of this.memory.delegated.keys()) this.active.add(id);
   }
 
-  /** Number of commands in progress here, not in other jobs of the engine. */
   get working(): number {
     return this.active.size - this.memory.delegated.size;
   }
@@ -69,7 +64,7 @@ export class CommandRunner {
     return [...this.active].some((id) => id.startsWith("submit:") || id.startsWith("chat:"));
   }
 
-  /** Awaits a turn of the drive, and then resumes the effects that were already waiting when the turn began. */
+  /** After the turn, resumes only the effects that were already waiting when it began. */
   async awaiting<T>(turn: Promise<T>): Promise<T> {
     const waiting = this.#waiting.splice(0);
     try {
@@ -79,7 +74,6 @@ export class CommandRunner {
     }
   }
 
-  /** Resumes all waiting effects at the end of the drive. */
   waitNoLonger(): void {
     for (const goOn of this.#waiting.splice(0)) goOn();
   }
@@ -88,7 +82,7 @@ export class CommandRunner {
     this.#interrupt.abort(new Error(why));
   }
 
-  /** Interrupts those of the commands with these ids that only poll for work. */
+  /** Interrupts commands that only poll for work; others continue. */
   breakOff(ids: readonly string[]): void {
     for (const id of ids) this.#asking.get(id)?.abort(new Error("The run no longer waits for this job."));
   }
@@ -98,7 +92,6 @@ export class CommandRunner {
     return first === undefined ? null : first + DELEGATED_AGAIN_MS;
   }
 
-  /** Returns the memory to pass to the next slice or, if the run is idle, to the next drive. */
   memo(isIdle: boolean): Json {
     return this.memory.left(isIdle ? null : [this.service.memo(), this.#deps.spending.memo()]);
   }
@@ -123,7 +116,7 @@ export class CommandRunner {
     void this.#perform(command, context);
   }
 
-  /** Records a failed call. Returns how long to wait before the next call, in milliseconds. */
+  /** Returns how long to wait before the next call, in milliseconds. */
   recordOutage(id: string, serviceFailure: ServiceFailure): number {
     const { delayMs, events } = this.service.failed(watchId(id), serviceFailure);
     this.#on.answer(events);
@@ -179,7 +172,7 @@ export class CommandRunner {
     else this.#on.fail(isDiskError(error) ? new MediaDiskError(this.#state.runId, error) : error);
   }
 
-  /** Delegates a command to another job of the engine. Returns false if it has already been performed there. */
+  /** Returns false if another job of the engine has already performed the command. */
   async #hand(command: Command, { delegate }: SliceOptions): Promise<boolean> {
     const id = commandId(command);
     try {

@@ -19,24 +19,20 @@ export interface Decided {
   readonly lateAt: number | null;
 }
 
-/** The remaining headroom, as measured when this run had spent or reserved `ownMicros`. */
 export interface KnownHeadroom {
   readonly headroom: Headroom;
   readonly ownMicros: number;
 }
 
 export interface Surroundings {
-  /** Events from the results of effects, not yet in the journal. */
   readonly answers: readonly RunEvent[];
   readonly inbox: readonly InboxEntry[];
   readonly headrooms: readonly KnownHeadroom[];
   readonly active: ReadonlySet<string>;
   readonly notBefore: ReadonlyMap<string, number>;
   readonly unsent: ReadonlySet<string>;
-  /** Ids of commands that a stop interrupted and that the next drive performs again. */
   readonly interrupted: ReadonlySet<string>;
   readonly now: number;
-  /** Returns the current plan's steps, most urgent first. */
   order(): readonly PlanStep[];
   readonly expected: (step: PlanStep) => Expected;
   readonly asksForLate: boolean;
@@ -59,7 +55,7 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
     }
   };
   for (const answer of withReopening(state, around.answers)) {
-    // An immediate pause, such as a stop, or the end of the run takes precedence over failures of other commands.
+    // After the run's end or an immediate pause, such as a stop, further pauses do not matter.
     const isOutdone = answer.type === "run.paused" && (restsAtOnce(state) || isRunFinal(state.status));
     if (isOutdone) continue;
     if (isTooLate(state, answer)) continue;
@@ -102,19 +98,13 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
   }
 }
 
-/**
- * True if the event starts or ends a step that has already ended. Such an event can be dropped, because it records no
- * payment.
- */
+/** Events that start or end an ended step can be dropped: they record no payment. */
 function isTooLate(state: RunState, answer: RunEvent): boolean {
   const isOfEnd = answer.type === "step.started" || answer.type === "step.finished" || answer.type === "step.reused";
   return isOfEnd && isStepFinal(state.steps[answer.step]!.status);
 }
 
-/**
- * If the answers include the result of a job that the run no longer waited for, inserts an event before it that reopens
- * the run.
- */
+/** Reopens the run if it gets the result of a job that it no longer waited for. */
 export function withReopening(state: RunState, answers: readonly RunEvent[]): readonly RunEvent[] {
   const at = answers.findIndex((answer) => hasCome(state, answer));
   return at === -1 ? answers : answers.toSpliced(at, 0, { type: "run.reopened", byItself: true });

@@ -9,13 +9,9 @@ import type { WatchMemo } from "../service/service-answers.ts";
 /** After this many milliseconds without a result, a delegated command is delegated again. */
 export const DELEGATED_AGAIN_MS = 15 * 60_000;
 
-/**
- * What a drive remembers without recording it in the journal. It is passed from slice to slice, and lost in a crash.
- */
+/** Facts that a drive passes from slice to slice outside the journal; a crash loses them. */
 export class DriveMemory {
-  /**
-   * When each command may be retried, in epoch milliseconds, by command id. Infinity rules out a retry in this drive.
-   */
+  /** Earliest time for retrying each command, in epoch milliseconds. Infinity: not in this drive. */
   readonly notBefore: Map<string, number>;
   /** Ids of submit commands whose request failed before it left this machine. */
   readonly unsent: Set<string>;
@@ -40,7 +36,7 @@ export class DriveMemory {
     this.spending = memo.spending ?? null;
   }
 
-  /** Restores what {@link DriveMemory.toJson} wrote. `isResumed`: true to retry deferred commands now. */
+  /** `isResumed`: true to forget waiting times, so that commands are retried at once. */
   static of(memo: Json, { isResumed }: { readonly isResumed: boolean }): DriveMemory {
     // Only this class writes the memo, so the cast is safe.
     const stored = (memo ?? {}) as unknown as Partial<StoredMemo>;
@@ -54,14 +50,12 @@ export class DriveMemory {
     return late.length > 0;
   }
 
-  /** Makes the next poll of an adopted job due immediately. */
   adopt({ step, attempt }: { readonly step: string; readonly attempt: number }): void {
     const id = `follow:${step}#${attempt}`;
     this.notBefore.delete(id);
     this.polls.delete(id);
   }
 
-  /** Makes the next poll of a job due immediately, because a webhook reported the job. */
   hint({ step, attempt }: { readonly step: string; readonly attempt: number }): void {
     const id = `follow:${step}#${attempt}`;
     this.notBefore.delete(id);
@@ -69,7 +63,7 @@ export class DriveMemory {
     this.polls.set(id, { expectedAt: null, ...planned, dueAt: HINTED, read: "job" });
   }
 
-  /** Returns the memory for the next slice. If `seen` is null, keeps only the delegated commands. */
+  /** If `seen` is null, keeps only the delegated commands. */
   left(seen: readonly [WatchMemo, SpendingMemo] | null): Json {
     if (seen === null) return new DriveMemory({ delegated: [...this.delegated], worker: this.worker }).toJson();
     [this.service, this.spending] = seen;

@@ -13,23 +13,20 @@ import type { SpendingWatch } from "../money/spending.ts";
 import type { ExpectedDurations } from "../price/expected-durations.ts";
 import type { DriveMemory } from "./drive-memory.ts";
 
-/** Orders steps by urgency. The step with the longest remaining chain of steps is the most urgent. */
+/** Most urgent steps first: those that start the longest chains of steps. */
 export interface Schedule {
   readonly plan: Plan;
   readonly order: readonly PlanStep[];
   readonly priority: (step: string) => number;
 }
 
-/** What a drive computes from all steps of a run, and keeps for the next slice. */
 export interface DriveTools {
   readonly scheduler: Scheduler;
-  /** Returns the same object until the plan changes. */
   readonly schedule: (plan: Plan) => Schedule;
   readonly expected: (step: PlanStep) => Expected;
   readonly results: ResultRecorder;
   /** Size of the run's state when it was last counted or stored as a snapshot; null if it was never counted. */
   weight: number | null;
-  /** Sequence number of the last event that these tools take into account. */
   seq: number;
 }
 
@@ -69,7 +66,7 @@ export interface DriveDependencies
 /** How to drive a slice of a run. A slice ends when the run can only wait. */
 export interface SliceOptions {
   readonly memory: DriveMemory;
-  /** True if webhooks report the ends of jobs, so that polling is only a fallback. */
+  /** True if webhooks report when jobs end, so that polling is only a fallback. */
   readonly webhooks: boolean;
   /** Aborted when the slice has run long enough and must start nothing new. */
   readonly end: AbortSignal;
@@ -83,7 +80,7 @@ export interface SliceOptions {
 }
 
 export interface DriveOptions {
-  /** How to drive one slice. If absent, the run is driven until it finishes, pauses or is stopped. */
+  /** How to drive one slice. Default: the run is driven until it finishes, pauses or is stopped. */
   readonly slice?: SliceOptions;
   readonly tools: DriveTools;
   /** How long the lease lasts if the process no longer renews it, in milliseconds. */

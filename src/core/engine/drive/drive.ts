@@ -21,10 +21,7 @@ import type { DriveDependencies, DriveOptions, Schedule } from "./drive-tools.ts
 import { InboxReader, keepRun } from "./keep-run.ts";
 import { RunTakenOverError, type RunWriter } from "./run-writer.ts";
 
-/**
- * Drives a leased run until it finishes, pauses or is stopped. Each turn makes a decision, commits it, and then
- * performs it. Resolves with the time when the run is due again, in epoch milliseconds; null if the run is idle.
- */
+/** Resolves with the time when the run is due again, in epoch milliseconds; null if the run is idle. */
 export function drive(
   deps: DriveDependencies,
   state: RunState,
@@ -52,7 +49,7 @@ class Driver {
   readonly #commands: CommandRunner;
   #answers: RunEvent[] = [];
   #failure: unknown = null;
-  /** True if the state contains events that could not be written to the journal. */
+  /** True if the state may contain events that were never written to the journal. */
   #needsReload = false;
 
   constructor(deps: DriveDependencies, state: RunState, writer: RunWriter, options: DriveOptions) {
@@ -111,14 +108,12 @@ class Driver {
     }
   }
 
-  /** Prepares the first decision in a separate turn, because this may take long. */
   async #prepare(): Promise<null> {
     this.#scheduler.prepare();
     await new LongWork().pause(this.#state.planned.plan.steps.length);
     return null;
   }
 
-  /** Performs one turn. Returns null until the run is parked. */
   async #step(): Promise<Parked | null> {
     const { slice } = this.#options;
     const { commands, wakeAt, lateAt, parked } = await this.#commands.awaiting(this.#advance());
@@ -135,7 +130,6 @@ class Driver {
     return null;
   }
 
-  /** Returns the time when this drive is due again; null if something is in progress or already due. */
   #restUntil(wakeAt: number | null, lateAt: number | null): Parked | null {
     if (this.#isFinished()) return { wakeAt: restsAtOnce(this.#state) ? null : lateAt };
     if (this.#options.slice === undefined || this.#commands.working > 0 || this.#failure !== null) return null;
@@ -151,7 +145,6 @@ class Driver {
       this.#commands.breakOff(this.#scheduler.lateCommands());
   }
 
-  /** Ends a slice that has run long enough, after the work in progress has finished. */
   async #cutOff(): Promise<Parked | null> {
     await this.#untilIdle();
     if (this.#failure !== null) return null;
@@ -160,7 +153,7 @@ class Driver {
     return this.#park(isOver ? null : this.#deps.now());
   }
 
-  /** Parks the run until it is due. Returns null and changes nothing if a message has arrived in the meantime. */
+  /** Returns null and changes nothing if a message has arrived. */
   async #park(
     at: number | null,
     events: readonly RunEvent[] = [],
@@ -184,7 +177,6 @@ class Driver {
     }
   }
 
-  /** Makes a decision and commits it. If the decision exceeds the headroom, discards it and decides again. */
   async #advance(): Promise<Decided & { readonly parked: Parked | null }> {
     this.#rest.turn();
     const isBusy = this.#commands.working > 0 || this.#answers.length > 0;
@@ -216,10 +208,7 @@ class Driver {
     }
   }
 
-  /**
-   * Commits a decision and releases the run. Returns null and writes nothing if work remains or the decision reserves
-   * money.
-   */
+  /** Commits a decision and releases the run, unless work remains or the decision reserves money. */
   async #parkWith({ commands, events, wakeAt, lateAt }: Decided, inbox: readonly InboxEntry[]): Promise<Parked | null> {
     if (commands.length > 0 || this.#answers.length > 0 || ledgerChanges(events).some(({ type }) => type === "hold"))
       return null;
@@ -261,7 +250,6 @@ class Driver {
     this.#needsReload = false;
   }
 
-  /** Records whether the last commit could read the wallet's balance. */
   #recordWalletFailure(): void {
     const judged = this.#deps.spending.takeAnswer();
     if (judged === undefined) return;
@@ -290,7 +278,7 @@ class Driver {
     return this.#commands.working === 0 && (isRunFinal(this.#state.status) || this.#state.status === "paused");
   }
 
-  /** Records the results of requests in progress, and then rejects with a failure from outside the run. */
+  /** Rejects only after the results of requests in progress are recorded. */
   async #fail(failure: unknown): Promise<never> {
     this.#commands.interrupt("The run stopped.");
     await this.#untilIdle();
@@ -302,10 +290,6 @@ class Driver {
     throw failure;
   }
 
-  /**
-   * Tries to record the results of requests in progress. A later drive repeats requests whose results were not
-   * recorded.
-   */
   async #commitAnswers(): Promise<void> {
     if (this.#needsReload) await this.#reload();
     await this.#writer.record(withReopening(this.#state, this.#answers));
@@ -313,7 +297,6 @@ class Driver {
   }
 }
 
-/** Lets the drive wait between turns, until it is woken or until a given time. */
 class Rest {
   readonly #clock: Clock;
   #isWoken = false;
@@ -323,7 +306,7 @@ class Rest {
     this.#clock = clock;
   }
 
-  /** Begins a turn. Later wake-ups apply to the next turn. */
+  /** Wake-ups from now on apply to the next turn. */
   turn(): void {
     this.#isWoken = false;
   }
@@ -333,7 +316,7 @@ class Rest {
     this.#end();
   }
 
-  /** Waits until this time, in epoch milliseconds, or until woken. If the time is null, waits until woken. */
+  /** Waits until woken or, if `at` is not null, until that time in epoch milliseconds. */
   async until(at: number | null): Promise<void> {
     if (this.#isWoken) return;
     let timer: { cancel(): void } | null = null;
@@ -346,7 +329,6 @@ class Rest {
   }
 }
 
-/** Journal errors that may go away or that a person can fix. */
 const MAY_PASS: ReadonlySet<string> = new Set([
   "JOURNAL_BUSY",
   "JOURNAL_DISK_FULL",
@@ -363,7 +345,7 @@ interface Leaving {
   readonly stop: AbortSignal;
 }
 
-/** Puts late results from providers into the inbox for the next drive, because they cannot be requested again. */
+/** Providers' results cannot be requested again, so they are left in the inbox for the next drive. */
 async function leaveToNext(leaving: Leaving, { runId, steps }: RunState, answers: readonly RunEvent[]): Promise<void> {
   const { store, now } = leaving;
   for (const answer of answers) {
@@ -377,7 +359,6 @@ async function leaveToNext(leaving: Leaving, { runId, steps }: RunState, answers
   }
 }
 
-/** Retries a write until the journal accepts it, because the results are stored nowhere else. */
 async function untilTaken(send: () => Promise<unknown>, { clock, stop }: Leaving): Promise<void> {
   for (let tries = 0; ; tries += 1) {
     try {

@@ -12,12 +12,11 @@ interface Keeping {
 
 const BUSY_EVERY_MS = 50;
 
-/** Reads a run's inbox at intervals while the run is busy, and whenever a waiting run continues. */
+/** While the run is busy, reads its inbox at most every `BUSY_EVERY_MS`. */
 export class InboxReader {
   readonly #from: Pick<Keeping, "store" | "now">;
   readonly #runId: string;
   #readAt: number | null = null;
-  /** True until the first read if the inbox was empty when the lease was taken. */
   #isKnownEmpty: boolean;
 
   constructor(from: Pick<Keeping, "store" | "now">, runId: string, hasMail: boolean) {
@@ -31,7 +30,7 @@ export class InboxReader {
     this.#isKnownEmpty = false;
   }
 
-  /** Returns the entries to process now. Leaves out entries for which `isPending` returns true. */
+  /** Entries for which `isPending` returns true are left for a later call. */
   async read(isBusy: boolean, isPending: (entry: InboxEntry) => boolean): Promise<readonly InboxEntry[]> {
     const now = this.#from.now();
     if (isBusy && this.#readAt !== null && Math.abs(now - this.#readAt) < BUSY_EVERY_MS) return [];
@@ -46,10 +45,7 @@ export class InboxReader {
   }
 }
 
-/**
- * Renews the lease and watches the inbox until the signal is aborted. Calls `lost` if another process has taken over
- * the run, or if the journal fails.
- */
+/** Calls `lost` if another process has taken over the run, or if the journal fails. */
 export async function keepRun(
   keeping: Keeping,
   lease: Lease,

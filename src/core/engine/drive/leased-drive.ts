@@ -20,7 +20,6 @@ import { type DriveTools, driveTools } from "./drive-tools.ts";
 import { RunWriter, type Taken } from "./run-writer.ts";
 import type { Updates } from "./updates.ts";
 
-/** Maximum number of quoted prices per commit. */
 const QUOTED_AT_ONCE = 1_000;
 
 export interface HolderParts {
@@ -33,30 +32,24 @@ export interface HolderParts {
   dependencies(state: RunState, how: Start): DriveDependencies;
 }
 
-/** What to drive, and how. The drive keeps `state` up to date. */
+/** The drive keeps `state` up to date. */
 interface LeasedDrive {
   readonly state: RunState;
   readonly updates: Pick<Updates, "push" | "progress">;
   readonly stop: AbortSignal;
   readonly how: Start;
-  /**
-   * Builds the options of a slice from the memory of the previous slice. If absent, the run is driven until it is idle.
-   */
+  /** Returns the options for a slice, given the previous slice's memory. Default: drive until idle. */
   readonly slice?: (memo: Json, resumption: { readonly isResumed: boolean }) => SliceOptions;
   readonly tools?: DriveTools | null;
 }
 
 interface DriveEnd {
   readonly pending: RerunRevision | null;
-  /** When the parked run is due again, in epoch milliseconds; null if the run is idle. */
   readonly wakeAt: number | null;
   readonly tools: DriveTools | null;
 }
 
-/**
- * Takes the lease, drives the run until it is parked or idle, and releases the lease. Throws {@link RunBusyError} if
- * another process holds the lease.
- */
+/** Throws {@link RunBusyError} if another process holds the lease. */
 export async function driveAsHolder(parts: HolderParts, leased: LeasedDrive): Promise<DriveEnd> {
   const { store } = parts;
   const holder = thisHolder(randomUUID());
@@ -82,7 +75,6 @@ function takeRun({ store, clock, leaseMs }: HolderParts, runId: string, holder: 
   return store.takeLease(runId, holder, { at: clock.now(), ttlMs: leaseMs, isDead: isHolderDead });
 }
 
-/** Records a new run's prices and releases the run to its engine. Does nothing if the engine already took the run. */
 export async function handOver(parts: HolderParts, state: RunState, quoted: readonly RunEvent[]): Promise<void> {
   const outcome = await takeRun(parts, state.runId, thisHolder(randomUUID()));
   // The engine requests the quotes itself.
@@ -131,7 +123,7 @@ async function driveLeased(parts: HolderParts, leased: LeasedDrive, outcome: Tak
   await work.pause(length);
   const isResumed = events.some(({ type }) => type === "run.resumed" || type === "run.reopened");
   const slice = leased.slice?.(memo, { isResumed });
-  // The steps of lost commands are not notified, so compute the tools again.
+  // The scheduler does not know that commands were lost, so it is built again.
   const forgot = slice?.memory.forgetDelegated(clock.now()) === true;
   const tools = known !== null && !forgot ? known : await driveTools(state, parts.durations);
   writer.tools = tools;
@@ -160,7 +152,6 @@ function stopAfter({ pause }: RunState, { lastStop = Number.POSITIVE_INFINITY }:
   return isAfter ? [{ type: "run.paused", reason: "stopped", message: ownText("stopped on request") }] : [];
 }
 
-/** Records people's decisions before a change is applied. */
 async function takeInDecisions(store: JournalStore, writer: RunWriter, state: RunState): Promise<void> {
   const decisions = (await store.inbox(state.runId)).filter(({ message }) => DECISIONS.has(message.type));
   const counting = inOrder(decisions);

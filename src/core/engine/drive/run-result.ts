@@ -13,7 +13,6 @@ import type { Drift } from "../change/drift.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { RunUpdate, Updates } from "./updates.ts";
 
-/** Returns what the pipeline returned, in its original shape. Missing parts are null. */
 export function runOutputs(state: RunState, media: MediaStore): { readonly [name: string]: unknown } {
   const map = (value: Returned): unknown => {
     if (isReference(value)) return resolveOne(state, media, value.$ref);
@@ -137,7 +136,6 @@ export function result(state: RunState, media: MediaStore, drift: Drift | null =
   return { ...rest, status: "paused", pause: state.pause ?? AT_REST };
 }
 
-/** The pause to report for a run that could continue but is not driven by any process. */
 const AT_REST: RunPause = {
   reason: "stopped",
   message: "no process is driving the run; resume it",

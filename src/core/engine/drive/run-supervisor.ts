@@ -13,7 +13,6 @@ import { driveAsHolder, type HolderParts } from "./leased-drive.ts";
 import { type RunHandle, type RunResult, result, runHandle } from "./run-result.ts";
 import { Updates } from "./updates.ts";
 
-/** Interval between checks of whether the jobs that block a change have finished. */
 const LOOK_AGAIN_MS = 5_000;
 const MOST_LOOKS = 60;
 
@@ -35,10 +34,7 @@ export class RunSupervisor {
     return this.#driven.get(runId)?.handle;
   }
 
-  /**
-   * Drives the run in the background and returns a handle. If this process already drives the run, returns the existing
-   * handle, unless `how` changes the run.
-   */
+  /** Returns the existing handle if this process already drives the run, unless `how` changes the run. */
   open(known: RunState, how: Start, tools: DriveTools | null = null): RunHandle {
     if (how.move === undefined) this.#parts.repository.checkAccount(known);
     const { runId } = known;
@@ -88,10 +84,7 @@ export class RunSupervisor {
     await Promise.allSettled(this.#running.keys());
   }
 
-  /**
-   * Drives the run until it is idle. Continues if a change is pending, the run was resumed, or the cause of a pause is
-   * gone.
-   */
+  /** Drives again if a change is pending, the run was resumed, or the cause of the pause is gone. */
   async #drive(
     state: RunState,
     updates: Updates,
@@ -173,7 +166,6 @@ function changesRun(state: RunState, how: Start, before: Start): boolean {
 
 type Limits = Pick<Start, "budget" | "agree" | "maxUnquoted">;
 
-/** True if the requested limits differ from those last requested or, if there are none, from the run's own limits. */
 export function changesLimits(
   { budgetMicros, maxUnquotedMicros, agreed }: RunState,
   how: Limits,
@@ -195,12 +187,10 @@ function onAbort(signal: AbortSignal | undefined, then: () => void): void {
 
 class DriveTurn {
   readonly stop = new AbortController();
-  /** True if the run was resumed again during this drive. */
   isAskedAgain = false;
   readonly outdatedStops: number[] = [];
   #work: PromiseWithResolvers<void> | null = Promise.withResolvers();
 
-  /** Resolves when the drive is at rest; null if it already is. */
   get work(): Promise<void> | null {
     return this.#work?.promise ?? null;
   }

@@ -44,18 +44,13 @@ export function storedEvent(runId: string, afterSeq: number, at: number, event: 
   return { runId, seq: afterSeq + 1, at, version: EVENT_VERSION, event };
 }
 
-/**
- * Makes all commits for a run while this process holds the lease. Throws {@link RunTakenOverError} once another process
- * has taken the lease.
- */
+/** Every write throws {@link RunTakenOverError} once another process has taken the run's lease. */
 export class RunWriter {
   readonly lease: Lease;
   tools: DriveTools | null = null;
   readonly #parts: RunWriterParts;
   readonly #state: RunState;
-  /** Number of events since the last snapshot. */
   #tail: number;
-  /** How much of its budget the run had spent or reserved at the last write, in micro-dollars. */
   #committedMicros: number;
 
   constructor(parts: RunWriterParts, state: RunState, { lease, tail }: Pick<Taken, "lease" | "tail">) {
@@ -66,11 +61,7 @@ export class RunWriter {
     this.#committedMicros = committedMicros(state);
   }
 
-  /**
-   * Writes events that have already been applied to the state, and returns null. If their holds exceed the headroom,
-   * writes nothing and returns the headroom. `isSubmitting`: true if the wallet may not yet show all of the run's
-   * charges.
-   */
+  /** Writes events already applied to the state, or returns the headroom if their holds exceed it. */
   async commit(
     events: readonly RunEvent[],
     inbox: readonly InboxEntry[],
@@ -93,6 +84,7 @@ export class RunWriter {
       }
       if (outcome.reason === "inbox") throw new Error("An inbox can prevent only one thing: that its run is parked.");
       if (outcome.reason === "floor" && !fresh) continue;
+      // During a submission, the wallet may not show all of the run's charges yet.
       return spending.headroom(outcome, guard!, isSubmitting);
     }
   }
@@ -104,7 +96,7 @@ export class RunWriter {
     await this.#write(events, inbox);
   }
 
-  /** Applies events to the state without writing them. The next commit writes them. */
+  /** Applies events to the state without writing them; they must also be passed to the next write. */
   take(events: readonly RunEvent[]): void {
     const at = this.#parts.clock.now();
     for (const event of events) {
@@ -113,20 +105,15 @@ export class RunWriter {
     }
   }
 
-  /**
-   * Writes the last events and releases the lease in one commit. If a message has arrived in the meantime, writes
-   * nothing and returns false.
-   */
+  /** Releases the lease in the same commit. If a message has arrived, writes nothing and returns false. */
   async park(wake?: Wake, events: readonly RunEvent[] = [], inbox: readonly InboxEntry[] = []): Promise<boolean> {
     return (await this.#write(events, inbox, { park: true, ...(wake !== undefined && { wake }) })).committed;
   }
 
-  /** Reloads the state from the journal, into the same object. */
   async reload(): Promise<void> {
     Object.assign(this.#state, await loadRun(this.#parts.store, this.#state.runId));
   }
 
-  /** If there is a notifier, records which percentages of spending limits have been reached. */
   async #report(reached: readonly SpendingReached[]): Promise<void> {
     const { spendingReached = {} } = this.#state;
     const isNew = ({ limit, percent }: SpendingReached) => (own(spendingReached, limit) ?? 0) < percent;

@@ -7,10 +7,7 @@ export type RunUpdate = StoredEvent | ({ readonly type: "progress" } & Progress)
 /** Number of events kept in memory. Readers that are further behind read older events from the journal. */
 const RECENT_EVENTS = 1_000;
 
-/**
- * Passes a run's updates to any number of readers. Each reader gets all events, but progress only from the time it
- * joined.
- */
+/** Every reader gets all events from the start, but progress only from when it joined. */
 export class Updates {
   readonly #journal: Pick<JournalStore, "read">;
   readonly #runId: string;
@@ -25,7 +22,6 @@ export class Updates {
     this.#lastSeq = lastSeq;
   }
 
-  /** Adds new events. Skips events that were already added. */
   push(events: readonly StoredEvent[]): void {
     for (const event of events) {
       if (event.seq <= this.#lastSeq) continue;

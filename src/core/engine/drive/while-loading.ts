@@ -11,10 +11,7 @@ export class RunWhileLoadingError extends ShowrunnerError {
 
 const loading = new AsyncLocalStorage<true>();
 
-/**
- * Calls `load`, which imports a file only to read its exports. If the file's code calls `run` or `resume` meanwhile,
- * throws {@link RunWhileLoadingError} before anything is paid.
- */
+/** While `load` imports a file, calls of `run` and `resume` in that file throw {@link RunWhileLoadingError}. */
 export function whileLoading<T>(load: () => Promise<T>): Promise<T> {
   return loading.run(true, load);
 }

@@ -24,7 +24,7 @@ import { filesOf, localInput } from "./local-code.ts";
 
 type Chat = Extract<Command, { readonly type: "chat" }>;
 
-/** Time limit for an answer. It is long because a missed answer has to be paid for again. */
+/** An answer that arrives too late must be paid for again, so the limit is long. */
 const ANSWER_MS = 10 * 60_000;
 /** Waits of up to this length for a bill are not interrupted by a stop. */
 const PATIENT_MS = 4_000;
@@ -36,7 +36,6 @@ const TOO_LONG: Read = { ok: false, message: `The answer has more than ${MAX_ANS
 
 type Read = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly message: string };
 
-/** Sends one chat request. Every outcome becomes an event, so that no charge is lost. */
 export const chat: Effect<"chat"> = async (command, context) => {
   const { step, attempt, model } = command;
   const { schema } = planStep(context.state, step) as ChatStep;
@@ -64,7 +63,6 @@ function unsent({ step, attempt }: Chat, code: string, message: string, retryabl
   return { type: "chat.failed", step, attempt, jobId: null, error, costMicros: 0 };
 }
 
-/** Retries until the service accepts the request or the run stops. */
 async function untilTaken(
   step: string,
   ask: () => Promise<ChatCompletion>,
@@ -110,21 +108,18 @@ function readAnswer({ content, finishReason }: ChatCompletion, schema: Json | nu
   return { ok: false, message: `The answer does not match the schema: ${problems.join("; ")}.${cut}` };
 }
 
-/** Removes the code fence that many models put around JSON. */
+/** Many models put a code fence around JSON. */
 function withoutFence(content: string): string {
   return /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/i.exec(content)?.[1] ?? content;
 }
 
 type Bill = Pick<Extract<RunEvent, { readonly type: "chat.answered" }>, "costMicros" | "isUnconfirmed" | "tokens">;
 
-/**
- * Returns the cost that an answer or its job states. If neither does, computes the cost from tokens and prices or,
- * without these, uses the maximum.
- */
 async function billOf(reply: ChatCompletion, { model, maxCostMicros }: Chat, context: EffectContext): Promise<Bill> {
   const known = reply.costMicros ?? (await billOfJob(reply.id, context));
   if (known !== null) return { costMicros: known };
   const { promptTokens = null, completionTokens = null } = reply.usage ?? {};
+  // Neither the answer nor its job states a cost: compute it from the tokens, or assume the maximum.
   const read = promptTokens === null ? null : await context.client.model(model).catch(() => null);
   const pricing = read?.pricing ?? null;
   if (promptTokens === null || completionTokens === null || pricing === null)
@@ -133,7 +128,6 @@ async function billOf(reply: ChatCompletion, { model, maxCostMicros }: Chat, con
   return { costMicros: Math.ceil(micros), isUnconfirmed: true, tokens: promptTokens + completionTokens };
 }
 
-/** Returns the cost of a job; null if the service does not report it in time. */
 async function billOfJob(jobId: string, { client, clock, signal }: EffectContext): Promise<number | null> {
   let isMissing = false;
   for (const waitMs of BILL_WAITS_MS) {

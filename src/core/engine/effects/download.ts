@@ -27,16 +27,14 @@ import {
 import { bytesProgress, type Effect, type EffectContext } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
 
-/** Number of files recorded per commit. */
 const RECORDED_AT_ONCE = 250;
-/** A priority above that of submissions, so that paid outputs are downloaded before new work is requested. */
+/** Paid outputs are downloaded before new work is requested. */
 const FIRST = 300;
 
 const UNSTATED = { contentType: null, width: null, height: null, durationMs: null };
 
 type Download = Extract<Command, { readonly type: "download" }>;
 
-/** Copies an output into the media store before the service deletes it. */
 export const download: Effect<"download"> = async (command, context) => {
   const { client, media, signal, freshUrls } = context;
   const { step, attempt, jobId, index } = command;
@@ -76,10 +74,7 @@ export const download: Effect<"download"> = async (command, context) => {
 /** Failures that an immediate retry would repeat. */
 const CERTAIN: ReadonlySet<DownloadError["reason"]> = new Set(["refused", "too-large", "forbidden-address"]);
 
-/**
- * Reports a failed download and plans the next attempt. If the service refuses an expired output, records that the
- * output is gone.
- */
+/** If the service keeps refusing an expired output, the output is recorded as gone. */
 function uncopied(
   command: Download,
   context: EffectContext,
@@ -99,17 +94,14 @@ function outputOf({ step, attempt, index }: Download, { state }: EffectContext):
   return (attempt === 0 ? outputs : attempts?.[attempt - 1]?.outputs)?.[index];
 }
 
-/** True in two cases: the output has expired by both clocks, or the service refused it as an input. */
+/** True if the output has expired by both clocks, or the service refused it as an input. */
 function mayBeGone(command: Download, context: EffectContext): boolean {
   const output = outputOf(command, context);
   const now = context.now();
   return output?.phase === "lapsed" || isOver(output ?? {}, Math.min(now, now + context.client.clockOffsetMs()));
 }
 
-/**
- * Handles an output that the service listed before but no longer lists. Treats the output as available until it may
- * have expired.
- */
+/** An output that the service no longer lists counts as available until it may have expired. */
 function saysLess(command: Download, context: EffectContext, { reason, message }: DownloadError): EffectResult {
   const { step, attempt, index } = command;
   const { state, now } = context;
@@ -128,7 +120,6 @@ function urgency(command: Download, context: EffectContext): number {
   return FIRST + 24 / (1 + Math.max(0, expiresAt - context.now()) / HOUR_MS);
 }
 
-/** Places every returned output in the run's folder under its name, with a manifest. */
 export const place: Effect<"place"> = async (_command, context) => {
   const { media, state } = context;
   const { outDir, manifests } = state.planned;
@@ -172,14 +163,10 @@ async function namedCopy({ name, step, output: { copy } }: UnplacedOutput, { sta
 
 interface ExpectedFile {
   readonly name: string;
-  /** Hash of the placed file, which differs from the output's hash if a mark was added to the file. */
   readonly placedSha256: string;
 }
 
-/**
- * Returns the subfolder of `outDir` for the run's files. Returns an empty string unless a file name is already taken by
- * other bytes or another run.
- */
+/** Returns a subfolder only if a file name is already taken by other bytes or another run. */
 async function folderFor(state: RunState, copies: readonly ExpectedFile[]): Promise<string> {
   const { runId, planned, files } = state;
   const folder = `${runId}/`;
@@ -212,7 +199,6 @@ function isOfRun({ steps }: RunState, sha256: string): boolean {
 
 const MOST_BYTES = 1024 * 1024;
 
-/** Returns the run id in a file's manifest; null if there is no manifest. */
 async function makerOf(outDir: string, name: string): Promise<string | null> {
   try {
     await using manifest = await openNamedFile(join(outDir, manifestName(name)), [outDir]);
@@ -226,7 +212,6 @@ async function makerOf(outDir: string, name: string): Promise<string | null> {
   }
 }
 
-/** Restores a finished run's named files and their manifests from the media store, if they were removed. */
 export async function placeAgain(state: RunState, media: MediaStore): Promise<void> {
   const { outDir, nonce, manifests } = state.planned;
   const tag = temporaryTag(nonce);

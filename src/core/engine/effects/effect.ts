@@ -18,7 +18,6 @@ import type { StepFunctions } from "./functions.ts";
 
 const EVERY_MS = 250;
 
-/** Reports progress for the bytes that a step transfers, at most a few times per second. */
 export function bytesProgress(step: string, { progress, now }: Pick<EffectContext, "progress" | "now">) {
   let lastAt = now();
   return (bytes: number, totalBytes: number | null) => {
@@ -28,13 +27,12 @@ export function bytesProgress(step: string, { progress, now }: Pick<EffectContex
   };
 }
 
-/** How a run driven in slices polls its jobs. `planned`: the next poll of each job, by command id. */
 export interface Polls {
   readonly planned: Map<string, PlannedPoll>;
   readonly webhooks: boolean;
 }
 
-/** Returns a request's place in the queue. `above` puts the request ahead of the step's other requests. */
+/** `above` puts the request ahead of the step's other requests. */
 export function placed({ priority, turn }: Pick<EffectContext, "priority" | "turn">, above = 0): Priority {
   return { level: above + priority, turn };
 }
@@ -44,18 +42,16 @@ export interface EffectContext {
   readonly media: MediaStore;
   readonly handles: UploadHandles;
   readonly estimates: EstimateCache;
-  /** Download URLs, by job id and output index. They are kept only in memory. */
   readonly freshUrls: Map<string, { readonly url: string; readonly readAt: number }>;
   readonly jobOwners: JobOwners;
   readonly repository: Pick<RunRepository, "knownJobs">;
   readonly cache: ResultCache;
-  /** Returns the keys of the results that this run already reuses. Scans all steps, so call it only on demand. */
+  /** Returns the keys of the results that this run already reuses. Scans all steps, so call it only when needed. */
   readonly reusedKeys: () => Set<string>;
-  /** The run's state, which only the driver may change. */
   readonly state: RunState;
   readonly signal: AbortSignal;
   readonly follow: "auto" | "stream" | "poll";
-  /** How to poll jobs when they are due. If absent, the run follows its jobs continuously instead. */
+  /** How to poll jobs that are due. Default: the run follows its jobs continuously. */
   readonly polls?: Polls;
   readonly now: () => number;
   readonly clock: Clock;
@@ -64,18 +60,15 @@ export interface EffectContext {
   readonly functions: StepFunctions;
   /** Returns the model to use: the provider's model itself or, in a rehearsal, a stand-in. */
   readonly substitute: Substitute;
-  /** Origins on the internal network that a provider's URLs may point to. */
   readonly inside: readonly string[];
   readonly expansions: Expansions;
-  /** The step's urgency, which orders the run's own requests. */
   readonly priority: number;
-  /** The run's turn in the request queue, which alternates between runs. */
   readonly turn: Turn;
   emit(events: readonly RunEvent[]): void;
   /** Resolves when the emitted events are in the journal or the drive ends. */
   recorded(): Promise<void>;
   progress(progress: Progress): void;
-  /** Reports a service failure before the effect has finished. Returns the delay before a retry, in milliseconds. */
+  /** Reports a failure while the effect goes on. Returns the delay before a retry, in milliseconds. */
   reportOutage(serviceFailure: ServiceFailure): number;
 }
 
@@ -84,7 +77,6 @@ export type Effect<T extends Command["type"]> = (
   context: EffectContext,
 ) => Promise<EffectResult>;
 
-/** Maximum number of attempts to remember for runs that are no longer active. */
 const MOST = 50_000;
 
 interface Attempt {
@@ -122,7 +114,6 @@ function ownerName({ runId }: RunState, { step, attempt }: Attempt): string {
   return JSON.stringify([runId, step, attempt]);
 }
 
-/** Returns the outage to report if a media bucket is temporarily unavailable; null for any other error. */
 export function bucketAway(error: unknown): ServiceFailure | null {
   const passes = error instanceof MediaBucketError && (error.reason === "busy" || error.reason === "unreachable");
   return passes ? { pause: "unreachable", isMedia: true, message: cleanText(error.message) } : null;
@@ -130,10 +121,7 @@ export function bucketAway(error: unknown): ServiceFailure | null {
 
 type Without = { readonly without: EffectResult };
 
-/**
- * Prepares code and media for a request. If this fails or the run is stopped meanwhile, returns the result to use
- * instead.
- */
+/** Returns the effect's result as `without` if `prepare` fails or the run stops meanwhile. */
 export async function beforeSending<T extends object>(
   prepare: () => Promise<T | Without>,
   { signal, state }: Pick<EffectContext, "signal" | "state">,

@@ -22,10 +22,7 @@ type Source =
     }
   | { readonly from: "code"; readonly step: string };
 
-/**
- * Checks the stored copies with these hashes, and restores damaged or missing ones. Throws {@link MediaLostError} if
- * the bytes no longer exist anywhere.
- */
+/** Restores damaged or missing copies. Throws {@link MediaLostError} if the bytes no longer exist anywhere. */
 export async function ensureCopies(hashes: Iterable<string>, context: Context): Promise<void> {
   for (const sha256 of new Set(hashes)) {
     const found = await context.media.verify(sha256);
@@ -35,7 +32,7 @@ export async function ensureCopies(hashes: Iterable<string>, context: Context): 
   }
 }
 
-/** Calls {@link ensureCopies} for an effect. Returns the effect's result if copies are missing, otherwise null. */
+/** Returns the effect's result if copies are missing, otherwise null. */
 export async function withoutCopies(hashes: Iterable<string>, context: Context): Promise<EffectResult | null> {
   try {
     await ensureCopies(hashes, context);

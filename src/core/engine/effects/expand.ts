@@ -8,7 +8,6 @@ import { done, journalError, judge, retryOrPause } from "../service/service-answ
 import type { Effect } from "./effect.ts";
 import { localCode, thrownError } from "./local-code.ts";
 
-/** Plans and prices an expansion's steps once its value is known. Requests only estimates, so nothing is paid. */
 export const expand: Effect<"expand"> = async ({ step, input: value }, context) => {
   const found = localCode(context, step, "expand");
   if ("without" in found) return found.without;

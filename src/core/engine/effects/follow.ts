@@ -14,10 +14,9 @@ import {
 import { type Effect, type EffectContext, type Polls, placed } from "./effect.ts";
 import { billed, type Follow, jobEnd } from "./job-end.ts";
 
-/** Delay before a job is followed again if its status stream ended before the job did. */
 const AGAIN_MS = 5_000;
 
-/** Follows an accepted job to its end. The final result is always read from GET /jobs/{id}. */
+/** The final result is always read from GET /jobs/{id}. */
 export const follow: Effect<"follow"> = async (command, context) => {
   const { step, attempt, jobId } = command;
   const { signal } = context;
@@ -46,7 +45,7 @@ export const follow: Effect<"follow"> = async (command, context) => {
   }
 };
 
-/** Handles a failed read of a job. `isFound`: true if the service has returned the job before. */
+/** `isFound`: true if the service has returned the job before. */
 export function followFailed(
   { step, attempt, jobId }: Follow,
   context: EffectContext,
@@ -69,7 +68,6 @@ export function progressOf(step: string, { progress, estimatedCompletionAt }: Jo
   return { step, fraction: progress, estimatedCompletionAt: Number.isNaN(estimate) ? null : estimate };
 }
 
-/** Rereads a completed job whose result was incomplete, until the result is complete or a person decides. */
 export async function readAgain(command: Follow, context: EffectContext): Promise<EffectResult> {
   const { step, attempt, jobId } = command;
   const isFound = context.state.steps[step]!.attempts[attempt - 1]!.phase !== "unresolved";
@@ -97,9 +95,7 @@ export const settle: Effect<"settle"> = async (command, context) => {
   return inMs === null ? deferToNextDrive(...events) : { end: "retryLater", inMs, events };
 };
 
-/**
- * Each delay grows by up to this fraction, depending on the job id, so that jobs are not all polled at the same time.
- */
+/** Delays grow by up to this fraction, depending on the job id, so that polls are spread out. */
 const SPREAD = 0.05;
 
 /** Delay before a job is read again if a webhook reported its end too early. */
@@ -107,7 +103,6 @@ const LAG_MS = 2_000;
 /** Due time of a poll that must happen immediately, because a webhook requested it. */
 export const HINTED = 0;
 
-/** Polls an accepted job once if due, and plans the next poll. The final result is always read from GET /jobs/{id}. */
 export async function poll(
   command: Extract<Command, { readonly type: "follow" }>,
   context: EffectContext,

@@ -13,7 +13,7 @@ export interface StepFunctions {
   find(state: RunState, path: string): Found;
 }
 
-/** Returns the functions of the pipeline's code. If necessary, runs that code again with the recorded input. */
+/** Runs the pipeline's code again unless `code` was made from the run's own input. */
 export function functionsFor(
   { planned }: RunState,
   given: { readonly code?: Code | undefined; readonly pipeline?: Pipeline | undefined },
@@ -35,7 +35,6 @@ const noFunctions: StepFunctions = {
 
 class BoundFunctions implements StepFunctions {
   readonly #code: Code;
-  /** Code returned by the builders of expansions, by path and value. */
   readonly #grown = new Map<string, Code>();
 
   constructor(code: Code) {
@@ -63,7 +62,6 @@ class BoundFunctions implements StepFunctions {
     }
   }
 
-  /** Calls an expansion's builder with the recorded value to get the functions of its steps. */
   #grow(state: RunState, step: PlanStep, on: Reference): Code | null {
     const builder = this.find(state, step.path);
     const ready = readiness(state, step, on);
@@ -75,7 +73,6 @@ class BoundFunctions implements StepFunctions {
   }
 }
 
-/** Returns why the function does not fit the plan; null if it fits. */
 function otherVersion({ planned }: RunState, code: LocalFunction, path: string): string | null {
   if (code.kind === "generate") return otherModel(stepNamed(planned.plan, path), code.model);
   if (!("version" in code)) return null;

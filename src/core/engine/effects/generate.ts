@@ -25,7 +25,7 @@ const ANSWER_MS = { image: 10 * 60_000, audio: 10 * 60_000, video: 60 * 60_000 }
 const MOST_OPERATION_BYTES = 64 * 1024;
 const KEY_AGAIN_MS = 15_000;
 
-/** Sends one request to a provider. A stop does not interrupt the request, because it may be charged. */
+/** A stop does not interrupt the request, because it may be charged. */
 export const generate: Effect<"generate"> = async (command, context) => {
   const ready = await beforeSending(() => prepared(command, context), context);
   if ("without" in ready) return unsent(command, ready.without);
@@ -171,7 +171,6 @@ function failed(
   return unknown(command, plan, saidBy(error), context);
 }
 
-/** Handles an answer that was paid for but could not be stored completely. */
 function unkept(
   { step, attempt: n }: Generate,
   plan: GenerateStep,
@@ -182,9 +181,7 @@ function unkept(
   return done(...lostAnswer(plan, attempt, { why, kept }));
 }
 
-/**
- * Sends the request again if its idempotency key makes that safe. Otherwise, records that the request has no answer.
- */
+/** Repeats the request if its idempotency key makes that safe; otherwise records it as unanswered. */
 function unknown(command: Generate, plan: GenerateStep, why: CleanText, { state }: EffectContext): EffectResult {
   const { step, attempt: n, mayExist } = command;
   if (plan.promise === "keyed") {
@@ -195,7 +192,6 @@ function unknown(command: Generate, plan: GenerateStep, why: CleanText, { state 
   return done(...lostAnswer(plan, attempt, { why }));
 }
 
-/** Releases the hold of a request that never left this machine, and returns `why`. */
 function unsent({ step, attempt, mayExist }: Generate, why: EffectResult): EffectResult {
   if (mayExist) return why;
   return { ...why, events: [{ type: "job.submit.withdrawn", step, attempt, reason: "code" }, ...why.events] };
@@ -212,7 +208,7 @@ export function modelOf(
 const unset = (...fields: readonly string[]) => Object.fromEntries(fields.map((field) => [field, undefined]));
 const PICTURE = ["prompt", "aspectRatio", "seed"];
 
-/** All call options of the specification. Models expect every field to be present, even if it is undefined. */
+/** Models expect every option of the specification to be present, even if it is undefined. */
 const ALL_FIELDS = {
   image: { n: 1, ...unset(...PICTURE, "size", "files", "mask") },
   video: {
@@ -222,7 +218,6 @@ const ALL_FIELDS = {
   audio: {},
 };
 
-/** Converts a resolved input to AI SDK call options (specification v4), with media as bytes. */
 async function callOptions(
   { yields }: GenerateStep,
   input: Json,

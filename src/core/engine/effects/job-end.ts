@@ -17,7 +17,7 @@ import type { EffectContext } from "./effect.ts";
 
 export type Follow = Extract<Command, { readonly type: "follow" }>;
 
-/** A job whose end was reported, and the meaning of its status. `outcome` is `open` if the job is in progress again. */
+/** `outcome` is `open` if the job, once reported as ended, is in progress again. */
 interface Ended {
   readonly job: JobResult;
   readonly outcome: StatusClass;
@@ -47,13 +47,9 @@ export async function jobEnd(command: Follow, context: JobContext, { job, outcom
   );
 }
 
-/** Tolerance for clock differences, in milliseconds. */
 const CLOCK_MS = 10 * 60_000;
 
-/**
- * Returns why this cannot be the job that the request created; null if it can. A job that a person adopted is always
- * accepted.
- */
+/** Returns why this cannot be the request's job; null if it can, or if a person adopted it. */
 async function contradiction(attempt: AttemptState, job: JobResult, context: JobContext): Promise<CleanText | null> {
   const { key, isAdopted, sentByService, intendedAt } = attempt;
   if (isAdopted === true) return null;
@@ -77,7 +73,7 @@ async function contradiction(attempt: AttemptState, job: JobResult, context: Job
   return sentence`${id} did not run with the prompt of the request; ${found}`;
 }
 
-/** True if neither prompt contains the other. Services may shorten a prompt or insert it into a template. */
+/** True if neither prompt contains the other; services may shorten prompts or use templates. */
 function isOtherPrompt({ input }: AttemptState, prompt: string | null): boolean {
   const { prompt: asked, text } = input as { readonly prompt?: unknown; readonly text?: unknown };
   const ran = plainWords(prompt ?? "");
@@ -96,7 +92,6 @@ function plainWords(text: string): string {
   );
 }
 
-/** True if the service may have rewritten the prompt, as some models do by default or on request. */
 async function mayRewrite({ model, input }: AttemptState, { client, signal }: JobContext): Promise<boolean> {
   const { enhance_prompt: isEnhanced } = input as { readonly enhance_prompt?: unknown };
   if (isEnhanced !== undefined) return isEnhanced !== false;
@@ -106,7 +101,6 @@ async function mayRewrite({ model, input }: AttemptState, { client, signal }: Jo
   );
 }
 
-/** Returns what is missing in the service's answer; null if the answer is a job's complete final result. */
 function lackOf({ jobId }: Follow, { job, outcome }: Ended, expected: number): CleanText | null {
   const id = cleanText(jobId, 300);
   if (job.jobId !== jobId) return sentence`the service returned job ${cleanText(job.jobId, 300)} instead of ${id}`;
@@ -128,7 +122,6 @@ function lackOf({ jobId }: Follow, { job, outcome }: Ended, expected: number): C
   return null;
 }
 
-/** Rereads a doubtful job for some time. After that, a person has to decide. */
 function doubted(
   { step, attempt: n, jobId }: Follow,
   { doubt, phase, costMicros, impossibleBill }: AttemptState,
@@ -153,7 +146,6 @@ function doubted(
   return deferToNextDrive(...events);
 }
 
-/** Returns the expiry of an output for which the service states none. */
 function keptUntil({ submittedAt }: AttemptState, { createdAt }: JobResult, { client, now }: JobContext): number {
   const statedAt = Date.parse(createdAt ?? "");
   const madeAt = Number.isNaN(statedAt) ? (submittedAt ?? now()) + client.clockOffsetMs() : statedAt;
@@ -177,7 +169,7 @@ function finished({ step, attempt }: Follow, job: JobResult, { outcome, keptUnti
   return [{ type: "job.failed", step, attempt, error }];
 }
 
-/** Returns the events for the cost that a job reports. `reported`: an impossible cost that was already recorded. */
+/** `reported`: an impossible cost that was already recorded. */
 export function billed(
   { step, attempt }: { readonly step: string; readonly attempt: number },
   { costMicros, impossibleCost }: Pick<JobResult, "costMicros" | "impossibleCost">,

@@ -17,7 +17,6 @@ export function localFile(
   return { path: held.path(sha256), contentType, sha256, sizeBytes: held.sizeBytes(sha256) };
 }
 
-/** Copies a resolved input for a local function, and replaces each `{ $file }` by the file. */
 export function localInput(input: Json, held: HeldMedia): unknown {
   if (typeof input !== "object" || input === null) return input;
   if (Array.isArray(input)) return input.map((item: Json) => localInput(item, held));
@@ -77,7 +76,6 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
   }
 }
 
-/** Converts an error thrown by the user's code to its form in the journal, with its location in that code. */
 export function thrownError(error: unknown, code: string): JournalError {
   const text = thrownText(error);
   const errorCode = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : code;

@@ -21,7 +21,6 @@ const ANSWER_MS = 2 * 60_000;
 /** At this age, an operation without a result is left to a person. */
 const LONGEST_MS = DAY_MS;
 
-/** Asks a provider once, free of charge, for the result of a request that it accepted. */
 export const operation: Effect<"operation"> = async (command, context) => {
   const attempt = context.state.steps[command.step]!.attempts[command.attempt - 1]!;
   const found = modelOf(command, context);
@@ -128,7 +127,6 @@ function ageOf({ submittedAt }: AttemptState, { now }: EffectContext): number {
   return now() - (submittedAt ?? now());
 }
 
-/** Clears a doubt that no longer applies. */
 function noMoreDoubt({ step, attempt }: Operation, { doubt }: AttemptState): readonly RunEvent[] {
   if (doubt === undefined) return [];
   return [
@@ -177,17 +175,13 @@ function doubted(
   return done({ type: "job.failed", ...target, error }, bill);
 }
 
-/**
- * Returns how long an error has been reported. Counts at most one poll interval between two responses, because the
- * clock may have changed or the machine may have slept.
- */
+/** A long gap between two responses counts as one poll interval, because the machine may have slept. */
 function saidFor(doubt: AttemptState["doubt"], now: number): number {
   const { saidForMs, saidAt } = doubt ?? {};
   if (saidForMs === undefined || saidAt === undefined) return 0;
   return saidForMs + Math.min(Math.max(0, now - saidAt), lookAgainMs(saidForMs) ?? 0);
 }
 
-/** Schedules another poll or, if the operation is too old, leaves it to a person. */
 function askAgain(command: Operation, attempt: AttemptState, message: CleanText, context: EffectContext): EffectResult {
   if (attempt.phase === "unresolved" || ageOf(attempt, context) > LONGEST_MS) {
     return tooOld(command, attempt, message, context);
@@ -204,12 +198,11 @@ function askAgain(command: Operation, attempt: AttemptState, message: CleanText,
   return { end: "retryLater", inMs, events: isNews ? [...(isOther ? noMoreDoubt(command, attempt) : []), noted] : [] };
 }
 
-/** Leaves the operation to a person or, if the run has already ended without its result, to the next resume. */
+/** If the run has already ended without the result, leaves the operation to the next resume. */
 function tooOld(command: Operation, attempt: AttemptState, message: CleanText, { state }: EffectContext): EffectResult {
   return state.steps[command.step]!.isGivenUp === true ? deferToNextDrive() : unresolved(command, attempt, message);
 }
 
-/** Leaves the operation to a person. Adds no event if this is already recorded. */
 function unresolved(
   { step, attempt }: Operation,
   { phase }: AttemptState,

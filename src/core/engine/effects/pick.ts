@@ -9,7 +9,7 @@ import type { Effect } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
 import { ABORTED, localCode, localFile, thrownError, unlessAborted } from "./local-code.ts";
 
-/** Scores each candidate with the pipeline's function and picks the highest score. On a tie, picks the first. */
+/** On a tie, picks the first candidate. */
 export const pick: Effect<"pick"> = async ({ step }, context) => {
   const found = localCode(context, step, "score");
   if ("without" in found) return found.without;

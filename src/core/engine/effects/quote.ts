@@ -13,7 +13,6 @@ import { ensureCopies, mediaLost } from "./ensure-copies.ts";
 
 type Quote = Extract<Command, { readonly type: "quote" }>;
 
-/** Quotes a job whose inputs exist, or checks whether its model accepts the inputs that exist so far. */
 export const quote: Effect<"quote"> = async (command, context) => {
   try {
     const asked = await placeholdersOf(command, context);
@@ -34,7 +33,7 @@ async function placeholdersOf({ step: path, model, input }: Quote, context: Effe
   return expansions.placeholders({ path, model, input }, { plan, resolved: (ref) => resolvedSoFar(state, ref) });
 }
 
-/** Requests a quote and, if a refusal may be due to expired upload handles, requests it once more. */
+/** If a refusal may be due to expired upload handles, asks once more with new handles. */
 async function askTwice(command: Quote, asked: Asked, context: EffectContext): Promise<EffectResult> {
   try {
     return await ask(command, asked, context, false);
@@ -67,10 +66,7 @@ function priced({ step, attempt }: Quote, { pending, conditions }: Asked, costMi
   return { type: "job.quoted", step, attempt, costMicros, basis, ...conditional };
 }
 
-/**
- * Leaves the price open if a placeholder may have caused the refusal. Once the real value is known, a new quote is
- * requested.
- */
+/** If a placeholder may have caused the refusal, the price stays open until the real value is known. */
 function ofPending(command: Quote, asked: Asked, context: EffectContext, error: unknown): EffectResult {
   if (asked.pending.length > 0 && isRefusal(error)) {
     const { problems, conditions } = readRefusal({ path: command.step, model: command.model }, error, asked.pending);

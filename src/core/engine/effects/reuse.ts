@@ -3,7 +3,6 @@ import { isCacheable } from "../../run/request-identity.ts";
 import { deferToNextDrive, done, judge, retryOrPause } from "../service/service-answers.ts";
 import type { Effect } from "./effect.ts";
 
-/** Reuses the result of an identical request from an earlier run, free of charge, if that result still exists. */
 export const reuse: Effect<"reuse"> = async ({ step, fingerprint }, context) => {
   const { cache, reusedKeys, state } = context;
   const plan = stepNamed(state.planned.plan, step);

@@ -22,7 +22,6 @@ import { ensureCopies, mediaLost } from "./ensure-copies.ts";
 
 type Submit = Extract<Command, { readonly type: "submit" }>;
 
-/** Sends one submit request. Every outcome becomes an event or a retry. */
 export const submit: Effect<"submit"> = async (command, context) => {
   const onProgress = bytesProgress(command.step, context);
   const ensure = (sha256: string) => ensureCopies([sha256], context);
@@ -74,13 +73,10 @@ export const submit: Effect<"submit"> = async (command, context) => {
   }
 };
 
-/** After this time, the service's list contains the job of an unanswered request if there is one. */
+/** After this time, the service's list contains the job of an unanswered request, if it created one. */
 const ANSWERED_WITHIN_MS = 60_000;
 
-/**
- * Looks for the job of an unanswered request whose step has changed, because repeating the request could pay for an
- * unwanted job. Returns null if it remains unknown whether there is a job.
- */
+/** Looks for the job of a request whose step has changed. Returns null if the search has no certain result. */
 async function lookedFor(command: Submit, context: EffectContext): Promise<EffectResult | null> {
   const { state, signal, clock, now } = context;
   const { step, attempt, model } = command;
@@ -101,10 +97,7 @@ async function lookedFor(command: Submit, context: EffectContext): Promise<Effec
   return done({ type: "job.submitted", step, attempt, jobId, model, replayed: true, ...serviceClock(context) });
 }
 
-/**
- * Returns null if the request can be sent. A repeated request must not be too old, because the service may have
- * forgotten its idempotency key.
- */
+/** Returns null if the request can be repeated: the service responds and still remembers its key. */
 async function forgottenOrAway(command: Submit, context: EffectContext): Promise<EffectResult | null> {
   const { client, signal, now, idempotencyWindowMs } = context;
   try {
@@ -119,9 +112,7 @@ async function forgottenOrAway(command: Submit, context: EffectContext): Promise
   return isForgotten ? leftOpen(command, context, { message: TOO_OLD, cause: "too old" }) : null;
 }
 
-/**
- * Returns the latest time at which the request may be sent. Later, the service may have forgotten its idempotency key.
- */
+/** Returns the time after which the service may have forgotten the request's idempotency key. */
 function lastMoment({ step, attempt, mayExist }: Submit, { state, now, idempotencyWindowMs }: EffectContext): number {
   const { intendedAt = null, lastSentAt = null } = state.steps[step]?.attempts[attempt - 1] ?? {};
   const forgottenAt = ((mayExist ? intendedAt : null) ?? now()) + idempotencyWindowMs;
@@ -170,7 +161,6 @@ async function acknowledged(
   return done({ type: "job.submitted", step, attempt, jobId, model, replayed: ack.replayed, ...serviceClock(context) });
 }
 
-/** Returns why the job in the service's response cannot be the request's job; null if it can. */
 async function contradiction(command: Submit, { jobId, model }: SubmitAck, context: EffectContext) {
   const id = cleanText(jobId, 300);
   // A job stays assigned to the first request for which it was returned, even if it proves to be wrong.
@@ -184,7 +174,7 @@ async function contradiction(command: Submit, { jobId, model }: SubmitAck, conte
   return sentence`the service returned ${id}, which belongs to another step; find the job that belongs to this request`;
 }
 
-/** Returns the id under which the service lists the model, because the step may use an alias. */
+/** The step may name the model by an alias. */
 async function resolvedId({ model }: Submit, { client, signal }: EffectContext): Promise<string> {
   return client.model(model, { signal }).then(
     ({ id }) => id,
@@ -192,20 +182,18 @@ async function resolvedId({ model }: Submit, { client, signal }: EffectContext):
   );
 }
 
-/** Records that it is unknown whether the request created a job, unless this is already recorded. */
 function unknown({ step, attempt }: Submit, context: EffectContext, error: unknown): readonly RunEvent[] {
   if (phaseOf(context, step, attempt) !== "submitting.sent") return [];
   const { message } = journalError(error);
   return [{ type: "job.submit.unknown", step, attempt, message, clockOffsetMs: context.client.clockOffsetMs() }];
 }
 
-/** Handles the refusal of a repeated request. The first request may still have created a job. */
+/** The repeated request was refused, but the first one may have created a job. */
 function unresolved(command: Submit, context: EffectContext, error: unknown): EffectResult {
   const message = sentence`the first request got no answer, and the second one with the same key was refused: ${journalError(error).message}`;
   return leftOpen(command, context, { message, cause: "refused" });
 }
 
-/** Leaves the request to a person. Adds no event if this is already recorded. */
 function leftOpen({ step, attempt }: Submit, context: EffectContext, why: Why): EffectResult {
   const isRecorded = phaseOf(context, step, attempt) === "unresolved";
   return isRecorded
@@ -233,15 +221,13 @@ function withdrawn(
   return { type: "job.submit.withdrawn", step, attempt, reason };
 }
 
-/**
- * Withdraws the request until its inputs are produced again. If it may have been sent, leaves it to a person instead.
- */
+/** Withdraws the request, or leaves it to a person if it may have been sent. */
 function withoutCopy(command: Submit, context: EffectContext, error: MediaLostError): EffectResult {
   const events = command.mayExist ? unresolved(command, context, error).events : [withdrawn(command, "unsent")];
   return mediaLost(error, events);
 }
 
-/** Handles an input asset that the service no longer accepts, by sending its file if there is one. */
+/** If an input asset has expired, withdraws the request, so that the asset's file is sent instead. */
 function withoutMedia(command: Submit, context: EffectContext, { error }: Judged, mayExist: boolean): EffectResult {
   if (mayExist) return unresolved(command, context, error);
   const missing = lapsedOutputs(context.state, command.input, error);

@@ -18,14 +18,13 @@ import { withoutCopies } from "./ensure-copies.ts";
 import { ABORTED, filesOf, localCode, localInput, thrownError, unlessAborted } from "./local-code.ts";
 
 const MAX_VALUE_BYTES = 1024 * 1024;
-/** Default content types of declared files, which determine their file extensions. */
 const ENDINGS = { image: "image/png", video: "video/mp4", audio: "audio/wav", text: "text/plain" } as const;
 
 class TaskContractError extends Error {
   readonly code = "TASK_CONTRACT";
 }
 
-/** Calls a local function with its own folder, and collects its outputs. A stop discards the attempt. */
+/** Calls a local function. If the run stops meanwhile, its result is discarded. */
 export const task: Effect<"task"> = async (command, context) => {
   const { step } = command;
   const found = localCode(context, step, "task");
@@ -37,7 +36,7 @@ export const task: Effect<"task"> = async (command, context) => {
   const plan = planStep(context.state, step) as TaskStep;
   const folder = new TaskFolder(context.media, plan);
   const held = files.length === 0 ? nothingHeld : await context.media.hold(files);
-  /** The function's promise. It is awaited before the cleanup, because the function may ignore the abort signal. */
+  /** Awaited before the cleanup, because the function may ignore the abort signal. */
   let running: Promise<unknown> | null = null;
   try {
     const input = localInput(command.input, held);
@@ -125,7 +124,6 @@ function taskContext({ signal, progress }: EffectContext, step: string, folder: 
   };
 }
 
-/** Returns the path of a file. If the name has no extension, adds the default extension of its kind. */
 function pathOf(folder: string, name: string, kind: TaskStep["files"][number]["kind"]): string {
   return join(folder, /\.[A-Za-z0-9]{1,5}$/.test(name) ? name : `${name}${fileExtension(ENDINGS[kind])}`);
 }
@@ -155,7 +153,6 @@ async function collectOutputs(
   return files;
 }
 
-/** Returns a function's return value as JSON, with null in place of undefined. */
 function jsonValue(returned: unknown): Json {
   if (returned === undefined || returned === null) return null;
   if (typeof returned === "boolean") return returned;

@@ -4,7 +4,6 @@ import { isStoreError } from "../media/media-errors.ts";
 import { done } from "../service/service-answers.ts";
 import type { Effect } from "./effect.ts";
 
-/** Copies the file into the media store, so that it can be sent again even if the original changes. */
 export const upload: Effect<"upload"> = async (command, { state, media }) => {
   const { file } = planStep(state, command.step) as UploadStep;
   const { step } = command;

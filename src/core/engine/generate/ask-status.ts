@@ -3,12 +3,11 @@ import type { StatusAnswer, VideoModel } from "../../plan/generate-model.ts";
 import type { Json } from "../../plan/plan.ts";
 import type { StatusReply } from "../../providers/index.ts";
 
-/** Maximum size of a status response in bytes. A larger response contains media instead of a status. */
+/** Maximum size of a status response in bytes; a larger one contains media instead. */
 const MOST_STATUS_BYTES = 1024 * 1024;
 
 export interface Asked {
   readonly answer: StatusAnswer;
-  /** The HTTP response from which the model package derived the status; null if unknown. */
   readonly reply: StatusReply | null;
 }
 
@@ -17,7 +16,6 @@ interface StatusRequest {
   readonly abortSignal: AbortSignal;
 }
 
-/** Requests the status of a model's work once and captures the HTTP response. Rejects if the signal is aborted. */
 export async function askStatus(model: VideoModel, request: StatusRequest): Promise<Asked> {
   const ask = (of: VideoModel) =>
     beforeAbort(
@@ -43,10 +41,7 @@ interface Config {
   readonly baseURL?: unknown;
 }
 
-/**
- * Returns a proxy for the model that captures HTTP responses by replacing `fetch` in its `config`. Returns null if the
- * model has no `config`.
- */
+/** Returns a proxy of the model that captures responses; null if its `fetch` cannot be replaced. */
 function listeningTo(model: VideoModel, { operation }: StatusRequest, seen: SeenRequests): VideoModel | null {
   const { config } = model as { readonly config?: Config };
   if (typeof config !== "object" || config === null) return null;
@@ -66,7 +61,6 @@ function withField<T extends object>(of: T, name: string, value: unknown): T {
 interface Sent {
   readonly input: Parameters<Fetch>[0];
   readonly init: Parameters<Fetch>[1];
-  /** The only origin to which requests may go; null allows all origins. */
   readonly origin: string | null;
 }
 
@@ -95,7 +89,6 @@ class SeenRequests {
   }
 }
 
-/** Returns the origin that accepted the work; null if only the model package knows that origin. */
 function originNamed({ baseURL }: Config, operation: unknown): string | null {
   const { submitUrl } = (operation ?? {}) as { readonly submitUrl?: unknown };
   const url = [submitUrl, baseURL].find((address) => typeof address === "string" && URL.canParse(address));

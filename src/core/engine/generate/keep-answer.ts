@@ -19,9 +19,7 @@ export function madeOf(given: readonly (string | Uint8Array | VideoData)[]): rea
   });
 }
 
-/**
- * Thrown if a medium could not be fetched from its URL. `came`: the hash of a file that was fetched but is not valid.
- */
+/** `came`: the hash of a file that was fetched but is not valid. */
 class UnfetchedError extends Error {
   readonly came: string | null;
 
@@ -56,16 +54,13 @@ interface Keeping {
 export interface Kept {
   readonly outputs: readonly OutputFacts[];
   readonly copies: readonly (StoredCopy | null)[];
-  /** Hashes of results that were paid for but are not valid media; absent if all are valid. */
+  /** Hashes of paid results that are not valid media; not set if all are valid. */
   readonly unfit?: readonly string[];
 }
 
 type One = readonly [OutputFacts, StoredCopy | null] | readonly [OutputFacts, null, string];
 
-/**
- * Stores and checks a response's media, and records invalid or missing ones as failed outputs. `known`: media that
- * earlier attempts stored, by position; this call adds to them. @throws UnkeptError
- */
+/** `known`: media stored by earlier tries, by position. This call adds its own. */
 export async function keepOutputs(
   { yields, outputs: asked }: Pick<GenerateStep, "yields" | "outputs">,
   produced: readonly Made[],
@@ -162,7 +157,6 @@ function failedOutput(index: number, message: CleanText): OutputFacts {
   return { index, status: "FAILED", assetId: null, voiceId: null, error, ...unknown };
 }
 
-/** Returns the events for a completed request. If the provider reports no cost, records the hold as the cost. */
 export function completedEvents(
   { path: step, provider }: GenerateStep,
   attempt: { readonly n: number; readonly holdMicros: number },
@@ -182,5 +176,6 @@ export function settledEvent(
 ): RunEvent {
   const charged = chargedMicros(provider, metadata);
   if (charged !== null) return { type: "job.settled", ...target, costMicros: charged };
+  // The provider reports no cost, so the reserved amount counts as the cost.
   return { type: "job.settled", ...target, costMicros: holdMicros, isUnconfirmed: true };
 }

@@ -5,7 +5,6 @@ import type { Json } from "../../plan/plan.ts";
 
 const MOST_OBJECTS = 500;
 const MOST_DEPTH = 6;
-/** Maximum time to wait for headers that a model must fetch first. */
 const HEADERS_MS = 5_000;
 
 /** Returns an AI SDK model's secrets, and remembers them so that they are removed from recorded texts. */
@@ -29,7 +28,6 @@ export async function learnSecretsOf(model: object, env: NodeJS.ProcessEnv = pro
   return [...secrets].toSorted((first, second) => second.length - first.length);
 }
 
-/** The model's secrets, longest first. */
 type Secrets = readonly string[];
 
 const SHORTEST_SEALED = 8;
@@ -45,7 +43,6 @@ export function sealed(operation: Json, secrets: Secrets): Json {
   );
 }
 
-/** Restores an operation's secrets. Searches the model for them only if the operation contains a marker. */
 export async function unsealed(operation: Json, model: object): Promise<Json> {
   if (JSON.stringify(operation).search(SEAL) < 0) return operation;
   const secrets = new Map((await learnSecretsOf(model)).map((secret) => [sealOf(secret), secret]));
@@ -70,7 +67,6 @@ function learnHeaders(headers: unknown, found: Set<string>): void {
   for (const secret of credentialsIn(plain as Record<string, unknown>)) found.add(secret);
 }
 
-/** Returns a model's headers, or undefined if they cannot be read in time. */
 async function headersOf(given: unknown): Promise<unknown> {
   try {
     const headers = typeof given === "function" ? given() : given;

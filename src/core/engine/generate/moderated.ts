@@ -48,7 +48,6 @@ function objectionOf(fields: Fields): { readonly field: string | null } | null {
   return null;
 }
 
-/** Returns the field in an error location such as `["body", "prompt"]`; null for other locations. */
 function fieldOf({ loc }: Fields): string | null {
   if (!Array.isArray(loc) || loc[0] !== "body" || loc.length < 2) return null;
   return loc.slice(1).join(".");

@@ -7,10 +7,7 @@ import { environmentAdvice, isTunnelRefused } from "../../network/index.ts";
 import { AWAY } from "../../run/kinds/generate.ts";
 import { asModerated } from "./moderated.ts";
 
-/**
- * What a model's error proves. `nothing made`: the request never left this machine, or the provider refused it before
- * doing any work. `unknown`: all other cases, such as a missing response.
- */
+/** `nothing made`: the request never left this machine, or the provider refused it at once. */
 export interface ProviderVerdict {
   readonly proves: "nothing made" | "unknown";
   readonly error: JournalError;
@@ -27,12 +24,12 @@ const BEFORE_SENDING = new Set([
   "AI_UnsupportedFunctionalityError",
 ]);
 
-/** Status codes with which a provider refuses the request itself. */
+/** Status codes for a request that was refused before any work. */
 const REFUSING = new Set([400, 401, 402, 403, 404, 405, 410, 413, 415, 422]);
 const BUSY = 429;
 const LONGEST_ASKED_MS = HOUR_MS;
 
-/** Error codes for a connection that was never made. */
+/** Codes of errors that occur before a connection exists, so nothing was sent. */
 const UNCONNECTED = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -78,7 +75,7 @@ export function providerVerdict(error: unknown, { call, now }: Asked): ProviderV
   };
 }
 
-/** Returns an error's text without secrets, because providers may quote the key that they refuse. */
+/** Removes secrets from the text, because providers may repeat the key that they refuse. */
 export function saidBy(error: unknown): CleanText {
   const text = thrownText(error);
   const chain = causesOf(error);
@@ -87,7 +84,7 @@ export function saidBy(error: unknown): CleanText {
   return cleanText([text, ...chain.flatMap(detailsOf), advice].flat().join(": "), 1_000);
 }
 
-/** Returns details from the response body, which fal's package does not put into the error's message. */
+/** fal's package leaves these details of the response body out of the error's message. */
 function detailsOf({ responseBody, data }: Cause): readonly string[] {
   if (typeof responseBody !== "string" || responseBody.length > MOST_BODY || data !== undefined) return [];
   try {
@@ -100,7 +97,6 @@ function detailsOf({ responseBody, data }: Cause): readonly string[] {
   }
 }
 
-/** Returns when to retry, if the provider's response headers say so. */
 function askedToWait(chain: readonly Cause[], now: number): { readonly retryAt?: number } {
   const headers = chain.find((cause) => isCause(cause.responseHeaders))?.responseHeaders ?? {};
   const askedMs = retryAfterHeaderMs(headers as IncomingHttpHeaders, now);
@@ -145,14 +141,12 @@ export interface Call {
   readonly isStart: boolean;
 }
 
-/** Names of the request fields in which packages send a prompt. */
 const WORDS = new Set(["prompt", "text", "input"]);
-/** Minimum length of a prompt that is recognized in any field, because ids, states and names are shorter. */
+/** A prompt this long is recognized in any field, because ids and names are shorter. */
 const LONG_WORDS = 20;
-/** Number of Base64 characters that identify a medium in a request. */
 const MEDIUM_CHARACTERS = 64;
 
-/** True if a body contains the call's text or media, as only the request that starts the work does. */
+/** Only the request that starts the work contains the call's prompt or media. */
 function asksForWork(body: unknown, { options, isStart }: Call): boolean {
   if (typeof body !== "object" || body === null || Object.keys(body).length === 0) return false;
   const { prompt, text } = options;
@@ -172,7 +166,6 @@ function says(value: unknown, is: (text: string, field: string) => boolean, fiel
   return Object.entries(value).some(([name, inner]) => says(inner, is, Array.isArray(value) ? field : name));
 }
 
-/** Returns the first characters of each medium as they appear in request bodies. */
 function mediaIn(value: unknown): readonly string[] {
   if (typeof value !== "object" || value === null) return [];
   if (value instanceof Uint8Array) {

@@ -13,7 +13,6 @@ interface Spool {
   measure(tmpPath: string): Promise<Spooled>;
 }
 
-/** Stores equal contents only once, and limits how many are stored at the same time. */
 export abstract class ContentStore<Found extends { readonly sizeBytes: number }> {
   readonly #spool: Spool;
   readonly #storing = new Map<string, Promise<StoredMedia>>();
@@ -23,11 +22,10 @@ export abstract class ContentStore<Found extends { readonly sizeBytes: number }>
     this.#spool = spool;
   }
 
-  /** Finds stored bytes. Restores them first if they were discarded. */
+  /** Finds stored bytes, after restoring them if they were discarded. */
   protected abstract find(sha256: string): Promise<Found | null>;
   /** Resets the age of bytes that `gc` might otherwise remove. Returns false if `gc` has just removed them. */
   protected abstract touchOld(sha256: string, found: Found): Promise<boolean>;
-  /** Returns an intact stored copy and protects it from `gc`; null if the bytes must be stored. */
   protected abstract stored(sha256: string): Promise<StoredMedia | null>;
   /** Stores the bytes of a temporary file, which may be moved instead of copied. */
   protected abstract store(spooled: Spooled): Promise<void>;

@@ -8,9 +8,7 @@ export function readsUploads(input: Json): boolean {
   return JSON.stringify(input).includes('"source":"upload"');
 }
 
-/**
- * Returns events for outputs that the service no longer accepts as inputs, so that their files are uploaded instead.
- */
+/** Records which outputs the service no longer accepts as inputs, so that their files are uploaded instead. */
 export function lapsedOutputs(state: RunState, input: Json, refusal: unknown): readonly RunEvent[] {
   const error = refusal as ApiError;
   const idsAt = (fields: readonly string[]) => fields.flatMap((field) => assetIds(within(input, field)));
@@ -33,7 +31,6 @@ function fieldsWith({ details }: ApiError, requested: "expired" | "not_found"): 
   return (details ?? []).flatMap(({ reason, field }) => (reason === requested ? [field] : []));
 }
 
-/** Follows a dotted path such as `input.images.0.asset_id` or `images[0]` into an input, as far as the path exists. */
 function within(input: Json, field: string): Json {
   let found = input;
   const keys = field.match(/[^.[\]]+/g) ?? [];

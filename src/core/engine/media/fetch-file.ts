@@ -11,7 +11,7 @@ import type { MediaStore, StoredMedia } from "./media-store.ts";
 const MAX_BYTES = 1024 ** 3;
 const MAX_MS = 10 * 60_000;
 
-/** Fetches a URL into the media store. Errors omit the URL's query, which may be secret. */
+/** Errors omit the URL's query, which may be secret. */
 export async function fetchFile(
   url: string,
   media: MediaStore,
@@ -53,7 +53,7 @@ function atMost(bytes: number): Transform {
   });
 }
 
-/** Returns the message of the error's cause, without the URL. The error's own message is often just "fetch failed". */
+/** Prefers the cause, because the error's own message is often just "fetch failed". */
 function reasonOf(error: unknown): string {
   const { cause, message } = error as Error;
   const inner = cause as (Error & { readonly code?: string }) | undefined;

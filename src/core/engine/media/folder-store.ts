@@ -18,7 +18,7 @@ import {
   type StoredMedia,
 } from "./media-store.ts";
 
-/** Maximum age of a file that is considered recent without reading the disk's clock. */
+/** Files up to this age count as recent without a look at the disk's clock. */
 const YOUNG_MS = GRACE_MS / 12;
 
 export interface FolderStore extends MediaStore {
@@ -27,7 +27,6 @@ export interface FolderStore extends MediaStore {
   hashes(): AsyncIterable<string>;
 }
 
-/** Opens the media folder. Creates it, with access for this user only, unless it is opened read-only. */
 export async function openMediaStore(
   dir: string,
   options: { readonly isReadOnly?: boolean } = {},
@@ -80,7 +79,7 @@ class DiskMediaStore extends ContentStore<StoredFile> implements FolderStore {
     return bytesOf(this.path(sha256), range);
   }
 
-  /** Does nothing, because opening the store has already tested this. */
+  /** Opening the store has already tested that it is writable. */
   async checkWritable(): Promise<void> {}
 
   async linkOrigin(): Promise<null> {
@@ -129,7 +128,7 @@ class DiskMediaStore extends ContentStore<StoredFile> implements FolderStore {
   }
 }
 
-/** Moves discarded files to the `discarded` folder. If another process has just touched a file, moves it back. */
+/** If another process has just touched a discarded file, the file is moved back. */
 class FolderGarbage implements MediaGarbage {
   readonly purgeAfterMs = 0;
   readonly #files: MediaFiles;

@@ -42,10 +42,7 @@ interface GcParts {
 
 const MONTH_MS = 30 * DAY_MS;
 
-/**
- * Removes old finished runs, then media that no run refers to. Results of removed runs can no longer be reused, except
- * those that a remaining run has reused.
- */
+/** Results of removed runs can no longer be reused, unless a remaining run has reused them. */
 export async function collectGarbage(parts: GcParts, options: GcOptions = {}): Promise<GcReport> {
   const { store, media, now } = parts;
   const dryRun = options.dryRun ?? false;
@@ -113,7 +110,6 @@ async function remove(store: JournalStore, runId: string, at: number): Promise<"
   return outcome.removed ? null : outcome.reason;
 }
 
-/** Removes media that no run refers to and that are older than the grace period. */
 async function removeUnnamed(
   garbage: MediaGarbage,
   store: JournalStore,

@@ -5,9 +5,8 @@ import type { Json } from "../../plan/plan.ts";
 import { plainSource } from "../../run/foreign-names.ts";
 import type { MediaStore } from "./media-store.ts";
 
-/** Maximum number of uploads at the same time, because each needs an open file and a connection. */
 const UPLOADS_AT_ONCE = 16;
-/** A handle that expires within this time, in milliseconds, is replaced before use. */
+/** A handle that expires sooner than this is replaced before use. */
 const MARGIN_MS = 5 * 60_000;
 
 export interface HandleOptions {
@@ -18,7 +17,6 @@ export interface HandleOptions {
   readonly onProgress?: ((sentBytes: number, totalBytes: number) => void) | undefined;
 }
 
-/** Provides URLs of uploaded files by content hash, and replaces URLs that have expired. */
 export class UploadHandles {
   readonly #client: Client;
   readonly #store: JournalStore;
@@ -90,7 +88,7 @@ export class UploadHandles {
   }
 }
 
-/** Waits for shared work. If the signal aborts first, rejects with its reason; the work continues for other callers. */
+/** If the signal aborts, only this caller stops waiting; the work continues for others. */
 export async function stopWaiting<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
   let stop: () => void = () => {};

@@ -9,7 +9,6 @@ import { measureBytes } from "./media-files.ts";
 import type { MediaStore } from "./media-store.ts";
 import { ForbiddenFileError, openNamedFile } from "./open-file.ts";
 
-/** Maximum number of measurements at the same time, because each needs an open file or a connection. */
 const MEASURED_AT_ONCE = 8;
 
 type Measured = FileFacts | { readonly error: string };
@@ -17,14 +16,10 @@ type Measured = FileFacts | { readonly error: string };
 interface Source {
   readonly path: string;
   readonly bytes?: Uint8Array;
-  /** Origin on the internal network from which the pipeline allows this file to be downloaded. */
   readonly inside?: string;
 }
 
-/**
- * Measures the files that a plan uploads. Returns errors as values, so that all problems are reported together. If a
- * file can no longer be read, uses its earlier measurement from `stored`.
- */
+/** Uses the measurement in `stored` for a file that can no longer be read. */
 export async function measureFiles(
   files: readonly Source[],
   media: MediaStore,
@@ -41,7 +36,7 @@ export async function measureFiles(
   return new Map(await queue.addAll(measured));
 }
 
-/** True if the facts describe this file. A relative path may have been resolved against another folder. */
+/** A relative path may have been resolved against another folder, so its end is compared. */
 function isOf(given: string, { path, from }: FileFacts): boolean {
   return path === resolve(given) || path.endsWith(`${sep}${normalize(given)}`) || from === originOf(given);
 }

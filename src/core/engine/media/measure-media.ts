@@ -3,19 +3,13 @@ import { type Fault, type MediaFacts, mediaReader, type StatedFacts } from "./me
 
 export type { MediaFacts };
 
-/**
- * Reads a media file's facts on a worker thread. Returns a fault if the file is not of the given kind or could not be
- * read in time. If `kind` is null, any kind is accepted.
- */
+/** Returns a fault if the file is not of `kind` or could not be read. Null allows any kind. */
 export async function measureMedia(path: string, kind: FileKind | null): Promise<MediaFacts | Fault> {
   const answered = await mediaReader.ask({ name: "facts", path, kind });
   return "is" in answered ? answered.is : answered;
 }
 
-/**
- * Returns why a downloaded output is incomplete or not what the service states; null if it is right or could not be
- * read.
- */
+/** Returns what is wrong with a downloaded output; null if nothing is, or if it could not be read. */
 export async function damageOf(path: string, stated: StatedFacts): Promise<string | null> {
   const answered = await mediaReader.ask({ name: "damage", path, stated });
   return "is" in answered ? answered.is : null;

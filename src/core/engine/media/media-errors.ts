@@ -25,7 +25,6 @@ export class MediaDiskError extends ShowrunnerError {
   }
 }
 
-/** True for a disk failure, for which no step is responsible. */
 export function isDiskError(error: unknown): error is NodeJS.ErrnoException {
   const code = (error as NodeJS.ErrnoException | null)?.code;
   return typeof code === "string" && Object.hasOwn(MEANINGS, code);

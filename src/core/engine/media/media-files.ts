@@ -16,13 +16,11 @@ export interface Spooled extends StoredMedia {
   readonly path: string;
 }
 
-/** Files named by their hash, each written atomically and flushed to disk. */
 export class MediaFiles {
   readonly root: string;
   readonly #tmp: string;
   readonly #verified = new Map<string, string>();
 
-  /** Opens the folder. Unless `isReadOnly`, creates it with access for this user only. @throws MediaFolderError */
   static async open(dir: string, { isCache = false, isReadOnly = false } = {}): Promise<MediaFiles> {
     const root = resolve(dir);
     const tmp = join(root, "tmp");
@@ -38,7 +36,7 @@ export class MediaFiles {
     return files;
   }
 
-  /** True for a cache. Its files get hard links, which change their `ctime`, so only their `mtime` shows changes. */
+  /** Hard links change a cached file's `ctime`, so only its `mtime` shows changes. */
   readonly #isCache: boolean;
 
   private constructor(root: string, tmp: string, isCache: boolean) {
@@ -93,7 +91,7 @@ export class MediaFiles {
     }
   }
 
-  /** Moves a temporary file into place. Replaces any existing file, because it may be damaged. */
+  /** Replaces any existing file, because it may be damaged. */
   async keep({ path, sha256, sizeBytes }: Spooled): Promise<void> {
     const target = this.path(sha256);
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });
@@ -108,7 +106,7 @@ export class MediaFiles {
     await syncFolder(this.root);
   }
 
-  /** Compares a file with its hash. An intact file is not read again until it changes. */
+  /** An intact file is not read again until it changes. */
   async verify(sha256: string): Promise<"intact" | "damaged" | "missing"> {
     const path = this.path(sha256);
     const stamp = await unlessMissing(this.#stampOf(path));
@@ -121,7 +119,7 @@ export class MediaFiles {
     return "intact";
   }
 
-  /** Runs a change that affects only a file's times, so that a verified file remains verified. */
+  /** `change` may affect only the file's times, so a verified file stays verified. */
   async keepingVerified(sha256: string, change: (path: string) => Promise<void>): Promise<void> {
     const path = this.path(sha256);
     const wasVerified = this.#verified.get(sha256) === (await unlessMissing(this.#stampOf(path)));
@@ -158,7 +156,7 @@ function piecesOf(source: MediaSource): AsyncIterable<Uint8Array> | Iterable<Uin
   return "bytes" in source ? [source.bytes] : source.stream;
 }
 
-/** Reads a file. Opens it only when reading starts, because the error of an unread stream would end the process. */
+/** Opens the file only when reading starts, because an unread stream's error would end the process. */
 export async function* bytesOf(path: string, range?: ByteRange): AsyncGenerator<Uint8Array> {
   yield* createReadStream(path, range);
 }
@@ -198,7 +196,6 @@ function isMarkedGone(name: string): boolean {
   return mark !== undefined && isMarkGone(mark);
 }
 
-/** Returns when a file, or any file in a folder, was last written. */
 async function lastWritten(path: string): Promise<number> {
   const below = await readdir(path).catch(() => []);
   const all = [path, ...below.map((name) => join(path, name))];

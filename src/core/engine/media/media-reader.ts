@@ -29,10 +29,7 @@ export interface MediaQuestions {
 
 type Name = keyof MediaQuestions;
 export type Question = { [N in Name]: { readonly name: N } & MediaQuestions[N]["asks"] }[Name];
-/**
- * Why a file was not measured. `isUnread`: the thread could not finish reading it. `isEmpty`: it has no image, video or
- * audio.
- */
+/** `isUnread`: reading did not finish. `isEmpty`: the file has no image, video or audio. */
 export interface Fault {
   readonly fault: string;
   readonly isUnread?: true;
@@ -57,11 +54,11 @@ interface Waiting {
   readonly answer: (answered: Answered) => void;
 }
 
-/** Number of files read at the same time. One owner never uses all threads, so that other owners need not wait. */
+/** One owner never uses all threads, so that other owners need not wait. */
 const THREADS = 2;
 const WASTE_WINDOW_MS = 10 * 60_000;
 const MOST_REMEMBERED = 1_000;
-/** Maximum size, in bytes, of files whose results are cached. */
+/** Results of files up to this size, in bytes, are cached. */
 const HASHED_BYTES = 64 * 1024;
 
 const NOT_READ: Fault = {
@@ -69,24 +66,20 @@ const NOT_READ: Fault = {
   isUnread: true,
 };
 
-/** The run, or the caller of the server, for which a file is read. Owners take turns on the threads. */
+/** The run, or the caller of the server, for which a file is read. */
 type Owner = `${"caller" | "run"} ${string}`;
 
 const owners = new AsyncLocalStorage<Owner>();
 
-/** Runs `work` so that its files are read for this owner. An owner set by an enclosing call takes precedence. */
+/** Files read in `work` belong to this owner, unless an enclosing call already set one. */
 export function readingFor<T>(owner: Owner, work: () => T): T {
   return owners.getStore() === undefined ? owners.run(owner, work) : work();
 }
 
-/**
- * Reads untrusted media on worker threads. Owners take turns, and the time spent on an owner's unreadable files is
- * limited. Idle threads do not keep the process alive.
- */
+/** Reads untrusted media on worker threads, and limits the time that each owner can waste. */
 export class MediaReader {
   readonly #limits: ReaderLimits;
   readonly #threads: readonly ReadingThread[];
-  /** Waiting files by owner, in the order of the owners' turns. */
   readonly #waiting = new Map<string, Waiting[]>();
   readonly #waste = new BoundedMap<string, { readonly ms: number; readonly since: number }>(MOST_REMEMBERED);
   readonly #answers = new BoundedMap<string, Promise<Answered>>(MOST_REMEMBERED);
@@ -182,7 +175,7 @@ async function sizeOf(path: string): Promise<{ readonly size: number; readonly i
 const BYTES_PER_MS = 10_000;
 const START_MS = 60_000;
 
-/** Reads one file at a time. Replaces its thread if a file exceeds its time or memory limit. */
+/** Replaces its thread if a file exceeds its time or memory limit. */
 class ReadingThread {
   readonly #limits: ReaderLimits;
   #thread: Worker | null = null;
@@ -214,7 +207,6 @@ class ReadingThread {
     return { answered, tookMs: performance.now() - startedAt };
   }
 
-  /** Loads the libraries in advance, so that the first file need not wait. */
   warm(): void {
     if (this.#thread !== null) return;
     this.#thread = this.#start();

@@ -30,8 +30,8 @@ export interface LinkOptions {
 }
 
 /**
- * A content-addressed store. Each content is stored only once, and any number of processes may share the store. A
- * folder throws Node's file system errors; a bucket throws `MediaBucketError`.
+ * A content-addressed store, which any number of processes may share. A folder throws Node's file system errors; a
+ * bucket throws `MediaBucketError`.
  */
 export interface MediaStore {
   /** The path of the folder or the URL of the bucket, for use in messages. */
@@ -68,7 +68,7 @@ export interface MediaStore {
   adopt(tmpPath: string): Promise<StoredMedia>;
   /**
    * Copies files into `outDir` under valid and unique names. Returns their relative paths, with `/`, in the order of
-   * `files`. `tag` becomes part of the names of temporary files, so that those of a killed process can be found.
+   * `files`. `tag` marks temporary files, so that those left by a killed process can be found.
    */
   place(files: readonly NamedCopy[], outDir: string, tag: string): Promise<readonly string[]>;
   /** True if a placed file still exists. Its content is not checked. */
@@ -80,13 +80,9 @@ export interface MediaStore {
   readonly garbage: MediaGarbage;
 }
 
-/**
- * Minimum age, in milliseconds, at which bytes without a reference are removed. A run may be about to refer to younger
- * bytes.
- */
+/** Younger bytes are never removed, because a run may be about to refer to them. */
 export const GRACE_MS = HOUR_MS;
 
-/** Maximum number of files that a store reads, writes or sends at the same time. */
 export const FILES_AT_ONCE = 16;
 
 export interface ListedMedia extends StoredMedia {

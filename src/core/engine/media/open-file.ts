@@ -8,17 +8,11 @@ export class ForbiddenFileError extends Error {}
 
 export interface NamedFile extends AsyncDisposable {
   readonly file: FileHandle;
-  /**
-   * Path for libraries that open files themselves. On Linux, it always leads to the open file; on other systems,
-   * another file may have taken its place.
-   */
+  /** On Linux, leads to the open file; on other systems, another file may have taken its place. */
   readonly path: string;
 }
 
-/**
- * Opens a file that an input specifies by absolute path. `from`: the allowed files and folders, with links resolved;
- * null allows any file. @throws ForbiddenFileError if the file is not allowed or not a regular file
- */
+/** `from`: the allowed files and folders, with links resolved; null allows any file. */
 export async function openNamedFile(path: string, from: readonly string[] | null): Promise<NamedFile> {
   // Opening a pipe that has no writer would block.
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
@@ -42,7 +36,7 @@ const outside = (from: readonly string[]) =>
 
 const linkTo = ({ fd }: FileHandle) => `/proc/self/fd/${fd}`;
 
-/** Returns the open file's real path. Throws if the path no longer leads to the open file. */
+/** Returns the open file's real path. Throws if the path no longer leads to that file. */
 async function placeOf(file: FileHandle, path: string): Promise<string> {
   const place = await realpath(path);
   const [open, found] = await Promise.all([file.stat({ bigint: true }), lstat(place, { bigint: true })]);

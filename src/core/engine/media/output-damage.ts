@@ -19,9 +19,7 @@ export class DamagedOutputError extends MalformedResponseError {
   }
 }
 
-/**
- * Downloads an output, and checks that it is complete and matches what the service states. @throws DamagedOutputError
- */
+/** Throws {@link DamagedOutputError} if the output is incomplete or not what the service states. */
 export async function downloadOutput(
   client: Pick<Client, "download">,
   source: Exclude<DownloadSource, string>,

@@ -26,27 +26,21 @@ import { isDiskError, MediaPathError } from "./media-errors.ts";
 export interface NamedCopy {
   readonly sha256: string;
   readonly name: string;
-  /** The provenance mark to write into the copy. If absent, the file is copied unchanged. */
+  /** The provenance mark to write into the copy. Default: the copy is unchanged. */
   readonly mark?: Mark;
 }
 
 export interface Placing {
   readonly hold: (sha256: string) => Promise<HeldMedia>;
   readonly outDir: string;
-  /** Part of the names of temporary files. */
   readonly tag: string;
 }
 
-/** Maximum number of copies at the same time, because each needs two open files. */
 const COPIES_AT_ONCE = 8;
 
-/** The last call for each folder. Calls for the same folder run one after another. */
 const turns = new Map<string, Promise<unknown>>();
 
-/**
- * Copies files into `outDir` under their names, and returns the paths in the order of `files`. Makes no hard links,
- * because editing a file must not change the only copy of a paid result.
- */
+/** Makes no hard links, because editing a file must not change the only copy of a paid result. */
 export async function placeFiles(files: readonly NamedCopy[], placing: Placing): Promise<readonly string[]> {
   try {
     const byFolder = Map.groupBy(
@@ -129,7 +123,6 @@ async function placeCopy(copy: NamedCopy, target: string, placing: Placing): Pro
   }
 }
 
-/** Throws {@link MediaPathError} if the target exists and is neither a file nor a link. */
 export async function checkReplaceable(target: string, what: string): Promise<void> {
   const found = await lstat(target).catch(() => null);
   if (found === null || found.isFile() || found.isSymbolicLink()) return;
@@ -160,10 +153,9 @@ async function withFile<T>(path: string, flags: string, use: (file: FileHandle) 
   }
 }
 
-/** The real path that each output folder had when this process first used it. */
 const roots = new Map<string, string>();
 
-/** Returns the output folder's real path. @throws MediaPathError if it has changed */
+/** Throws {@link MediaPathError} if the folder now leads elsewhere. */
 async function rootOf(outDir: string): Promise<string> {
   await mkdir(outDir, { recursive: true });
   const root = await realpath(outDir);
@@ -175,7 +167,7 @@ async function rootOf(outDir: string): Promise<string> {
   );
 }
 
-/** Creates a folder inside `outDir`. Throws if a symbolic link leads out of `outDir`. */
+/** Throws if a symbolic link leads out of `outDir`. */
 async function makeFolder(outDir: string, folder: string): Promise<string> {
   const root = await rootOf(outDir);
   let reached = root;
@@ -201,13 +193,12 @@ function safeSegments(name: string): readonly string[] {
   return segments.length === 0 ? ["file"] : segments.map(safeSegment);
 }
 
-/** Makes a path segment valid. If this changes it, appends a hash of the original, so that two names never collide. */
+/** An invalid segment gets a hash of the original, so that two names never collide. */
 function safeSegment(segment: string): string {
   const safe = safeFileName(segment);
   return safe === segment.normalize("NFC") ? safe : withHash(safe, segment);
 }
 
-/** The names in a folder, compared without regard to case, as in many file systems. */
 class NamesInFolder {
   readonly #byFolded: Map<string, Set<string>>;
 
@@ -253,16 +244,13 @@ const preferred: { readonly [contentType: string]: string } = {
 /** Types that a browser opens as a page with scripts. */
 const ACTIVE = new Set(["image/svg+xml"]);
 
-/**
- * Returns the usual file extension for a content type, including the dot. Types other than images, video and audio get
- * `.bin`, so that a double click does not execute the file.
- */
+/** Types that are neither media nor listed get `.bin`, so that a double click does not execute the file. */
 export function fileExtension(contentType: string): string {
   const mediaType = contentType.split(";")[0]!.trim().toLowerCase();
   const known = own(preferred, mediaType);
   if (known !== undefined) return `.${known}`;
   if (!/^(?:image|video|audio)\//.test(mediaType) || ACTIVE.has(mediaType)) return ".bin";
-  // Loaded on demand: its tables are large, and few programs need file names.
+  // Loaded on demand, because its tables are large and rarely needed.
   const found = (load("mime") as typeof import("mime")).default.getExtension(mediaType);
   return found === null || found === undefined ? ".bin" : `.${found}`;
 }

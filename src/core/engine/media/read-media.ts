@@ -7,7 +7,7 @@ import { Bytes } from "./whole/bytes.ts";
 import { missingEnd } from "./whole/missing-end.ts";
 import { soundFramesIn } from "./whole/whole-frames.ts";
 
-/** Number of bytes to read from an image file. Colour profiles and previews may precede the image's dimensions. */
+/** Colour profiles and previews may precede an image's dimensions, so this much is read. */
 const HEAD_BYTES = 4 * 1024 * 1024;
 
 const NONE = { width: null, height: null, durationMs: null, fps: null } as const;
@@ -18,7 +18,7 @@ export async function load(): Promise<void> {
   await Promise.all([import("file-type"), import("image-size"), import("./read-timed.ts")]);
 }
 
-/** Answers a question about a file. Runs on a worker thread, because crafted files can make the libraries hang. */
+/** Runs on a worker thread, because crafted files can make the libraries hang. */
 export async function answerTo(question: Question): Promise<Answered> {
   const { path } = question;
   switch (question.name) {
@@ -141,10 +141,7 @@ const TOLERANCE = { ofWholeSecondsMs: 1_000, ms: 250, share: 0.1 } as const;
 
 type Measured = Omit<MediaFacts, "fps">;
 
-/**
- * Returns how a file contradicts what the service states; null if it does not. Accepts another format of the same kind,
- * a smaller image and a slightly shorter duration, because services often state what was requested.
- */
+/** Services often state what was requested, so small differences are accepted. */
 function contradiction(stated: StatedFacts, measured: Measured): string | null {
   const type = plainType(stated.contentType);
   if (type !== null && isOtherKind(type, plainType(measured.contentType)!)) {
@@ -158,9 +155,7 @@ function contradiction(stated: StatedFacts, measured: Measured): string | null {
   return durationMs < shortest(stated.durationMs) ? `it lasts ${durationMs} ms, not ${stated.durationMs} ms` : null;
 }
 
-/**
- * Returns a contradiction if a file contains text instead of media, or if its format should be recognizable but is not.
- */
+/** Returns a fault if the file is text, or if its format should be recognizable but is not. */
 function unknownInPlaceOf(statedType: string | null, text: TextForm | null): string | null {
   const stated = plainType(statedType);
   if (stated === null || !MEDIA.test(stated) || stated === "image/svg+xml") {
@@ -185,7 +180,6 @@ function plainType(type: string | null): string | null {
   return type?.replace(/;.*/, "").trim().toLowerCase() ?? null;
 }
 
-/** True if a file is of a different kind than stated, such as audio instead of video. */
 function isOtherKind(stated: string, found: string): boolean {
   const [kind, foundKind] = [stated, found].map((type) => MEDIA.exec(type)?.[1] ?? null);
   if (kind == null || stated === "image/svg+xml" || MOVING.test(found)) return false;

@@ -5,10 +5,9 @@ import { Bytes } from "./whole/bytes.ts";
 // Listed individually to leave out playlist readers, which open other files and URLs.
 const formats = [MP4, QTFF, WEBM, MATROSKA, WAVE, MP3, ADTS, OGG, FLAC];
 
-/** Containers whose stated duration is used, because their packets do not state how long the last frame lasts. */
+/** The packets of these containers do not state how long the last frame lasts. */
 const STATED = /webm|flac/;
 
-/** Reads the duration of a video or audio file and, for a video, its size and frame rate. */
 export async function readTimed(path: string, contentType: string) {
   const streamedMs = streamedWavMs(path);
   if (streamedMs !== null) return { picture: null, durationMs: streamedMs };
@@ -34,7 +33,6 @@ async function lengthOf(input: Input): Promise<number> {
 
 const WAV_HEADER_BYTES = 65_536;
 
-/** Returns the duration of a WAV file whose header does not state its size; null for any other file. */
 function streamedWavMs(path: string): number | null {
   using file = new Bytes(path);
   const header = readWavHeader(file.head(WAV_HEADER_BYTES), file.size);

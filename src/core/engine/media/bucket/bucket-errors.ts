@@ -53,7 +53,6 @@ const CREDENTIALS = new Set([
   "RequestExpired",
 ]);
 
-/** Converts an SDK error into one that says what to do. Its message never contains credentials. */
 export function bucketError(cause: unknown, doing: string, location: string): MediaBucketError {
   if (cause instanceof MediaBucketError) return cause;
   const { name, code, $metadata } = cause as Error & {

@@ -22,7 +22,6 @@ import { type Bucket, type BucketObject, fetchObject } from "./bucket.ts";
 import { damagedBucket, MediaBucketError } from "./bucket-errors.ts";
 import type { MediaCache } from "./media-cache.ts";
 
-/** A media store in a bucket, with local copies of files in use. */
 export class BucketStore extends ContentStore<BucketObject> implements MediaStore {
   readonly garbage: BucketGarbage;
   readonly #bucket: Bucket;
@@ -46,7 +45,7 @@ export class BucketStore extends ContentStore<BucketObject> implements MediaStor
     return null;
   }
 
-  /** Verifies the bytes. If the object is missing or truncated, uploads the cached copy again. */
+  /** If the object is missing or truncated, uploads the cached copy again. */
   async verify(sha256: string): Promise<"intact" | "damaged" | "missing"> {
     const found = this.#damaged.has(sha256) ? null : await this.find(sha256);
     const folder = await this.#cache.makeFolder();
@@ -186,10 +185,7 @@ function keyOf(sha256: string): string {
   return `${MEDIA}${checkHash(sha256).slice(0, 2)}/${sha256}`;
 }
 
-/**
- * Keeps a copy of each discarded object for a day, so that the object can be restored if another process refers to it
- * meanwhile.
- */
+/** Discarded objects can be restored for a day, because another process may still refer to them. */
 class BucketGarbage implements MediaGarbage {
   readonly purgeAfterMs = DAY_MS;
   readonly #bucket: Bucket;

@@ -12,7 +12,6 @@ export interface BucketObject {
 }
 
 export interface BucketProbe {
-  /** How far the bucket's clock is ahead of this machine's, in milliseconds; accurate to one second. */
   readonly clockOffsetMs: number;
 }
 
@@ -27,23 +26,20 @@ export interface Bucket {
   head(key: string): Promise<BucketObject | null>;
   put(key: string, file: Spooled): Promise<void>;
   get(key: string, range?: { readonly start: number; readonly end?: number }): Promise<BucketBody | null>;
-  /** Copies an object. Copying it onto itself resets its age. Returns false if the object does not exist. */
+  /** Copying an object onto itself resets its age. Returns false if the object does not exist. */
   copy(from: BucketObject, to: string): Promise<boolean>;
   delete(key: string): Promise<void>;
   list(prefix: string): AsyncIterable<BucketObject>;
-  /** Writes, reads and deletes a small object. Throws if any of these fails. */
   probe(): Promise<BucketProbe>;
   linkOrigin(): Promise<string | null>;
   link(key: string, options: LinkOptions): Promise<string | null>;
-  /** Aborts unfinished uploads, and returns their number. If `dryRun` is set, only counts them. */
   abortUploads(options: { readonly olderThanMs: number; readonly dryRun: boolean }): Promise<number>;
 }
 
-/** Number of consecutive attempts without any bytes after which a transfer fails. */
+/** A transfer fails after this many consecutive attempts that deliver no bytes. */
 const TRIES = 5;
 const FIRST_DELAY_MS = 200;
 
-/** Streams an object, and resumes the transfer if it is interrupted. @throws MediaBucketError */
 export async function* fetchObject(bucket: Bucket, { key, sizeBytes }: BucketObject): AsyncGenerator<Uint8Array> {
   let received = 0;
   for (let failures = 0; received < sizeBytes; ) {
@@ -68,7 +64,6 @@ export async function* fetchObject(bucket: Bucket, { key, sizeBytes }: BucketObj
 
 export interface BucketLocation {
   readonly bucket: string;
-  /** The start of each object's key; empty, or ends with a slash. */
   readonly prefix: string;
   readonly location: string;
   /** Endpoint of a server other than AWS. Default: the SDK's setting (AWS_ENDPOINT_URL_S3). */

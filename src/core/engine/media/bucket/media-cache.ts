@@ -2,17 +2,13 @@ import { link, mkdir, rm, stat } from "node:fs/promises";
 import { MediaFiles, type Spooled, unlessMissing } from "../media-files.ts";
 import type { MediaSource } from "../media-store.ts";
 
-/** Copies used within this time, in milliseconds, are not evicted, because a process may be about to open them. */
+/** Recently used copies are not evicted, because a process may be about to open them. */
 const IN_USE_MS = 10 * 60_000;
 
-/**
- * Local copies of a bucket's objects, shared by processes. Each user of a copy gets a separate hard link, so that no
- * other process can remove the file that is in use.
- */
+/** Each user of a copy gets a separate hard link, so that no process can remove a file in use. */
 export class MediaCache {
   readonly #files: MediaFiles;
   readonly #maxBytes: number;
-  /** The last counted size plus the bytes that this process has added since; null before the first count. */
   #usedBytes: number | null = null;
 
   static async open(dir: string, maxBytes: number): Promise<MediaCache> {

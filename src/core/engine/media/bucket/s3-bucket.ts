@@ -17,7 +17,6 @@ import type { S3 } from "./s3-client.ts";
 
 /** Lifetime of a link, long enough for a player that requests parts of a video while it plays. */
 const LINK_SECONDS = 900;
-/** The largest object that S3 copies with one `CopyObject` request, in bytes. */
 const COPY_BYTES = 5 * 2 ** 30;
 const COPY_PART_BYTES = 2 ** 30;
 
@@ -167,7 +166,7 @@ export class S3Bucket implements Bucket {
     }
   }
 
-  /** Compares an object's bytes with a hash, for servers whose ETag does not show whether they match. */
+  /** Reads the object again, because the server's ETag does not prove that its bytes match. */
   async #holds(stored: BucketObject, sha256: string): Promise<boolean> {
     return (await measureBytes(fetchObject(this, stored))).sha256 === sha256;
   }
@@ -180,7 +179,6 @@ export class S3Bucket implements Bucket {
     return { key, sizeBytes: sizeBytes ?? 0, ageMs: this.#ageMs(at) };
   }
 
-  /** Returns an object's age by the server's clock; 0 if the date is unknown. */
   #ageMs(at: Date | undefined): number {
     return at === undefined ? 0 : Date.now() + this.#s3.clockOffsetMs() - at.getTime();
   }
@@ -206,7 +204,7 @@ async function unlessMissing<T>(work: Promise<T>): Promise<T | null> {
   }
 }
 
-/** Files larger than this, in bytes, are uploaded in parts of at least this size. Each part is held in memory. */
+/** Larger files are uploaded in parts of at least this size, each held in memory. */
 const PART_BYTES = 8 * 2 ** 20;
 const PARTS_AT_ONCE = 4;
 const MOST_PARTS = 10_000;
@@ -221,11 +219,9 @@ interface Part {
   readonly ETag: string | undefined;
 }
 
-/** Uploads files to a bucket, in one request or in parts, each with an MD5 that the server checks. */
 class S3Upload {
   readonly #s3: S3;
   readonly #partBytes: number;
-  /** One queue for all files, to limit the memory used for parts. */
   readonly #queue = new PQueue({ concurrency: PARTS_AT_ONCE });
 
   constructor(s3: S3, partBytes = PART_BYTES) {
@@ -233,7 +229,7 @@ class S3Upload {
     this.#partBytes = partBytes;
   }
 
-  /** Uploads a file. Returns false if the server's responses do not prove that it has the right bytes. */
+  /** Returns false if the server's responses do not prove that the right bytes arrived. */
   async send(target: Target, file: Spooled): Promise<boolean> {
     if (file.sizeBytes > this.#partBytes) return this.#inParts(target, file);
     return this.#queue.add(async () => {
@@ -308,7 +304,7 @@ class S3Upload {
   }
 }
 
-/** True if an ETag is this MD5. Servers that encrypt, or are not AWS, may use other ETags. */
+/** Servers that encrypt, or are not AWS, may use other ETags. */
 function isMd5(tag: string | undefined, md5: string): boolean {
   return tag?.replaceAll('"', "") === md5;
 }

@@ -3,7 +3,6 @@ import { ShowrunnerError } from "../../../kit/errors.ts";
 import { proxyAgents } from "../../../network/index.ts";
 import type { BucketLocation } from "./bucket.ts";
 
-/** Optional peer dependencies, needed only if media are in a bucket. */
 const PACKAGES = ["@aws-sdk/client-s3", "@aws-sdk/s3-request-presigner"] as const;
 
 /** Media are stored in a bucket, but the packages needed for that are not installed. */
@@ -35,11 +34,9 @@ export interface S3 {
   readonly sdk: typeof import("@aws-sdk/client-s3");
   readonly sign: typeof import("@aws-sdk/s3-request-presigner").getSignedUrl;
   readonly client: S3Client;
-  /** How far the server's clock was ahead at its last response, in milliseconds. */
   clockOffsetMs(): number;
 }
 
-/** Loads the AWS SDK, without sending anything. */
 export async function connectS3(location: BucketLocation, timeouts: Partial<Timeouts> = {}): Promise<S3> {
   const { sdk, sign } = await load();
   const { connectMs, readMs, answerMs, idleMs, attempts } = { ...TIMEOUTS, ...timeouts };

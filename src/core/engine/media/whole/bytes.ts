@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 
 const WINDOW_BYTES = 65_536;
 
-/** Reads a file synchronously through a moving window. Use it only on worker threads. */
+/** Reads a file synchronously through a moving window, so it belongs on a worker thread. */
 export class Bytes implements Disposable {
   readonly size: number;
   readonly #file: number;
@@ -35,10 +35,7 @@ export class Bytes implements Disposable {
   }
 }
 
-/**
- * Walks through the parts of a file. `next` returns where the next part begins, or the result of the check. The walk
- * also ends if the position does not increase.
- */
+/** `next` returns where the next part begins, or the result of the check. */
 export function walk(from: number, next: (at: number) => number | Whole): Whole {
   for (let at = from; ; ) {
     const then = next(at);
@@ -48,7 +45,6 @@ export function walk(from: number, next: (at: number) => number | Whole): Whole 
   }
 }
 
-/** Whether a file is complete. `lacks`: what is missing; null if nothing is missing. */
 export interface Whole {
   readonly lacks: string | null;
 }

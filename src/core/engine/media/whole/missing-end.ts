@@ -14,7 +14,7 @@ function wholePng(file: Bytes): Whole {
   });
 }
 
-/** Checks a JPEG. Ignores anything after the end of the image, because phones may append a second one. */
+/** Ignores anything after the end of the image, because phones may append a second one. */
 function wholeJpeg(file: Bytes): Whole {
   return walk(2, (at) => {
     const head = file.read(at, 4);
@@ -92,7 +92,7 @@ const ESSENTIAL = new Set(["ftyp", "styp", "moov", "moof", "meta", "mdat", "sidx
 const wholeFilm = (file: Bytes) => wholeBoxes(file, "moov");
 const wholeAvif = (file: Bytes) => wholeBoxes(file, "meta");
 
-/** Checks ISO media, such as MP4. Ignores truncated padding and trailing data that is not a box. */
+/** Checks ISO media, such as MP4, without regard to truncated padding or trailing data. */
 function wholeBoxes(file: Bytes, index: "moov" | "meta"): Whole {
   const seen = new Set<string>();
   const atEnd = () => {
@@ -138,7 +138,7 @@ function wholeEbml(file: Bytes): Whole {
   });
 }
 
-/** Returns the element at a position; null if it is incomplete. `size` is null if the writer did not state it. */
+/** Null if the element is incomplete. `size` is null if the writer did not state it. */
 function elementAt(file: Bytes, at: number) {
   const head = file.read(at, 12);
   const lengthAt = (byte: number) => (byte < head.length ? Math.clz32(head[byte]!) - 23 : 9);
@@ -177,7 +177,6 @@ const FORMATS: Readonly<Record<string, (file: Bytes) => Whole>> = {
   "video/ogg": wholeOgg,
 };
 
-/** Returns what is missing at the end of a file; null if nothing is missing or the format does not show it. */
 export function missingEnd(path: string, contentType: string): string | null {
   const whole = own(FORMATS, contentType.split(";")[0]!);
   if (whole === undefined) return null;

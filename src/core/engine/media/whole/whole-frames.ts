@@ -23,16 +23,14 @@ export function soundFramesIn(file: Bytes): "audio/mpeg" | "audio/aac" | undefin
   return firstFrame(file, adtsFrame) === null ? undefined : "audio/aac";
 }
 
-/** Latest position of the first frame, because a tag or garbage may precede it. */
 const LATEST_START = 65_536;
 
 interface Frame {
   readonly size: number;
-  /** The header values that are the same in all frames of one file. */
   readonly sort: string;
 }
 
-/** Checks that frames continue to the end of the file, or to its stated end. */
+/** Frames must continue to the end of the file, or to the end that its header states. */
 function wholeFrames(
   file: Bytes,
   frameAt: (head: Buffer) => Frame | null,
@@ -95,7 +93,6 @@ function adtsFrame(head: Buffer): Frame | null {
   return size < 7 ? null : { size, sort: `${head[1]} ${head[2]! & 0xfc}` };
 }
 
-/** Checks that a FLAC file contains all the samples that its header states. */
 export function wholeFlac(file: Bytes): Whole {
   const info = file.read(0, 42);
   if (info.length < 42 || info.toString("latin1", 0, 4) !== "fLaC") return UNJUDGED;
@@ -126,7 +123,6 @@ function flacFrameEnd(head: Buffer, fixedBlock: number): number | null {
   return (head[1]! & 1) === 1 ? number + block : number * fixedBlock + block;
 }
 
-/** Decodes a number in extended UTF-8, up to seven bytes. */
 function codedNumber(bytes: Buffer): number | null {
   const [first = 0, ...rest] = bytes;
   if (bytes.length === 1) return first < 0x80 ? first : null;
