@@ -9,7 +9,6 @@ function shard(id: string): string {
 }
 
 const INCOMING = "incoming";
-/** Matches the names of incoming files: an id, plus a second id while the file is being rendered. */
 const LEFTOVER = /^(?:file_|asset_|render-)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.[0-9a-f-]{36}\.part)?$/;
 
 function removeLeftovers(folder: string): void {
@@ -17,7 +16,6 @@ function removeLeftovers(folder: string): void {
     if (found.isFile() && LEFTOVER.test(found.name)) rmSync(join(folder, found.name), { force: true });
 }
 
-/** Creates missing folders in the data folder, and removes partial files that a killed process left. */
 export function openDataDir(root: string) {
   const incoming = join(root, INCOMING);
   mkdirSync(incoming, { recursive: true, mode: 0o700 });
@@ -25,7 +23,7 @@ export function openDataDir(root: string) {
   return {
     assetPath: (assetId: string) => join("assets", shard(assetId), assetId),
     uploadPath: (fileId: string) => join("uploads", shard(fileId), fileId),
-    /** Returns the temporary path of a new file. Files that remain there are removed at the next start. */
+    /** A file that remains at this path is removed at the next start. */
     incoming: (id: string) => join(incoming, id),
     absolute: (relative: string) => join(root, relative),
     async moveTo(relative: string, from: string): Promise<void> {
@@ -45,13 +43,13 @@ export type DataDir = ReturnType<typeof openDataDir>;
 
 const LOCK = "service";
 
-/** A running local service, found through its data folder, with a key to use it. */
+/** A running service, found through its data folder. */
 export interface RunningService {
   readonly pid: number;
   readonly port: number;
   /** URL of the API, ending in `/v3`. */
   readonly baseUrl: string;
-  /** `<key_id>:<secret>` of the service's first key. It is stored in a file that only the file's owner can read. */
+  /** `<key_id>:<secret>` of the service's first key. */
   readonly apiKey: string;
   readonly startedAt: string;
 }
@@ -64,7 +62,6 @@ export function findLocalService(dataDir: string): RunningService | null {
     : null;
 }
 
-/** Locks the folder for this process. @throws LocalServiceError `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE` */
 export function lockDataDir(dataDir: string): FolderLock {
   let lock: FolderLock | null;
   try {

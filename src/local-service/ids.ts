@@ -10,7 +10,6 @@ const POOL_BYTES = 16 * 512;
 let pool = Buffer.alloc(0);
 let used = 0;
 
-/** Takes random bytes from a pool, because every response needs two ids. */
 export function traceId(): string {
   if (used >= pool.length) {
     pool = randomBytes(POOL_BYTES);

@@ -2,7 +2,6 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Parses JSON. Returns undefined if the text is invalid. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,7 +1,7 @@
 import { type Refusal, refuse } from "./http/refusal.ts";
 import type { WorkspaceRow } from "./store/rows.ts";
 
-/** Micro-dollars per dollar. All internal amounts are whole micro-dollars. */
+/** All internal amounts are whole micro-dollars. */
 export const MICROS_PER_USD = 1_000_000;
 
 export function usd(micros: number): number {
@@ -20,7 +20,7 @@ export function balanceOf(workspace: WorkspaceRow | undefined): number {
 /** A workspace cannot upload files after this many consecutive refusals for insufficient funds. */
 const MOST_REFUSALS = 10;
 
-/** Counts consecutive refusals for insufficient funds per workspace. Added funds or a paid job reset the count. */
+/** Added funds or a paid job reset a workspace's count. */
 export function createRefusalCount() {
   const counts = new Map<string, { readonly count: number; readonly fundedMicros: number }>();
   const countOf = ({ workspaceId, fundedMicros }: WorkspaceRow) => {
@@ -36,10 +36,7 @@ export function createRefusalCount() {
   };
 }
 
-/**
- * Returns the 402 error for insufficient funds, or null if the wallet can pay. The error states the required amount
- * only if `isQuoted`.
- */
+/** Returns the 402 error for insufficient funds, or null if the wallet can pay. */
 export function shortfall(
   workspace: WorkspaceRow | undefined,
   priceMicros: number,

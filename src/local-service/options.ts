@@ -41,7 +41,7 @@ export interface ReplayOption {
   readonly orLocal?: boolean;
 }
 
-/** Options of `startLocalService`. */
+/** Options for `startLocalService`. */
 export interface LocalServiceOptions {
   /** Port to listen on. Default: 0, any free port. */
   readonly port?: number;
@@ -65,25 +65,15 @@ export interface LocalServiceOptions {
   readonly urlLifeMs?: number;
   /** Models that replace the built-in models: the path of a JSON file, or its content. */
   readonly catalog?: string | readonly unknown[];
-  /**
-   * Makes the service answer like a hosted service, except for timing. Each kind of error has one fixed message, which
-   * reveals nothing about this machine. Also changes the defaults of `openCatalog`, `unquotableCost` and
-   * `deliverToLoopback`. Default: false.
-   */
+  /** Answers like a hosted service, with one fixed message for each kind of error. Default: false. */
   readonly strict?: boolean;
-  /**
-   * Rules, prices and durations of model families: the path of a JSON file, or its content. They extend or replace the
-   * built-in families.
-   */
+  /** Model families that extend or replace the built-in ones: the path of a JSON file, or its content. */
   readonly families?: FamiliesOption;
   /** The published version of the API that the service implements. Default: `today`. */
   readonly asOf?: AsOf;
   /** Allows requests for models, schemas and voices without a credential. Default: the value of `strict`. */
   readonly openCatalog?: boolean;
-  /**
-   * How an estimate shows the cost of a model that cannot be quoted. Use `zero` for clients that require a number.
-   * Default: `null`, or `refuse` with `strict`.
-   */
+  /** How an estimate shows a cost that is not known in advance. Default: `null`, or `refuse` with `strict`. */
   readonly unquotableCost?: UnquotableCost;
   /** Word used in the `X-<Brand>-…` headers. Default: `Studio`. */
   readonly brand?: string;
@@ -102,10 +92,7 @@ export interface LocalServiceOptions {
   readonly deliveryTimeoutMs?: number;
   /** Initial faults: rules, or the path of a JSON file with rules. Default: none. */
   readonly faults?: FaultsOption;
-  /**
-   * Replays the recorded responses of a hosted service. The local service still handles uploads, keys and webhooks.
-   * Default: none.
-   */
+  /** Replays recorded responses, except for uploads, keys and webhooks. Default: none. */
   readonly replay?: ReplayOption;
   /** Called with each unexpected error. Default: errors are written to stderr. */
   readonly onDefect?: (error: unknown, traceId: string) => void;
@@ -198,7 +185,6 @@ function reportDefect(error: unknown, traceId: string): void {
   process.stderr.write(`local service: unexpected error (trace ${traceId || "none"}): ${String(error)}\n`);
 }
 
-/** Adds default values, and validates every value. @throws LocalServiceError */
 export function normalize(options: LocalServiceOptions): NormalOptions {
   const isStub = options.renderer === "stub";
   const strict = options.strict ?? false;

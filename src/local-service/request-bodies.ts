@@ -6,7 +6,7 @@ const scopes = z.array(z.enum(SCOPES)).max(SCOPES.length).nullish();
 const DAY_SECONDS = 86_400;
 
 export const TOKEN_TTL_SECONDS = { default: 3_600, max: DAY_SECONDS } as const;
-/** How long the old secret stays valid after a key is rotated, in seconds. */
+/** How long the old secret stays valid after a key is rotated. */
 export const GRACE_SECONDS = { default: DAY_SECONDS, max: 30 * DAY_SECONDS } as const;
 
 export const newKeyBody = z.object({
@@ -24,13 +24,13 @@ export const newTokenBody = z.object({ ttl_seconds: z.int().min(1).max(TOKEN_TTL
 export const MAX_URL_LENGTH = 8192;
 export const TOO_LONG = `has more than ${MAX_URL_LENGTH} characters`;
 
-/** A destination's URL. Its address is checked only when the service sends a request to it. */
+/** The address is checked only when the service sends a request to it. */
 export const httpUrl = z
   .string()
   .max(MAX_URL_LENGTH, { error: TOO_LONG, abort: true })
   .check(z.url({ protocol: /^https?$/, error: "is not an http or https URI" }));
 
-/** Body of `POST /models/{model}`. The model's own schema validates `input`. */
+/** The model's own schema validates `input`. */
 export const submitBody = z.object({
   input: z.unknown(),
   webhook: httpUrl.nullish().describe("URL that receives the signed event when the job ends."),
@@ -92,7 +92,6 @@ export const newDrainBody = z
     when: ({ value }) => typeof value === "object" && value !== null,
   });
 
-/** Body of `PATCH /log-drains/{drain_id}`. Absent fields stay unchanged. */
 export const drainChanges = z.object({ name: drainName.nullish(), url: httpUrl.nullish(), ...settings });
 
 export type NewDrainBody = z.output<typeof newDrainBody>;
@@ -104,10 +103,7 @@ export const walletBody = z.strictObject({
   workspace_id: name.optional(),
   add: z.number().min(0).max(1e9).optional(),
   card_declined: z.boolean().optional(),
-  /**
-   * Dollars that an automatic top-off adds. If the card is declined, nothing is added and a webhook reports the
-   * failure.
-   */
+  /** Dollars that an automatic top-off adds, unless the card is declined. */
   top_off: z.number().min(0).max(1e9).optional(),
 });
 

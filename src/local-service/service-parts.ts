@@ -31,9 +31,8 @@ export interface ServiceParts {
   readonly refusals: ReturnType<typeof createRefusalCount>;
   readonly faults: JobFaults;
   readonly faultEngine: FaultEngine;
-  /** Secret for signing URLs and ids. It never leaves the data folder. */
+  /** Signs URLs and ids, and never leaves the data folder. */
   readonly secret: string;
-  /** The service's URL without a trailing slash, such as `http://127.0.0.1:8787`. */
   origin(): string;
   fundingUrl(workspaceId: string): string;
   onDefect(error: unknown, traceId: string): void;

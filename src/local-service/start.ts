@@ -45,7 +45,6 @@ import { createOpenStreams } from "./stream/open-streams.ts";
 import { usageEndpoints } from "./usage/endpoints.ts";
 import { createWebhooks } from "./webhooks/webhooks.ts";
 
-/** Lists every endpoint below `/v3`, in the order of the documentation. */
 export function apiEndpoints(service: ServiceContext): readonly Endpoint[] {
   return [
     ...modelEndpoints(service),
@@ -96,7 +95,7 @@ export interface LocalService {
   /** Adds dollars to a workspace. Default: the first workspace. */
   fund(dollars: number, workspaceId?: string): Promise<void>;
   /**
-   * Replaces all fault rules. An empty list removes them. `seed` makes random choices repeatable.
+   * Replaces all fault rules; `seed` makes random choices repeatable.
    * @throws LocalServiceError
    */
   faults(rules: readonly FaultRule[], seed?: number): void;
@@ -157,7 +156,10 @@ async function run(options: NormalOptions, lock: FolderLock): Promise<LocalServi
   };
 }
 
-/** Starts the v3 service on this machine. It keeps its state in a data folder. @throws LocalServiceError */
+/**
+ * Starts the v3 service on this machine.
+ * @throws LocalServiceError
+ */
 export async function startLocalService(options: LocalServiceOptions = {}): Promise<LocalService> {
   const normal = normalize(options);
   const lock = lockDataDir(normal.dataDir);
@@ -180,7 +182,7 @@ async function rendererOf({ renderer }: NormalOptions): Promise<Renderer> {
   return renderer === "real" ? (await import("./render/index.ts")).createRenderer() : renderer;
 }
 
-/** Starts the clock at the stored offset, so that time never runs backwards in a data folder. */
+/** Starts at the stored offset, so that time never runs backwards in a data folder. */
 function openClock(store: Store, outbound: Outbound): ClockControl {
   const afterTimer = async () => {
     store.flush();
@@ -308,7 +310,6 @@ function voice({ input }: RenderRequest): RenderResult {
   return { ...NOTHING, voice: { base: "slt", pitchHz: null, loudnessDb: null, label } };
 }
 
-/** Immediately writes tiny media, for tests and benchmarks. Equal requests have equal outputs. */
 function createStubRenderer(): Renderer {
   return {
     async render(request) {
@@ -323,7 +324,7 @@ function createStubRenderer(): Renderer {
   };
 }
 
-/** Hashes a request. Media and voices are hashed by content, because ids and URLs differ between equal requests. */
+/** Hashes media and voices by content, because ids and URLs differ between equal requests. */
 async function markOf({ kind, index, input, media, voice: spoken }: RenderRequest): Promise<string> {
   const own = Object.entries(input).filter(([field]) => !Object.hasOwn(media, field) && field !== "voice_id");
   const hash = createHash("sha256").update(JSON.stringify([kind, index, withoutAddresses(own), spoken]));
@@ -334,7 +335,6 @@ async function markOf({ kind, index, input, media, voice: spoken }: RenderReques
   return hash.digest("hex");
 }
 
-/** Removes URLs and media references, because they differ between equal requests. */
 function withoutAddresses(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (_key, item: unknown) => {

@@ -12,7 +12,7 @@ export type Credential =
 export const TOKEN_PREFIX = "tok_";
 const FORM = /^(key|bearer) +(\S+)$/i;
 
-/** Parses `Key <id>:<secret>`, `Bearer <id>:<secret>` or `Bearer <token>`. Returns null for any other header. */
+/** Parses `Key <id>:<secret>`, `Bearer <id>:<secret>` or `Bearer <token>`. */
 export function parseAuthorization(header: string | null): Credential | null {
   const match = header === null ? null : FORM.exec(header.trim());
   if (!match) return null;
@@ -48,9 +48,8 @@ function isUsable(key: KeyRow, now: number): boolean {
 
 interface Shown {
   readonly via: Principal["via"];
-  /** Scopes to which the credential limits the key. Null means no limit. */
+  /** Null if the credential does not narrow the key's scopes. */
   readonly scopes: readonly Scope[] | null;
-  /** Expiry of the credential, which may be earlier than the key's. Null means never. */
   readonly until: number | null;
 }
 
@@ -113,7 +112,7 @@ export function overLimit({ requests, windowMs }: RateLimit, resetAtMs: number, 
   });
 }
 
-/** Returns a function that counts a key's requests, and throws a 429 if they exceed the limit. */
+/** Returns a function that throws a 429 if a key has sent too many requests. */
 export function rateLimiter({ requests, windowMs }: RateLimit, clock: Clock): (keyId: string) => void {
   const windows = new Map<string, Window>();
 

@@ -16,10 +16,6 @@ function beyond(own: readonly Scope[] | null, wanted: readonly Scope[] | null): 
   return wanted === null ? ["every scope"] : wanted.filter((scope) => !own.includes(scope));
 }
 
-/**
- * Returns the scopes for a new key, which default to the principal's own. Null means every scope. @throws Refusal 403
- * if the principal lacks a requested scope
- */
 export function granted(
   principal: Pick<Principal, "scopes">,
   requested: readonly Scope[] | null | undefined,
@@ -30,7 +26,6 @@ export function granted(
   throw denied(`Your credential lacks these requested scopes: ${missing.join(", ")}.`);
 }
 
-/** Like {@link granted}, but for tokens, which can never manage keys. @throws Refusal 403 */
 export function grantedToToken(
   principal: Pick<Principal, "scopes">,
   requested: readonly Scope[] | null | undefined,
@@ -38,10 +33,6 @@ export function grantedToToken(
   return granted({ scopes: intersect(principal.scopes, TOKEN_SCOPES) }, requested) ?? TOKEN_SCOPES;
 }
 
-/**
- * Returns the expiry of a new key, which defaults to that of the principal's credential. @throws Refusal if the
- * requested time is in the past or after the credential's expiry
- */
 export function grantedLifetime(
   principal: Principal,
   requested: string | null | undefined,
@@ -56,12 +47,14 @@ export function grantedLifetime(
   throw denied(`Your credential expires at ${until}; a key that it creates must not expire after that.`, fixed);
 }
 
-/** Refuses a rotated-out secret, whose holder could otherwise change keys and regain access. @throws Refusal 403 */
 export function assertChangesKeys({ via }: Principal): void {
   if (via !== "secret") throw denied("This secret was replaced; use the key's current secret to change keys.");
 }
 
-/** Allows only the owner to rotate a key, with a credential that has all of the key's scopes. @throws Refusal 403 */
+/**
+ * Only the owner may rotate a key, and only with all of the key's scopes.
+ * @throws Refusal 403
+ */
 export function assertMayRotate(principal: Principal, key: KeyRow): void {
   assertChangesKeys(principal);
   if (key.ownerId !== principal.ownerId)
@@ -69,11 +62,6 @@ export function assertMayRotate(principal: Principal, key: KeyRow): void {
   assertCovers(principal, key);
 }
 
-/**
- * Allows only the owner to revoke a personal key. A service key belongs to the workspace, so other members may revoke
- * it too.
- * @throws Refusal 403
- */
 export function assertMayRevoke(principal: Principal, key: KeyRow): void {
   assertChangesKeys(principal);
   if (key.ownerId !== principal.ownerId && key.kind !== "service") {

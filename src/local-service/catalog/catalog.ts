@@ -19,13 +19,10 @@ type InputCheck = (input: Readonly<Record<string, unknown>>) => readonly FieldPr
 export interface CompiledModel extends ModelDefinition {
   /** Validates an input, and fills in default values. */
   readonly check: InputCheck;
-  /**
-   * Checks rules of the model's family that the schema does not state. Call it before `check`, which fills in defaults.
-   */
+  /** Checks the family's rules; call it before `check`, which fills in defaults. */
   readonly checkFamily: InputCheck;
-  /** Checks the model's table of accepted field combinations. Call it before `check`, which fills in defaults. */
+  /** Checks which fields are combined; call it before `check`, which fills in defaults. */
   readonly checkCombination: InputCheck;
-  /** Why the schema does not compile. Null if it does. */
   readonly defect: string | null;
   readonly notice: string | null;
 }
@@ -67,10 +64,8 @@ function unreadRows(id: string, lines: readonly string[]): string {
   return `The table of field combinations of ${id} has ${lines.length} unreadable line(s), such as: ${lines[0]!.slice(0, 200)}`;
 }
 
-/** CPU time limit for one validation, in milliseconds. */
 const MAX_CHECK_MS = 100;
 
-/** Compiled checks, shared by all services in a process. */
 const compiledBefore = new WeakMap<JsonSchema, InputCheck>();
 
 function checkOf(schema: JsonSchema): InputCheck {
@@ -100,12 +95,11 @@ function prepared(node: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
-/** Compiles a model's schema. Never throws, because an invalid schema disables only its model. */
+/** Never throws, because an invalid schema disables only its model. */
 function compileModel(model: ModelDefinition, family: Family | null): CompiledModel {
   return { ...model, ...prepareCheck(model, family) };
 }
 
-/** Compiles a built-in model only when it is first checked. */
 function ownModel(model: ModelDefinition, family: Family | null): CompiledModel {
   let prepared: Checks | null = null;
   const checks = () => (prepared ??= prepareCheck(model, family));
@@ -120,13 +114,12 @@ function ownModel(model: ModelDefinition, family: Family | null): CompiledModel 
 }
 
 export interface Catalog {
-  /** Lists usable models in catalog order. Null means every modality. */
   list(modality: Modality | null): readonly CompiledModel[];
-  /** Lists the models of `GET /models`: usable ones, and unsupported ones that the catalog marks as listed. */
+  /** Lists the models that `GET /models` shows, including some unsupported ones. */
   listed(modality: Modality | null): readonly CompiledModel[];
   /** Finds a usable model. @throws Refusal 404, 410, 400 */
   use(modelId: string): CompiledModel;
-  /** Finds a model even if it is no longer usable, because earlier jobs may have used it. */
+  /** Also finds models that are no longer usable. */
   find(modelId: string): CompiledModel | undefined;
   readonly chats: readonly ChatModel[];
   chat(modelId: string): ChatModel | undefined;
@@ -166,7 +159,6 @@ export function createCatalog({ models: definitions, chats }: Offered, families:
   };
 }
 
-/** Lists legacy ids that contain the quality, such as `video-1-pro`, each with advice to use the field `quality`. */
 function levelIds({ entry }: ModelDefinition): readonly (readonly [string, string])[] {
   const schema = entry.input_schema as { readonly properties?: { readonly [name: string]: JsonSchema } } | null;
   const levels = schema?.properties?.["quality"]?.["enum"];

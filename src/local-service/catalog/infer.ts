@@ -26,7 +26,6 @@ function characters({ input }: Work): number {
   );
 }
 
-/** Prices in dollars for models without a matching price rule. */
 const GUESSED_PRICES: Readonly<Record<Kind, FamilyPrice>> = {
   image: { usd: 0.02, per: "image" },
   video: { usd: 0.05, per: "second" },
@@ -119,7 +118,7 @@ function unitsOf(per: FamilyPrice["per"], work: Work): number {
   }
 }
 
-/** Returns whether a condition of a price rule is met. Default values must already be filled in. */
+/** Expects an input that already has its default values. */
 function applies(when: FamilyCondition | undefined, { input }: Work): boolean {
   if (when === undefined) return true;
   const value = input[when.field] ?? null;
@@ -135,7 +134,6 @@ function scaleOf({ input, media }: Work): { readonly scale?: number } {
   return { scale: Math.max(1, target / short) };
 }
 
-/** Infers how to run a model from its catalog entry: renderer, field names, duration and price. */
 export function definitionOfEntry(
   entry: CatalogEntry,
   family: Family | null,

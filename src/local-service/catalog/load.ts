@@ -10,11 +10,11 @@ import { BUILT_IN_MODELS } from "./builtin/index.ts";
 import { definitionOfEntry } from "./infer.ts";
 import { type CatalogEntry, type ModelDefinition, type ModelState, OUTPUT_SCHEMA } from "./model.ts";
 
-/** Settings in a catalog file that only the local service uses. The API does not return them. */
+/** Settings in a catalog file that the API does not return. */
 const localPart = z.strictObject({
   /** Dollars per job. Default: the family's price, or else an estimate from modality and input. */
   price_usd: z.number().min(0).optional(),
-  /** The reason why the model's jobs cannot be quoted in advance. Default: they can be quoted. */
+  /** Why the price of a job is not known in advance. Default: it is known. */
   unquotable: z.string().optional(),
   /** Retires the model: requests for it get 410 GONE. The value is the id of the successor, or null. */
   replaced_by: z.string().nullable().optional(),
@@ -24,7 +24,6 @@ const localPart = z.strictObject({
   listed: z.boolean().optional(),
 });
 
-/** A media model as `GET /models/{model}` returns it. Unknown fields are preserved. */
 const fileEntry = z.looseObject({
   id: z.string().min(1).max(200),
   modality: z.enum(["image", "video", "audio"]),
@@ -101,8 +100,8 @@ export interface Offered {
 }
 
 /**
- * Loads models from a file or an array, or the built-in models for null. @throws LocalServiceError `CATALOG_INVALID` if
- * the catalog is not a list of models
+ * Loads models from a file or an array, or the built-in models for null.
+ * @throws LocalServiceError `CATALOG_INVALID` if the catalog is not a list of models
  */
 export function loadCatalog(
   catalog: string | readonly unknown[] | null,

@@ -11,18 +11,14 @@ export interface MeasuredMedia {
 }
 
 export interface Work {
-  /** The validated input with default values. */
   readonly input: Readonly<Record<string, unknown>>;
-  /** The media of each input field, in the order of the input. */
   readonly media: Readonly<Record<string, readonly MeasuredMedia[]>>;
 }
 
 export type ModelState =
   | { readonly is: "live" }
   | { readonly is: "retired"; readonly replacedBy: string | null }
-  /**
-   * Requests for the model get 400 FAILED_PRECONDITION with this message. `GET /models` lists the model if `isListed`.
-   */
+  /** Requests for the model get 400 FAILED_PRECONDITION with this message. */
   | { readonly is: "unsupported"; readonly message: string; readonly isListed?: boolean };
 
 export interface CatalogEntry {
@@ -40,20 +36,16 @@ export interface ModelDefinition {
   readonly entry: CatalogEntry;
   readonly state: ModelState;
   kind(work: Work): Exclude<JobKind, "chat">;
-  /**
-   * The reason why a price needs measured inputs, as shown to callers. Null if the model can be priced without them.
-   */
+  /** Why the price is unknown until the inputs are measured, or null if it is known. */
   readonly unquotable: string | null;
-  /** Price of the whole job, in whole micro-dollars. */
   priceMicros(work: Work): number;
   /** Simulated processing time, before the speed factor is applied. */
   renderMs(work: Work): number;
-  /** Whether the schema lists the accepted voices. If not, the service checks voice ids itself. */
   readonly listsVoices: boolean;
   readonly voices: readonly StockVoice[];
-  /** Advice for the 404 errors of legacy ids, by id. */
+  /** Advice for requests that use an old id, by id. */
   readonly oldIds: Readonly<Record<string, string>>;
-  /** Converts the input for the renderer. `rename` maps the model's field names to the renderer's. */
+  /** `rename` maps the model's field names to the renderer's. */
   adapt?(work: Work): { readonly input: Work["input"]; readonly rename: Readonly<Record<string, string>> };
 }
 
@@ -71,7 +63,7 @@ const stockVoice = (voiceId: string, name: string, base: StockVoice["base"], gen
   labels: { gender, accent, language: "en" },
 });
 
-/** Voices available to every account. Their ids must never change. */
+/** Voices available to every account; their ids must never change. */
 export const STOCK_VOICES: readonly StockVoice[] = [
   stockVoice("1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01", "Sally", "slt", "female", "american"),
   stockVoice("2b7d9a10-6c42-4e8b-9d21-7e3f4b5c6d02", "Robert", "rms", "male", "american"),
@@ -79,7 +71,6 @@ export const STOCK_VOICES: readonly StockVoice[] = [
   stockVoice("4d9fbc32-8e64-40ad-9f43-90516d7e8f04", "Kevin", "kal", "male", "american"),
 ];
 
-/** Matches at least one character that is neither white space nor a control character. */
 export const VISIBLE = "[^\\s\\x00-\\x1F\\x7F-\\x9F]";
 
 export const DIALECT = "https://json-schema.org/draft/2020-12/schema";
@@ -140,7 +131,6 @@ export function inputObject(
   return { $schema: DIALECT, type: "object", additionalProperties: false, required, properties, ...rules };
 }
 
-/** Lists the accepted field combinations in the description of the input, as hosted services do. */
 export function combinations(...rows: readonly string[]): JsonSchema {
   const lines = rows.map((row, index) => `(${index + 1}) ${row}`);
   return { description: ["Accepted field combinations (one per input mode):", ...lines].join("\n") };

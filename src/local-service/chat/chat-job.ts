@@ -13,7 +13,6 @@ import type { ChatRequest } from "./request.ts";
 
 const TOKEN = /\s+$|\s*[\p{L}\p{M}\p{N}_]{1,5}|\s*[^\s\p{L}\p{M}\p{N}_]/gu;
 
-/** Splits text into tokens of about four characters. The joined tokens equal the text. */
 export function tokenize(text: string): readonly string[] {
   return text.match(TOKEN) ?? [];
 }
@@ -22,16 +21,13 @@ export function tokenize(text: string): readonly string[] {
 const PER_MESSAGE = 3;
 const PER_IMAGE = 85;
 
-/** One token of an answer. `of` names the part to which it belongs. */
 export interface AnswerToken {
   readonly of: "reasoning" | "text" | "call";
   readonly text: string;
 }
 
-/** A complete answer, either text or a tool call. All tokens are composed before the first one is sent. */
 export interface Composed {
   readonly tokens: readonly AnswerToken[];
-  /** The name of the tool to call, or null for a text answer. */
   readonly tool: string | null;
   readonly finishReason: "stop" | "length" | "tool_calls";
   readonly promptTokens: number;
@@ -47,7 +43,10 @@ function beforeStop(text: string, stops: readonly string[]): string {
   return found.length === 0 ? text : text.slice(0, Math.min(...found));
 }
 
-/** Composes the answer to a request. `black` lists which of the request's images are black. @throws Refusal 400 */
+/**
+ * `black` contains the numbers of the request's black images.
+ * @throws Refusal 400
+ */
 export function compose(request: ChatRequest, black: readonly number[] | null): Composed {
   const tool = toolCalled(request);
   const part = (of: AnswerToken["of"], text: string) => tokenize(text).map((token) => ({ of, text: token }));
@@ -75,22 +74,20 @@ function promptTokens({ messages, images }: ChatRequest): number {
 
 const FIRST_TOKEN_MS = 200;
 const PER_TOKEN_MS = 8;
-/** Maximum number of concurrent requests per key, and also per workspace. */
+/** Limit per key, and also per workspace. */
 const MOST_AT_ONCE = 15;
 
 export interface ChatJob {
   readonly row: JobRow;
   dueMs(token: number): number;
-  /** The failure that a fault rule injects. Null if there is none. */
   readonly failure: ErrorBody | null;
-  /** Ends the job. A COMPLETED job is charged its actual cost, and a FAILED job is refunded. */
+  /** Charges the actual cost of a completed job, and refunds a failed one. */
   finish(): Promise<void>;
 }
 
 type Sent = Pick<ChatRow, "requestId" | "streamed">;
 const NO_TOKENS = { promptTokens: null, completionTokens: null, reasoningTokens: null, firstTokenMs: null };
 
-/** Returns a function that creates the job of a chat answer. The job has no outputs, delivery or idempotency key. */
 export function chatJobs(service: ServiceContext) {
   const { store, clock, faults, options } = service;
   const finisher = jobFinisher(service);
@@ -158,7 +155,10 @@ export function chatJobs(service: ServiceContext) {
     });
   }
 
-  /** Places a hold for the maximum price and starts the job, in one transaction. @throws Refusal 402, 429 */
+  /**
+   * Places a hold for the maximum price and starts the job, in one transaction.
+   * @throws Refusal 402, 429
+   */
   return async (request: ChatRequest, composed: Composed, { principal, standardHeaders }: Call): Promise<ChatJob> => {
     const sent = { requestId: standardHeaders["X-Request-Id"]!, streamed: request.stream ? 1 : 0 };
     const row = await store.write(() => insert(newRow(request, composed, principal), sent));

@@ -15,7 +15,7 @@ export function until(clock: Clock, dueMs: number): Promise<void> {
   return new Promise((resolve) => void clock.at(dueMs, resolve));
 }
 
-/** Streams an answer token by token. If the reader disconnects, the job still runs to its end. */
+/** If the client disconnects, the job still runs to its end. */
 function chatStreamer({ clock, streams, faults, options }: ServiceContext) {
   return async (call: Call, job: ChatJob, { tokens }: Composed, form: AnswerForm): Promise<void> => {
     const frames = form.frames();
@@ -49,7 +49,7 @@ function chatStreamer({ clock, streams, faults, options }: ServiceContext) {
   };
 }
 
-/** Removes words that would make a media job fail, in case its prompt is copied from the answer. */
+/** Removes words such as `moderation-refused:violence`, so that answers never contain them. */
 function withoutNamed(request: ChatRequest, triggers: readonly string[]): ChatRequest {
   const words = triggers.map((word) => word.replaceAll(/[^\w\s]/g, "\\$&"));
   if (words.length === 0) return request;
@@ -75,7 +75,6 @@ interface Dialect<Body> {
   read(body: unknown): Body;
   toChat(body: Body): unknown;
   form(head: AnswerHead, composed: Composed, request: ChatRequest, body: Body): AnswerForm;
-  /** Returns the name that this endpoint's body uses for a field of a chat request. */
   field(name: string): string;
 }
 
@@ -103,7 +102,6 @@ function renamed(error: unknown, nameOf: (field: string) => string): unknown {
   return new Refusal(body, error.headers, error.strictBody.message);
 }
 
-/** Endpoints for language models. Answers are generated in this process, and charged like other jobs. */
 export function chatEndpoints(service: ServiceContext): readonly Endpoint[] {
   const { catalog, clock, options, onDefect } = service;
   const isEarlier = options.asOf === "3.9";

@@ -8,7 +8,7 @@ export interface AnswerHead {
   readonly model: string;
 }
 
-/** Writes the frames of one stream. Call the methods in the order of their declaration. */
+/** Call the methods in the order of their declaration. */
 export interface FrameWriter {
   first(): readonly string[];
   token(token: AnswerToken): readonly string[];
@@ -30,10 +30,10 @@ function usageOf({ promptTokens, tokens, reasoningTokens }: Composed) {
   };
 }
 
-/** Returns the id of the only tool call that an answer can contain. */
+/** An answer has at most one tool call, so its id is derived from the job id. */
 export const callId = ({ id }: AnswerHead) => id.replace("job_", "call_");
 
-/** Formats an answer as a chat completion. `includeUsage` adds a last chunk with the usage. */
+/** `includeUsage` adds a last chunk with the usage. */
 export function completionForm(head: AnswerHead, composed: Composed, includeUsage: boolean): AnswerForm {
   const { tool, finishReason, reasoningTokens } = composed;
   const call = (text: string) => ({

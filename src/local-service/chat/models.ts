@@ -9,19 +9,16 @@ export const chatEntry = z.looseObject({
   logo_url: z.string().nullable().default(null),
   context_length: z.int().min(1).default(131_072),
   max_output_tokens: z.int().min(1).default(16_384),
-  /** Token limit for requests that set none. */
   default_max_tokens: z.int().min(1).default(4_096),
   pricing: z
     .looseObject({ usd_per_1m_input_tokens: z.number().min(0), usd_per_1m_output_tokens: z.number().min(0) })
     .default({ usd_per_1m_input_tokens: 1, usd_per_1m_output_tokens: 4 }),
   input_modalities: z.array(z.string()).default(["text"]),
-  /** Maximum number of images in a request. Null means the general limit. */
   max_images_per_request: z.int().min(0).max(96).nullable().default(null),
 });
 
 export type ChatModel = z.output<typeof chatEntry>;
 
-/** The language model that is used if the catalog file contains none. */
 export const OWN_CHAT_MODEL: ChatModel = chatEntry.parse({
   id: "chat-1",
   modality: "text",
@@ -37,7 +34,7 @@ export function mostImages({ input_modalities, max_images_per_request }: ChatMod
   return input_modalities.includes("image") ? (max_images_per_request ?? MOST_IMAGES) : 0;
 }
 
-/** Returns the price. Dollars per million tokens equal micro-dollars per token, so no conversion is needed. */
+/** Dollars per million tokens equal micro-dollars per token, so no conversion is needed. */
 export function priceMicros({ pricing }: ChatModel, promptTokens: number, completionTokens: number): number {
   const { usd_per_1m_input_tokens: prompt, usd_per_1m_output_tokens: completion } = pricing;
   return Math.ceil(promptTokens * prompt + completionTokens * completion - 1e-6);

@@ -4,10 +4,9 @@ import { announcedSize, decodeImage } from "../render/probe/probe-image.ts";
 
 const MOST_PIXELS = 64_000_000;
 const SIDE = 16;
-/** An image is black if every channel of every pixel is below this value. Channels range from 0 to 255. */
+/** An image is black if every channel of every pixel is below this value. */
 const BLACK_BELOW = 24;
 
-/** Returns the numbers of the black images, counted from 1. @throws Refusal 400 */
 export async function blackAmong(urls: readonly string[]): Promise<readonly number[]> {
   const black: number[] = [];
   for (const [index, url] of urls.entries()) if (await isBlack(url, index)) black.push(index + 1);

@@ -98,7 +98,7 @@ export interface ChatRequest {
   readonly images: readonly string[];
   readonly stream: boolean;
   readonly includeUsage: boolean;
-  /** Maximum number of tokens in the answer, including reasoning. */
+  /** Includes reasoning tokens. */
   readonly maxTokens: number;
   readonly temperature: number;
   readonly seed: number;
@@ -183,7 +183,6 @@ export function modelNamed(body: unknown): string | null {
   return typeof name === "string" ? name : null;
 }
 
-/** Reads a request. `isEarlier` applies the rules of API version 3.9. @throws Refusal 400 with every invalid field */
 export function readChatRequest(value: unknown, model: ChatModel, { isEarlier = false } = {}): ChatRequest {
   const body: Body = parseBody<Body>(isEarlier ? earlierBody : chatBody, value);
   const images = imagesOf(body);

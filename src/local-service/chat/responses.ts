@@ -36,7 +36,7 @@ const format = z.discriminatedUnion("type", [
   z.looseObject({ type: z.literal("json_schema"), name: z.string(), schema: z.record(z.string(), z.unknown()) }),
 ]);
 
-/** Body of `POST /responses`. It cannot refer to earlier responses, because they are not stored. */
+/** Cannot refer to earlier responses, because they are not stored. */
 export const responsesBody = z.strictObject({
   model: z.string().max(200),
   /** Can also be a string, which `readResponsesBody` converts to a single user message. */
@@ -65,7 +65,6 @@ export const responsesBody = z.strictObject({
 
 export type ResponsesBody = z.output<typeof responsesBody>;
 
-/** Reads a body, whose `input` may also be a string. @throws Refusal 400 with every invalid field */
 export function readResponsesBody(value: unknown): ResponsesBody {
   const isText = isRecord(value) && typeof value["input"] === "string";
   return parseBody(responsesBody, isText ? { ...value, input: [{ role: "user", content: value["input"] }] } : value);
@@ -81,7 +80,6 @@ export function responsesField(field: string): string {
   return NAMES.reduce((name, [pattern, here]) => name.replace(pattern, here), field);
 }
 
-/** Separates namespace and tool name in the combined name that the model sees. */
 const SEPARATOR = "__";
 const EFFORTS: Readonly<Record<string, string | null>> = { minimal: "low", medium: null, xhigh: "max" };
 

@@ -1,6 +1,6 @@
 import TinyQueue from "tinyqueue";
 
-/** A timer in the heap. Cancelled timers stay there until they reach the top. */
+/** Cancelled timers stay in the heap until they reach the top. */
 interface Timer {
   readonly dueMs: number;
   readonly order: number;
@@ -34,22 +34,18 @@ export interface ClockControl extends Clock {
   scaled(factor: number): void;
   /** Stops the clock until it is advanced. */
   manual(): void;
-  /**
-   * Moves the clock forward by `ms`. Runs every timer that becomes due, including timers set during the advance. While
-   * a timer runs, `now()` returns its due time.
-   */
+  /** Moves the clock forward by `ms`, and runs each timer that becomes due. */
   advance(ms: number): Promise<void>;
   /** Cancels all timers. */
   stop(): void;
 }
 
-/** Maximum delay of `setTimeout`. Longer delays would fire immediately. */
+/** A timeout with a longer delay would fire immediately. */
 const MAX_DELAY_MS = 2_147_483_647;
 
 export interface ClockOptions {
-  /** Milliseconds added to the machine's time at the start. Default: 0. */
   readonly offsetMs?: number;
-  /** Awaited after every timer that runs during an advance, so that work started by the timer can set more timers. */
+  /** Awaited after each timer during `advance`, because the timer's work can set more timers. */
   readonly afterTimer?: () => Promise<void>;
 }
 

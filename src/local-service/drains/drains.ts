@@ -16,7 +16,6 @@ const GATHER_MS = 250;
 function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspaceId: string) => void) {
   const { store, clock, outbound } = ports;
   const outbox = new Outbox(ports, LIMITS, serve);
-  /** Functions that cancel the timers of waiting drains, by drain. */
   const timers = new Map<number, () => void>();
   const turns = new Set<number>();
 
@@ -36,7 +35,7 @@ function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspa
     return rows.length === 0 ? null : { drain, rows };
   }
 
-  /** Records the outcome of a batch. Reads the drain again, because it may have changed in the meantime. */
+  /** Reads the drain again, because it may have changed during the request. */
   function note(seq: number, position: number, outcome: Outcome): DrainRow | null {
     const drain = tables.bySeq(seq);
     if (!drain) return null;
@@ -70,7 +69,6 @@ function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspa
     nudge(seq: number): void {
       if (!outbox.closed && !timers.has(seq) && !turns.has(seq)) at(seq, clock.now() + GATHER_MS);
     },
-    /** Ends the drain's retry delay. Call it when a person has changed the drain. */
     restart(seq: number): void {
       timers.get(seq)?.();
       timers.delete(seq);
@@ -80,21 +78,19 @@ function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspa
   };
 }
 
-/** Undelivered events are deleted if they are older than this, or if a workspace has more than this many. */
+/** Older events are deleted even if they were not delivered. */
 const KEEP_MS = 7 * DAY_MS;
 const KEEP_EVENTS = 100_000;
-/** Number of stored events after which old events are deleted again. */
 const PRUNE_EVERY = 1000;
 
 export function createDrains(ports: ServiceParts) {
   const { store, clock } = ports;
   const tables = drainTables(store.statements);
   const shipper = createShipper(ports, tables, prune);
-  /** Workspaces that have or had a drain. Events of all others are ignored without a database query. */
+  /** Workspaces that have or had a drain; events of all others are ignored. */
   const workspaces = new Set(tables.all().map((drain) => drain.workspaceId));
   let stored = 0;
 
-  /** Deletes events that exceed the limits, and events that every drain of the workspace has received. */
   function prune(workspaceId: string): void {
     const positions = tables.ofWorkspace(workspaceId).map((drain) => drain.position);
     const deliveredToAll = positions.length === 0 ? Number.MAX_SAFE_INTEGER : Math.min(...positions);

@@ -53,7 +53,6 @@ function sampleEvent(drain: DrainRow, now: number): DrainEventRow {
   return { seq: now, ...job, at: now, ...said, data: "{}" };
 }
 
-/** Applies a request to a drain. Null or absent fields stay unchanged. */
 function changed(drain: DrainRow, body: DrainChanges, keyId: string, now: number): DrainRow {
   const next: DrainRow = {
     ...drain,

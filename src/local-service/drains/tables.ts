@@ -4,7 +4,7 @@ import type { LogLevel } from "../store/rows.ts";
 
 export const MAX_FAILURES = 5;
 
-/** State of a drain. Times are epoch milliseconds on the service's clock. */
+/** Times are epoch milliseconds on the service's clock. */
 export interface DrainState {
   readonly enabled: number;
   readonly consecutiveFailures: number;
@@ -13,7 +13,6 @@ export interface DrainState {
   readonly lastFailureStatus: number | null;
   readonly lastError: FailureCode | null;
   readonly disabledReason: "consecutive_failures" | "disabled_by_user" | null;
-  /** Position of the last event that the drain's server accepted. */
   readonly position: number;
 }
 
@@ -36,7 +35,7 @@ export function shipped<D extends DrainState>(drain: D, position: number, now: n
   return { ...drain, consecutiveFailures: 0, lastSuccessAt: now, position: Math.max(drain.position, position) };
 }
 
-/** Returns the state of a drain after a failed batch. The batch's events stay pending and are sent again. */
+/** The batch's events stay pending, so they are sent again. */
 export function failed<D extends DrainState>(drain: D, error: FailureCode, status: number | null, now: number): D {
   const consecutiveFailures = drain.consecutiveFailures + 1;
   const noted = { ...drain, consecutiveFailures, lastFailureAt: now, lastFailureStatus: status, lastError: error };
@@ -44,7 +43,6 @@ export function failed<D extends DrainState>(drain: D, error: FailureCode, statu
   return isOver ? { ...noted, enabled: 0, disabledReason: "consecutive_failures" } : noted;
 }
 
-/** Returns the state of a drain after a person enables or disables it. Enabling it resets the failure count. */
 export function switched<D extends DrainState>(drain: D, on: boolean): D {
   const count = on ? 0 : drain.consecutiveFailures;
   const disabledReason = on ? null : BY_USER;
@@ -70,7 +68,7 @@ export interface DrainRow extends DrainSettings, DrainState {
   readonly createdAt: number;
 }
 
-/** A lifecycle event that at least one drain in the workspace has not received yet. */
+/** An event that at least one drain in the workspace has not received yet. */
 export interface DrainEventRow {
   readonly seq: number;
   readonly workspaceId: string;
@@ -84,7 +82,7 @@ export interface DrainEventRow {
   readonly data: string;
 }
 
-/** Returns the event's id as sent to drains. The id is the same in each batch that contains the event. */
+/** An event has the same id in every batch. */
 export function logIdOf({ seq }: Pick<DrainEventRow, "seq">): string {
   return `log_${seq}`;
 }
@@ -127,10 +125,6 @@ export function drainTables(db: Statements) {
     events: (workspaceId: string, position: number, limit: number) =>
       db.all<DrainEventRow>(EVENTS, workspaceId, position, limit),
     present: () => db.get<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'drainEvents'")?.seq ?? 0,
-    /**
-     * Deletes events that every drain in the workspace has received, events older than `olderThan`, and all but the
-     * newest `most`.
-     */
     prune(workspaceId: string, deliveredToAll: number, olderThan: number, most: number): void {
       const tooMany = db.get<{ seq: number }>(NEWEST, workspaceId, most)?.seq ?? 0;
       db.run(

@@ -25,9 +25,6 @@ function matches({ rule, prompt }: LiveRule, subject: FaultSubject): boolean {
   return prompt === null || (subject.prompt !== null && prompt.test(subject.prompt));
 }
 
-/**
- * Counts a match, and returns whether it triggers the fault. Random choices depend only on seed, rule and match number.
- */
 function strikes(live: LiveRule, seed: number): boolean {
   const { rule } = live;
   const number = live.matched++;
@@ -46,7 +43,6 @@ export class FaultEngine {
   #rules: LiveRule[] = [];
   #seed = 0;
 
-  /** Replaces all rules and resets their counters. An invalid regular expression is matched literally. */
   set(rules: readonly ParsedRule[], seed = 0): void {
     this.#seed = seed;
     this.#rules = rules.map((rule, index) => ({ rule, prompt: pattern(rule.prompt), index, matched: 0, struck: 0 }));
@@ -56,12 +52,11 @@ export class FaultEngine {
     return this.#rules.length === 0;
   }
 
-  /** Returns whether any rule of these kinds is set, including rules that have reached their `count`. */
+  /** Includes rules that have reached their `count`. */
   has(...kinds: readonly FaultKind[]): boolean {
     return this.#rules.some(({ rule }) => kinds.includes(rule.kind));
   }
 
-  /** Returns the first rule of a kind that triggers for the subject, or null. */
   strike<Kind extends FaultKind>(
     kind: Kind,
     subject: FaultSubject,
@@ -96,7 +91,7 @@ export interface JobSubject {
 export interface StreamFault {
   /** Real milliseconds between events. */
   readonly delayMs: number;
-  /** Number of frames sent before the stream is cut. Null sends all. */
+  /** Number of frames sent before the stream is cut, or null if it is not cut. */
   readonly cutAfter: number | null;
   /** Whether the cut ends the stream cleanly instead of resetting the connection. */
   readonly clean: boolean;
@@ -115,7 +110,6 @@ export interface ForcedEnd {
   readonly expireNow: boolean;
 }
 
-/** Returns the text that prompt patterns are matched against, or null if the input has no text. */
 export function promptOf(input: unknown): string | null {
   if (typeof input !== "object" || input === null) return null;
   const texts = ["prompt", "text", "name"].map((field) =>
@@ -165,7 +159,6 @@ export function jobFaults(engine: FaultEngine) {
       duplicate: strike("webhook_duplicate", job) !== null,
       delayMs: strike("webhook_delay", job)?.delay_ms ?? 0,
     }),
-    /** Number of bytes after which a download is cut. Null sends all. */
     download: (job: JobSubject) => strike("truncate_download", job)?.bytes ?? null,
   };
 }

@@ -29,7 +29,6 @@ function readFile(path: string): unknown {
   }
 }
 
-/** Loads and validates rules. @throws LocalServiceError `OPTION_INVALID` */
 export function loadFaults(option: FaultsOption): LoadedFaults {
   const value = typeof option === "string" ? readFile(option) : option;
   const parsed = faultsBody.safeParse(Array.isArray(value) ? { rules: value } : value);
@@ -43,7 +42,7 @@ const codes = Object.keys(HTTP_STATUS) as [ErrorCode, ...ErrorCode[]];
 const ms = z.int().min(0).max(DAY_MS);
 const count = z.int().min(0).max(1_000_000);
 
-/** The requests or jobs to which a rule applies, and how often it applies. Every condition that is set must be met. */
+/** A rule applies if all the given conditions are met. */
 const match = {
   /** Route such as `POST /models/{model}`, as shown in the table of endpoints. Default: every route. */
   route: z.string().max(200).optional(),
@@ -116,9 +115,8 @@ export type FaultRule = z.input<typeof faultRule>;
 export type ParsedRule = z.output<typeof faultRule>;
 export type FaultKind = ParsedRule["kind"];
 
-/** Body of `POST /_local/faults`. It replaces all rules, so an empty list removes every fault. */
 export const faultsBody = z.strictObject({
   rules: z.array(faultRule).max(1000),
-  /** Seed of the random decisions. With the same seed, faults are triggered at the same matches. */
+  /** The same seed triggers the faults at the same matches. */
   seed: z.int().min(0).max(4_294_967_295).optional(),
 });

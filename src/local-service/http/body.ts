@@ -4,7 +4,7 @@ import { fieldPath } from "../validate/problems.ts";
 import { type FieldProblem, invalid, problem } from "./refusal.ts";
 
 export const MAX_DEPTH = 64;
-/** Maximum number of values in a JSON body, across all its lists and objects. */
+/** Limit for all lists and objects of a JSON body together. */
 export const MAX_VALUES = 20_000;
 export const MAX_FIELDS = 1000;
 
@@ -19,7 +19,7 @@ function afterText(text: string, start: number): number {
   return text.length;
 }
 
-/** Finds the limit that a JSON text exceeds, without parsing the text. Returns null if it exceeds none. */
+/** Finds the limit that a JSON text exceeds, without parsing the text. */
 export function jsonExcess(text: string): Excess | null {
   const open: { readonly isObject: boolean; commas: number }[] = [];
   const marks = /["{}[\],]/g;
@@ -39,10 +39,9 @@ export function jsonExcess(text: string): Excess | null {
   return null;
 }
 
-/** Limits memory use, but still allows many long prompts. */
 export const MAX_JSON_BYTES = 16 * 1024 * 1024;
 
-/** Maximum number of bytes of a refused body that are read before the connection is cut. */
+/** Number of bytes of a refused body that are read before the connection is cut. */
 const MAX_READ_BYTES = 4 * MAX_JSON_BYTES;
 
 const bad = (text: string, reason: string) => invalid([problem("body", text, reason)]);
@@ -53,7 +52,6 @@ const EXCESS: Readonly<Record<Excess, string>> = {
   max_fields: `contains an object with more than ${MAX_FIELDS} fields`,
 };
 
-/** Collects a request's body in memory. @throws Refusal 400 if the body is too large or truncated */
 export function readBody(incoming: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const tooLarge = () => bad(`is larger than ${maxBytes} bytes`, "max_size");
   if (Number(incoming.headers["content-length"] ?? 0) > maxBytes) return Promise.reject(tooLarge());
@@ -75,7 +73,6 @@ export function readBody(incoming: IncomingMessage, maxBytes: number): Promise<B
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Reads strict UTF-8 JSON of limited size. An empty body is read as `{}`. @throws Refusal 400 */
 export async function readJson(incoming: IncomingMessage, maxBytes = MAX_JSON_BYTES): Promise<unknown> {
   const text = utf8(await readBody(incoming, maxBytes));
   const excess = jsonExcess(text);

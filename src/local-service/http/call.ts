@@ -6,15 +6,17 @@ import { invalid, problem } from "./refusal.ts";
 export interface Call {
   readonly method: string;
   param(name: string): string;
-  /** Returns the last value of a query parameter, or null if it is absent. */
+  /** If the parameter is repeated, returns the last value. */
   query(name: string): string | null;
   header(name: string): string | null;
-  /** Parses the body. An empty body is read as `{}`. @throws Refusal 400 for invalid JSON */
+  /**
+   * An empty body is read as `{}`.
+   * @throws Refusal 400 for invalid JSON
+   */
   json(): Promise<unknown>;
   /** Available only on endpoints that need a credential. */
   readonly principal: Principal;
   readonly traceId: string;
-  /** Headers of every response, for handlers that write the response themselves. */
   readonly standardHeaders: Readonly<Record<string, string>>;
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
@@ -33,15 +35,15 @@ export const ok = (body: unknown, headers: Headers = {}): Answer => ({ is: "json
 export const created = (body: unknown): Answer => ({ is: "json", status: 201, body });
 export const noContent: Answer = { is: "empty", status: 204 };
 
-/** Required access: a scope, a key rather than a token (`"key"`), any credential, or none. */
+/** `"key"` refuses tokens, and `"credential"` accepts keys and tokens. */
 export type Access = Scope | "key" | "credential" | "public";
 
 export interface Endpoint {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** Path below `/v3`, such as `/jobs/{job_id}`. */
+  /** Path under `/v3`, such as `/jobs/{job_id}`. */
   readonly path: string;
   readonly access: Access;
-  /** Allows requests without a credential. If one is sent, it is still verified. */
+  /** The credential is optional, but it is verified if one is sent. */
   readonly isOpen?: true;
   readonly maxBodyBytes?: number;
   /** Error responses are converted with `asChatError`. */
@@ -63,7 +65,6 @@ const MAX_LIMIT = 100;
 
 export interface PageRequest {
   readonly limit: number;
-  /** Position of the previous page's last item. Null for the first page. */
   readonly after: number | null;
 }
 
@@ -79,7 +80,6 @@ export function readLimit(call: Call, max = MAX_LIMIT): number {
   throw invalid([problem("limit", `must be an integer from 1 to ${max}`, limit > max ? "maximum" : "minimum")]);
 }
 
-/** Reads a query parameter that has a fixed set of values. Returns null if it is absent. @throws Refusal 400 */
 export function readChoice<T extends string>(call: Call, name: string, allowed: readonly T[]): T | null {
   const requested = call.query(name);
   if (requested === null) return null;
@@ -100,7 +100,6 @@ export function cursorOf(call: ListCall, position: number, filters: readonly str
   return Buffer.from(`c2:${listOf(call, filters)}:${position}`).toString("base64url");
 }
 
-/** Reads the position from a cursor in the query. @throws Refusal 400 for a cursor of another list */
 export function readCursor(call: Call, field: "cursor" | "logs_after", filters: readonly string[] = []): number | null {
   const text = call.query(field);
   if (text === null) return null;
@@ -110,7 +109,7 @@ export function readCursor(call: Call, field: "cursor" | "logs_after", filters: 
   throw invalid([problem(field, "is not a cursor for this list", "format")]);
 }
 
-/** Builds a page of at most `limit` rows. An extra row in `rows` means that there is a next page. */
+/** If `rows` has more than `limit` rows, there is a next page. */
 export function pageOf<Row>(
   call: Call,
   rows: readonly Row[],
@@ -127,7 +126,6 @@ export function pageOf<Row>(
   };
 }
 
-/** Answers with a page of rows, newest first. `read` returns the rows before a position. @throws Refusal 400 */
 export function newestFirst<Row extends { readonly seq: number }>(
   call: Call,
   read: (before: number, count: number) => readonly Row[],

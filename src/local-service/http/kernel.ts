@@ -20,20 +20,19 @@ export function permit(principal: Principal, access: Access): void {
 
 type Bindings = { Bindings: HttpBindings };
 
-/** Wraps every call below `/v3`. If `before` returns an answer, the endpoint is not called. */
+/** Wraps every call under `/v3`; if `before` returns an answer, the endpoint is not called. */
 export interface Interceptor {
   before(endpoint: Endpoint, call: Call): Promise<Answer | null>;
   after(endpoint: Endpoint, call: Call, answer: Answer): Promise<Answer>;
 }
 
-/** Used for endpoints outside `/v3`, because faults must not affect the requests that remove them. */
+/** Used for endpoints outside `/v3`, where faults are set and removed. */
 const NO_INTERCEPTOR: Interceptor = { before: async () => null, after: async (_endpoint, _call, answer) => answer };
 
 export interface KernelPorts extends ErrorPorts {
   authenticate(authorization: string | null): Principal;
   limit(keyId: string): void;
   count(route: string, status: number): void;
-  /** Milliseconds on the service's clock, for the Date header. */
   now(): number;
   readonly interceptor: Interceptor;
 }
@@ -59,7 +58,6 @@ const PREFLIGHT: Headers = {
   "Access-Control-Max-Age": "600",
 };
 
-/** Returns headers that let web pages of other origins read responses below `/v3`. */
 function crossOrigin({ headers, url }: HttpBindings["incoming"]): Headers {
   const isForPages = headers.origin !== undefined && /^\/v3(\/|$)/.test(url ?? "");
   return !isForPages ? {} : { "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": EXPOSED };
@@ -120,7 +118,6 @@ function respond(answer: Answer, headers: Headers): Response {
   return new Response(JSON.stringify(answer.body), { status: answer.status, headers: all });
 }
 
-/** Converts an error to the form that clients of language models expect. Leaves other responses unchanged. */
 function asChatAnswer(answer: Answer): Answer {
   if (answer.is !== "json" || answer.status < 400) return answer;
   const body = answer.body as { readonly error: ErrorBody };
@@ -165,7 +162,7 @@ function mount(app: Hono<Bindings>, prefix: string, endpoints: readonly Endpoint
   }
 }
 
-/** Matches a model id with a raw slash, such as `/models/zai-org/glm-5.3`, but not routes such as `/models/{model}/jobs`. */
+/** Matches a model id with a raw slash, such as `/models/zai-org/glm-5.3`. */
 const RAW_ID = /^(\/v3\/models\/[^/]+)\/(?!(?:openapi\.json|estimate|jobs|voices)(?:\/|$))(?=[^/])/;
 
 export function createKernel(

@@ -36,7 +36,7 @@ function refuseExpectation(outgoing: ServerResponse): void {
   outgoing.writeHead(400, { ...headers, Connection: "close" }).end(text);
 }
 
-/** Answers unparsable requests with the error envelope instead of Node's bare status lines. */
+/** Uses the error envelope instead of Node's bare status lines. */
 export function answerMalformed(server: Server): void {
   server.on("clientError", (error: Error & { code?: string }, socket) => {
     if (error.code === "ECONNRESET") socket.destroy();
@@ -47,9 +47,8 @@ export function answerMalformed(server: Server): void {
 
 export interface Listening {
   readonly port: number;
-  /** The service's URL without a trailing slash. */
   readonly origin: string;
-  /** Stops accepting connections, waits briefly for requests in flight, and closes all connections. */
+  /** Waits briefly for requests in flight. */
   close(): Promise<void>;
 }
 

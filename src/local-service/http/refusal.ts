@@ -1,5 +1,5 @@
 export interface ErrorPorts {
-  /** Receives an unexpected error. Its text is never sent to the client. */
+  /** Receives unexpected errors, whose text is never sent to the client. */
   onDefect(error: unknown, traceId: string): void;
   readonly strict: boolean;
 }
@@ -11,10 +11,6 @@ interface ErrorAnswer {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/**
- * Builds the error envelope for a thrown value. Any value other than a `Refusal` is reported to `onDefect`, and its
- * text is not sent.
- */
 export function errorAnswer(thrown: unknown, traceId: string, { onDefect, strict }: ErrorPorts): ErrorAnswer {
   if (!(thrown instanceof Refusal)) onDefect(thrown, traceId);
   const refusal =
@@ -45,17 +41,15 @@ export const HTTP_STATUS = {
 
 export type ErrorCode = keyof typeof HTTP_STATUS;
 
-/** A problem with a field. `message` begins with the field's path. */
+/** `message` begins with the field's path. */
 export interface FieldProblem {
   readonly field: string;
   readonly message: string;
   readonly reason: string | null;
-  /** Accepted values or field names. */
   readonly allowed: readonly string[] | null;
 }
 
 export interface Billing {
-  /** Balance in dollars, as `GET /balance` shows it. */
   readonly balance: number;
   readonly required: number | null;
   readonly currency: "USD";
@@ -63,11 +57,10 @@ export interface Billing {
   readonly reason: string | null;
 }
 
-/** The API's error object. Undefined fields are omitted. */
 export interface ErrorBody {
   readonly code: ErrorCode;
   readonly message: string;
-  /** The kind of error, as clients of language models name it. Set only in errors of language models. */
+  /** Set only in errors of language models. */
   readonly type?: string;
   readonly retryable: boolean;
   readonly retry_after?: number;
@@ -83,7 +76,6 @@ const CHAT_ERROR_TYPES: Readonly<Record<number, string>> = {
   429: "rate_limit_error",
 };
 
-/** Converts an error to the form that clients of language models expect. With `hasBegun`, it is never retryable. */
 export function asChatError({ retry_after = 1, ...error }: ErrorBody, hasBegun = false): ErrorBody {
   const status = HTTP_STATUS[error.code];
   const type = CHAT_ERROR_TYPES[status] ?? (status >= 500 ? "server_error" : "invalid_request_error");
@@ -91,7 +83,7 @@ export function asChatError({ retry_after = 1, ...error }: ErrorBody, hasBegun =
   return { ...error, type, retryable, ...(retryable && { retry_after }) };
 }
 
-/** A request that the service answers with an error envelope. Handlers throw it, and only `kernel.ts` catches it. */
+/** Thrown by handlers to answer a request with an error. */
 export class Refusal extends Error {
   readonly body: ErrorBody;
   readonly headers: Readonly<Record<string, string>>;
@@ -105,7 +97,7 @@ export class Refusal extends Error {
     this.#fixedMessage = fixedMessage;
   }
 
-  /** The body with the wording of a hosted service, which uses one fixed message for each kind of error. */
+  /** The body as hosted services send it, with a fixed message. */
   get strictBody(): ErrorBody {
     return { ...this.body, message: this.#fixedMessage };
   }
@@ -116,10 +108,7 @@ export class Refusal extends Error {
 }
 
 interface More extends Omit<Partial<ErrorBody>, "code" | "message"> {
-  /**
-   * The message in strict mode. Set it if `message` repeats details of the request, because hosted services never
-   * repeat them.
-   */
+  /** Replaces `message` in strict mode; set it if `message` repeats details of the request. */
   readonly fixedMessage?: string;
 }
 
@@ -127,7 +116,6 @@ export function refuse(code: ErrorCode, message: string, { fixedMessage, ...more
   return new Refusal({ code, message, retryable: false, ...more }, {}, fixedMessage);
 }
 
-/** Refuses a request that may succeed if it is repeated after `retryAfter` seconds. */
 export function refuseForNow(
   code: ErrorCode,
   message: string,
@@ -139,7 +127,7 @@ export function refuseForNow(
 }
 
 const MAX_DETAILS = 100;
-/** Maximum lengths in characters. Messages repeat names from requests, which can have any length. */
+/** Messages repeat names from requests, which can have any length. */
 const MAX_FIELD_LENGTH = 200;
 const MAX_MESSAGE_LENGTH = 500;
 const MAX_ALLOWED = 1000;
@@ -166,7 +154,6 @@ export function invalid(problems: readonly FieldProblem[]): Refusal {
   return refuse("INVALID_ARGUMENT", `The request has ${noun}; ${where}.`, { param: details[0]!.field, details });
 }
 
-/** Describes an invalid field. The message is the field's path followed by `text`. */
 export function problem(field: string, text: string, reason: string, allowed: readonly string[] | null = null) {
   const path = shortened(field, MAX_FIELD_LENGTH);
   return { field, message: `${path}: ${text}`, reason, allowed } satisfies FieldProblem;
@@ -174,7 +161,6 @@ export function problem(field: string, text: string, reason: string, allowed: re
 
 export const notFound = (what: string, fixedMessage = what) => refuse("NOT_FOUND", what, { fixedMessage });
 
-/** Names what moderation refused: the input field and, if known, the category. */
 export function flagged(field: string, category: string | undefined): Partial<ErrorBody> {
   if (category === undefined) return { param: field };
   return { param: field, details: [problem(field, `flagged as ${category}`, category)] };

@@ -34,7 +34,7 @@ function assertDeletable({ store, faults, options: { asOf } }: ServiceContext, j
 }
 
 /**
- * Removes a job's prompt, logs and media, but keeps the job in lists. Repeated calls do nothing.
+ * Removes a job's prompt, logs and media, but keeps the job in lists.
  * @throws Refusal 409 while the job or a job that reads its output is running, 400 for a voice clone, 503 if the call
  * must be repeated
  */
@@ -62,7 +62,6 @@ export async function deleteJob(service: ServiceContext, requested: JobRow): Pro
 
 const LOGS_PER_POLL = 1000;
 
-/** Returns a function that finds the job in the path. @throws Refusal 404 if the caller may not see the job */
 export function jobFinder({ store }: ServiceContext) {
   return (call: Call): JobRow => {
     const { workspaceId, ownerId } = call.principal;

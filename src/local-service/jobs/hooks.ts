@@ -2,10 +2,7 @@ import { EventEmitter } from "node:events";
 import type { EventRow, JobRow, NewEvent } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";
 
-/**
- * Returns a function that stores a job's events, calls hooks, and wakes live streams after the commit. Call it inside a
- * transaction.
- */
+/** Call the returned function inside a transaction. */
 export function eventRecorder(store: Store, hooks: HookBus, hub: EventHub, now: () => number) {
   return (job: JobRow, events: readonly NewEvent[]): void => {
     const rows = store.events.append(job.seq, job.lastEventId, now(), events);
@@ -17,7 +14,6 @@ export function eventRecorder(store: Store, hooks: HookBus, hub: EventHub, now: 
 
 export type EventRecorder = ReturnType<typeof eventRecorder>;
 
-/** Creates a hub that tells live streams when a job has changed. */
 export function createEventHub() {
   const wakes = new EventEmitter().setMaxListeners(0);
   return {
@@ -31,12 +27,9 @@ export function createEventHub() {
 
 export type EventHub = ReturnType<typeof createEventHub>;
 
-/**
- * Callbacks for changes of jobs. Each call runs inside the transaction of the change. To wake a worker, use
- * `store.afterCommit`.
- */
+/** Callbacks that run inside the transaction that changes a job. */
 export interface JobHooks {
-  /** Called when a submitted job is accepted. Not called for chat jobs. */
+  /** Not called for chat jobs. */
   accepted?(job: JobRow): void;
   logged?(job: JobRow, events: readonly EventRow[]): void;
   ended?(job: JobRow): void;

@@ -18,7 +18,7 @@ import type { Owner } from "../store/tables.ts";
 import { moderate } from "../validate/problems.ts";
 import { instant } from "./views.ts";
 
-/** The body of a submit request. `problems` lists the invalid fields other than `input`. */
+/** `problems` lists the invalid fields other than `input`. */
 export interface SubmitBody {
   readonly input: unknown;
   readonly webhook: string | null;
@@ -26,7 +26,6 @@ export interface SubmitBody {
   readonly problems: readonly FieldProblem[];
 }
 
-/** Reads the body of a submit request. Ignores unknown fields. @throws Refusal 400 if the body is not an object */
 export function readSubmitBody(value: unknown): SubmitBody {
   if (!isRecord(value)) throw invalid([problem("body", "must be a JSON object", "type")]);
   const { input } = value;
@@ -43,11 +42,9 @@ export interface PreparedWork extends Work {
   readonly media: Readonly<Record<string, readonly FoundMedia[]>>;
 }
 
-/** Returns a function that validates an input for an owner. Estimates and submit requests share it. */
 export function workPreparer({ store, catalog, clock, options }: ServiceContext) {
   const resolve = mediaResolver(store, clock);
 
-  /** States in the message that the rule is Showrunner's own, except in strict mode. */
   const marked = (broken: FieldProblem): FieldProblem =>
     options.strict ? broken : { ...broken, message: `${broken.message} (${OURS})` };
 
@@ -77,7 +74,7 @@ export function workPreparer({ store, catalog, clock, options }: ServiceContext)
   };
 }
 
-/** How long every job waits in the simulated queue, in milliseconds. */
+/** How long every job waits in the simulated queue. */
 const QUEUE_MS = 300;
 const MAX_SEED = 4_294_967_295;
 
@@ -106,7 +103,7 @@ function text(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** Handles `POST /models/{model}`. One transaction covers every step from the idempotency key to the charge. */
+/** One transaction covers everything from the idempotency key to the charge. */
 export function submitHandler(service: ServiceContext) {
   const { store, clock, catalog, hooks, runner, metrics, options } = service;
   const prepare = workPreparer(service);

@@ -11,10 +11,6 @@ export function progressOf(job: JobRow, now: number): number | null {
   return Math.round(Math.min(MOST_WHILE_RUNNING, Math.max(0, fraction)) * 100) / 100;
 }
 
-/**
- * Estimates the time of completion, in epoch milliseconds. Returns null if the job has ended or no estimate is
- * possible.
- */
 export function estimatedCompletion(job: JobRow, averageMs: number | null, now: number): number | null {
   if (isTerminal(job.status)) return null;
   if (job.startedAt !== null) return Math.max(now, job.startedAt + job.renderMs);
@@ -85,9 +81,7 @@ export function failure(chargedMicros: number, error: ErrorBody): JobOutcome {
   };
 }
 
-/**
- * Returns the outcome of a rendered job: COMPLETED if any output succeeded, with a pro rata refund for failed outputs.
- */
+/** A job is COMPLETED if any output succeeded; failed outputs are refunded pro rata. */
 export function outcomeOf(chargedMicros: number, ends: readonly OutputEnd[]): JobOutcome {
   const failed = ends.flatMap((end) => (end.ok ? [] : [end.error]));
   const [firstError] = failed;

@@ -13,10 +13,8 @@ export interface Served {
   readonly path: string;
   readonly contentType: string;
   readonly sizeBytes: number;
-  /** Strong ETag of the file, whose content never changes. */
   readonly etag: string;
   readonly modifiedAt: number;
-  /** Number of bytes after which a fault cuts the download. Null sends all. */
   cutAfter(): number | null;
 }
 
@@ -68,7 +66,6 @@ async function send({ incoming, outgoing }: HttpBindings, served: Served, cutAft
   return status;
 }
 
-/** Serves the presigned URLs `/media/{asset_id}` and `/uploads/{file_id}`, which need no credential. */
 export function mountDownloads(
   app: Hono<Env>,
   service: ServiceContext,

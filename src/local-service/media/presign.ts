@@ -1,6 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** Signs paths, so that their files can be read without a credential until the URL expires. */
 export function createPresigner(key: string, origin: () => string) {
   const mac = (path: string, expires: string) =>
     createHmac("sha256", key).update(`${path}\n${expires}`).digest("base64url");
@@ -9,7 +8,6 @@ export function createPresigner(key: string, origin: () => string) {
       const expires = String(Math.floor(expiresAtMs / 1000));
       return `${origin()}${path}?expires=${expires}&signature=${mac(path, expires)}`;
     },
-    /** Checks that the signature matches `path` and `expires`, and that the URL has not expired. */
     verify(path: string, expires: string, signature: string, now: number): "valid" | "expired" | "forged" {
       const expected = Buffer.from(mac(path, expires));
       const given = Buffer.from(signature);

@@ -12,9 +12,9 @@ export interface FoundMedia extends MeasuredMedia {
   readonly path: string;
   readonly contentType: string;
   readonly sizeBytes: number;
-  /** The reason why the file cannot be decoded. Null if it can be decoded. */
+  /** Why the file cannot be decoded, or null if it can. */
   readonly fault: string | null;
-  /** `seq` of the job that produced the media. Null for an upload. */
+  /** The job that produced the media, or null for an upload. */
   readonly sourceSeq: number | null;
 }
 
@@ -91,7 +91,7 @@ function ownRules(schema: Node): MediaRules {
   return Object.fromEntries(Object.entries(schema).filter(([key]) => RULE.test(key)));
 }
 
-/** Resolves references within the document (`#/…`). An external reference adds no constraints. */
+/** Resolves only references within the document, such as `#/$defs/image`. */
 function resolve(schema: unknown, root: JsonSchema, hops = 8): Node {
   if (!isRecord(schema)) return {};
   const ref = schema["$ref"];
@@ -105,7 +105,6 @@ function asReference(value: Node): MediaReference["value"] | null {
   return { source: "asset", asset_id: value["asset_id"] };
 }
 
-/** Finds all references to media in a valid input, at every depth that its schema describes. */
 export function mediaReferences(schema: JsonSchema, input: Node): MediaReference[] {
   const found: MediaReference[] = [];
 
@@ -135,7 +134,6 @@ export function mediaReferences(schema: JsonSchema, input: Node): MediaReference
   return found;
 }
 
-/** Returns the constraints of a top-level field, for checks of all its media together. */
 export function rulesOfField(schema: JsonSchema, field: string): MediaRules {
   const properties = resolve(schema, schema)["properties"];
   return isRecord(properties) ? ownRules(resolve(properties[field], schema)) : {};

@@ -12,7 +12,7 @@ import { shortfall } from "../money.ts";
 import type { AnnouncedMedia, ProbeResult } from "../render/contract.ts";
 import type { ServiceContext } from "../service-context.ts";
 
-/** How long an upload's URL can be used as an input, in milliseconds. */
+/** How long an upload's URL can be used as an input. */
 export const HANDLE_LIFETIME_MS = HOUR_MS;
 
 const bad = (text: string, reason: string) => invalid([problem("file", text, reason)]);
@@ -64,7 +64,7 @@ async function store(part: Readable & { truncated?: boolean }, target: string, m
   return { sizeBytes: file.bytesWritten };
 }
 
-/** Handles `POST /files`, which is free. A file that cannot be decoded is stored, but a job that reads it fails. */
+/** Also stores files that cannot be decoded, but jobs that read them fail. */
 export function uploadHandler(service: ServiceContext) {
   const { store: db, clock, dataDir, presigner, probe } = service;
 

@@ -38,7 +38,6 @@ interface ListedVoice {
 
 const MOST_FOUND = 50;
 
-/** Ranks how well a voice matches a search. 0 is the best rank, and null means no match. */
 function rankOf({ name, labels }: ListedVoice, q: string): number | null {
   const [wanted, known] = [q.toLowerCase(), name.toLowerCase()];
   if (known === wanted) return 0;

@@ -30,7 +30,7 @@ export interface ModelNames {
   readonly input: string;
 }
 
-/** Spellings that always get a hash: a reserved name, and the empty string. */
+/** Model names with these spellings always get a hash. */
 const RESERVED = ["job", ""];
 
 const words = (id: string): string[] => id.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
@@ -46,7 +46,7 @@ function pascal(id: string): string {
 
 const short = (id: string) => createHash("sha256").update(id).digest("hex").slice(0, 6);
 
-/** Returns names by model id. A name contains a hash only if it would otherwise equal that of another id. */
+/** A hash is added to names that would otherwise be equal. */
 export function modelNames(ids: readonly string[]): ReadonlyMap<string, ModelNames> {
   const spelling = (id: string) => words(id).join("").toLowerCase();
   const uses = new Map<string, number>();
@@ -80,10 +80,7 @@ export function modelOperation(entry: CatalogEntry, { operationId }: ModelNames,
   });
 }
 
-/**
- * Returns a model's input schema as a component. Writes defaults as an extension, because some generators require
- * fields that have a default.
- */
+/** Writes defaults as an extension, because some generators require fields that have a default. */
 export function inputComponent(entry: CatalogEntry, name: string): JsonSchema {
   const { $id: _id, ...schema } = entry.input_schema;
   return inDocument(schema, `#/components/schemas/${name}`, ["default"]);
@@ -105,10 +102,7 @@ const PLAIN = `$schema $id $anchor $dynamicRef $dynamicAnchor $comment $ref type
   contentEncoding contentMediaType contentSchema discriminator xml externalDocs`;
 const [one, some, named, plain] = [ONE, SOME, NAMED, PLAIN].map((words) => new Set(words.split(/\s+/)));
 
-/**
- * Converts a catalog schema to OpenAPI 3.1. Keywords that OpenAPI does not know, such as `media_type`, get the prefix
- * `x-`.
- */
+/** Keywords that OpenAPI 3.1 does not know, such as `media_type`, get the prefix `x-`. */
 function inDocument(schema: unknown, pointer: string, extensions: readonly string[]): JsonSchema {
   const within = (part: unknown): unknown => {
     if (!isRecord(part)) return part;
@@ -133,7 +127,6 @@ function inDocument(schema: unknown, pointer: string, extensions: readonly strin
 /** The version of the published API description that this service implements. */
 export const API_VERSION = "3.21.14";
 
-/** Describes an endpoint that has no specification, so that it is still listed. */
 function undescribed(route: string): OperationSpec {
   return {
     tag: "Undescribed",
@@ -297,7 +290,6 @@ export const operatorOperations: Specs = {
   "GET /openapi.json": read("get_openapi", "This document."),
 };
 
-/** Adds an endpoint that returns a document about all endpoints. The document is generated at the first request. */
 function withDocument(
   endpoints: readonly Endpoint[],
   summary: string,
@@ -319,7 +311,6 @@ export function described(endpoints: readonly Endpoint[], catalog: Catalog, opti
   return withDocument(endpoints, "This API as OpenAPI 3.1", (all) => apiDocument(all, models, options));
 }
 
-/** Adds the endpoint that describes the operator endpoints. Only this machine can call it. */
 export function describedOperator(endpoints: readonly Endpoint[]): readonly Endpoint[] {
   const document = (all: readonly Endpoint[]) => operatorDocument(all, operatorOperations);
   const assertAllowed = ({ incoming }: Call) => assertOperator(incoming);

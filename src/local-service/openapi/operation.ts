@@ -12,7 +12,7 @@ export const uri: JsonSchema = { type: "string", format: "uri" };
 export const dollars: JsonSchema = { type: "number", description: "US dollars." };
 export const usd: JsonSchema = { type: "string", const: "USD" };
 
-/** An object with any fields. Generators treat an object schema without `additionalProperties` as empty. */
+/** Generators treat an object schema without `additionalProperties` as empty. */
 export const anyFields: JsonSchema = { type: "object", additionalProperties: true };
 
 export const oneOf = (...values: readonly string[]): JsonSchema => ({ type: "string", enum: values });
@@ -104,9 +104,7 @@ export interface RequestBody {
 export interface Success {
   readonly status: 200 | 201 | 202 | 204;
   readonly description: string;
-  /** Schemas by media type. Not set if the response is empty. */
   readonly content?: Readonly<Record<string, JsonSchema>>;
-  /** An event stream that the endpoint can return instead of or in addition to `content`. */
   readonly stream?: "JobStream" | "ChatCompletionStream" | "ResponseStream";
   readonly headers?: Readonly<Record<string, object>>;
 }
@@ -167,7 +165,6 @@ const SHOULD_RETRY = {
   required: true,
   schema: oneOf("true", "false"),
 };
-/** Rate limit headers of language models, which also limit requests in flight. */
 const CHAT_RATE_HEADERS = {
   ...Object.fromEntries(Object.entries(RATE_HEADERS).map(([name, header]) => [name, { ...header, required: false }])),
   "X-RateLimit-Concurrency-Limit": integerHeader("Limit on requests in flight; sent only if exceeded.", false),
@@ -195,7 +192,7 @@ function usualErrors(endpoint: Endpoint, spec: OperationSpec): ErrorCode[] {
   ];
 }
 
-/** Describes an event stream. OpenAPI 3.1 has no `itemSchema`, so an extension describes the whole frame. */
+/** OpenAPI 3.1 has no `itemSchema`, so an extension describes the whole frame. */
 const streamed = (name: string) => ({
   "text/event-stream": { schema: refTo(`${name}Data`), "x-itemSchema": refTo(`${name}Frame`) },
 });
@@ -220,7 +217,6 @@ function parameters(endpoint: Endpoint, spec: OperationSpec) {
   return [...inPath, ...of("query", spec.query), ...of("header", spec.headers)];
 }
 
-/** Lists the required scopes next to the scheme, as OpenAPI 3.1 specifies. */
 function security({ access, isOpen }: Endpoint) {
   if (access === "public") return [];
   const scopes = access === "key" || access === "credential" ? [] : [access];

@@ -81,13 +81,12 @@ export const jobComponents = {
 
 const anyOf = (...names: readonly string[]) => ({ oneOf: names.map(refTo) });
 
-/** Describes a frame of a stream. The last frame has no id, because nothing follows it. */
 const frame = (event: string, data: JsonSchema, id: JsonSchema | null) =>
   object({ event: exactly(event), data, ...(id ? { id } : {}) });
 
 const resumable = { ...text, description: "Send this id as Last-Event-ID to continue after this frame." };
 
-/** Schemas of the events in streams. JSON data is described in parsed form. */
+/** Event data is JSON text, but these schemas describe it in parsed form. */
 export const streamComponents = {
   JobStreamData: anyOf("JobStatus", "LogEvent", "JobStreamEnd"),
   JobStreamEnd: {

@@ -18,7 +18,6 @@ import type { ServiceContext } from "../service-context.ts";
 import type { Store } from "../store/store.ts";
 import { readStats, walletStats } from "./stats.ts";
 
-/** File with the key that is generated at the first start. Only the file's owner can read it. */
 const CREDENTIAL_FILE = "credential";
 
 const FIRST = { workspaceId: FIRST_WORKSPACE, ownerId: FIRST_OWNER, scopes: null };
@@ -48,7 +47,7 @@ export async function openAccounts(store: Store, options: NormalOptions, now: nu
   return `${first!.keyId}:${first!.secret}`;
 }
 
-/** Creates a key with its workspace and owner if missing, and sets its secret. Call it inside a transaction. */
+/** Call it inside a transaction. */
 export function ensureKey(store: Store, key: NormalKey, now: number): void {
   const secretHash = hashSecret(key.secret);
   store.workspaces.create(key.workspaceId);
@@ -82,7 +81,7 @@ function isOwnHost(incoming: IncomingMessage): boolean {
   return LOOPBACK_NAME.test(name) && Number(port) === incoming.socket.localPort;
 }
 
-/** Returns whether a request is allowed from its origin. Foreign web pages may only link to this service. */
+/** Pages of other websites may link to this service, but not call it. */
 function isOwnSite({ method, headers }: IncomingMessage): boolean {
   if (headers.origin !== undefined && headers.origin !== `http://${headers.host}`) return false;
   const site = headers["sec-fetch-site"];
@@ -92,8 +91,7 @@ function isOwnSite({ method, headers }: IncomingMessage): boolean {
 }
 
 /**
- * Accepts a request only if it comes from this machine and not from a foreign web page. This prevents cross-origin
- * requests and DNS rebinding.
+ * Prevents DNS rebinding and requests from foreign web pages.
  * @throws Refusal 403
  */
 export function assertOperator(incoming: IncomingMessage): void {
@@ -133,7 +131,6 @@ function page(workspaceId: string, balanceMicros: number): Answer {
   return { is: "text", status: 200, body, headers: HEADERS };
 }
 
-/** The page at `billing.funding_url`, which a person opens in a browser. */
 export function fundingPage({ store }: ServiceContext, fund: (dollars: number, workspaceId: string) => Promise<void>) {
   const workspaceOf = (call: Call) => {
     const id = call.query("workspace_id") ?? FIRST_WORKSPACE;
@@ -252,7 +249,6 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
   }));
 }
 
-/** Handles `POST /_local/render`, which renders an output without a job, model or charge. */
 function renderEndpoint({ renderer, dataDir }: Pick<ServiceContext, "renderer" | "dataDir">) {
   return async (call: Call): Promise<Answer> => {
     const request = parseBody(renderBody, await call.json());

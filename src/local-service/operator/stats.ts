@@ -1,7 +1,7 @@
 import { balanceOf, usd } from "../money.ts";
 import type { ServiceContext } from "../service-context.ts";
 
-/** A workspace's wallet. `balance` is in dollars. Other amounts are in micro-dollars. */
+/** `balance` is in dollars, and all other amounts are in micro-dollars. */
 export interface WalletStats {
   readonly workspace_id: string;
   readonly balance: number;
@@ -11,19 +11,14 @@ export interface WalletStats {
   readonly card_declined: boolean;
 }
 
-/**
- * The response of `GET /_local/stats`. Jobs and money are totals of the data folder. Requests are counted since the
- * process started.
- */
+/** The response of `GET /_local/stats`, whose request counts start at zero in each process. */
 export interface ServiceStats {
   readonly jobs_created: number;
   /** Number of jobs by idempotency key. */
   readonly jobs_by_key: Readonly<Record<string, number>>;
   readonly jobs_by_model: Readonly<Record<string, number>>;
   readonly replayed_submits: number;
-  /**
-   * Requests that a replay could not answer. Each entry lists the differences from the most similar recorded request.
-   */
+  /** Requests that a replay could not answer, with their differences from the most similar recorded request. */
   readonly unrecorded: readonly string[];
   readonly charged_micros: number;
   readonly refunded_micros: number;
@@ -34,7 +29,7 @@ export interface ServiceStats {
   readonly wallets: readonly WalletStats[];
   /** One message for each disabled model in the catalog, with the reason. */
   readonly disabled_models: readonly string[];
-  /** One message for each table of field combinations with unreadable rows. Each message quotes one such row. */
+  /** One message for each table of field combinations that has unreadable rows. */
   readonly unread_tables: readonly string[];
 }
 

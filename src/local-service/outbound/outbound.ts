@@ -10,11 +10,11 @@ export type Outcome =
   | { readonly is: "answered"; readonly status: number }
   | { readonly is: "blocked" }
   | { readonly is: "late" }
-  /** The host is unknown, or the connection failed or was closed before a response arrived. */
+  /** The connection failed or was closed before a response arrived. */
   | { readonly is: "unreachable" }
   | { readonly is: "no-body" };
 
-/** A failure as callers see it. The message depends only on the code, so it reveals nothing about the response. */
+/** `message` depends only on the code, so it reveals nothing about the response. */
 export interface Failure {
   readonly code: ErrorCode;
   readonly message: string;
@@ -91,7 +91,7 @@ export interface Message {
   readonly body: Uint8Array;
 }
 
-/** Maximum number of bytes of a response that are read and ignored before the connection is closed. */
+/** Number of response bytes to read and ignore before the connection is closed. */
 const MAX_ANSWER_BYTES = 65_536;
 
 type Reachable = Exclude<Destination, { readonly is: "blocked" }>;
@@ -113,10 +113,7 @@ function drain(response: http.IncomingMessage): void {
   response.on("error", () => undefined);
 }
 
-/**
- * Makes one POST on its own connection, without following redirects. Resolves when the response's headers arrive, or to
- * null if the signal aborts first.
- */
+/** Resolves when the response's headers arrive, or to null if the signal aborts first. */
 function post(destination: Reachable, message: Message, signal: AbortSignal): Promise<Outcome | null> {
   return new Promise((resolve) => {
     const { url } = destination;
@@ -147,16 +144,14 @@ interface ResolvedAddress {
   readonly family: number;
 }
 
-/** Resolves a host name to all its addresses. Rejects if it has none. */
 export type Resolve = (host: string) => Promise<readonly ResolvedAddress[]>;
 
 interface DestinationRules {
   readonly allowLoopback: boolean;
-  /** The service's own port. It is refused, so that the service cannot call itself. */
+  /** Requests to this port are refused, so that the service cannot call itself. */
   ownPort(): number;
 }
 
-/** The result of checking a URL. `to` contains the addresses to connect to. */
 type Destination =
   | { readonly is: "open"; readonly url: URL; readonly to: readonly [ResolvedAddress, ...ResolvedAddress[]] }
   | { readonly is: "blocked" }
@@ -181,7 +176,7 @@ async function addressesOf(url: URL, resolve: Resolve): Promise<readonly Resolve
   return family === 0 ? resolve(host) : [{ address: host, family }];
 }
 
-/** Checks a URL just before its use. Refuses it if any address of the host is forbidden. */
+/** Refuses a URL if any address of its host is forbidden. */
 async function findDestination(text: string, resolve: Resolve, rules: DestinationRules): Promise<Destination> {
   if (!URL.canParse(text)) return BLOCKED;
   const url = new URL(text);
@@ -194,25 +189,23 @@ async function findDestination(text: string, resolve: Resolve, rules: Destinatio
     : BLOCKED;
 }
 
-/** Sends every POST to an address that a caller specified. The service has no other way to send requests. */
+/** All requests that the service sends go through this interface. */
 export interface Outbound {
-  /** Checks the destination, then makes the POST. Never rejects. Resolves to null if the service closes first. */
+  /** Never rejects, and resolves to null if the service closes first. */
   post(url: string, message: Message): Promise<Outcome | null>;
-  /** Tracks work until it ends, so that `idle` waits for it. */
+  /** Makes `idle` wait for `work`. */
   during<T>(work: Promise<T>): Promise<T>;
-  /** Resolves when no work is in flight. If new work keeps arriving, resolves after a fixed number of rounds. */
+  /** Resolves when no work is in flight, or after a fixed number of rounds. */
   idle(): Promise<void>;
-  /** Aborts every POST that is in flight. Later POSTs are not sent. */
   close(): Promise<void>;
 }
 
 export interface OutboundOptions extends DestinationRules {
-  /** Timeout from the name lookup to the end of the response, in real milliseconds. */
+  /** Covers the time from the name lookup to the end of the response. */
   readonly timeoutMs: number;
   readonly resolve?: Resolve;
 }
 
-/** Maximum number of times that `idle` waits for work that arrived in the meantime. */
 const IDLE_ROUNDS = 100;
 
 const systemResolve: Resolve = (host) => lookup(host, { all: true });
@@ -250,7 +243,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   };
 }
 
-/** Resolves when the signal aborts. This ends the wait for a name lookup, which cannot be cancelled itself. */
+/** Ends the wait for a name lookup, which cannot be cancelled itself. */
 function aborted(signal: AbortSignal): Promise<null> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(null), { once: true }));
 }

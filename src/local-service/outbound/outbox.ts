@@ -10,10 +10,7 @@ interface Lane {
   active: number;
 }
 
-/**
- * A queue with lanes, so that a slow destination does not block the others. Lanes take turns, and each lane keeps its
- * order.
- */
+/** A queue with lanes that take turns, so that a slow destination does not block others. */
 export class FairQueue {
   readonly #limits: QueueLimits;
   readonly #lanes = new Map<string, Lane>();
@@ -29,7 +26,7 @@ export class FairQueue {
     else this.#lanes.set(lane, { waiting: [item], active: 0 });
   }
 
-  /** Returns the next item that may start, or null. Call `done` with the item's lane when the item has ended. */
+  /** Call `done` with the item's lane when the item has ended. */
   take(): { readonly lane: string; readonly item: number } | null {
     if (this.#active >= this.#limits.total) return null;
     for (const [name, lane] of this.#lanes) {
@@ -57,7 +54,7 @@ export class FairQueue {
 
 const HOUR_S = 3600;
 
-/** Returns the milliseconds until the next attempt: 10, 30, 90, 270, 810, 2430 s, then hourly. */
+/** The delays are 10, 30, 90, 270, 810 and 2430 seconds, and then an hour. */
 export function delayAfter(failures: number): number {
   return Math.min(HOUR_S, 10 * 3 ** (failures - 1)) * 1000;
 }

@@ -4,7 +4,6 @@ import { credentialsIn, KnownSecrets } from "../../core/kit/known-secrets.ts";
 import { isRecord, parsed } from "../json.ts";
 import { mapTexts, OUTPUT_URL, RECORDED_HEADERS, recordable, withoutSendersOwn } from "./recorded-values.ts";
 
-/** Maximum number of upload handles to replace. Further ones are recorded unchanged. */
 const MOST_HANDLES = 100_000;
 
 type Json = Readonly<Record<string, unknown>>;
@@ -17,7 +16,7 @@ export class Cleaner {
     this.#uploads = new Map(uploads);
   }
 
-  /** Remembers possible credentials in a request's headers. They are removed from everything recorded later. */
+  /** Credentials in these headers are removed from everything that is recorded later. */
   learnRequest(headers: IncomingHttpHeaders): void {
     for (const secret of credentialsIn(headers)) this.#secrets.learn(secret);
     this.#learnCookies(headers.cookie?.split(/;\s*/) ?? []);
@@ -46,7 +45,6 @@ export class Cleaner {
     return Object.fromEntries(kept);
   }
 
-  /** Removes secrets and the fields in `SENDERS_OWN`. Returns undefined for an empty body. */
   request(text: string): unknown {
     if (text === "") return undefined;
     const value = parsed(text);

@@ -2,18 +2,17 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { redactText, withoutSecrets } from "../../core/kit/clean-text.ts";
 
-/** Version of the recording format. Recordings with another version are refused. */
 export const RECORDING_VERSION = 1;
-/** Name of the recording file. The folder {@link RECORDED_MEDIA} beside it contains media, named by their hashes. */
+/** The folder {@link RECORDED_MEDIA} beside it contains media, named by their hashes. */
 export const RECORDING_FILE = "recording.jsonl";
 export const RECORDED_MEDIA = "media";
-/** The recorder writes this instead of an output's presigned URL. A replay finds the output's bytes by `asset_id`. */
+/** Recorded instead of an output's presigned URL. */
 export const OUTPUT_URL = "recorded:output";
 
-/** The recorder writes this instead of an upload's handle. It identifies the file by the hash of its content. */
+/** Recorded instead of an upload's handle. */
 export const uploadMark = (sha256: string): string => `recorded:upload:${sha256}`;
 
-/** Parts of the API whose responses are recorded. All other parts concern credentials and webhooks. */
+/** The other parts of the API concern credentials and webhooks. */
 export const RECORDED_PARTS: ReadonlySet<string> = new Set([
   "models",
   "jobs",
@@ -23,11 +22,11 @@ export const RECORDED_PARTS: ReadonlySet<string> = new Set([
   "usage",
   "openapi.json",
 ]);
-/** Query parameters that are recorded. Others may be signatures or may identify the sender. */
+/** Other query parameters may be signatures, or may identify the sender. */
 export const RECORDED_QUERY: ReadonlySet<string> = new Set([
   ...["modality", "limit", "cursor", "logs_after", "start", "end", "group_by"],
 ]);
-/** Response headers that are recorded, because clients act on them. */
+/** Only headers that clients act on are recorded. */
 export const RECORDED_HEADERS = ["content-type", "location", "retry-after", "x-idempotent-replayed"] as const;
 
 const text = (most: number, pattern: RegExp) => z.string().max(most).regex(pattern);
@@ -35,7 +34,6 @@ const MOST_ASSET_BYTES = 4 * 1024 ** 3;
 
 export const recordingHead = z.object({
   recording: z.literal(RECORDING_VERSION),
-  /** Base URL of the recorded service. */
   service: z.string().max(2_000),
   started_at: z.iso.datetime({ offset: true }),
 });
@@ -50,13 +48,11 @@ const frame = z.object({
   data: z.unknown().optional(),
 });
 
-/** One line of a recording. */
 export const recordedAnswer = z.object({
   at_ms: z.number().int().min(0).max(1e13),
-  /** Method and path of the request, such as `POST /models/image-1`. */
   request: text(8_192, /^(?:GET|HEAD|POST|PUT|PATCH|DELETE) \/[\x21-\x7e]*$/),
   body: z.unknown().optional(),
-  /** For an upload, the SHA-256 of the handle in the response. A later recorder recognizes the file by this hash. */
+  /** For an upload, the SHA-256 of the handle in the response. */
   handle: z.string().optional(),
   status: z.number().int().min(200).max(599),
   headers: z.partialRecord(z.enum(RECORDED_HEADERS), text(500, /^[\x20-\x7e]*$/)).catch({}),
@@ -78,7 +74,7 @@ export type RecordedFrame = Readonly<z.output<typeof frame>>;
 export type RecordedAnswer = Readonly<z.output<typeof recordedAnswer>>;
 export type RecordedAsset = Readonly<z.output<typeof recordedAsset>>;
 
-/** Fields that matter only to the sender. Requests that differ only in these fields are treated as equal. */
+/** Requests that differ only in these fields are treated as equal. */
 export const SENDERS_OWN: ReadonlySet<string> = new Set(["idempotency_key", "webhook"]);
 
 /** Values that are nested more deeply are left unchanged. */
@@ -88,10 +84,7 @@ const SHORTEST_MEDIUM = 1_000;
 /** `INLINE_MEDIA` searches only this many characters, because it overflows the stack on megabytes of text. */
 const MOST_BEFORE_DATA = 200;
 
-/**
- * Makes a JSON value safe to commit to a repository: removes secrets, and replaces embedded media with hashes. Equal
- * requests stay equal.
- */
+/** Removes secrets, and replaces embedded media with hashes. */
 export function recordable(value: unknown): unknown {
   return withoutSecrets(value, recordableText);
 }
@@ -123,7 +116,6 @@ export function mapTexts(
   return mapped(value, "", MOST_DEPTH);
 }
 
-/** Returns the method and path of a request below the base URL, with the recorded query parameters in a fixed order. */
 export function requestLine(method: string, path: string, query: URLSearchParams): string {
   const counted = [...query].filter(([name]) => RECORDED_QUERY.has(name)).sort(([a], [b]) => (a < b ? -1 : 1));
   const parameters = new URLSearchParams(counted).toString();

@@ -17,12 +17,10 @@ import { RecordingError } from "./recording-error.ts";
 import { type RecordedLine, RecordingFile } from "./recording-file.ts";
 
 export interface RecorderOptions {
-  /** Folder of the recording, created if missing. An existing recording is continued. */
   readonly folder: string;
   readonly baseUrl: string;
-  /** Port on the loopback interface. 0 means any free port. */
   readonly port: number;
-  /** Whether to save outputs. If not, a replay creates placeholders of the same kind, size and duration. */
+  /** Without media, a replay creates placeholders of the same kind, size and duration. */
   readonly keepMedia: boolean;
   /** Receives a message about each request or output that cannot be recorded. */
   readonly say: (text: string) => void;
@@ -37,14 +35,13 @@ export interface Recorder {
 
 /** Larger bodies are forwarded but not recorded. */
 const MOST_BYTES = 16 * 1024 * 1024;
-/** Headers that apply to one connection only, and are not forwarded. */
 const HOP_BY_HOP = new Set(
   "connection keep-alive proxy-connection te trailer transfer-encoding upgrade expect host accept-encoding".split(" "),
 );
 
 /**
- * Starts a proxy on the loopback interface. It records responses, but never the caller's credential. @throws
- * RecordingError
+ * Starts a proxy that records responses, but never the caller's credential.
+ * @throws RecordingError
  */
 export async function startRecorder(options: RecorderOptions): Promise<Recorder> {
   const base = parseBaseUrl(options.baseUrl);
@@ -132,7 +129,6 @@ class Recording {
     if (seen !== null && isRecorded(path)) await this.#record(seen);
   }
 
-  /** Returns the requested URL at the service, or null for a request to another host or outside the base URL. */
   #targetOf({ headers, url = "" }: IncomingMessage): URL | null {
     if (!this.hosts.has(headers.host?.toLowerCase() ?? "") || !url.startsWith("/")) return null;
     const text = `${this.#base.origin}${url}`;
@@ -233,13 +229,11 @@ function passedOn(headers: IncomingHttpHeaders): Record<string, string | string[
   return Object.fromEntries(kept);
 }
 
-/** Downloads outputs during the recording, and stores each file under its hash. */
 interface MediaKeeper {
   keep(asset: string, url: string): void;
   close(): Promise<void>;
 }
 
-/** Creates a keeper that follows the client's rules for addresses, but sends no credential. */
 function openMediaKeeper(
   folder: string,
   baseUrl: string,
@@ -279,7 +273,7 @@ function openMediaKeeper(
   };
 }
 
-/** Hashes the part named `file` of a multipart body while it is forwarded, without storing its bytes. */
+/** Hashes the part named `file` of a multipart body without storing the part. */
 class UploadHash {
   readonly #parser: InstanceType<typeof Busboy> | null;
   readonly #over: Promise<unknown>;
@@ -304,7 +298,6 @@ class UploadHash {
     this.#parser?.write(chunk);
   }
 
-  /** Returns the hash, or null if no part named `file` was received in full. */
   async digest(): Promise<string | null> {
     this.#parser?.end();
     await this.#over;
@@ -337,7 +330,7 @@ function isRecorded(path: string): boolean {
   return RECORDED_PARTS.has(path.split(/[/?]/, 2)[1] ?? "");
 }
 
-/** Returns the line to record, or null if a response other than a stream was cut short. */
+/** Returns null if a response other than a stream was cut short. */
 export function lineOf(seen: Seen, cleaner: Cleaner): RecordedLine | null {
   const { method, path, status, sha256 } = seen;
   const { pathname, searchParams } = new URL(path, "http://base");

@@ -7,26 +7,24 @@ import { parsed } from "../json.ts";
 import { RECORDING_FILE, RECORDING_VERSION, type RecordedAnswer, type RecordedAsset } from "./recorded-values.ts";
 import { RecordingError } from "./recording-error.ts";
 
-/** A line before `at_ms` is added. */
 export type RecordedLine = Omit<RecordedAnswer, "at_ms">;
 
 /** Fields that are ignored when two responses are compared, because they change with each poll. */
 const VOLATILE = new Set(["progress", "estimated_completion_at", "logs", "logs_next_cursor", "trace_id"]);
-/** Maximum size of a recording. A larger file could not be replayed. */
+/** A larger file could not be replayed. */
 const MOST_BYTES = 256 * 1024 * 1024;
 
 const LOCK = "recorder";
 
-/** A recording that is being written. Only one process at a time can open it. */
+/** Only one process at a time can open a recording for writing. */
 export class RecordingFile {
   readonly #file: FileHandle;
   #lock: FolderLock | null = null;
   readonly #startedAt: number;
   #sizeBytes: number;
-  /** The last response of each request. An equal response is not written again. */
+  /** The last response of each request; an equal one is not written again. */
   readonly #last = new Map<string, string>();
   readonly #assets = new Set<string>();
-  /** Jobs whose submit request is recorded. Repeating the request with the same idempotency key records nothing. */
   readonly #jobs = new Set<string>();
   readonly #uploads = new Map<string, string>();
   #writing: Promise<void> = Promise.resolve();
@@ -38,7 +36,6 @@ export class RecordingFile {
     this.#sizeBytes = sizeBytes;
   }
 
-  /** Starts a recording, or continues a recording of the same service. @throws RecordingError */
   static async open(folder: string, service: string, now: number): Promise<RecordingFile> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const lock = lockedFor(folder);
@@ -92,7 +89,6 @@ export class RecordingFile {
     return recording;
   }
 
-  /** Writes a response, unless the last response recorded for the request is equal. Returns whether it was written. */
   async add(line: RecordedLine, now: number): Promise<boolean> {
     if (this.#isKnown(line)) return false;
     this.#remember(line);
@@ -140,7 +136,7 @@ export class RecordingFile {
     if (typeof handle === "string" && typeof body === "string") this.#uploads.set(handle, body);
   }
 
-  /** Writes lines one after the other, so that a crash can leave only the last line incomplete. */
+  /** After a crash, only the last line can be incomplete. */
   #append(line: object): Promise<void> {
     const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
     this.#sizeBytes += bytes.length;

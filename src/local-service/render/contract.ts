@@ -10,7 +10,7 @@ export interface MediaFile {
   readonly height: number | null;
   /** Duration in milliseconds. Null for a still image. */
   readonly durationMs: number | null;
-  /** Whether this service drew the image, which then shows its prompt in small letters at the lower left. */
+  /** Whether this service drew the image, with its prompt as a caption at the lower left. */
   readonly isCaptioned?: boolean;
 }
 
@@ -19,7 +19,7 @@ export interface VoiceProfile {
   readonly base: "slt" | "rms" | "awb" | "kal";
   /** Median pitch in hertz. Null keeps the stock voice's pitch. */
   readonly pitchHz: number | null;
-  /** Loudness of the spoken parts in dB relative to full scale, which is negative. Null means the default loudness. */
+  /** Loudness of the spoken parts in dB relative to full scale. Null means the default loudness. */
   readonly loudnessDb: number | null;
   readonly label: string;
 }
@@ -27,7 +27,7 @@ export interface VoiceProfile {
 /** One output to render. */
 export interface RenderRequest {
   readonly kind: RenderKind;
-  /** Position of this output among the job's outputs, starting at 0. The outputs of a job differ from each other. */
+  /** Position of this output among the job's outputs, starting at 0. */
   readonly index: number;
   readonly seed: number;
   /** The job's validated input, with schema defaults filled in. */
@@ -59,7 +59,7 @@ export interface RenderOptions {
   readonly onProgress?: (fraction: number) => void;
 }
 
-/** Renders outputs outside the event loop. Processes a few requests at a time, and queues the others. */
+/** Renders a few outputs at a time, outside the event loop, and queues other requests. */
 export interface Renderer {
   /** Renders one output. @throws RenderError if an input cannot be decoded, a worker dies, or the signal is aborted */
   render(request: RenderRequest, options?: RenderOptions): Promise<RenderResult>;
@@ -67,7 +67,7 @@ export interface Renderer {
   close(): Promise<void>;
 }
 
-/** Properties that a file's headers declare, which may be wrong. Null if a value cannot be read without decoding. */
+/** Properties that a file's headers declare, which may be wrong. */
 export interface AnnouncedMedia {
   readonly kind: "image" | "video" | "audio";
   readonly contentType: string;
@@ -76,7 +76,6 @@ export interface AnnouncedMedia {
   readonly durationMs: number | null;
 }
 
-/** Properties of a probed file, or the reason why it is corrupt or unsupported. */
 export type ProbeResult =
   | ({ readonly ok: true; readonly fps: number | null } & AnnouncedMedia)
   | { readonly ok: false; readonly reason: string; readonly announced?: AnnouncedMedia };

@@ -4,7 +4,6 @@ import type { ProbeResult, Renderer, RenderResult } from "./contract.ts";
 import { WorkerPool } from "./pool.ts";
 import { probeHead } from "./probe/probe-file.ts";
 
-/** Creates the renderer. @param options.workers maximum number of concurrent renderings; default 2 */
 export function createRenderer(options: { readonly workers?: number } = {}): Renderer {
   const pool = new WorkerPool(options.workers ?? 2);
   return {
@@ -21,14 +20,12 @@ export function createRenderer(options: { readonly workers?: number } = {}): Ren
   };
 }
 
-/** Time limit in milliseconds. A damaged file can send a parser into an endless loop, which would block later uploads. */
+/** A damaged file can send a parser into an endless loop, which would block later uploads. */
 const PROBE_LIMIT_MS = 60_000;
 
 let probing: WorkerPool | undefined;
 
-/**
- * Measures a file by decoding all of it in a separate thread. For a corrupt or unsupported file, returns the reason.
- */
+/** Decodes the whole file in a separate thread. */
 export async function probe(path: string): Promise<ProbeResult> {
   probing ??= new WorkerPool(1);
   try {

@@ -36,7 +36,6 @@ export async function writePlaceholder(placeholder: Placeholder): Promise<Uint8A
 
 const side = (px: number | null) => Math.min(Math.max(Math.round(px ?? DEFAULT_PX), 2), MOST_PX);
 
-/** Adds the text `mark` in a part of the container that players ignore. */
 export function withMark(bytes: Uint8Array, contentType: string | null, mark: string): Uint8Array {
   const text = Buffer.from(mark, "latin1");
   const size = Buffer.alloc(4);

@@ -8,24 +8,21 @@ import {
   type RenderResult,
 } from "./contract.ts";
 
-/**
- * Counts a thread's running decodes, and marks a thread that is closing. Terminating a thread during a decode would
- * report a memory leak on stderr.
- */
+/** Counts running decodes, because ending a thread that decodes would report a memory leak. */
 export interface DecodeGate {
   readonly cells: Int32Array<SharedArrayBuffer>;
 }
 
 const PENDING = 0;
 const CLOSING = 1;
-/** Maximum time to wait for running decodes before a thread is terminated. */
+/** After this time, a thread is terminated even if it still decodes. */
 const LONGEST_DECODE_MS = 5_000;
 
 export function newGate(): DecodeGate {
   return { cells: new Int32Array(new SharedArrayBuffer(8)) };
 }
 
-/** Runs `work`, unless the thread is closing. In that case, the promise stays pending. */
+/** Never resolves if the thread is closing. */
 export async function passGate<T>({ cells }: DecodeGate, work: () => Promise<T>): Promise<T> {
   Atomics.add(cells, PENDING, 1);
   try {
@@ -37,7 +34,7 @@ export async function passGate<T>({ cells }: DecodeGate, work: () => Promise<T>)
   return new Promise<never>(() => {});
 }
 
-/** Prevents new work from starting. Resolves when no work is running, or after `LONGEST_DECODE_MS`. */
+/** Prevents new work, and waits up to `LONGEST_DECODE_MS` for running work. */
 export async function closeGate({ cells }: DecodeGate): Promise<void> {
   Atomics.store(cells, CLOSING, 1);
   for (;;) {
@@ -48,7 +45,7 @@ export async function closeGate({ cells }: DecodeGate): Promise<void> {
   }
 }
 
-/** A task for a worker thread. The output is written to `tempPath` and renamed when it is complete. */
+/** The output is written to `tempPath`, and renamed when it is complete. */
 export type Task =
   | { readonly type: "render"; readonly request: RenderRequest; readonly tempPath: string }
   | { readonly type: "probe"; readonly path: string };
@@ -58,7 +55,6 @@ export interface TaskResults {
   readonly probe: ProbeResult;
 }
 
-/** A message from a worker thread. `done` and `failed` end the task. */
 export type Reply =
   | { readonly type: "progress"; readonly fraction: number }
   | { readonly type: "done"; readonly result: RenderResult | ProbeResult }
@@ -67,7 +63,7 @@ export type Reply =
 type Result = RenderResult | ProbeResult;
 
 interface PoolOptions extends RenderOptions {
-  /** Time limit in milliseconds, counted from the start of the task. Default: no limit. */
+  /** Counted from the start of the task. Default: no limit. */
   readonly timeLimitMs?: number;
 }
 
@@ -97,7 +93,7 @@ function startWorker(gate: DecodeGate): Worker {
   return worker;
 }
 
-/** Starts up to `size` worker threads on demand. Each thread runs one task at a time. Further tasks are queued. */
+/** Starts threads on demand, each of which runs one task at a time. */
 export class WorkerPool {
   readonly #size: number;
   readonly #onStart: (worker: Worker) => void;

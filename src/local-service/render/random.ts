@@ -1,4 +1,3 @@
-/** Returns the next number in [0, 1). The same seed gives the same sequence on every machine. */
 export type Random = () => number;
 
 export function hashOf(...parts: readonly (string | number)[]): number {
@@ -10,7 +9,6 @@ export function hashOf(...parts: readonly (string | number)[]): number {
   return hash >>> 0;
 }
 
-/** Creates a Mulberry32 generator whose seed is the hash of the parts. */
 export function randomFrom(...parts: readonly (string | number)[]): Random {
   let state = hashOf(...parts);
   return () => {

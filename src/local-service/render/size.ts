@@ -19,14 +19,13 @@ const SHORT_SIDE: Readonly<Record<string, number>> = {
   "2160p": 2160,
 };
 
-/** Returns the size of a video, with even sides. The resolution sets the shorter side. */
 export function videoSize(input: Readonly<Record<string, unknown>>, like: MediaFile | undefined): Size {
   const short = SHORT_SIDE[String(input.resolution ?? "720p").toLowerCase()] ?? 720;
   const ratio = ratioOf(input.aspect_ratio, like, 16 / 9);
   return capped(ratio >= 1 ? short * ratio : short, ratio >= 1 ? short : short / ratio, 2);
 }
 
-/** Returns the size of an image. "1K", "2K" and "4K" set the area, and "720p" sets the shorter side. */
+/** `1K`, `2K` and `4K` set the area, and `720p` sets the shorter side. */
 export function imageSize(input: Readonly<Record<string, unknown>>, like: MediaFile | undefined): Size {
   const resolution = String(input.resolution ?? "1K").toLowerCase();
   const ratio = ratioOf(input.aspect_ratio, like, 1);
@@ -36,10 +35,7 @@ export function imageSize(input: Readonly<Record<string, unknown>>, like: MediaF
   return capped(side * Math.sqrt(ratio), side / Math.sqrt(ratio), 8);
 }
 
-/**
- * Returns width divided by height, from a ratio such as "16:9". If it is invalid, uses the file `like`, or else
- * `otherwise`.
- */
+/** If `aspect` is invalid, uses the file `like`, or else `otherwise`. */
 export function ratioOf(aspect: unknown, like: MediaFile | undefined, otherwise: number): number {
   const match = /^(\d+(?:\.\d+)?)[:x/](\d+(?:\.\d+)?)$/.exec(String(aspect ?? ""));
   const named = match ? Number(match[1]) / Number(match[2]) : 0;
@@ -61,16 +57,12 @@ export interface Scene {
 
 export const DEFAULT_MS = 5000;
 
-/** Returns the total duration in milliseconds if each shot has its own duration. Returns null for other videos. */
 export function customShotsMs({ shot_type, multi_prompt }: Readonly<Record<string, unknown>>): number | null {
   if (shot_type !== "customize" || !Array.isArray(multi_prompt) || multi_prompt.length === 0) return null;
   return multi_prompt.reduce<number>((sum, shot) => sum + readShot(shot).durationMs, 0);
 }
 
-/**
- * Returns the shots of `multi_prompt`, scaled so that together they fill the frames. Without shots, returns one scene
- * with the prompt.
- */
+/** Scales the shots of `multi_prompt` so that together they fill the frames. */
 export function storyboardOf(input: Readonly<Record<string, unknown>>, frames: number): readonly [Scene, ...Scene[]] {
   const shots = Array.isArray(input.multi_prompt) ? input.multi_prompt.map(readShot).slice(0, frames) : [];
   const total = shots.reduce((sum, shot) => sum + shot.durationMs, 0);

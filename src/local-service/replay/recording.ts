@@ -19,14 +19,17 @@ export interface Recording {
   readonly startedAt: number;
   readonly answers: readonly RecordedAnswer[];
   readonly assets: ReadonlyMap<string, RecordedAsset>;
-  /** Line number of an incomplete last line, which is ignored. Null if the last line is complete. */
+  /** Line number of an incomplete last line, which is ignored. */
   readonly tornLine: number | null;
 }
 
 const MOST_BYTES = 300 * 1024 * 1024;
 const MOST_LINES = 1_000_000;
 
-/** Reads a recording. Ignores an incomplete last line, which a killed recorder may leave. @throws LocalServiceError */
+/**
+ * Ignores an incomplete last line, which a killed recorder may leave.
+ * @throws LocalServiceError
+ */
 export function readRecording(folder: string): Recording {
   const path = join(folder, RECORDING_FILE);
   const lines = readPlainFile(path, MOST_BYTES, folder).toString("utf8").split("\n");
@@ -56,7 +59,6 @@ export function readRecording(folder: string): Recording {
   return { folder, service, startedAt: Date.parse(startedAt), answers, assets, tornLine };
 }
 
-/** Refuses links, devices and pipes. @throws Error */
 export function openPlainFile(path: string): number {
   const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
   const file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);

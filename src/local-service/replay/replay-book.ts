@@ -38,10 +38,7 @@ export class ReplayBook {
     }
   }
 
-  /**
-   * Returns the next response to a request that is not about a job, or null if none is recorded. When all responses are
-   * used, the last one is repeated.
-   */
+  /** When all responses to a request are used, repeats the last one. */
   next(request: string, body: unknown): RecordedAnswer | null {
     const sequence = this.#find(request, body);
     if (sequence === null) return null;
@@ -50,10 +47,7 @@ export class ReplayBook {
     return answer;
   }
 
-  /**
-   * Returns the next response to a submit request, with its job. After the last response, jobs are repeated with new
-   * ids.
-   */
+  /** After the last recorded response, repeats the jobs with new ids. */
   submit(
     request: string,
     body: unknown,
@@ -71,7 +65,6 @@ export class ReplayBook {
     return { answer, job: jobId === null ? null : this.#create(jobId, answer, now) };
   }
 
-  /** Finds a replayed job, or starts to replay the recorded job with this id. Returns null if the id is unknown. */
   job(id: string, now: number): ReplayedJob | null {
     const known = this.#replayed.get(id);
     if (known !== undefined) return known;
@@ -83,7 +76,6 @@ export class ReplayBook {
     return job;
   }
 
-  /** Replaces the ids of replayed jobs and outputs with the recorded ids. */
   inRecordedIds(body: unknown): unknown {
     return mapTexts(body, (text) => {
       const id = recordedId(text);
@@ -91,9 +83,6 @@ export class ReplayBook {
     });
   }
 
-  /**
-   * Lists how a request differs from the most similar recorded request. Empty if no request with this path is recorded.
-   */
   nearest(request: string, body: unknown): readonly string[] {
     const same = this.#recording.answers.filter((answer) => answer.request === request).slice(0, 1_000);
     const differences = same.map((answer) => differencesOf(body ?? {}, answer.body ?? {}));
@@ -142,7 +131,7 @@ function jobOf(request: string): string | null {
 
 const MOST_DEPTH = 100;
 
-/** Returns a canonical form of a body, without the fields in `SENDERS_OWN`. A missing body equals `{}`. */
+/** Ignores the fields in `SENDERS_OWN`, null fields, and the order of fields. */
 function meaningOf(body: unknown): string {
   return JSON.stringify(ordered(recordable(withoutSendersOwn(body) ?? {}), MOST_DEPTH));
 }

@@ -1,21 +1,19 @@
 import { isRecord } from "../json.ts";
 import { mapTexts, type RecordedAnswer } from "../recording/recorded-values.ts";
 
-/** With `fast`, a response is due at the next request. With `real`, responses take as long as recorded. */
+/** `fast` answers each request with the next response; `real` waits as long as the recorded service did. */
 export type ReplaySpeed = "fast" | "real";
 
 export interface RecordedJob {
   readonly jobId: string;
-  /** The recorded responses about the job, in order. The response that accepted the job is not included. */
+  /** Does not include the response that accepted the job. */
   readonly answers: readonly RecordedAnswer[];
   readonly ids: ReadonlySet<string>;
 }
 
 export class ReplayedJob {
   readonly recorded: RecordedJob;
-  /** Epoch milliseconds on the service's clock. */
   readonly submittedAt: number;
-  /** How much later this job was submitted than the recorded job, in milliseconds. */
   readonly #shiftMs: number;
   readonly #ackAtMs: number;
   readonly #suffix: string;
@@ -38,24 +36,16 @@ export class ReplayedJob {
     return this.recorded.jobId + this.#suffix;
   }
 
-  /** Returns when a response is due at real speed, in epoch milliseconds on the service's clock. */
   dueAt({ at_ms }: RecordedAnswer): number {
     return this.submittedAt + at_ms - this.#ackAtMs;
   }
 
-  /**
-   * Returns the recorded stream that is open at `now` at real speed, or else the last stream. Returns null if none is
-   * recorded.
-   */
+  /** Returns the stream that is open at `now`, or else the last one. */
   openStream(isWanted: (answer: RecordedAnswer) => boolean, now: number): RecordedAnswer | null {
     const known = this.recorded.answers.filter(isWanted);
     return known.find((answer) => this.dueAt(answer) > now) ?? known.at(-1) ?? null;
   }
 
-  /**
-   * Returns the next response that `isWanted` accepts. Returns null if none is recorded, or if none is due yet at real
-   * speed.
-   */
   next(isWanted: (answer: RecordedAnswer) => boolean, speed: ReplaySpeed, now: number): RecordedAnswer | null {
     const { answers } = this.recorded;
     if (speed === "real") {
@@ -67,13 +57,13 @@ export class ReplayedJob {
     return answers[at]!;
   }
 
-  /** Returns whether responses that `isWanted` accepts are recorded, but none is due yet at real speed. */
+  /** Returns whether wanted responses are recorded, but none is due yet. */
   isEarly(isWanted: (answer: RecordedAnswer) => boolean, now: number): boolean {
     const known = this.recorded.answers.filter(isWanted);
     return known.length > 0 && known.every((answer) => this.dueAt(answer) > now);
   }
 
-  /** Returns whether the replay has reached the last response, but none shows the end of the job. */
+  /** Returns whether no response is left, although the job has not ended. */
   isCutOff(speed: ReplaySpeed, now: number): boolean {
     const { answers } = this.recorded;
     const isPast = speed === "real" ? answers.every((one) => this.dueAt(one) <= now) : this.#position >= answers.length;

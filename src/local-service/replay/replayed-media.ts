@@ -10,7 +10,6 @@ import type { ServiceContext } from "../service-context.ts";
 import { openPlainFile, type Recording } from "./recording.ts";
 import { recordedId } from "./replayed-job.ts";
 
-/** Serves the outputs of a replay: the recorded files, or else placeholders of the same kind, size and duration. */
 export interface ReplayedMedia {
   urlOf(output: Readonly<Record<string, unknown>>): string;
   file(id: string): Promise<Served | null>;
@@ -24,7 +23,6 @@ export function createReplayedMedia(
   const making = new Map<string, Promise<string>>();
   const folder = dataDir.absolute("replayed");
 
-  /** Returns the path of a file, which is written only the first time. */
   function prepared(id: string, write: (path: string) => Promise<void>): Promise<string> {
     const path = join(folder, id);
     const known = making.get(id);

@@ -20,7 +20,6 @@ import { ReplayBook } from "./replay-book.ts";
 import type { ReplayedJob, ReplaySpeed } from "./replayed-job.ts";
 import { createReplayedMedia, type ReplayedMedia } from "./replayed-media.ts";
 
-/** Opens the configured recording. Returns null if none is configured. */
 export function openReplay(service: ServiceContext) {
   const { replay } = service.options;
   if (replay === null) return null;
@@ -28,7 +27,6 @@ export function openReplay(service: ServiceContext) {
   return { answer: new Replayer(replay.recording, service, media, replay).answer, file: media.file };
 }
 
-/** Applies faults before the replay, so that they also affect replayed requests. */
 export function withReplay(faults: Interceptor, replay: ReturnType<typeof openReplay>): Interceptor {
   if (replay === null) return faults;
   return {
@@ -42,7 +40,7 @@ interface ReplayOptions {
   readonly orLocal: boolean;
 }
 
-/** Answers requests from the recording. The local service still handles uploads, keys and webhooks. */
+/** Leaves uploads, keys and webhooks to the local service. */
 class Replayer {
   readonly #book: ReplayBook;
   readonly #recording: Recording;
@@ -50,7 +48,6 @@ class Replayer {
   readonly #media: ReplayedMedia;
   readonly #options: ReplayOptions;
   readonly #hashOfUpload: (url: string) => string | null;
-  /** Acknowledgements by workspace and idempotency key. */
   readonly #keys = new Map<string, { readonly model: string; readonly ack: Answer & { readonly is: "json" } }>();
 
   constructor(recording: Recording, service: ServiceContext, media: ReplayedMedia, options: ReplayOptions) {
@@ -62,7 +59,10 @@ class Replayer {
     this.#hashOfUpload = createUploadHashes(service);
   }
 
-  /** Answers a request. Returns null if the local service must handle it. @throws Refusal if no response is recorded */
+  /**
+   * Returns null if the local service must handle the request.
+   * @throws Refusal if no response is recorded
+   */
   readonly answer = async ({ method, path }: Endpoint, call: Call): Promise<Answer | null> => {
     if (!RECORDED_PARTS.has(path.split("/", 2)[1] ?? "") || path === "/files") return null;
     const { pathname, searchParams } = new URL(call.incoming.url ?? "/", "http://base");
@@ -98,14 +98,13 @@ class Replayer {
     return stream === null ? this.#notRecorded(request, undefined) : this.#given(stream, job, call);
   }
 
-  /** Shows a job as queued until its first recorded response is due. */
   #asSubmitted({ jobId }: ReplayedJob, part: string): Answer {
     const said = { job_id: jobId, status: "IN_QUEUE" };
     const more = part === "status" ? { progress: null, estimated_completion_at: null } : { outputs: [], error: null };
     return { is: "json", status: 200, body: { ...said, ...more }, headers: {} };
   }
 
-  /** Returns an error for a job whose end is not recorded, because clients would otherwise poll forever. */
+  /** Clients would otherwise poll forever for an end that is not recorded. */
   #cutOff(request: string, { jobId }: ReplayedJob) {
     this.#service.metrics.unrecorded(request);
     return refuse(
@@ -166,7 +165,6 @@ class Replayer {
     };
   }
 
-  /** Sets the retry delay to zero in a fast replay, in which nothing needs to wait. */
   #atOnce(answer: unknown): unknown {
     if (this.#options.speed === "real" || !isRecord(answer) || !isRecord(answer.error)) return answer;
     if (answer.error.retry_after === undefined) return answer;
@@ -204,7 +202,6 @@ function partOf({ request }: RecordedAnswer): string {
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Returns a function that finds an upload's hash by its URL, or returns null for any other URL. */
 function createUploadHashes({ store, dataDir, origin }: ServiceContext): (url: string) => string | null {
   const known = new Map<string, string>();
   return (url) => {
@@ -231,7 +228,6 @@ function hashOf(path: string): string {
   return hash.digest("hex");
 }
 
-/** Sends the recorded frames of a stream when they are due. Cuts the stream if the recorded service cut it. */
 function sendRecordedStream(
   { status, events, cut }: RecordedAnswer,
   personal: (value: unknown) => unknown,
@@ -280,10 +276,6 @@ function statusAnswer(recorded: RecordedAnswer): RecordedAnswer | null {
   return { ...recorded, events: undefined, headers: {}, answer: { job_id, status, progress, estimated_completion_at } };
 }
 
-/**
- * Builds a stream for a job that was polled: one frame per status, and an end frame. Returns null if no status is
- * recorded.
- */
 function streamAnswer(answers: readonly RecordedAnswer[]): RecordedAnswer | null {
   const shown = answers.flatMap((answer) => statusAnswer(answer) ?? []);
   const last = shown.at(-1);

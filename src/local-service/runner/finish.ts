@@ -7,7 +7,7 @@ import type { ServiceParts } from "../service-parts.ts";
 import type { JobRow, OutputRow, VoiceRow } from "../store/rows.ts";
 import type { Rendered } from "./render-job.ts";
 
-/** The error for a failure that the input did not cause. The job may be submitted again. */
+/** For failures that the input did not cause. */
 export const WORK_FAILED: ErrorBody = {
   code: "INTERNAL",
   message: "The model could not finish this job; its cost was refunded.",
@@ -15,7 +15,6 @@ export const WORK_FAILED: ErrorBody = {
   retry_after: 1,
 };
 
-/** Returns the error of a failed job. Strict mode does not reveal why an input cannot be used. */
 function errorOf(error: unknown, strict: boolean): ErrorBody {
   const isInput = error instanceof Error && "code" in error && error.code === "RENDER_INPUT";
   if (!isInput) return WORK_FAILED;
@@ -45,7 +44,7 @@ function outputRow(job: JobRow, position: number, rendered: Rendered, end: Outpu
   return { ...base, ...measured, ...identity, status: "COMPLETED", error: null };
 }
 
-/** Returns functions that end a job and write its outputs and refund. Call them inside a transaction. */
+/** Call the returned functions inside a transaction. */
 export function jobFinisher(
   service: Pick<ServiceParts, "store" | "clock" | "dataDir" | "hooks" | "record" | "options">,
 ) {

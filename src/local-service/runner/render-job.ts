@@ -25,7 +25,7 @@ export interface RenderPorts {
   voice(voiceId: string, job: JobRow): VoiceProfile | null;
 }
 
-/** Returns an id that stays the same if the output is rendered again, and that cannot be guessed. */
+/** The id cannot be guessed, but stays the same if the output is rendered again. */
 function assetIdOf(secret: string, jobId: string, position: number): string {
   const hex = createHmac("sha256", secret).update(`${jobId}/${position}`).digest("hex");
   const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16);
@@ -72,7 +72,7 @@ function planOf(job: JobRow, model: CompiledModel | undefined, dataDir: DataDir)
   };
 }
 
-/** Renders all outputs of a job concurrently. Never rejects: a failed output has its error as the result. */
+/** Never rejects, because a failed output has its error as the result. */
 export function renderJob(ports: RenderPorts, job: JobRow, model: CompiledModel | undefined, signal: AbortSignal) {
   const { kind, input, media, outputs, broken } = planOf(job, model, ports.dataDir);
   const voiceId = input["voice_id"];

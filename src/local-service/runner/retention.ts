@@ -3,23 +3,19 @@ import { DAY_MS } from "../../core/kit/duration.ts";
 import type { ServiceContext } from "../service-context.ts";
 
 const SWEEP_EVERY_MS = 600_000;
-/** How often the service's clock is read, in real milliseconds. */
 const POLL_EVERY_MS = 1_000;
-/** Smallest change of the clock's offset that is stored, in milliseconds. */
+/** Smallest change of the clock's offset that is stored. */
 const DRIFT_MS = 1_000;
 const BATCH = 200;
 /** Uploads are kept this long after their URL expires, because queued jobs may still read them. */
 const UPLOAD_GRACE_MS = DAY_MS;
 
-/** The service's time minus the machine's time, stored so that time never runs backwards in a data folder. */
+/** The service's time minus the machine's, stored so that time never runs backwards. */
 export const CLOCK_OFFSET = "clock_offset_ms";
 
 type Ports = Pick<ServiceContext, "store" | "clock" | "dataDir" | "onDefect">;
 
-/**
- * Removes the files of expired media, except outputs that an unfinished job still reads. Also stores the clock's
- * offset.
- */
+/** Removes the files of expired media, and stores the clock's offset. */
 export function startRetention({ store, clock, dataDir, onDefect }: Ports): () => void {
   let sweepAt = clock.now() + SWEEP_EVERY_MS;
   let storedOffset = Number(store.meta.get(CLOCK_OFFSET) ?? 0);

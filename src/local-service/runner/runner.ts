@@ -7,7 +7,6 @@ import { renderJob } from "./render-job.ts";
 
 const PROGRESS_AT = [0.25, 0.5, 0.75];
 
-/** Runs accepted jobs in order of acceptance, and limits how many run at the same time. */
 export function createRunner(ports: ServiceParts) {
   const { store, clock, options, catalog } = ports;
   const finisher = jobFinisher(ports);
@@ -110,13 +109,12 @@ export function createRunner(ports: ServiceParts) {
   }
 
   return {
-    /** Queues an accepted job. Call it after the commit of the transaction that accepted the job. */
+    /** Call it after the commit of the transaction that accepted the job. */
     enqueue(job: JobRow): void {
       const due = job.createdAt + job.queueMs;
       if (due <= clock.now()) queue(job.seq);
       else clock.at(due, () => queue(job.seq));
     },
-    /** Resumes jobs that an earlier process left unfinished. Chat jobs fail instead. */
     async recover(): Promise<void> {
       for (const seq of store.jobs.unfinished()) {
         const job = store.jobs.bySeq(seq);
@@ -125,7 +123,7 @@ export function createRunner(ports: ServiceParts) {
       }
     },
     running: () => active.size,
-    /** Stops rendering. Unfinished jobs are resumed at the next start. */
+    /** Unfinished jobs are resumed at the next start. */
     async close(): Promise<void> {
       stopping.abort();
       for (const wakeUp of [...sleepers]) wakeUp();

@@ -4,7 +4,7 @@ type Values = readonly SQLInputValue[];
 
 type Columns<Row> = { readonly [Field in keyof Row]: SQLInputValue };
 
-/** Prepares statements at their first use. Rows are cast to types unchecked. */
+/** Rows are cast to their types unchecked. */
 export class Statements {
   readonly #database: DatabaseSync;
   readonly #prepared = new Map<string, StatementSync>();
@@ -48,7 +48,6 @@ export class Statements {
   }
 }
 
-/** Maximum number of writes per transaction, so that they do not block the event loop for long. */
 const MAX_BATCH = 256;
 
 interface Pending {
@@ -59,10 +58,7 @@ interface Pending {
 
 type Outcome = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown };
 
-/**
- * Combines all writes from one turn of the event loop into one transaction. If a write throws, only that write is rolled
- * back. Promises resolve only after the commit.
- */
+/** Combines all writes from one turn of the event loop into one transaction. */
 export class Writer {
   readonly #database: DatabaseSync;
   #queue: Pending[] = [];
@@ -73,7 +69,7 @@ export class Writer {
     this.#database = database;
   }
 
-  /** Runs `work` in the next transaction. `work` must be synchronous, and can read and write. */
+  /** Runs `work` in the next transaction, and resolves after the commit. */
   write<T>(work: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ work, resolve, reject });
@@ -81,7 +77,7 @@ export class Writer {
     });
   }
 
-  /** Runs `call` after the commit, unless the work is rolled back. Call it inside `work`. */
+  /** Runs `call` after the commit, unless the work is rolled back. */
   afterCommit(call: () => void): void {
     this.#afterCommit.push(call);
   }

@@ -15,16 +15,15 @@ export interface JobRow {
   readonly quality: string | null;
   readonly status: JobStatus;
   readonly prompt: string | null;
-  /** JSON of the validated input, including default values. */
   readonly input: string;
   /** JSON with the files of each media field, as found when the job was submitted. */
   readonly media: string;
   readonly webhook: string | null;
   readonly idempotencyKey: string | null;
   readonly seed: number;
-  /** Simulated time that the job waits before it can start, in milliseconds. */
+  /** Simulated time that the job waits before it can start. */
   readonly queueMs: number;
-  /** Simulated duration of the work, in milliseconds. */
+  /** Simulated duration of the work. */
   readonly renderMs: number;
   readonly createdAt: number;
   readonly startedAt: number | null;
@@ -33,7 +32,6 @@ export interface JobRow {
   readonly deletedAt: number | null;
   readonly chargedMicros: number;
   readonly refundedMicros: number;
-  /** Time at which the cost is first shown. */
   readonly costShownAt: number;
   readonly error: string | null;
   readonly lastEventId: number;
@@ -58,7 +56,7 @@ export interface OutputRow {
   readonly durationMs: number | null;
   readonly fps: number | null;
   readonly sizeBytes: number | null;
-  /** Time at which the frame rate is first shown. Null means that it is never hidden. */
+  /** When the frame rate is first shown, or null if it is never hidden. */
   readonly fpsShownAt: number | null;
   readonly error: string | null;
 }
@@ -79,7 +77,6 @@ export type LogName =
   | "failed"
   | "recovered";
 
-/** An event before the store adds its id and time. */
 export interface NewEvent {
   readonly level: LogLevel;
   readonly event: LogName;
@@ -99,11 +96,9 @@ export interface EventRow {
   readonly data: string;
 }
 
-/** A request to a language model. Token counts are null until the request has ended. */
 export interface ChatRow {
   readonly jobSeq: number;
   readonly requestId: string;
-  /** 1 if the answer was streamed, otherwise 0. */
   readonly streamed: number;
   readonly promptTokens: number | null;
   readonly completionTokens: number | null;
@@ -129,7 +124,7 @@ export interface KeyRow {
   readonly secretHash: Uint8Array;
   readonly previousHash: Uint8Array | null;
   readonly previousUntil: number | null;
-  /** A JSON array of scopes. Null means every scope. */
+  /** A JSON array, or null for every scope. */
   readonly scopes: string | null;
   readonly createdAt: number;
   readonly expiresAt: number | null;
@@ -137,7 +132,6 @@ export interface KeyRow {
   readonly lastUsedAt: number | null;
 }
 
-/** A new key, without the columns that are null at first. */
 export type NewKeyRow = Omit<KeyRow, "seq" | "previousHash" | "previousUntil" | "revokedAt" | "lastUsedAt">;
 
 export interface TokenRow {
@@ -158,7 +152,7 @@ export interface FileRow {
   readonly width: number | null;
   readonly height: number | null;
   readonly durationMs: number | null;
-  /** The reason why the file cannot be decoded. Null if it can be decoded. */
+  /** Why the file cannot be decoded, or null if it can. */
   readonly fault: string | null;
   readonly sizeBytes: number;
   readonly createdAt: number;
@@ -196,10 +190,7 @@ export interface IdempotencyRow {
 /** Increment this with every change that older code cannot read. */
 export const SCHEMA_VERSION = 1;
 
-/**
- * SQL that creates the tables. Times are epoch milliseconds, money is whole micro-dollars, and structured columns are
- * JSON text.
- */
+/** Times are epoch milliseconds, money is whole micro-dollars, and structured columns are JSON text. */
 export const SCHEMA = `
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 

@@ -51,19 +51,17 @@ export function openDatabase(dataDir: string): DatabaseSync {
   }
 }
 
-/** Makes the database readable only for its owner, because it contains secrets. */
 function makePrivate(file: string): void {
   closeSync(openSync(file, "a", 0o600));
   for (const path of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(path)) chmodSync(path, 0o600);
 }
 
-/** Opens the database. Reads are possible at any time, but writes only inside `write`. */
+/** Reads are possible at any time, but writes only inside `write`. */
 export function openStore(dataDir: string) {
   const database = openDatabase(dataDir);
   const writer = new Writer(database);
   const statements = new Statements(database);
   return {
-    /** SQL access for parts of the service that have their own tables. */
     statements,
     write: <T>(work: () => T) => writer.write(work),
     afterCommit: (call: () => void) => writer.afterCommit(call),

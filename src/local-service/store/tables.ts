@@ -83,7 +83,7 @@ export function jobTable(db: Statements) {
     start: (seq: number, startedAt: number) => db.update("jobs", { seq, status: "IN_PROGRESS", startedAt }),
     end: (seq: number, { status, completedAt, expiresAt, refundedMicros, error }: JobEnd) =>
       db.update("jobs", { seq, status, completedAt, expiresAt, refundedMicros, error }),
-    /** Marks a job as deleted. Its expiry stays, so that leftover files are still removed. */
+    /** Keeps the job's expiry, so that leftover files are still removed. */
     markDeleted: (seq: number, deletedAt: number) =>
       db.update("jobs", { seq, deletedAt, prompt: null, input: "{}", media: "{}" }),
     chatsInFlight: (workspaceId: string, keyId: string) => db.get<ChatsInFlight>(CHATS_IN_FLIGHT, keyId, workspaceId)!,
@@ -94,7 +94,6 @@ export function jobTable(db: Statements) {
   };
 }
 
-/** Conditions for chat jobs. Null matches any value. */
 export interface ChatFilter {
   readonly start: number | null;
   readonly end: number | null;
@@ -146,10 +145,7 @@ const ADD_MODEL_RUN = `INSERT INTO modelRuns (model, runs, averageMs) VALUES (?,
 
 export function modelRunTable(db: Statements) {
   return {
-    /**
-     * Moving average of the time from acceptance to completion, in milliseconds. Null if no job of the model has
-     * completed.
-     */
+    /** Moving average of the time from acceptance to completion. */
     averageMs: (model: string) =>
       db.get<{ averageMs: number }>("SELECT averageMs FROM modelRuns WHERE model = ?", model)?.averageMs ?? null,
     add: (model: string, tookMs: number) => db.run(ADD_MODEL_RUN, model, tookMs),
@@ -180,7 +176,7 @@ export function countJobs(db: Statements): JobCounts {
   return { total, byKey: tally("idempotencyKey"), byModel: tally("model") };
 }
 
-/** Changes of a balance. If several have the same time, funds come before charges, and charges before refunds. */
+/** At equal times, funds come before charges, and charges before refunds. */
 const TRANSACTIONS = `WITH moves AS (
     SELECT 'txn_f' || seq AS id, kind, micros, at, 0 AS rank, seq AS number FROM funds WHERE workspaceId = ?
     UNION ALL SELECT 'txn_u' || seq, 'usage', -chargedMicros, createdAt, 1, seq FROM jobs
@@ -213,7 +209,7 @@ export function workspaceTable(db: Statements) {
       db.run("UPDATE workspaces SET cardDeclined = ? WHERE workspaceId = ?", declined ? 1 : 0, workspaceId),
     join: (workspaceId: string, ownerId: string) =>
       db.run("INSERT OR IGNORE INTO members (workspaceId, ownerId) VALUES (?, ?)", workspaceId, ownerId),
-    /** Sets when the owner left the workspace. Null means that the owner is a member again. */
+    /** Null means that the owner is a member again. */
     setLeft: (workspaceId: string, ownerId: string, at: number | null) =>
       db.run("UPDATE members SET leftAt = ? WHERE workspaceId = ? AND ownerId = ?", at, workspaceId, ownerId) === 1,
     isMember(workspaceId: string, ownerId: string): boolean {
@@ -223,14 +219,13 @@ export function workspaceTable(db: Statements) {
   };
 }
 
-/** Table of keys, whose secrets are stored only as hashes. */
 export function keyTable(db: Statements) {
   const page = "SELECT * FROM keys WHERE workspaceId = ? AND seq < ? ORDER BY seq DESC LIMIT ?";
   return {
     insert: (row: NewKeyRow) => db.insert("keys", row),
     get: (keyId: string) => db.get<KeyRow>("SELECT * FROM keys WHERE keyId = ?", keyId),
     page: (workspaceId: string, before: number, limit: number) => db.all<KeyRow>(page, workspaceId, before, limit),
-    /** Replaces a key's secret. Existing tokens expire no later than the old secret. */
+    /** Existing tokens expire no later than the old secret. */
     rotate(keyId: string, secretHash: Uint8Array, previousUntil: number): void {
       const rotate = "UPDATE keys SET previousHash = secretHash, previousUntil = ?, secretHash = ? WHERE keyId = ?";
       db.run(rotate, previousUntil, secretHash, keyId);
@@ -247,7 +242,6 @@ export function keyTable(db: Statements) {
   };
 }
 
-/** Table of uploads, whose files are kept for some time after their URLs expire. */
 export function fileTable(db: Statements) {
   return {
     insert: (row: FileRow) => db.insert("files", row),
@@ -258,7 +252,6 @@ export function fileTable(db: Statements) {
   };
 }
 
-/** Table of cloned voices, which do not expire. */
 export function voiceTable(db: Statements) {
   const ofOwner = "SELECT * FROM voices WHERE workspaceId = ? AND ownerId = ? ORDER BY createdAt, voiceId";
   return {
@@ -268,7 +261,6 @@ export function voiceTable(db: Statements) {
   };
 }
 
-/** Returns the path of the output's file, or null if the output has expired. */
 export function pathOf({ status, path }: OutputRow): string | null {
   return status === "COMPLETED" ? path : null;
 }
@@ -280,10 +272,7 @@ export function outputTable(db: Statements) {
     insert: (row: OutputRow) => db.insert("outputs", row),
     ofJob: (jobSeq: number) => db.all<OutputRow>("SELECT * FROM outputs WHERE jobSeq = ? ORDER BY position", jobSeq),
     byAsset: (assetId: string) => db.get<OutputRow>("SELECT * FROM outputs WHERE assetId = ?", assetId),
-    /**
-     * Expires all outputs of a deleted job. Keeps their paths until `forgetPaths`, so that an interrupted deletion can
-     * be repeated.
-     */
+    /** Keeps the paths until `forgetPaths`, so that an interrupted deletion can be repeated. */
     expireAll: (jobSeq: number) =>
       db.run("UPDATE outputs SET status = 'EXPIRED', error = NULL WHERE jobSeq = ?", jobSeq),
     forgetPaths: (jobSeq: number) => db.run("UPDATE outputs SET path = NULL WHERE jobSeq = ?", jobSeq),

@@ -14,10 +14,10 @@ import {
 } from "./open-streams.ts";
 
 const EVENTS_PER_READ = 200;
-/** Reconnection delay for the client, if the service ends a stream before its job has ended. */
+/** Clients reconnect after this time if a stream ends before its job. */
 const RETRY_MS = 1000;
 
-/** Handles `GET /jobs/{job_id}/stream`. Reads the store after each change, but only as fast as the client reads. */
+/** Reads the store after each change, but only as fast as the client reads. */
 export function jobStream(service: ServiceContext, find: (call: Call) => JobRow) {
   const { store, views, hub, streams } = service;
 
@@ -39,7 +39,7 @@ export function jobStream(service: ServiceContext, find: (call: Call) => JobRow)
     });
     call.outgoing.on("close", wake);
 
-    /** Sends the job's status. If `isEnd` is set, the frame ends the stream, so send it after all logs. */
+    /** A frame with `isEnd` ends the stream, so send it after all logs. */
     const showStatus = (current: JobRow, isEnd: boolean) => {
       shown = current.status;
       return sink.send(statusFrame(lastEventId, isEnd, views.status(current)));

@@ -13,14 +13,13 @@ export const KEEP_ALIVE = ": keep-alive\n\n";
 
 export const retryFrame = (ms: number) => `retry: ${ms}\n\n`;
 
-/** Escapes the end marker, so that user text cannot inject it. */
 function frame(event: "status" | "log", id: string, data: unknown): string {
   return `event: ${event}\nid: ${id}\ndata: ${JSON.stringify(data).replaceAll(DONE, HARMLESS)}\n\n`;
 }
 
 export const logFrame = (id: number, data: unknown) => frame("log", String(id), data);
 
-/** The frame's id contains the id of the last event before it, and whether the frame ends the stream. */
+/** The frame's id states the last event before it, and whether the frame ends the stream. */
 export const statusFrame = (lastEventId: number, isEnd: boolean, data: unknown) =>
   frame("status", `${lastEventId}.${isEnd ? 2 : 1}`, data);
 
@@ -29,18 +28,17 @@ export interface ResumePoint {
   readonly sawEnd: boolean;
 }
 
-/** Parses the `Last-Event-ID` header. For an unknown format, the stream restarts at the beginning. */
+/** If the header has an unknown format, the stream restarts at the beginning. */
 export function parseResumePoint(header: string | null): ResumePoint {
   const match = /^(\d{1,15})(?:\.([012]))?$/.exec(header?.trim() ?? "");
   return match ? { eventId: Number(match[1]), sawEnd: match[2] === "2" } : { eventId: 0, sawEnd: false };
 }
 
-/** A client's stream. Nothing is written after the client has disconnected. */
 interface Sink {
   readonly isOpen: boolean;
-  /** Sends a frame. Resolves when the connection can accept more data. */
+  /** Resolves when the connection can accept more data. */
   send(frame: string): Promise<void>;
-  /** Writes a comment immediately. Injected delays and cuts do not affect it. */
+  /** Injected delays and cuts do not affect comments. */
   comment(text: string): void;
   end(last?: string): void;
 }
@@ -51,7 +49,6 @@ export const STREAM_HEADERS = {
   "X-Accel-Buffering": "no",
 };
 
-/** Opens the response as an event stream. Faults can delay it, or cut it after some frames. */
 export function openSink({ outgoing, standardHeaders }: Call, fault: StreamFault | null): Sink {
   let isOpen = true;
   let framesLeft = fault?.cutAfter ?? Number.POSITIVE_INFINITY;
@@ -92,7 +89,7 @@ export function openSink({ outgoing, standardHeaders }: Call, fault: StreamFault
 }
 
 const KEEP_ALIVE_MS = 15_000;
-/** Maximum duration of a stream. The service then ends it cleanly, and the client reconnects and continues. */
+/** After this time, the service ends the stream, and the client reconnects. */
 const MAX_STREAM_MS = HOUR_MS;
 
 export interface OpenStream {

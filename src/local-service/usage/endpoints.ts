@@ -26,7 +26,6 @@ function readWindow(call: Call, now: number): { start: number; end: number } {
   return { start, end };
 }
 
-/** Statuses of failed requests by error code. Any other error is shown as `upstream_error`. */
 const FAILURES: Readonly<Record<string, string>> = { CANCELLED: "client_abort", DEADLINE_EXCEEDED: "timeout" };
 
 function outcomeOf({ status, error }: JobRow): string {
@@ -34,7 +33,6 @@ function outcomeOf({ status, error }: JobRow): string {
   return FAILURES[(JSON.parse(error ?? "{}") as { code?: string }).code ?? ""] ?? "upstream_error";
 }
 
-/** Shows a request to a language model, without its cost until it has ended. */
 function llmRequest(row: JobRow & ChatRow, now: number) {
   const hasCost = row.completedAt !== null && row.costShownAt <= now;
   return {

@@ -2,13 +2,12 @@ import type { ErrorObject } from "ajv/dist/2020.js";
 import { type FieldProblem, flagged, problem, type Refusal, refuse } from "../http/refusal.ts";
 import { isRecord, pointerNames } from "../json.ts";
 
-/** Converts a JSON pointer to a field path. If `root` is `input`, `/images/0/url` becomes `input.images[0].url`. */
+/** If `root` is `input`, `/images/0/url` becomes `input.images[0].url`. */
 export function fieldPath(root: string, pointer: string): string {
   const step = (path: string, name: string) => (/^\d+$/.test(name) ? `${path}[${name}]` : `${path}.${name}`);
   return pointerNames(pointer).reduce(step, root);
 }
 
-/** Collects all subschemas, so that errors inside them can be recognized. */
 function schemaObjects(node: unknown, found = new Set<unknown>()): Set<unknown> {
   if (typeof node !== "object" || node === null || found.has(node)) return found;
   found.add(node);
@@ -16,7 +15,7 @@ function schemaObjects(node: unknown, found = new Set<unknown>()): Set<unknown> 
   return found;
 }
 
-/** Removes errors in the branches of a failed oneOf or anyOf, because one problem is reported for the whole choice. */
+/** A failed oneOf or anyOf is one problem, so errors inside its branches are removed. */
 function withoutBranches(errors: readonly ErrorObject[]): ErrorObject[] {
   const branches = new Set<unknown>();
   for (const error of errors) {
@@ -25,10 +24,7 @@ function withoutBranches(errors: readonly ErrorObject[]): ErrorObject[] {
   return errors.filter((error) => error.keyword !== "if" && !branches.has(error.parentSchema));
 }
 
-/**
- * Returns the field that each branch requires, as in `oneOf: [{required: [a]}, {required: [b]}]`, or null for any other
- * schema.
- */
+/** For `[{required: [a]}, {required: [b]}]`, returns `a` and `b`; otherwise returns null. */
 function alternatives(schema: unknown): string[] | null {
   if (!Array.isArray(schema)) return null;
   const names = schema.map((branch: unknown) => {
@@ -91,7 +87,6 @@ function toProblem(error: ErrorObject, root: string): FieldProblem {
   }
 }
 
-/** Keeps the list of accepted field names only in the first problem about an unknown field. */
 function allowedOnce(problems: readonly FieldProblem[]): FieldProblem[] {
   const first = problems.findIndex((item) => item.reason === "unknown_field");
   return problems.map((item, index) =>
@@ -99,7 +94,7 @@ function allowedOnce(problems: readonly FieldProblem[]): FieldProblem[] {
   );
 }
 
-/** Keeps only the type problem of a value, because a value of the wrong type also violates other rules. */
+/** A value of the wrong type also violates other rules, which are not reported. */
 function typeFirst(problems: readonly FieldProblem[]): FieldProblem[] {
   const mistyped = new Set(problems.filter((item) => item.reason === "type").map((item) => item.field));
   return problems.filter((item) => item.reason === "type" || !mistyped.has(item.field));
@@ -110,12 +105,12 @@ function unique(problems: readonly FieldProblem[]): FieldProblem[] {
   return [...seen.values()];
 }
 
-/** Converts validation errors to field problems. `root` is the path of the validated value. */
+/** `root` is the path of the validated value. */
 export function toProblems(errors: readonly ErrorObject[], root: string): FieldProblem[] {
   return allowedOnce(typeFirst(unique(withoutBranches(errors).map((error) => toProblem(error, root)))));
 }
 
-/** Words that make the service refuse a prompt, so that clients can test the refusal. */
+/** Prompts with these words are refused, so that clients can test the refusal. */
 export const MODERATION_TRIGGERS: readonly string[] = ["moderation-refused"];
 
 const FIELDS = ["prompt", "negative_prompt", "text", "name"];
@@ -142,7 +137,7 @@ export function moderate(input: Readonly<Record<string, unknown>>, triggers: rea
   return moderateTexts(said(input), triggers);
 }
 
-/** Refuses the first text that contains a trigger. A trigger can name a category: `moderation-refused:violence`. */
+/** A trigger can name a category, as in `moderation-refused:violence`. */
 export function moderateTexts(texts: readonly Said[], triggers: readonly string[]): Refusal | null {
   for (const { field, text } of texts) {
     const lower = text.toLowerCase();

@@ -3,9 +3,9 @@ import { codeOf, type FailureCode, type Outcome, statusOf } from "../outbound/ou
 import { delayAfter } from "../outbound/outbox.ts";
 import type { Statements } from "../store/database.ts";
 
-/** A webhook message. The signature covers all values except the attempt number. */
+/** The signature covers all values except the attempt number. */
 export interface Announcement {
-  /** Id of the event. It is the same for all attempts and redeliveries. */
+  /** The same for all attempts and redeliveries of an event. */
   readonly id: string;
   readonly event: string;
   readonly redelivery: boolean;
@@ -60,26 +60,25 @@ export function webhookSigner(meta: Meta, brand: string) {
 
 export type WebhookSigner = ReturnType<typeof webhookSigner>;
 
-/** Maximum number of attempts. A redelivery gets as many again. */
+/** A redelivery gets as many attempts again. */
 export const MAX_ATTEMPTS = 12;
 
 export type DeliveryStatus = "PENDING" | "DELIVERING" | "DELIVERED" | "FAILED";
 export type DeliveryEvent = "job.completed" | "job.failed" | "billing.top_off_failed";
 
-/** State of a delivery. Times are epoch milliseconds on the service's clock. */
+/** Times are epoch milliseconds on the service's clock. */
 export interface DeliveryState {
   readonly status: DeliveryStatus;
-  /** The event to announce. Null until the job has ended. */
+  /** Null until the job has ended. */
   readonly event: DeliveryEvent | null;
-  /** Number of attempts started so far. It never decreases. */
+  /** Number of attempts started so far, which never decreases. */
   readonly attempts: number;
-  /** Number of failed attempts since the last redelivery was requested. It determines the retry delay. */
+  /** Failed attempts since the last redelivery was requested, which determine the retry delay. */
   readonly failedInCycle: number;
   readonly redeliveryCount: number;
   readonly lastResponseStatus: number | null;
   readonly lastError: FailureCode | null;
   readonly lastAttemptAt: number | null;
-  /** Time at which the next attempt is due. Null if there is nothing to send. */
   readonly nextAttemptAt: number | null;
 }
 
@@ -113,13 +112,13 @@ export function isDue({ status, nextAttemptAt }: DeliveryState, now: number): bo
   return status === "PENDING" && nextAttemptAt !== null && nextAttemptAt <= now;
 }
 
-/** Begins an attempt. Store the result before anything is sent. */
+/** Store the result before anything is sent. */
 export function begin<D extends DeliveryState>(delivery: D, now: number): D {
   const attempts = delivery.attempts + 1;
   return { ...delivery, status: "DELIVERING", attempts, lastAttemptAt: now, nextAttemptAt: null };
 }
 
-/** Returns the delivery after an attempt. A forbidden destination gets no further attempts. */
+/** A forbidden destination gets no further attempts. */
 export function end<D extends DeliveryState>(delivery: D, outcome: Outcome, now: number): D {
   const error = codeOf(outcome);
   const answered = { ...delivery, lastResponseStatus: statusOf(outcome) };
@@ -130,7 +129,7 @@ export function end<D extends DeliveryState>(delivery: D, outcome: Outcome, now:
   return { ...failed, status: "PENDING", nextAttemptAt: now + delayAfter(failedInCycle) };
 }
 
-/** Returns the delivery after an interrupted attempt, which is repeated because it may have failed. */
+/** An interrupted attempt is repeated, because it may have failed. */
 export function interrupted<D extends DeliveryState>(delivery: D, now: number): D {
   return { ...delivery, status: "PENDING", nextAttemptAt: now };
 }
@@ -139,7 +138,6 @@ export function mayReplay({ status }: DeliveryState): boolean {
   return status === "DELIVERED" || status === "FAILED";
 }
 
-/** Starts a redelivery that a person requested. Returns the delivery, and the history entry to store. */
 export function replay<D extends DeliveryState>(
   delivery: D,
   now: number,
@@ -162,9 +160,9 @@ export interface DeliveryRow extends DeliveryState {
   readonly url: string;
   readonly source: "per_job" | "default";
   readonly createdAt: number;
-  /** How often each attempt sends the request. More than once if a fault duplicates it. */
+  /** Above 1 if a fault duplicates the webhook. */
   readonly copies: number;
-  /** Body of an event that is not about a job. Such a delivery is neither listed nor redelivered. */
+  /** Body of an event that is not about a job; otherwise null. */
   readonly payload: string | null;
 }
 
@@ -221,7 +219,7 @@ export function webhookTables(db: Statements) {
         jobId,
       ),
     page: (workspaceId: string, before: number, limit: number) => db.all<DeliveryRow>(PAGE, workspaceId, before, limit),
-    /** Returns deliveries that still need an attempt, including any that were interrupted by the end of a process. */
+    /** Includes deliveries that were interrupted by the end of a process. */
     unsent: () => db.all<DeliveryRow>(UNSENT),
     addReplay: (deliverySeq: number, number: number, entry: ReplayEntry) =>
       db.insert("redeliveries", { deliverySeq, number, ...entry }),

@@ -38,14 +38,14 @@ function createDispatcher(ports: ServiceParts, tables: WebhookTables, signer: We
   const { store, clock, views, outbound } = ports;
   const outbox = new Outbox(ports, LIMITS, attempt);
 
-  /** Schedules the next attempt. Call it after the commit of the transaction that made the delivery due. */
+  /** Call it after the commit of the transaction that made the delivery due. */
   function schedule(delivery: DeliveryRow): void {
     const { seq, nextAttemptAt } = delivery;
     if (nextAttemptAt === null || outbox.closed) return;
     clock.at(nextAttemptAt, () => outbox.push(laneOf(delivery.url), seq));
   }
 
-  /** Builds the message of an attempt. Each attempt needs a new one, because the URLs in the body are signed again. */
+  /** Each attempt needs a new message, because the URLs in the body are signed again. */
   function messageOf(delivery: DeliveryRow): Message {
     const job = store.jobs.bySeq(delivery.jobSeq);
     const payload = delivery.payload ?? (job && JSON.stringify(views.result(job, "payload")));
@@ -107,7 +107,6 @@ export function createWebhooks(ports: ServiceParts) {
   const signer = webhookSigner(store.meta, ports.options.brand);
   const dispatcher = createDispatcher(ports, tables, signer);
 
-  /** Chooses the job's own URL, or else the workspace's default. */
   function targetOf(job: JobRow): Pick<DeliveryRow, "url" | "source"> | null {
     if (job.webhook !== null) return { url: job.webhook, source: "per_job" };
     const byDefault = tables.defaults.get(job.workspaceId);

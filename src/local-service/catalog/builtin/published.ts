@@ -52,7 +52,7 @@ const frames = (bytes = MAX_IMAGE_BYTES, limits: Limits = {}) => ({
 
 type Fields = Readonly<Record<string, JsonSchema>>;
 
-/** Defines a model. Fields marked with `!` are required. `rules` are schema keywords for the whole input. */
+/** Fields whose names end in `!` are required. */
 function model(
   id: string,
   modality: Modality,

@@ -68,7 +68,6 @@ export function mediaMs(work: Work, field: string): number {
   return (work.media[field] ?? []).reduce((sum, media) => sum + (media.durationMs ?? 0), 0);
 }
 
-/** Rounds up to whole seconds, as billing does. */
 export function secondsBegun(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1000));
 }
@@ -106,7 +105,6 @@ function priceMicros(work: Work): number {
   return work.input["generate_audio"] === false ? pictures : (pictures * (100 + SOUND_PERCENT)) / 100;
 }
 
-/** The example model of the API description. It uses every field and every rule for field combinations. */
 export const video = builtIn({
   id: "video-1",
   modality: "video",

@@ -38,7 +38,7 @@ function lastRequest(messages: readonly ChatMessage[]): string {
   return requested?.text ?? messages.at(-1)?.text ?? "";
 }
 
-/** Returns the seed for the answer's wording. At temperature 0, it depends only on the messages. */
+/** At temperature 0, the seed depends only on the messages. */
 function seedOf({ messages, temperature, seed }: ChatRequest): string {
   const loose = temperature === 0 ? [] : [temperature, seed];
   return JSON.stringify([messages, 0, ...loose]);
@@ -50,7 +50,10 @@ function shapeOf({ format }: ChatRequest, requested: string, text: string): Sche
   return schemaInText(text) ?? (wantsJson ? describedShape(text) : null);
 }
 
-/** Runs `work` with a time limit, so that a crafted prompt cannot block other requests. @throws Refusal 400 */
+/**
+ * Limits the time, so that a crafted prompt cannot block other requests.
+ * @throws Refusal 400
+ */
 function readInTime<T>(work: () => T): T {
   try {
     return withinTime(MAX_READ_MS, work);
@@ -71,7 +74,7 @@ function portsOf(request: ChatRequest, black: readonly number[] | null) {
 }
 
 /**
- * Answers with JSON if requested, and otherwise with a sentence marked as simulated. Equal requests get equal answers.
+ * Answers with JSON if requested, and otherwise with a sentence marked as simulated.
  * @throws Refusal 400 if no value can satisfy the schema
  */
 export function answerTo(request: ChatRequest, black: readonly number[] | null = null): string {
@@ -90,12 +93,8 @@ export function reasoningOn({ effort, messages }: ChatRequest): string {
   return `Simulated reasoning (effort ${effort}) about: ${inShort(lastRequest(messages))}`;
 }
 
-/** Words shorter than this are ignored when a tool's name is compared with a message. */
 const LEAST_LETTERS = 4;
 
-/**
- * Chooses the tool to call, or null for a text answer. Prefers a tool whose name shares a word with the user's message.
- */
 export function toolCalled({ tools, toolChoice, messages }: ChatRequest): ChatTool | null {
   if (toolChoice === "none") return null;
   if (typeof toolChoice === "object") return tools.find(({ name }) => name === toolChoice.name) ?? null;
@@ -105,7 +104,6 @@ export function toolCalled({ tools, toolChoice, messages }: ChatRequest): ChatTo
   return messages.at(-1)?.role === "user" ? (named ?? null) : null;
 }
 
-/** Returns arguments that fit a tool's schema, as JSON. @throws Refusal 400 if no value can satisfy the schema */
 export function argumentsOf(request: ChatRequest, { name, parameters }: ChatTool): string {
   const answer = jsonAnswer({ type: "object", ...parameters }, portsOf(request, null).ports);
   if (answer.is === "value") return JSON.stringify(answer.value);

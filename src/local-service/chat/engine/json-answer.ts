@@ -6,7 +6,6 @@ import { isRecord } from "../../json.ts";
 import type { Random } from "../../render/random.ts";
 import type { SchemaNode } from "./json-text.ts";
 
-/** Keywords that only identify a schema or its dialect, so they can be removed. */
 const LEFT_OUT = new Set(["$schema", "$id", "id"]);
 
 /** Converts a schema of an older dialect, in which a list under `items` means `prefixItems`. */
@@ -27,7 +26,6 @@ function prepareSchema(schema: SchemaNode): SchemaNode {
 
 const USUAL_LENGTH = 3;
 const MAX_MS = 400;
-/** Maximum number of attempts to generate a valid value. */
 const ATTEMPTS = 12;
 const DEEPEST = 30;
 const LONGEST_PATTERN = 20_000;
@@ -36,18 +34,16 @@ export type JsonAnswer =
   | { readonly is: "value"; readonly value: unknown }
   | { readonly is: "impossible"; readonly reason: string };
 
-/** Returns text for position `index` in a list, recognizable as simulated. */
 export type SimulatedText = (index: number) => string;
 
 interface Ports {
   readonly requested: string;
   readonly text: SimulatedText;
   readonly random: Random;
-  /** The numbers of the request's black images. Null if it has no images. */
+  /** Numbers of the request's black images, or null if it has no images. */
   readonly black: readonly number[] | null;
 }
 
-/** Makes an image check fail only if there are black images. Returns any other value unchanged. */
 function judged(value: unknown, { black }: Ports): unknown {
   if (black === null || !isRecord(value) || typeof value["pass"] !== "boolean") return value;
   const reasons = black.map((number) => `picture ${number} is black`);
@@ -66,10 +62,7 @@ function suited(value: unknown, schema: JsonSchema, pointer: string, { requested
   return "pattern" in schema ? repeated(value, schema) : likelyText(schema, place, text);
 }
 
-/**
- * Adapts a schema so that generated lists have three elements if their bounds allow it, and texts with a pattern are
- * not padded.
- */
+/** Makes generated lists three elements long where their bounds allow it. */
 function withUsualLengths(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(withUsualLengths);
   if (!isRecord(node)) return node;
@@ -84,7 +77,6 @@ function withUsualLengths(node: unknown): unknown {
   return { ...rest, lengths: [minLength, maxLength] };
 }
 
-/** Repeats or cuts text to the allowed length. */
 function repeated(text: string, schema: SchemaNode): string {
   const [minLength, maxLength] = schema["lengths"] as readonly unknown[];
   const least = Math.min(LONGEST_PATTERN, numberOf(minLength) ?? 0);
@@ -154,7 +146,6 @@ export function placeOf(pointer: string): Place {
   return { name: parts.findLast((part) => !isPosition(part)) ?? "", index: Number(parts.findLast(isPosition) ?? 0) };
 }
 
-/** Values for properties that should not contain a sentence, selected by words in the property's name. */
 const TEXTS: readonly (readonly [words: string, write: (index: number) => string])[] = [
   ["id slug key handle", (index) => `item-${index + 1}`],
   ["ratio", () => "16:9"],
@@ -163,7 +154,6 @@ const TEXTS: readonly (readonly [words: string, write: (index: number) => string
   ["url link href", (index) => `https://example.com/item-${index + 1}`],
 ];
 
-/** Splits a name into words: `shotList`, `shot_list` and `shots-list` all contain `shot` and `list`. */
 export function wordsOf(name: string): readonly string[] {
   const spaced = name.replaceAll(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
   return spaced.split(/[^a-z]+/).flatMap((word) => [word, word.replace(/s$/, "")]);

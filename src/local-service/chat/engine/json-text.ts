@@ -61,10 +61,6 @@ function closedObject(properties: readonly (readonly [string, SchemaNode])[]): S
   return { type: "object", properties: Object.fromEntries(properties), required, additionalProperties: false };
 }
 
-/**
- * Returns the JSON shape that a prompt requests: its schema, or else the shape of its example. Returns null if it has
- * neither.
- */
 export function schemaInText(text: string): SchemaNode | null {
   const { objects } = split(text);
   const schema = objects.find(isSchema);

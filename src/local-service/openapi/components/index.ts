@@ -342,7 +342,6 @@ export const errorComponents = {
   ),
 };
 
-/** Schemas of the API. Clients must tolerate additional fields. */
 export const COMPONENTS: Readonly<Record<string, JsonSchema>> = {
   ...jobComponents,
   ...streamComponents,

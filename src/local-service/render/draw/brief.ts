@@ -66,7 +66,6 @@ function namedColor(words: string, palette: Palette): Color | null {
 }
 
 export type Setting = "mountain" | "sea" | "city" | "forest" | "desert" | "hills" | "studio" | "space";
-/** What a drawing shows. Each subject is drawn from the file of the same name in `figures/`. */
 export type Subject =
   | ("face" | "cat" | "dog" | "bird" | "robot")
   | ("car" | "boat" | "rocket" | "balloon" | "bottle" | "cup" | "house" | "flower");
@@ -80,7 +79,6 @@ export interface Brief {
   readonly weather: Weather;
   readonly palette: Palette;
   readonly tint: Color;
-  /** Seed for all further random choices. */
   readonly key: string;
 }
 

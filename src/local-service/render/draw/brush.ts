@@ -5,7 +5,6 @@ export type Color = string;
 
 type Rgb = readonly [number, number, number];
 
-/** Mixes two colours. An `amount` of 0 gives `from`, and 1 gives `to`. */
 export function mix(from: Color, to: Color, amount: number): Color {
   const [a, b] = [parse(from), parse(to)];
   return format([0, 1, 2].map((i) => (a[i] ?? 0) + ((b[i] ?? 0) - (a[i] ?? 0)) * amount));
@@ -95,7 +94,7 @@ export function shape(context: Context, fill: string, corners: readonly (readonl
   context.fill();
 }
 
-/** Fills everything below a curve that passes through evenly spaced heights. */
+/** Fills the area below a curve through evenly spaced points. */
 export function ridge(
   context: Context,
   { width, height }: Size,
@@ -119,7 +118,6 @@ export function ridge(
   context.fill();
 }
 
-/** Draws an image so that it covers the box, cropped equally on opposite sides. */
 export function drawCover(
   context: Context,
   picture: Image | Canvas,

@@ -5,13 +5,12 @@ import type { Size } from "../size.ts";
 import type { Brief, Subject } from "./brief.ts";
 import { alpha, type Color, type Context, darker, lighter, mix, oval } from "./brush.ts";
 
-/** Width of the margin drawn beyond each side, as a fraction of the frame. A moving camera may show it. */
+/** Margin on each side that a moving camera may show, as a fraction of the frame. */
 export const OVERSCAN = 0.12;
 
-/** Values of a drawing's placeholders: colours, and the opacities of parts. */
 type Tones = Readonly<Record<string, string>>;
 
-/** Reads a drawing from `figures/` and fills in its colours. `{coat+20}` is the colour `coat` made 20 % lighter. */
+/** `{coat+20}` is the colour `coat` made 20 % lighter. */
 function inTones(name: Subject, tones: Tones): string {
   const svg = readFileSync(new URL(`./figures/${name}.svg`, import.meta.url), "utf8");
   return svg.replaceAll(/\{(\w+)(?:([+-])(\d+))?\}/g, (_, tone: string, sign: string | undefined, percent: string) => {
@@ -21,7 +20,6 @@ function inTones(name: Subject, tones: Tones): string {
   });
 }
 
-/** A figure's centre and unit, in pixels. */
 interface Place {
   readonly x: number;
   readonly y: number;
@@ -42,7 +40,7 @@ interface Placement {
   readonly at: number;
   /** Half the subject's width, as a fraction of the shorter side of the frame. */
   readonly scale: number;
-  /** Half the width of the subject's shadow, in units. 0 if it flies or floats. */
+  /** Half the width of the shadow, in units; 0 if the subject flies or floats. */
   readonly shadow: number;
 }
 
@@ -100,15 +98,13 @@ export function drawSubject(context: Context, size: Size, brief: Brief): void {
 export interface FaceGeometry {
   readonly x: number;
   readonly y: number;
-  /** Half the width of the head, whose height is 1.28 times its width. */
+  /** Half the width of the head. */
   readonly radius: number;
   readonly mouth: { readonly x: number; readonly y: number; readonly halfWidth: number };
   readonly eyes: { readonly y: number; readonly apart: number; readonly radius: number };
 }
 
-/**
- * Positions of the parts of a drawn face. They depend only on the frame's size, so the avatar renderer can find them.
- */
+/** Depends only on the frame's size, so that the avatar renderer can find the face. */
 export function faceGeometry({ width, height }: Size): FaceGeometry {
   const radius = Math.min(width * 0.27, height * 0.2);
   const [x, y] = [width / 2, height * 0.42];

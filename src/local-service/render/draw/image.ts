@@ -16,7 +16,6 @@ const FILES: readonly (readonly [family: string, file: string])[] = [
   ["Render DejaVu", "dejavu-fonts-ttf/ttf/DejaVuSans.ttf"],
 ];
 
-/** Returns a bundled font, so that text looks the same on every machine. */
 export function fontOf(sizePx: number): string {
   for (const [family, file] of FILES) {
     if (!GlobalFonts.has(family)) GlobalFonts.registerFromPath(require.resolve(file), family);
@@ -48,7 +47,7 @@ export function drawCaption(context: Context, size: Size, prompt: string): void 
   for (const [i, line] of lines.entries()) context.fillText(line, margin, top + i * letter * 1.4);
 }
 
-/** Covers the caption with a mirror image of the strip above it, because a moving camera would cut off the caption. */
+/** Covers the caption with a mirror image of the strip above it. */
 export function withoutCaption(picture: Canvas): Canvas {
   const { width, height } = picture;
   const strip = Math.ceil(letterOf(picture) * (1.7 + 1.4 * LINES));
@@ -132,7 +131,7 @@ export function enlargePicture(picture: Image, scale: number): Surface {
 
 const REFERENCE_FIELDS = ["images", "image", "start_image", "reference_images"] as const;
 
-/** Draws an image for the prompt. If `scale` is set, enlarges the first input image instead. */
+/** If `scale` is set, enlarges the first input image instead of drawing one. */
 export async function renderImage(request: RenderRequest): Promise<Uint8Array> {
   const { input, media, seed, index } = request;
   const files = REFERENCE_FIELDS.flatMap((field) => (media[field] ?? []).map((file) => ({ file, field })));

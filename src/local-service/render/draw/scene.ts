@@ -63,12 +63,9 @@ export function drawBackdrop(context: Context, size: Size, brief: Brief): void {
   band(context, size, 0, rim);
 }
 
-/** Draws particles in the air, `seconds` after the shot's start. `strength` is their visibility from 0 to 1. */
 export type Air = (context: Context, seconds: number, strength: number) => void;
 
-/**
- * For each weather, the number of particles and the distance they fall per second, as a fraction of the frame's height.
- */
+/** `fall` is the distance per second, as a fraction of the frame's height. */
 const WEATHER: Readonly<Record<Weather, readonly [count: number, fall: number]>> = {
   clear: [16, -0.02],
   fog: [10, -0.02],

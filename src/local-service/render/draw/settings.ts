@@ -23,7 +23,6 @@ interface Stage extends Size {
   readonly brief: Brief;
   readonly palette: Palette;
   readonly random: Random;
-  /** Length of the shorter side. */
   readonly unit: number;
   readonly sun: { readonly x: number; readonly y: number; readonly radius: number };
 }
@@ -135,7 +134,7 @@ function drawMountains(stage: Stage): void {
   land(stage, height * 0.91, 0.03, palette.near);
 }
 
-/** Corners of the snow on a summit: horizontal distance from the summit, and fraction of the way down the slope. */
+/** Corners of the snow: horizontal distance from the summit, and fraction of the way down. */
 const SNOW = [
   [0, 0],
   [0.21, 0.21],

@@ -53,7 +53,6 @@ export async function endsOf(path: string): Promise<FileEnds> {
   return { path, sizeBytes: size, head, tail: size <= HEAD_BYTES ? head : await read(size - HEAD_BYTES) };
 }
 
-/** Detects the format from a file's first bytes. @throws Error if the format is not accepted */
 export async function sniff({ head }: FileEnds): Promise<Format> {
   if (head.length === 0) throw new Error("the file is empty");
   // The detector reads a PNG's chunks to find animation, and fails on damaged ones.
@@ -67,7 +66,7 @@ export async function sniff({ head }: FileEnds): Promise<Format> {
 
 const CUT = "it is truncated";
 
-/** Returns why a file is incomplete, or null if it is complete. Decoders would silently fill in missing parts. */
+/** Decoders would silently fill in missing parts. */
 export function missingEnd({ sizeBytes, head, tail }: FileEnds, { contentType }: Format): string | null {
   switch (contentType) {
     case "image/gif":
@@ -97,7 +96,7 @@ const SEGMENT = "18538067";
 /** Ids of the elements that a WebM segment may contain. */
 const PARTS = /^(114d9b74|1549a966|1654ae6b|1f43b675|1c53bb6b|1043a770|1254c367|1941a469|ec|bf)$/;
 
-/** Checks that a WebM file begins with known elements. Otherwise, reading it may never finish. */
+/** Reading a WebM file that begins with unknown elements may never finish. */
 function hasKnownParts(head: Buffer): boolean {
   const lengthAt = (at: number) => Math.clz32(head[at] ?? 0) - 23;
   for (let [at, count] = [0, 0]; at + 12 < head.length; count++) {

@@ -4,7 +4,7 @@ import { endsOf, type FileEnds, type Format, missingEnd, sniff } from "./formats
 
 const MAX_BYTES = 512 * 1024 * 1024;
 
-/** Probes a file by its bytes, not its name, in bounded memory. Call it only in a worker thread, because it decodes. */
+/** Call it only in a worker thread, because it decodes the file. */
 export async function probeFile(path: string): Promise<ProbeResult> {
   let announced: AnnouncedMedia | undefined;
   try {
@@ -33,7 +33,6 @@ async function announcedBy({ head }: FileEnds, { kind, contentType }: Format): P
 
 type Measured = Omit<Extract<ProbeResult, { ok: true }>, "ok">;
 
-/** Measures a file. Loads each library when it is first needed, because it uses more memory than most files. */
 async function measure(file: FileEnds, format: Format): Promise<Measured> {
   const { path, sizeBytes } = file;
   const { kind, contentType, reader } = format;
@@ -90,10 +89,7 @@ async function readThrough(track: InputTrack): Promise<void> {
   if (packets < (await track.computePacketStats()).packetCount) throw new Error("it is truncated");
 }
 
-/**
- * Splits an encoded frame with length prefixes into NAL units. `end` is the offset at which the last complete unit
- * ends.
- */
+/** `end` is the offset at which the last complete unit ends. */
 export function nalUnits(picture: Uint8Array): { readonly units: readonly Uint8Array[]; readonly end: number } {
   const view = new DataView(picture.buffer, picture.byteOffset, picture.byteLength);
   const units: Uint8Array[] = [];
@@ -107,7 +103,6 @@ export function nalUnits(picture: Uint8Array): { readonly units: readonly Uint8A
   return { units, end };
 }
 
-/** Returns the frame rate, measured from the times between frames. */
 export async function frameRateOf(track: InputVideoTrack): Promise<number> {
   const { packetCount, averagePacketRate } = await track.computePacketStats();
   const last = await new EncodedPacketSink(track).getPacket(Number.POSITIVE_INFINITY, { metadataOnly: true });

@@ -8,7 +8,7 @@ import { type DecodeGate, passGate } from "../pool.ts";
 import type { Size } from "../size.ts";
 import { endsOf, type FileEnds, type Format, missingEnd, sniff } from "./formats.ts";
 
-/** Decodes an image, unless the thread is closing. In that case, the promise stays pending. */
+/** Never resolves if the thread is closing. */
 export function decodeImage(bytes: Uint8Array): Promise<Image> {
   const gate = workerData as DecodeGate | null;
   return gate === null ? loadImage(bytes) : passGate(gate, () => loadImage(bytes));
@@ -60,7 +60,6 @@ function assertChecksums(bytes: Buffer): void {
   throw new Error("it is truncated");
 }
 
-/** Decodes the image in an input field, with the same checks as for an upload. @throws RenderError */
 export async function loadPicture({ path }: MediaFile, field: string): Promise<Image> {
   const file = await endsOf(path);
   try {

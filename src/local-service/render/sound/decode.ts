@@ -28,7 +28,6 @@ interface Decoded {
   readonly errors: readonly unknown[];
 }
 
-/** A decoder of one format. It is imported when first needed, because it uses more memory than most files. */
 interface SoundDecoder {
   readonly ready: Promise<void>;
   decode(slice: Uint8Array): Decoded | Promise<Decoded>;
@@ -40,7 +39,7 @@ type Sink = (channels: readonly Float32Array[]) => void;
 
 type Slices = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-/** Length of a sound, in samples per channel. */
+/** `samples` is the number of samples per channel. */
 interface Length {
   readonly rate: number;
   readonly samples: number;
@@ -69,13 +68,12 @@ async function unpack(decoder: SoundDecoder, slices: Slices, sink: Sink): Promis
   return { rate, samples };
 }
 
-/** Opens a container. An error between two reads makes the next read fail, instead of ending the thread. */
+/** An error between two reads makes the next read fail, instead of ending the thread. */
 export function openInput(path: string): Input {
   const source = new FilePathSource(path, { handleUnhandledError: () => undefined });
   return new Input({ source, formats: [MP4, QTFF, WEBM, OGG, WAVE] });
 }
 
-/** Decodes FLAC, either as a plain file or in Ogg. */
 async function unpackFlac(path: string, head: Buffer, sink: Sink): Promise<Length> {
   const { FLACDecoder } = await import("@wasm-audio-decoders/flac");
   const found = await unpack(new FLACDecoder(), createReadStream(path), sink);
@@ -86,7 +84,7 @@ async function unpackFlac(path: string, head: Buffer, sink: Sink): Promise<Lengt
   return { ...found, samples: stated || found.samples };
 }
 
-/** Decodes the audio track of a container. Returns silence if no decoder is available, as for AAC. */
+/** Returns silence if no decoder is available, as for AAC. */
 async function readTrack(path: string, sink: Sink): Promise<Length> {
   using input = openInput(path);
   const track = await input.getPrimaryAudioTrack();
@@ -156,7 +154,10 @@ export async function readSound(path: string, reader: Format["reader"], sink: Si
 
 const MAX_BYTES = 100 * 1024 * 1024;
 
-/** Decodes a whole sound file. AAC is returned as silence. @throws Error */
+/**
+ * AAC is returned as silence.
+ * @throws Error
+ */
 export async function decodeSound(path: string): Promise<Sound> {
   const file = await endsOf(path);
   if (file.sizeBytes > MAX_BYTES) throw new Error(`the file is larger than ${MAX_BYTES} bytes`);

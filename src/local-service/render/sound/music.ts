@@ -54,7 +54,6 @@ function noteAt(scale: Mode, root: number, degree: number): number {
   return 440 * 2 ** ((note - 69) / 12);
 }
 
-/** Adds a tone of three harmonics. `pan` is 0 for left and 1 for right. */
 function addTone(
   track: Stereo,
   hz: number,

@@ -9,7 +9,7 @@ import { NATURAL_PITCH, speak } from "./speech.ts";
 
 const MAX_SECONDS = 60;
 
-/** Measures the pitch and loudness of a sample's first minute, and chooses the stock voice with the nearest pitch. */
+/** Measures the first minute, and chooses the stock voice with the nearest pitch. */
 export function profileOf(sample: Sound, label: string): VoiceProfile {
   const heard = toMono(sample).subarray(0, sample.rate * MAX_SECONDS);
   const pitch = medianPitch(heard, sample.rate);
@@ -30,7 +30,7 @@ function nearestBase(pitchHz: number | null): VoiceProfile["base"] {
 const MP3_BITRATE = 96_000;
 let registered = false;
 
-/** Encodes sound. MP3 contains only the first channel. */
+/** MP3 contains only the first channel. */
 export async function encodeSound({ rate, channels }: Sound, format: "wav" | "mp3"): Promise<Uint8Array> {
   if (!registered) registerMp3Encoder();
   registered = true;
@@ -66,7 +66,7 @@ export async function renderSpeech(
   return encodeSound(sound, String(input.output_format).includes("mp3") ? "mp3" : "wav");
 }
 
-/** Renders a WAV: the input sound at the pitch of the voice, or else music for the prompt. */
+/** Renders the input sound at the voice's pitch, or else music for the prompt. */
 export async function renderSound({ input, media, voice, seed, index }: RenderRequest): Promise<Uint8Array> {
   const [file] = media.audio ?? [];
   if (file === undefined) {

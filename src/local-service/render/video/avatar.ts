@@ -10,7 +10,7 @@ import { encodePictures } from "./h264.ts";
 import { type CodedSound, muxMovie, readCodedSound } from "./mux.ts";
 import { drawLayer, mirroredLayer } from "./shot.ts";
 
-/** Returns the loudness at each frame, from 0 to 1. It rises fast and falls slowly. */
+/** Returns values from 0 to 1, which rise fast and fall slowly. */
 export function loudnessPerFrame(sound: Sound, fps: number, frames: number): Float32Array {
   const mono = toMono(sound);
   const levels = new Float32Array(frames);
@@ -49,7 +49,7 @@ function smoothed(levels: Float32Array): Float32Array {
 const FPS = 24;
 const MAX_MS = 300_000;
 
-/** Renders a face that speaks. The video is as long as the sound, unless `duration_ms` is set. */
+/** The video is as long as the sound, unless `duration_ms` is set. */
 export async function renderAvatar(
   request: RenderRequest,
   onProgress: (fraction: number) => void,
@@ -107,7 +107,7 @@ interface Face {
 const distance = (a: Rgb, b: Rgb) => Math.abs(a[0] - b[0]) + Math.abs(a[1] - b[1]) + Math.abs(a[2] - b[2]);
 const redness = ([red, green, blue]: Rgb) => red - (green + blue) / 2;
 
-/** Finds the face in an image that this service drew. Returns null for other images. */
+/** Returns null for images that this service did not draw. */
 function findFace(picture: Image, frame: Size): Face | null {
   const whole = createCanvas(picture.width, picture.height).getContext("2d");
   whole.drawImage(picture, 0, 0);
@@ -134,7 +134,7 @@ function findFace(picture: Image, frame: Size): Face | null {
 
 type Talker = (context: Context, seconds: number, loudness: number) => void;
 
-/** Animates a speaking face. If no face is found, animates a level meter instead. */
+/** If no face is found, animates a level meter instead. */
 function createTalker(picture: Image, size: Size, prompt: string, durationSeconds: number): Talker {
   const face = findFace(picture, size);
   const base = mirroredLayer(coverOf(picture, size));
@@ -159,7 +159,6 @@ function createTalker(picture: Image, size: Size, prompt: string, durationSecond
   };
 }
 
-/** Returns the offset of a nod, `seconds` after it began. */
 const nod = (seconds: number) => (seconds > 0 && seconds < 0.9 ? 0.012 * Math.sin((seconds / 0.9) * Math.PI) ** 2 : 0);
 
 function drawOpenMouth(context: Context, { mouth: { x, y, halfWidth: w }, lips, skin }: Face, loudness: number): void {
@@ -177,7 +176,6 @@ function drawOpenMouth(context: Context, { mouth: { x, y, halfWidth: w }, lips, 
   context.restore();
 }
 
-/** Blinks for a seventh of a second about every three seconds. */
 const isBlinking = (seconds: number) => seconds > 0.5 && (seconds + 0.6) % 3.1 < 0.14;
 
 function drawLids(context: Context, { mouth: { x }, eyes: { y, apart, radius }, skin }: Face): void {

@@ -10,17 +10,13 @@ import type { EncoderSettings } from "./encoder-thread.ts";
 
 const KEY_PICTURE = 5;
 
-/** Encoded frames of a video, in display order. */
 export interface EncodedPictures {
   readonly config: VideoDecoderConfig;
   /** The bytes are NAL units, each with a four-byte length prefix. */
   readonly frames: readonly { readonly bytes: Uint8Array; readonly isKey: boolean }[];
 }
 
-/**
- * Encodes RGBA frames as baseline-profile H.264 in a separate thread. `onPicture` receives the number of encoded
- * frames.
- */
+/** Encodes RGBA frames as baseline-profile H.264 in a separate thread. */
 export async function encodePictures(
   size: Size,
   fps: number,
@@ -63,7 +59,7 @@ export async function encodePictures(
   }
 }
 
-/** Reads the frames of the encoder's MP4 file, ignoring its times and key-frame marks. */
+/** Ignores the times and key-frame marks in the encoder's file. */
 async function readPictures(file: Uint8Array, size: Size): Promise<EncodedPictures> {
   using input = new Input({ source: new BufferSource(file), formats: [MP4] });
   const track = await input.getPrimaryVideoTrack();
@@ -82,10 +78,10 @@ const FAILED = new Set([3, 4, 5]);
 const MAX_UNIT_BYTES = 1024 * 1024;
 const START = Buffer.from([0, 0, 0, 1]);
 
-/** Decodes a baseline-profile frame to RGBA, or returns null if it cannot be decoded. Pass the frames in order. */
+/** Pass the frames in order; returns null for a frame that cannot be decoded. */
 export type PictureDecoder = (picture: Uint8Array) => Uint8ClampedArray | null;
 
-/** Opens a decoder with the parameter sets of an avcC record. Returns null if the profile is not baseline. */
+/** `description` is an avcC record; returns null if its profile is not baseline. */
 export function openDecoder(description: Uint8Array, size: Size): PictureDecoder | null {
   if (description[1] !== 66) return null;
   const { H264Decoder: Decoder } = createRequire(import.meta.url)("h264decoder") as {
@@ -121,7 +117,7 @@ function parameterSets(description: Uint8Array): Uint8Array[] {
   return sets;
 }
 
-/** Converts RGBA to planar YUV 4:2:0 (BT.601, limited range). Width and height must be even. */
+/** Converts to planar YUV 4:2:0 (BT.601, limited range); both sides must be even. */
 function writeYuv(yuv: Uint8Array, rgba: Uint8Array, { width, height }: Size): void {
   let uAt = width * height;
   let vAt = uAt + (uAt >> 2);
@@ -144,7 +140,7 @@ function writeYuv(yuv: Uint8Array, rgba: Uint8Array, { width, height }: Size): v
   }
 }
 
-/** Converts planar YUV 4:2:0 (BT.601, limited range) to RGBA. `stride` is the length of a row, which may be padded. */
+/** Converts from planar YUV 4:2:0 (BT.601, limited range), with rows padded to `stride`. */
 function toRgba(yuv: Uint8Array, stride: number, rows: number, { width, height }: Size): Uint8ClampedArray {
   const rgba = new Uint8ClampedArray(width * height * 4);
   const uBase = stride * rows;

@@ -13,14 +13,12 @@ import { openInput, packetsOf } from "../sound/decode.ts";
 import { joined, type Sound, toRate, withLength } from "../sound/sound.ts";
 import type { EncodedPictures } from "./h264.ts";
 
-/** Encoded AAC, which can be copied into another file without loss. */
 export interface CodedSound {
   readonly config: AudioDecoderConfig;
   readonly packets: readonly EncodedPacket[];
   readonly durationMs: number;
 }
 
-/** Reads the AAC track of a file. Returns null if it has none. */
 export async function readCodedSound(path: string): Promise<CodedSound | null> {
   using input = openInput(path);
   const track = await input.getPrimaryAudioTrack();
@@ -30,7 +28,7 @@ export async function readCodedSound(path: string): Promise<CodedSound | null> {
   return packets.length === 0 ? null : { config, packets, durationMs: (await track.computeDuration()) * 1000 };
 }
 
-/** A video to be written. The last frame stays on screen until `durationSeconds`. */
+/** The last frame stays on screen until `durationSeconds`. */
 export interface Movie {
   readonly fps: number;
   readonly durationSeconds: number;
@@ -38,7 +36,7 @@ export interface Movie {
   readonly sound: Sound | CodedSound | null;
 }
 
-/** Writes an MP4 with its index at the beginning. Equal movies give equal bytes. */
+/** Writes an MP4 whose bytes depend only on the movie. */
 export async function muxMovie(movie: Movie): Promise<Uint8Array> {
   const target = new BufferTarget();
   const output = new Output({ format: new Mp4OutputFormat({ fastStart: "in-memory" }), target });
@@ -104,7 +102,7 @@ function soundTrack(output: Output, sound: Sound | CodedSound, durationSeconds: 
   };
 }
 
-/** Converts sound to the AAC rate and at most stereo. Shortens it by one AAC frame, because the encoder adds one. */
+/** Shortens the sound by one AAC frame, because the encoder adds one. */
 function wholeFrames(sound: Sound, durationSeconds: number): Sound {
   const [left, right] = sound.channels;
   const converted = toRate({ rate: sound.rate, channels: right ? [left, right] : [left] }, AAC_RATE);
@@ -112,7 +110,7 @@ function wholeFrames(sound: Sound, durationSeconds: number): Sound {
   return withLength(converted, frames * AAC_FRAME);
 }
 
-/** Sets the creation dates in the index to zero ("unknown"), so that equal content gives equal bytes. */
+/** Sets creation dates to zero, so that equal content gives equal bytes. */
 function withoutDates(file: Buffer): Buffer {
   const index = file.subarray(0, file.indexOf("mdat"));
   for (const box of ["mvhd", "tkhd", "mdhd"]) {

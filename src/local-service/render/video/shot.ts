@@ -6,7 +6,7 @@ import { airOf, drawBackdrop } from "../draw/scene.ts";
 import { pick, randomFrom } from "../random.ts";
 import type { Size } from "../size.ts";
 
-/** What a camera sees. Offsets are fractions of the frame, and a larger scale zooms in. */
+/** `x` and `y` are fractions of the frame, and a larger `scale` zooms in. */
 export interface View {
   readonly scale: number;
   readonly x: number;
@@ -32,7 +32,7 @@ const MOVES: readonly (readonly [Move, RegExp])[] = [
   ["shake", /\b(handheld|hand-held|shak(y|es|ing)|run(s|ning)?|chase|action|walk(s|ing)?)\b/],
 ];
 
-/** Returns the camera's view at each point of a shot, from the start (0) to the end (1). */
+/** `progress` rises from 0 to 1 during the shot. */
 export function cameraFor(prompt: string, seed: number): (progress: number) => View {
   const words = prompt.toLowerCase();
   const chance = pick<Move>(randomFrom("camera", prompt, seed), ["in", "in", "right", "left", "up"]);
@@ -40,7 +40,7 @@ export function cameraFor(prompt: string, seed: number): (progress: number) => V
   return (progress) => VIEWS[move](ease(progress), progress);
 }
 
-/** Views by camera move. `t` rises from 0 to 1 with easing, and `raw` rises linearly. */
+/** `t` rises from 0 to 1 with easing, and `raw` rises linearly. */
 const VIEWS: Readonly<Record<Move, (t: number, raw: number) => View>> = {
   still: (t) => ({ scale: 1 + 0.012 * t, x: 0, y: 0 }),
   in: (t) => ({ scale: 1 + 0.26 * t, x: 0, y: -0.015 * t }),
@@ -61,7 +61,6 @@ export function ease(t: number): number {
   return t * t * (3 - 2 * t);
 }
 
-/** A canvas and its position on a frame of `size`. */
 export interface Layer {
   readonly canvas: Canvas;
   readonly left: number;
@@ -83,7 +82,7 @@ export function mirroredLayer(picture: Canvas): Layer {
   return { canvas, left: -mx, top: -my, size: { width, height } };
 }
 
-/** Paints in and around a frame, and crops the result to the painted area. Returns null if nothing is painted. */
+/** Crops the layer to the painted area, or returns null if nothing is painted. */
 export function croppedLayer(size: Size, draw: (context: Context) => void): Layer | null {
   const { mx, my, canvas, context } = roomyCanvas(size);
   context.translate(mx, my);
@@ -95,7 +94,7 @@ export function croppedLayer(size: Size, draw: (context: Context) => void): Laye
   return { canvas: cut, left: box.left - mx, top: box.top - my, size };
 }
 
-/** Draws the layer as the camera sees it. With a `depth` below 1, it moves less, like distant objects. */
+/** With a `depth` below 1, the layer moves less, like distant objects. */
 export function drawLayer(context: Context, { canvas, left, top, size }: Layer, view: View, depth = 1): void {
   const scale = 1 + (view.scale - 1) * depth;
   const x = size.width * (0.5 - (0.5 + clamp(view.x * depth, scale)) * scale);
@@ -137,14 +136,13 @@ export interface ShotOptions {
   readonly brief: Brief;
   readonly seed: number;
   readonly seconds: number;
-  /** The exact first frame. If null, the shot is drawn from the prompt. */
+  /** The exact first frame, or null to draw the shot from the prompt. */
   readonly start: Surface | null;
-  /** The first frame without its caption. The shot dissolves into it before the camera moves. */
+  /** The first frame without its caption; the shot dissolves into it before the camera moves. */
   readonly bare: Surface | null;
   readonly end: Surface | null;
 }
 
-/** Subjects that move by themselves, so they move ahead of the camera. */
 const TRAVELLERS: ReadonlySet<Subject> = new Set(["car", "boat", "rocket", "balloon", "bird"]);
 
 interface Plane {
@@ -191,7 +189,7 @@ function drawArrival(context: Context, layer: Layer, progress: number): void {
   context.globalAlpha = 1;
 }
 
-/** Draws place and subject as separate layers, so that the subject moves more than the background. */
+/** The subject has its own layer, because it moves more than the background. */
 function drawnLayers(size: Size, brief: Brief): readonly Plane[] {
   const back = createCanvas(size.width, size.height);
   drawBackdrop(back.getContext("2d"), size, brief);

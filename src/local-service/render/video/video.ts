@@ -17,10 +17,6 @@ import { createShot } from "./shot.ts";
 const FPS = 24;
 const MAX_MS = 60_000;
 
-/**
- * Enlarges the source video if there is one, and otherwise draws a video. A drawn video lasts `duration_ms`, or as long
- * as its customized shots.
- */
 export async function renderVideo(request: RenderRequest, onProgress: (fraction: number) => void): Promise<Uint8Array> {
   const { input, media } = request;
   const source = media.source_video?.[0] ?? media.videos?.[0];
@@ -80,10 +76,7 @@ function durationOf(input: Readonly<Record<string, unknown>>): number {
 const MAX_LONG_SIDE = 3840;
 const FIELD = "source_video";
 
-/**
- * Enlarges a video without changing its sound, timing or frame rate. If the codec is not supported, all frames are
- * grey.
- */
+/** Keeps sound, timing and frame rate; if the codec is not supported, all frames are grey. */
 async function enlargeVideo(
   { input: { scale } }: RenderRequest,
   file: MediaFile,
@@ -119,7 +112,7 @@ function enlarged({ codedWidth, codedHeight }: InputVideoTrack, scale: number): 
   return { width: even(codedWidth), height: even(codedHeight) };
 }
 
-/** Returns a function that draws a frame of the track at another size, or returns null if the frame is damaged. */
+/** The returned function returns null for a damaged frame. */
 async function painterOf(track: InputVideoTrack, to: Size): Promise<(picture: Uint8Array) => Uint8Array | null> {
   const { codedWidth: width, codedHeight: height, codec } = track;
   const description = (await track.getDecoderConfig())?.description;
