@@ -3,13 +3,9 @@ import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import process from "node:process";
 
-/**
- * The only argument of a background process. Its other arguments arrive on stdin, because arguments are visible to all
- * users of the machine.
- */
+/** Makes a background process read its arguments from stdin, because every user can see a command line. */
 export const ARGUMENTS_ON_STDIN = "@stdin";
 
-/** Returns the arguments without the program's name. A background process reads them from stdin. */
 export function givenArguments(): readonly string[] {
   const typed = process.argv.slice(2);
   return typed[0] === ARGUMENTS_ON_STDIN ? (JSON.parse(readFileSync(0, "utf8")) as string[]) : typed;
@@ -17,7 +13,7 @@ export function givenArguments(): readonly string[] {
 
 export interface Background {
   readonly pid: number | undefined;
-  /** Resolves if the background process ends before this one. Null means that a signal ended it. */
+  /** Exit code of the background process. Null if a signal ended it. */
   readonly ended: Promise<number | null>;
 }
 

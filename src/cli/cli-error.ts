@@ -2,11 +2,10 @@ export const ExitCode = {
   done: 0,
   /** A run or a request failed. */
   failed: 1,
-  /** Nothing was submitted, because of wrong usage, problems in the plan or a budget that is too small. */
+  /** Nothing was submitted: wrong usage, an invalid plan or too small a budget. */
   refused: 2,
-  /** The run is paused, partly failed, or was charged more than its budget. The message says how to continue. */
+  /** The run is paused, partly failed, or was charged more than its budget. */
   unfinished: 3,
-  /** Stopped by Ctrl-C, after the service answered all pending submissions. */
   interrupted: 130,
 } as const;
 
@@ -25,7 +24,7 @@ export type CliErrorCode =
   | "UNKNOWN_OUTCOME"
   | "NOT_CONFIRMED";
 
-/** An expected failure of a command: what went wrong, and what to do next. */
+/** An expected failure of a command, and what to do next. */
 export class CliError extends Error {
   override readonly name = "CliError";
   readonly code: CliErrorCode;

@@ -11,7 +11,6 @@ import { visible } from "./text/escape.ts";
 export interface Context {
   readonly io: Io;
   readonly output: CommandOutput;
-  /** The arguments as typed, without the program's name. */
   readonly args: readonly string[];
 }
 
@@ -20,7 +19,6 @@ export function familiesFileOf({ cwd, env }: Io, { families }: Pick<ServiceFlags
   return named ? resolve(cwd, named) : undefined;
 }
 
-/** Like `withShowrunner`, but does not start a local service. Used by commands that only need the journal. */
 export function withJournal<T>(flags: ServiceFlags, work: (show: Showrunner) => Promise<T>): Promise<T> {
   return withShowrunner(flags, work, { journalOnly: true });
 }
@@ -85,7 +83,6 @@ export function journalOf({ cwd, env }: Io, flags: ServiceFlags): string {
   return isPostgresUrl(named) ? named : resolve(cwd, named);
 }
 
-/** Returns the absolute path of the journal's folder on this machine. */
 export function journalFolderOf(io: Io, flags: ServiceFlags): string {
   return resolve(io.cwd, folderOfJournal(journalOf(io, flags)));
 }
@@ -94,9 +91,6 @@ export function mediaOptionsOf(io: Io, flags: ServiceFlags) {
   return { media: flags.media, mediaDir: join(journalFolderOf(io, flags), "media"), env: io.env };
 }
 
-/**
- * Prints which service gets the jobs. Highlights the local service, so that nobody mistakes its media for real results.
- */
 export function sayWhere(show: Showrunner, { output }: Context): void {
   if (show.service.kind === "hosted") {
     output.say(`Service: ${show.service.baseUrl}`);

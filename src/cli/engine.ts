@@ -36,10 +36,7 @@ export async function openEngine(
   return createPgBossEngine({ connectionString, onError });
 }
 
-/**
- * Returns a function that finds a run's code in `folder`, even if another machine planned the run. It never loads a
- * file outside the folder.
- */
+/** Returns a function that finds a run's code, but never outside `folder`. */
 export function pipelinesIn(folder: string): NonNullable<SliceOptions["findPipeline"]> {
   return async ({ source, plan }) => {
     if (source === null) return null;

@@ -27,7 +27,6 @@ const meanings: Readonly<Record<string, readonly [meaning: string, next: string]
   EIO: ["could not be read or written: the disk failed", "check the disk, then run the command again"],
 };
 
-/** Returns whether the operating system could not use a path or write the output. */
 function isFileSystemError(error: Error): error is NodeJS.ErrnoException {
   const { code, path, syscall } = error as NodeJS.ErrnoException;
   return typeof code === "string" && Object.hasOwn(meanings, code) && (path !== undefined || syscall === "write");
@@ -49,17 +48,14 @@ export interface Explanation {
 
 export interface ErrorContext {
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** The arguments as typed, so that the same command can be suggested with further flags. */
   readonly args?: readonly string[] | null;
 }
 
 const RESTORE = "restore the journal from a copy; with a new journal you would pay for everything again";
 
-/** Returns advice for a run that may have spent money, and therefore must keep its journal. */
 const thenResume = (cure: string) =>
   `${cure}, then run the command again; to continue a started run, use showrunner resume`;
 
-/** What to do after a library error, by exit code and error code. */
 const advice: Readonly<Partial<Record<ExitCode, Readonly<Record<string, string>>>>> = {
   [ExitCode.refused]: {
     PLAN_PROBLEMS: "correct the problems and try again; `showrunner plan` checks without spending",
@@ -129,7 +125,6 @@ export function explainError(error: unknown, { env = {}, args = null }: ErrorCon
   return { code, message: visibleLines(redactUrls(message)) + detailList(error), next, exitCode };
 }
 
-/** Flags by the library option that they set, if the option has another name. */
 const FLAGS_BY_OPTION: Readonly<Record<string, readonly string[]>> = {
   caps: ["cap"],
   tags: ["tag"],
@@ -137,10 +132,9 @@ const FLAGS_BY_OPTION: Readonly<Record<string, readonly string[]>> = {
   rerun: ["rerun", "redo", "rerun-failed"],
   edit: ["edit", "redo"],
 };
-/** Library options that a command sets with an argument. */
 const ARGUMENTS: Readonly<Record<string, string>> = { step: "step", run: "run-id", "job-id": "job-id", file: "job-id" };
 
-/** Returns the message of an invalid option. It begins with the flag, argument or variable that sets the option. */
+/** Returns an option error's message, beginning with the flag, argument or variable that sets the option. */
 export function asTyped(error: Error & { readonly option?: string }, { env = {}, args }: ErrorContext = {}): string {
   const { option = "", message } = error;
   const isTyped = (name: string) =>
@@ -177,7 +171,7 @@ function allowed({ allowed: list, message }: Detail): string {
   return named.length === 0 ? "" : `; allowed: ${named.map((one) => visible(redactUrls(one))).join(", ")}`;
 }
 
-/** Returns the typed command plus the flag that makes it succeed, or null if there is no such flag. */
+/** Returns the typed command with the flag that would make it succeed, or null. */
 function retyped(error: Error & { readonly code?: unknown }, args: readonly string[] | null): string | null {
   if (args === null) return null;
   if (error.code === "WALLET_SHORT")
@@ -194,7 +188,7 @@ export function isUnexpected(error: Error): boolean {
   return !isForeseen && !("code" in error && typeof error.code === "string" && isOurs(error));
 }
 
-/** Recognises library errors by class name, because importing the class would load the library even for `--help`. */
+/** Compares class names, because importing the class would load the library even for `--help`. */
 function isOurs(error: Error): boolean {
   for (let type: unknown = error.constructor; typeof type === "function"; type = Object.getPrototypeOf(type)) {
     if (type.name === "ShowrunnerError" || type.name === "LocalServiceError") return true;

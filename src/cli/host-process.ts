@@ -24,7 +24,7 @@ for (let signals = 0; Atomics.load(ended, 0) === 0; ) {
   }
 }`;
 
-/** Calls `onSignal` for each SIGINT. After the second one, kills the process even if the main thread is busy. */
+/** Kills the process after the second SIGINT, even if the main thread is busy. */
 export function watchInterrupts(onSignal: () => void): void {
   const ended = new Int32Array(new SharedArrayBuffer(4));
   const watch = new Worker(WATCH, { eval: true, workerData: ended, name: "interrupts" });
@@ -41,7 +41,7 @@ export function watchInterrupts(onSignal: () => void): void {
 
 const quiet = new Set(["ExperimentalWarning", "MODULE_TYPELESS_PACKAGE_JSON"]);
 
-/** Returns this process as `Io`. Call it only once: it installs handlers for signals, warnings and broken pipes. */
+/** Installs handlers for signals and warnings, so call it only once. */
 export function hostProcess(): Io {
   quietenWarnings();
   leaveOnBrokenPipe();
@@ -64,7 +64,6 @@ export function hostProcess(): Io {
   };
 }
 
-/** Returns the command that starts this program, using npx if it is installed in `node_modules`. */
 function launcher(): string {
   const isInstalled = import.meta.dirname.split(sep).includes("node_modules");
   const byNpx = process.env.npm_command === "exec";
@@ -88,10 +87,7 @@ function isProgram(path: string): boolean {
   }
 }
 
-/**
- * Returns a function that makes Ctrl-C request an orderly stop. Before it is called, Ctrl-C ends the process
- * immediately.
- */
+/** Until the returned function is called, Ctrl-C ends the process immediately. */
 function interruptOnDemand(): () => AbortSignal {
   const controller = new AbortController();
   let isOrderly = false;
@@ -119,7 +115,7 @@ function interruptOnDemand(): () => AbortSignal {
   };
 }
 
-/** Ends the process after flushing its output, even if a pipeline file left handles open. */
+/** Ends the process after flushing its output, even if handles are still open. */
 export async function leave(): Promise<void> {
   const drained = [process.stdout, process.stderr].map((stream) => new Promise((done) => stream.write("", done)));
   await Promise.race([Promise.all(drained), delay(DRAIN_MS, undefined, { ref: false })]);
@@ -134,7 +130,7 @@ function hasDesktop(): boolean {
   return Boolean(process.env.DISPLAY ?? process.env.WAYLAND_DISPLAY);
 }
 
-/** Opens a file in its default application, without a shell, so that a file name cannot contain commands. */
+/** Opens a file without a shell, because its name could contain commands. */
 async function openOnDesktop(file: string): Promise<void> {
   const { spawn } = await import("node:child_process");
   const openers = { darwin: "open", win32: "explorer.exe" } as const;
@@ -162,7 +158,7 @@ function quietenWarnings(): void {
   });
 }
 
-/** Ignores EPIPE errors, which occur if a reader such as `head` closes the pipe early. */
+/** A reader such as `head` may close the pipe early. */
 function leaveOnBrokenPipe(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {

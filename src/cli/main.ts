@@ -1,4 +1,3 @@
-/** Entry point: the only file that reads the process and sets its exit code. */
 import process from "node:process";
 import { givenArguments } from "./background.ts";
 import { hostProcess, leave } from "./host-process.ts";

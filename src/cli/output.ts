@@ -6,20 +6,17 @@ import { inSentence, nextLines } from "./text/next-line.ts";
 
 type Style = Parameters<typeof styleText>[0];
 
-/** A command's output: data on stdout, messages on stderr, both without control characters. */
 export interface CommandOutput {
   readonly hasPrinted: boolean;
   print(text: string): void;
-  /** Prints a line for people to stdout. Adds the launcher and the flags set by `carry` to commands in it. */
+  /** Prints a line to stdout, and adds the launcher and flags to commands in it. */
   tell(text: string): void;
   printJson(document: unknown): void;
   /** Like `tell`, but prints to stderr. */
   say(text: string): void;
-  /** Prints what to do next, with each command on its own line so that it can be pasted. */
   next(...steps: readonly string[]): void;
-  /** Sets flags that are added to every command suggested from now on. */
+  /** Adds these flags to every command suggested from now on. */
   carry(flags: readonly string[]): void;
-  /** Colours text for `say` if the terminal supports it and NO_COLOR is not set. */
   paint(style: Style, text: string): string;
 }
 

@@ -14,7 +14,7 @@ import type { ServiceFlags } from "./program/flags.ts";
 import { visible, withoutControl } from "./text/escape.ts";
 import { serviceFlags } from "./text/next-line.ts";
 
-/** Runs one command line and returns its exit code. Never throws, and uses the process only through `io`. */
+/** Returns an exit code even for an unexpected error, and never throws. */
 export async function runCli(args: readonly string[], io: Io): Promise<ExitCode> {
   const output = createOutput(io);
   let exitCode: ExitCode = ExitCode.done;
@@ -42,7 +42,6 @@ export function sayError(error: unknown, { io, output, args }: Context): ExitCod
   return exitCode;
 }
 
-/** Prints an error. With `--json`, prints a document even though the command failed. */
 function sayRefusal(
   output: CommandOutput,
   args: readonly string[],
@@ -51,7 +50,6 @@ function sayRefusal(
   if (args.includes("--json") && !output.hasPrinted) output.printJson({ ok: false, ...refusal });
 }
 
-/** Creates the command line parser. `finish` receives the exit code of the command that ran. */
 export function createProgram(context: Context, finish: (code: ExitCode) => void): Command {
   const { io } = context;
   const act: Act =
@@ -83,13 +81,12 @@ export function createProgram(context: Context, finish: (code: ExitCode) => void
   return program;
 }
 
-/** Commands that use existing runs. Given a mistyped `--journal`, they must not create an empty journal. */
+/** Commands that must not create a journal, because `--journal` may be mistyped. */
 const needsJournal: ReadonlySet<string> = new Set([
   ...["resume", "runs", "show", "approve", "reject", "stop", "open", "report", "events"],
   ...["review-link", "export", "statement", "adopt", "reconcile", "gc"],
 ]);
 
-/** Checks that the journal exists. @throws CliError if `--journal` names a file that does not exist */
 function checkJournal({ cwd }: Io, { journal }: ServiceFlags): void {
   if (journal === undefined || isPostgresUrl(journal) || existsSync(resolve(cwd, journal))) return;
   throw usageError(`--journal: ${visible(journal)} does not exist`, "check the path; only `run` creates a journal");

@@ -12,7 +12,6 @@ const THIS_MACHINE = "127.0.0.1";
 const OWN_HOSTS = /^(127\.0\.0\.1|localhost)(:\d+)?$/i;
 const MOST_MS = 30_000;
 
-/** Opens the journal with metrics for `--health-port`. Returns null without that flag. */
 export async function openMeasured({ io }: Context, flags: Flags["worker"]) {
   if (flags.healthPort === undefined) return null;
   const store = await openJournal(journalOf(io, flags));
@@ -28,7 +27,6 @@ interface Served {
   isReady(): boolean;
 }
 
-/** Starts the worker's servers. Returns a function that closes them. */
 export async function serveWorker(
   { output }: Context,
   flags: Flags["worker"],
@@ -56,9 +54,7 @@ export async function serveWorker(
   };
 }
 
-/**
- * Serves `/metrics`, `/healthz` and `/readyz`. `hosts` matches the allowed Host headers, which prevents DNS rebinding.
- */
+/** `hosts` matches the allowed Host headers, which prevents DNS rebinding. */
 function healthOf(isReady: () => boolean, measured: Measured | null, hosts: RegExp): RequestListener {
   return async (request, response) => {
     if (!hosts.test(request.headers.host ?? "")) {

@@ -97,7 +97,6 @@ const MOST_USES = 3;
 
 type Uses = ReadonlyMap<string, readonly string[]>;
 
-/** Returns why a field is not used. `uses` contains the places that use each id. */
 function whyDropped(
   body: { readonly [key: string]: unknown },
   type: V2Type | null,
@@ -136,7 +135,6 @@ function textsIn(value: unknown): readonly string[] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** Returns the known fields of the innermost object on a path. `names` is the path without list indexes. */
 function fieldsAround(fields: Fields, names: readonly string[]): Fields {
   let at = fields;
   for (const name of names.slice(0, -1)) {

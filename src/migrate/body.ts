@@ -6,17 +6,15 @@ import type { V2Source } from "./read/source.ts";
 import type { V2Type } from "./v2-types.ts";
 
 export interface Body {
-  /** Position among the sources, starting at 0. */
   readonly index: number;
   readonly source: V2Source;
   readonly type: V2Type;
   readonly value: { readonly [key: string]: unknown };
   readonly fieldReport: FieldReport;
-  /** Prefix of the names of the body's steps, which is unique in the document. */
+  /** Prefix of the names of the body's steps. */
   readonly name: string;
 }
 
-/** Returns the value at a path, or undefined if it is absent or null. */
 export function given(body: Body, ...path: JsonPath): unknown {
   return valueAt(body.value, path) ?? undefined;
 }
@@ -25,7 +23,7 @@ export interface ConvertedJob {
   readonly view: ModelView;
   readonly input: ReadonlyMap<string, Expression>;
   readonly variations: readonly Variation[];
-  /** Name of the constant for the shared input in the generated source. Null if there is none. */
+  /** Constant that holds the shared input in the generated source. Null if there is none. */
   readonly sharedName: string | null;
   readonly shift: Shift | null;
   readonly comments: readonly string[];
@@ -35,7 +33,7 @@ export interface ConvertedJob {
 export interface Shift {
   readonly step: string;
   readonly sound: Expression;
-  /** Offset in milliseconds. If positive, the beginning is cut off. If negative, silence is added before it. */
+  /** Positive values cut off the beginning, and negative ones add silence. */
   readonly startMs: number;
 }
 
@@ -46,7 +44,7 @@ export interface Variation {
 
 export interface ConvertedBody {
   readonly jobs: readonly ConvertedJob[];
-  /** Names of the steps that produce the outputs of v2, one for each variation. */
+  /** Steps that produce the outputs of v2, one for each variation. */
   readonly outputs: readonly string[];
   readonly yields: ModelView["yields"];
 }

@@ -18,7 +18,6 @@ import {
   valuesOf,
 } from "./v2-types.ts";
 
-/** A reason not to migrate a v2 body. */
 export interface Mistake {
   readonly code: string;
   readonly source: V2Source;
@@ -114,7 +113,6 @@ function typeOf(body: { readonly [key: string]: unknown }): V2Type | BodyMistake
   return { code: "unknown-type", path: ["type"], message: `${shown} is not a type of v2 body; ${known}` };
 }
 
-/** Returns the reasons why v2 would refuse a body. Unknown fields are reported later. */
 function mistakesIn(body: { readonly [key: string]: unknown }, type: V2Type): readonly BodyMistake[] {
   return valuesOf(body, { ...ANSWER_FIELDS, ...fieldsOf(type) }).flatMap((one) => mistakeIn(one) ?? []);
 }
@@ -140,7 +138,6 @@ const isText = (value: unknown) => typeof value === "string";
 const isNumber = (value: unknown) => typeof value === "number";
 const isPoint = (value: unknown) => Array.isArray(value) && value.length === 2 && value.every(isNumber);
 
-/** Returns the expected type of a single value, and the function that checks it. */
 function typeCheck(shape: Shape): readonly [type: string, accepts: (value: unknown) => boolean] {
   switch (shape.is) {
     case "text":
@@ -171,7 +168,6 @@ function typeCheck(shape: Shape): readonly [type: string, accepts: (value: unkno
   }
 }
 
-/** Returns the accepted range or choices, or null if v2 accepts the value. */
 function rangeMissed(value: unknown, shape: Shape): string | null {
   if (shape.is === "choice") return shape.of.some((one) => one === value) ? null : shape.of.join(", ");
   if (shape.is !== "number") return null;

@@ -36,7 +36,7 @@ export function parseDecisions(text: string, path: string): MigrationDecisions {
   throw new DecisionsFileError(`${path}: ${issues.join("; ")}`);
 }
 
-/** Formats decisions as the text of a decisions file. Equal decisions give equal text. */
+/** Formats decisions as the text of a decisions file, in a fixed order. */
 export function formatDecisions({ map, leaveOut }: MigrationDecisions): string {
   const sorted = Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)));
   return `${JSON.stringify({ version: 1, map: sorted, leave_out: [...new Set(leaveOut)].sort() }, null, 2)}\n`;

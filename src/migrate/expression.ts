@@ -4,11 +4,8 @@ import type { MediaBounds } from "../core/plan/schema/field.ts";
 export type Expression =
   | { readonly is: "json"; readonly value: Json }
   | { readonly is: "step"; readonly step: string }
-  /** A file that is an input of the pipeline. */
   | { readonly is: "upload"; readonly input: string }
-  /** An input of the pipeline that contains text, a voice or a choice. */
   | { readonly is: "input"; readonly input: string }
-  /** Text with placeholders for text inputs of the pipeline. */
   | { readonly is: "template"; readonly parts: readonly (string | { readonly input: string })[] }
   | { readonly is: "list"; readonly items: readonly Expression[] }
   | { readonly is: "record"; readonly entries: readonly (readonly [string, Expression])[] };
@@ -21,7 +18,7 @@ export type InputKind =
   | { readonly is: "choice"; readonly choices: readonly string[] };
 
 /**
- * An input that the user supplies when the pipeline is run. `why` describes its origin in v2, and `limits` apply to its
+ * An input that the user supplies when the pipeline is run. `why` describes its origin in v2, and `limits` apply to a
  * file.
  */
 export type PipelineInput = { readonly name: string; readonly why: string; readonly limits?: MediaBounds } & InputKind;
@@ -48,7 +45,7 @@ export function inputsIn(expression: Expression): readonly string[] {
   return found;
 }
 
-/** Returns a sample value for schema validation, with valid placeholders for values that do not exist yet. */
+/** Values that do not exist yet become valid placeholders. */
 export function sampleOf(expression: Expression, stringAt: "media" | "voice" = "media"): Json {
   return evaluate<Json>(expression, (leaf) => {
     if (leaf.is === "json") return leaf.value;

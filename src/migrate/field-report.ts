@@ -2,7 +2,6 @@ import type { Json } from "../core/plan/plan.ts";
 import { isRecord, type JsonPath, pathText } from "./json-path.ts";
 import type { FieldEntry, Outcome } from "./report/report.ts";
 
-/** Matches the fields of a v2 body that determine what is generated: media, prompts, shots and voices. */
 const WORK = new RegExp(
   `(?:^|\\.)(?:${[
     "(?:text_|negative_)?prompt",
@@ -28,11 +27,10 @@ export interface EntryDetails {
   readonly newValue?: Json;
   readonly why?: string;
   readonly choices?: readonly string[];
-  /** Set if v2 itself ignored the field, so that nothing is lost without it. */
   readonly isUnusedByV2?: true;
 }
 
-/** Collects the outcome of each field of a body. `close` adds the entries of fields that are still missing. */
+/** `close` adds the entries of fields that are still missing. */
 export class FieldReport {
   readonly #body: unknown;
   readonly #entries = new Map<string, FieldEntry>();
@@ -55,7 +53,7 @@ export class FieldReport {
     this.#entries.set(field, entry(field, true, valueAt(this.#body, path) as Json, outcome, details));
   }
 
-  /** Adds an entry for a field that v3 requires and the body does not contain. */
+  /** Adds a field that v3 requires and the body does not contain. */
   add(field: string, outcome: "defaulted" | "decision", details: EntryDetails): void {
     const known = this.#entries.get(field);
     const value = valueAt(this.#body, field.split("."));
@@ -71,7 +69,6 @@ export class FieldReport {
     }
   }
 
-  /** Changes a field's entry. If `outcome` is null, keeps the current outcome. */
   amend(path: JsonPath, outcome: Outcome | null, details: EntryDetails): void {
     const known = this.#entries.get(pathText(path));
     if (known === undefined) return;
@@ -82,7 +79,7 @@ export class FieldReport {
     this.#entries.set(known.field, entry(known.field, known.given, known.value, next, { ...details, ...kept }));
   }
 
-  /** Turns the entries below a path into decisions, because their values cannot be migrated. */
+  /** Turns the entries under a path into decisions, because their values cannot be migrated. */
   revoke(path: JsonPath, details: EntryDetails): void {
     const below = `${pathText(path)}.`;
     for (const [field, known] of this.#entries) {

@@ -1,6 +1,6 @@
 export type JsonPath = readonly (string | number)[];
 
-/** Formats a path as `a.b[0]`. A key that is not a plain word is quoted: `a["x y"]`. */
+/** Formats a path as `a.b[0]`, or as `a["x y"]` for unusual keys. */
 export function pathText(path: JsonPath): string {
   return path
     .map((part, index) => {
@@ -11,7 +11,6 @@ export function pathText(path: JsonPath): string {
     .join("");
 }
 
-/** Maximum nesting depth of a v2 body. */
 export const MAX_DEPTH = 40;
 
 export function isRecord(value: unknown): value is { readonly [key: string]: unknown } {

@@ -17,7 +17,7 @@ import { type BodyReport, decisionsOf, type MigrationReport } from "./report/rep
 import { writeSource } from "./source.ts";
 import { usedIds } from "./v2-types.ts";
 
-/** Records the ids of each body. If several bodies have the same id, it refers to the first. */
+/** An id in several bodies refers to the first. */
 function noteIdentities(sources: readonly V2Source[], context: MigrationContext): void {
   for (const [index, { value }] of sources.entries()) {
     if (!isRecord(value)) continue;
@@ -71,7 +71,7 @@ function cycleMistake({ nodes, paths }: Cycle, sources: readonly V2Source[]): Mi
   return { code: "cyclic-ids", source: sources[first] as V2Source, path: paths[0] ?? [], message, also };
 }
 
-/** Options of {@link migrateV2}. */
+/** Options for {@link migrateV2}. */
 export interface MigrateOptions {
   /** The v3 models to migrate to, from `fetchCatalog(client)` or `readSnapshot(file)`. */
   readonly catalog: Catalog;
@@ -99,7 +99,7 @@ export interface Migration {
 
 /**
  * Migrates v2 request bodies or an exported automation flow. Never throws for invalid bodies, which are listed in
- * `report.problems`. Equal values and options give equal results.
+ * `report.problems`.
  */
 export function migrateV2(value: unknown, options: MigrateOptions): Migration {
   const read: ReadBodies = typeof value === "string" ? readText(value) : { ...bodiesOf(value), locate: null };
@@ -142,7 +142,6 @@ export function migrateBodies(given: ReadBodies, options: MigrateOptions): Migra
 
 const MAX_BODIES = 20_000;
 
-/** Limits the number of bodies, and reports the rest as problems. */
 function bounded(read: ReadBodies, most: number): ReadBodies {
   const rest = read.sources.slice(most);
   const [first] = rest;
@@ -169,7 +168,7 @@ export async function migrateV2File(path: string, options: MigrateOptions): Prom
   return migrateBodies(read, { name: basename(path).replace(/\.[^.]*$/, ""), ...options });
 }
 
-/** Returns the files of a migration by name. Equal migrations give equal files. */
+/** Returns the files of a migration, by name. */
 export function migrationFiles(migration: Migration, catalog: Catalog): { readonly [name: string]: string } {
   const { source, report } = migration;
   return {
@@ -197,16 +196,11 @@ interface Edge {
 }
 
 interface Cycle {
-  /** Nodes in the cycle. Each references the next, and the last references the first. */
   readonly nodes: readonly number[];
-  /** For each node, the field that references the next node. */
   readonly paths: readonly JsonPath[];
 }
 
-/**
- * Sorts the nodes so that each follows those that it references, and otherwise keeps their order. Returns nodes in a
- * cycle separately.
- */
+/** Sorts each node after those that it references, and returns cycles separately. */
 function inOrder(
   count: number,
   edgesOf: (node: number) => readonly Edge[],
@@ -220,7 +214,7 @@ function inOrder(
   }
   return { order, cycles };
 
-  /** Searches depth first, without recursion, because a long chain must not overflow the stack. */
+  /** Not recursive, because a long chain would overflow the stack. */
   function visit(root: number): void {
     const trail: { readonly node: number; readonly edges: readonly Edge[]; next: number }[] = [];
     const enter = (node: number) => {

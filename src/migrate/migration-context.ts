@@ -22,7 +22,6 @@ export interface MigrationContextOptions {
 
 export type Link =
   | { readonly to: "body"; readonly index: number; readonly variation: number }
-  /** A value that the document does not contain. `name` is its name in the automation flow. */
   | { readonly to: "outside"; readonly key: string; readonly name: string | null };
 
 export interface KnownAsset {
@@ -36,7 +35,7 @@ export class MigrationContext {
   readonly options: MigrationContextOptions;
   readonly converted = new Map<number, ConvertedBody>();
   readonly assets = new Map<number, KnownAsset>();
-  /** For each v2 id of an asset, the body and the variation that produce it. */
+  /** For each v2 id of an asset, the body and variation that produce it. */
   readonly identities = new Map<string, { readonly index: number; readonly variation: number }>();
   readonly uses = new Map<string, string[]>();
   readonly #inputs = new Map<string, PipelineInput>();
@@ -50,7 +49,6 @@ export class MigrationContext {
     return [...this.#inputs.values()];
   }
 
-  /** Finds the target of an id or of an expression in the automation flow. */
   link(body: Pick<Body, "source">, id: string): Link {
     if (!isTemplate(id)) {
       const known = this.identities.get(id);
@@ -67,7 +65,7 @@ export class MigrationContext {
     return { to: "outside", key: `template ${resolved.name}`, name: resolved.name };
   }
 
-  /** Adds an input for a file. Calls with the same key share one input. */
+  /** Calls with the same key share one input. */
   file(
     key: string,
     kind: MediaKind,
@@ -78,12 +76,11 @@ export class MigrationContext {
     return { is: "upload", input: this.#input(`file ${kind} ${key}`, base, why, make) };
   }
 
-  /** Adds an input. Calls with the same key share one input. */
   input(key: string, base: string, why: string, kind: InputKind): Expression {
     return { is: "input", input: this.#input(`${kind.is} ${key}`, kebab(base) ?? kind.is, why, () => kind) };
   }
 
-  /** Converts text with expressions. Each value that the flow would fill in becomes an input of the pipeline. */
+  /** Each value that the flow would fill in becomes an input of the pipeline. */
   template(body: Pick<Body, "source">, text: string, why: string): Expression {
     const parts = textParts(text).map((part) => (typeof part === "string" ? part : this.#variable(body, part, why)));
     const [only] = parts;
@@ -110,12 +107,12 @@ export class MigrationContext {
   }
 }
 
-/** Returns the index of the variation that an expression uses: 2 for `.item.json.batch_results[2].asset_id`. */
+/** Returns 2 for `.item.json.batch_results[2].asset_id`. */
 function variationOf(expression: string): number {
   return Number(/batch_results\[(\d+)\]/.exec(expression)?.[1] ?? 0);
 }
 
-/** Shortens a name to its subject: `image_asset_id` to `image`, `Upload Portrait` to `Portrait`. */
+/** Shortens `image_asset_id` to `image`, and `Upload Portrait` to `Portrait`. */
 function nameOfOutside(name: string): string {
   const short = name
     .replace(/^(?:upload|create|get|fetch|load|read)[\s_-]+/i, "")
@@ -123,7 +120,6 @@ function nameOfOutside(name: string): string {
   return short.trim() === "" ? name : short;
 }
 
-/** Returns all jobs, each after those whose outputs it uses. */
 export function jobsOf(context: MigrationContext): readonly ConvertedJob[] {
   return [...context.converted.values()].flatMap(({ jobs }) => jobs);
 }
@@ -132,7 +128,6 @@ export function returnedSteps(context: MigrationContext): readonly string[] {
   return [...context.converted].sort(([a], [b]) => a - b).flatMap(([, { outputs }]) => outputs);
 }
 
-/** Returns the inputs that the pipeline uses. Those of bodies that could not be converted are left out. */
 export function usedInputs(context: MigrationContext): readonly PipelineInput[] {
   const used = new Map<string, MediaBounds>();
   const add = (expression: Expression, field?: FieldView) => {

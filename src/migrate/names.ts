@@ -9,7 +9,7 @@ const RESERVED = new Set(
 
 const MOST_LETTERS = 40;
 
-/** Converts `My Portrait, take 2` to `my-portrait-take-2`. Returns null if the text has no Latin letter or digit. */
+/** Returns null if the text has no Latin letter or digit. */
 export function kebab(text: string): string | null {
   const plain = text
     .normalize("NFKD")
@@ -26,10 +26,10 @@ export function camel(name: string): string {
   return name.replace(/-+([a-z0-9])/g, (_, first: string) => first.toUpperCase());
 }
 
-/** Creates unique names for steps and inputs, avoiding names that TypeScript or the pipeline builder reserves. */
+/** Avoids names that TypeScript or the pipeline builder reserves. */
 export class Names {
   readonly #used = new Set<string>();
-  /** The suffix to try next for each name, so that reserving many equal names takes linear time. */
+  /** The suffix to try next, so that many equal names take linear time. */
   readonly #next = new Map<string, number>();
 
   reserve(base: string): string {

@@ -8,13 +8,13 @@ export class ShiftSoundError extends ShowrunnerError {
   readonly code = "SHIFT_SOUND";
 }
 
-/** Options of `shiftSound`. */
+/** Options for `shiftSound`. */
 export interface ShiftSoundOptions {
   /** Path of a WAV file (PCM or float) or an MP3 file. */
   readonly from: string;
   /** Path to which the shifted sound is written, as WAV. */
   readonly to: string;
-  /** Offset in milliseconds. If positive, the beginning is cut off. If negative, silence is added before it. */
+  /** Offset in milliseconds. A positive one cuts off the beginning. A negative one adds silence before the sound. */
   readonly startMs: number;
 }
 

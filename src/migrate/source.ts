@@ -7,7 +7,7 @@ import { jobsOf, type MigrationContext, returnedSteps } from "./migration-contex
 import { camel } from "./names.ts";
 import type { MigrationReport } from "./report/report.ts";
 
-/** Writes the generated source. `modelsModule` is the import path of the generated models. */
+/** `modelsModule` is the import path of the generated models. */
 export function writeSource(report: MigrationReport, context: MigrationContext, modelsModule: string): string {
   const { inputs } = report;
   const jobs = jobsOf(context);
@@ -50,7 +50,6 @@ function commentedOnce(jobs: readonly ConvertedJob[]): readonly ConvertedJob[] {
   });
 }
 
-/** Returns a function that finds the name of a job's model in the generated module. */
 function modelNames({ options }: MigrationContext): (job: ConvertedJob) => string {
   const names = valueNames(generatedModels(options.catalog));
   return ({ view }) => {
@@ -114,7 +113,6 @@ function jobLines(job: ConvertedJob, model: string): readonly string[] {
 
 const LINE_WIDTH = 120;
 
-/** Writes an expression as source. `indent` is the indentation of the current line. */
 function written(value: Expression, indent: string, head = ""): string {
   switch (value.is) {
     case "json":

@@ -1,6 +1,6 @@
 import { isRecord, type JsonPath } from "./json-path.ts";
 
-/** The shape of a field of a v2 body. An `answer` is a value from v2's response, and is not validated. */
+/** An `answer` is a value from v2's response, and is not validated. */
 export type Shape =
   | { readonly is: "text" | "id" | "url" | "boolean" | "point" | "answer" }
   | { readonly is: "choice"; readonly of: readonly string[] }
@@ -65,7 +65,7 @@ const common: Fields = {
 
 const answer = { shape: { is: "answer" } } as const;
 
-/** Fields that v2 adds to a request in its response. Exported logs contain these fields. */
+/** Exported logs contain these fields of v2's response. */
 export const ANSWER_FIELDS: Fields = {
   id,
   asset_id: id,
@@ -176,7 +176,6 @@ const own: Readonly<Record<V2Type, Fields>> = {
   },
 };
 
-/** Returns the fields of a type, including those that any body may have. */
 export function fieldsOf(type: V2Type): Fields {
   return known.get(type) ?? common;
 }
@@ -193,7 +192,6 @@ export interface ShapedValue {
   readonly shape: Shape;
 }
 
-/** Divides valid lists and objects into their parts, each with its path. */
 export function valuesOf(
   body: { readonly [key: string]: unknown },
   fields: Fields,
@@ -212,7 +210,7 @@ function partsOf(value: unknown, shape: Shape, path: JsonPath): ShapedValue[] {
   return [{ path, value, shape }];
 }
 
-/** Names of fields that contain the id of the body itself or of its output. */
+/** Names of fields with the id of the body itself or of its output. */
 export const OWN_IDS: ReadonlySet<unknown> = new Set([
   "generation_id",
   "generation_ids",

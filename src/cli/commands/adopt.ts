@@ -49,7 +49,6 @@ const columns = [
   { title: "created", value: ({ createdAt }: Row) => visible(createdAt ?? "–"), flexible: true },
 ] as const;
 
-/** Returns a warning that an empty list proves nothing, because a user who gives up could lose a paid job. */
 export function emptyLines({ holdMicros, provider }: UnresolvedStep): readonly string[] {
   if (provider !== null) {
     return [
@@ -157,7 +156,7 @@ async function walk(show: Showrunner, context: Context, { runId, open }: Open): 
   return left === 0 ? ExitCode.done : ExitCode.unfinished;
 }
 
-/** Asks for a job's id. Returns null if there is no job, and undefined to skip the step. */
+/** Returns a job's id, null if there is no job, or undefined to skip the step. */
 async function answered({ io, output }: Context, one: UnresolvedStep): Promise<string | null | undefined> {
   const best = one.candidates.findIndex(({ jobId }) => jobId === one.certain) + 1;
   const offer = one.candidates.length === 0 ? "none, or" : `number, none, or${best === 0 ? "" : ` y for ${best},`}`;

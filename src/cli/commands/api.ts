@@ -79,7 +79,6 @@ async function dataOf(data: string, io: Io): Promise<unknown> {
   return data === "-" ? parsedJson(await textOf(io.stdin), "stdin", "--data") : readJson("--data", data, io);
 }
 
-/** Returns the model to which a path submits jobs, or null for other paths. */
 function submittedModel(path: string): string | null {
   const [, model] = /^\/?models\/([^/?]+)(?:\?|$)/.exec(path) ?? [];
   try {
@@ -89,7 +88,7 @@ function submittedModel(path: string): string | null {
   }
 }
 
-/** Returns whether a POST to the path is free. Any other path might create a job or a chat. */
+/** Any other POST might create a paid job or a chat. */
 function isFree(path: string): boolean {
   return /^\/?(?:models\/[^/?]+\/estimate|(?:files|keys|tokens|webhooks|log-drains)(?:\/[^?]*)?)(?:\?|$)/.test(path);
 }
@@ -146,7 +145,6 @@ interface Failure {
   readonly status?: number;
 }
 
-/** Returns whether the service may have accepted a failed request. */
 function isUncertain(error: unknown): boolean {
   const { code, sent, envelope, status } = error as Failure;
   if (code === "INVALID_OPTION" || sent === false) return false;
@@ -166,7 +164,6 @@ function uncertain(cause: unknown, submit: Submit | null, context: Context): Cli
   return new CliError("UNKNOWN_OUTCOME", `${visibleError(cause)}\n${what}`, { next, exitCode, cause });
 }
 
-/** Formats JSON for a terminal. If the output is not a terminal, passes the bytes through unchanged. */
 async function printAnswer({ headers, body }: RawAnswer, { json }: Flags["api"], context: Context): Promise<void> {
   const { io, output } = context;
   const type = String(headers["content-type"] ?? "").toLowerCase();

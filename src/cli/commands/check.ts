@@ -92,10 +92,10 @@ async function openToRead(against: string, { io }: Context) {
 
 interface CheckedStep {
   readonly path: string;
-  /** How the step differs: its request changed, it is new, it uses a changed step, or it is no longer planned. */
+  /** `uses`: the step uses a changed step. `gone`: the step is no longer planned. */
   readonly cause: "changed" | "new" | "uses" | "gone";
   readonly fields: Drift["changed"][number]["fields"];
-  /** Cost of running the step, in micro-dollars. Null if the step has no price or does not run. */
+  /** In micro-dollars. Null if the step has no price or does not run. */
   readonly costMicros: number | null;
 }
 
@@ -106,17 +106,15 @@ interface CheckedRun {
   readonly isSame: boolean;
   readonly steps: readonly CheckedStep[];
   readonly problems: readonly Problem[];
-  /** Total cost of the steps, in micro-dollars. `max` is null if a step has no upper limit. */
+  /** `max` is null if the cost of a step has no upper limit. */
   readonly totalMicros: Drift["totalMicros"];
 }
 
 interface Checked {
   readonly runs: readonly CheckedRun[];
-  /** Number of unfinished runs of other pipelines. */
   readonly others: number;
 }
 
-/** Compares every unfinished run with the pipeline of the same name. Spends and stores nothing. */
 async function checkRuns(show: Showrunner, pipelines: readonly LoadedPipeline[]): Promise<Checked> {
   const byName = new Map(pipelines.map(({ pipeline }) => [pipeline.name, pipeline]));
   const { isRunFinal } = await import("../../internal.ts");

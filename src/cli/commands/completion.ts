@@ -2,13 +2,10 @@ import type { Command, Option } from "commander";
 import { ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 
-/** Tells the script to let the shell complete file names. */
+/** Printed to make the shell complete file names. */
 const FILES = ":files";
 
-/**
- * The completion script of each shell. Each script calls this command, which prints one possible word and its
- * description per line.
- */
+/** Each script calls this command, which prints a possible word and its description per line. */
 const scripts = {
   // Works with bash 3.2 and later, without the bash-completion package. Never evaluates the typed words as code.
   bash: `# showrunner: completion for bash. Load it with: source <(showrunner completion bash)
@@ -65,7 +62,6 @@ export function completion(
   return ExitCode.done;
 }
 
-/** Returns the possible completions of the last word. */
 export function following(program: Command, words: readonly string[]): readonly string[] {
   const typed = words.slice(0, -1);
   const last = words.at(-1) ?? "";

@@ -20,10 +20,7 @@ import { visible } from "../text/escape.ts";
 
 const LEAST_LENGTH = 32;
 
-/**
- * Reads or creates the journal's token, which stays the same after a restart. Replaces it if other users may have read
- * or written it.
- */
+/** Returns the stored token, or a new one if there is none that can be trusted. */
 export async function storedToken(path: string, warn: (text: string) => void): Promise<string> {
   const stored = await readKept(path);
   if (stored.token !== null) return stored.token;
@@ -33,7 +30,7 @@ export async function storedToken(path: string, warn: (text: string) => void): P
 
 interface Kept {
   readonly token: string | null;
-  /** The reason why the file cannot be used. Null if it is usable or does not exist. */
+  /** Why the file cannot be used. Null if it is usable or missing. */
   readonly fault: string | null;
 }
 
@@ -56,7 +53,7 @@ async function readKept(path: string): Promise<Kept> {
   }
 }
 
-/** Stores a new token under a temporary name, then renames the file, so that no link or open file is written to. */
+/** Writes to a temporary file and renames it, so that no link is followed. */
 async function makeToken(path: string): Promise<string> {
   const token = randomBytes(24).toString("base64url");
   const fresh = `${path}.new`;
@@ -166,9 +163,7 @@ export async function dashboard(
 
 type Options = Parameters<typeof import("../../studio/dashboard/index.ts").startDashboard>[0];
 
-/**
- * Starts the dashboard. If `port` is in use, uses a free port and reports it on `output`. Throws if `output` is null.
- */
+/** If `port` is in use, uses a free one, or throws if `output` is null. */
 async function start(options: Options, port: number, output: CommandOutput | null) {
   const { PortInUseError, startDashboard } = await import("../../studio/dashboard/index.ts");
   try {
@@ -191,10 +186,7 @@ async function offered(files: readonly string[], cwd: string): Promise<readonly 
   return found;
 }
 
-/**
- * Returns a function that loads a run's code, but only from files that the user named or that are inside the working
- * folder.
- */
+/** Loads code only from files that the user named or that are in the working folder. */
 function codeFrom(named: readonly OfferedPipeline[], { io, output }: Context): NonNullable<Options["loadPipeline"]> {
   const warned = new Set<string>();
   return async ({ file, exportName }) => {
@@ -211,7 +203,6 @@ function codeFrom(named: readonly OfferedPipeline[], { io, output }: Context): N
   };
 }
 
-/** Parses the host names of the dashboard's address. @throws CliError `USAGE` for an invalid host name */
 function placeOf({ host, allowHost = [] }: Flags["dashboard"]) {
   const wrong = allowHost.find((name) => !/^([\w.-]+|\[?[\da-f:.]+\]?)$/i.test(name));
   if (wrong === undefined) return { host, allowHosts: allowHost };

@@ -80,9 +80,7 @@ async function listAll(context: Context, flags: Flags["approve"]): Promise<ExitC
   });
 }
 
-/**
- * Returns the run's only waiting step, for a decision that names none. Returns null if the flags contain no decision.
- */
+/** Returns the run's only waiting step, or null if the flags contain no decision. */
 async function onlyStep(
   show: Showrunner,
   runId: string,
@@ -110,7 +108,6 @@ export async function reject(
   });
 }
 
-/** Makes a decision. If it is invalid, throws an error that suggests the command that lists the waiting steps. */
 async function requested(runId: string, decide: () => Promise<void>): Promise<void> {
   try {
     await decide();
@@ -161,10 +158,9 @@ interface Waiting {
   readonly message: string | null;
   readonly choose: boolean;
   readonly shows: readonly OfferedTake[];
-  /** How each take was made, if several models are compared. Otherwise null. */
+  /** How each take was made. Null unless several models are compared. */
   readonly compared: readonly ComparedPart[] | null;
   readonly refused: readonly RefusedFiles[];
-  /** The latest decision, if no process has applied it yet. Otherwise null. */
   readonly decided: RunReport["steps"][number]["approval"];
 }
 
@@ -257,7 +253,7 @@ async function waitingSteps(state: RunState, report: RunReport, review: ReviewFi
   );
 }
 
-/** Converts `--pick`, which is a number or the name of a step, to a take's number, starting at 1. */
+/** Converts `--pick`, a number or the name of a step, to a take's number. */
 async function picked(
   show: Showrunner,
   context: Context,

@@ -10,7 +10,7 @@ import { visible, visibleLines } from "../text/escape.ts";
 
 export interface Detached {
   readonly runId: string;
-  /** The agreed budget in decimal US dollars. Null for the local service. */
+  /** The agreed maximum in US dollars. Null for the local service. */
   readonly budget: string | null;
   readonly quote?: string | null;
   readonly startAnyway: boolean;
@@ -78,7 +78,7 @@ async function begun(
   }
 }
 
-/** Returns flags for what the user agreed to, followed by the typed arguments, which take precedence. */
+/** The typed arguments come last, because they take precedence. */
 function argumentsOf(
   { args }: Context,
   { runId, budget, quote = null, startAnyway, isOneOfMany }: Detached,

@@ -22,7 +22,7 @@ import type { Flags, ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-/** Largest acceptable clock error. If it is larger, receivers that check the age of webhooks refuse them. */
+/** Beyond this clock error, receivers may refuse webhooks as too old. */
 const MUCH_SKEW_MS = 60_000;
 
 export async function serviceFindings(

@@ -61,7 +61,6 @@ function listNamed(lists: readonly EditList[], runId: string, wanted: string | u
 
 const mediaFolder = (file: string) => join(dirname(file), `${basename(file).replace(/\.otio$/, "")}-media`);
 
-/** Copies all takes to a folder next to the timeline, and adds file extensions. */
 async function placeTakes(
   takes: ReadonlyMap<string, EditTake>,
   file: string,
@@ -88,10 +87,7 @@ interface TakeFacts {
   readonly fps: number | null;
 }
 
-/**
- * Builds an OpenTimelineIO timeline with tracks for clips and sounds, and captions as markers. Overlays and the
- * finished film are on disabled tracks.
- */
+/** Overlays and the finished film are on disabled tracks. */
 function otioTimeline(
   list: EditList,
   { run, factsOf }: { readonly run: string; readonly factsOf: (take: EditTake) => TakeFacts },

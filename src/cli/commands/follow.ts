@@ -10,7 +10,6 @@ import { missingLines, overchargeLines } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
 import { commandLine } from "../text/next-line.ts";
 
-/** Lists a run's outputs by name, each as the path of a file or a voice id. Nested names are joined with dots. */
 export function listOutputs(outputs: unknown, name = ""): readonly { readonly name: string; readonly value: string }[] {
   if (typeof outputs !== "object" || outputs === null)
     return outputs === undefined || outputs === null ? [] : [{ name, value: String(outputs) }];
@@ -68,7 +67,7 @@ const exitCodes: Readonly<Record<RunResult["status"], ExitCode>> = {
   cancelled: ExitCode.failed,
 };
 
-/** Returns the exit code, which is "unfinished" if the run exceeded its budget, so that someone checks it. */
+/** A run that exceeded its budget counts as unfinished. */
 function exitCodeOf({ status, report }: RunResult): ExitCode {
   const code = exitCodes[status];
   return code === ExitCode.done && report.over_budget !== null ? ExitCode.unfinished : code;
@@ -99,10 +98,9 @@ export async function followRun(handle: RunHandle, context: Context, options: Fo
   }
 }
 
-/** Codes of errors that mean that another process drives the run. */
 const drivenElsewhere = new Set(["RUN_BUSY", "RUN_TAKEN_OVER"]);
 
-/** Wraps errors of a run that has started. The exit code is "unfinished", because money may have been spent. */
+/** The exit code becomes "unfinished", because the run may have spent money. */
 function interrupted(error: unknown, runId: string, { io, args }: Context): unknown {
   const { code, next: given } = error as { readonly code?: string; readonly next?: string | null };
   if (!(error instanceof Error) || code === undefined || drivenElsewhere.has(code) || isUnexpected(error)) return error;

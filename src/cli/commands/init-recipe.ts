@@ -20,7 +20,6 @@ export interface Recipe {
   readonly makes: string;
 }
 
-/** Returns the recipes in the first table of the folder's README. */
 export function listRecipes(): readonly Recipe[] {
   const rows = readFileSync(join(folder, "README.md"), "utf8").matchAll(
     /^\| \[([a-z-]+)\.ts\]\([^)]+\) \| ([^|]+) \|/gm,
@@ -29,7 +28,6 @@ export function listRecipes(): readonly Recipe[] {
 }
 
 export interface RecipeFiles {
-  /** Paths inside the `recipes` folder. The recipe is first, followed by its assets. */
   readonly files: readonly string[];
   readonly packages: readonly string[];
 }
@@ -107,7 +105,7 @@ export async function beginRecipe(context: Context, name: string): Promise<Begun
   return { file, files: copies, project, said: [said, ...lacks, ...typing], isHosted: found !== null };
 }
 
-/** Returns what a recipe imports but the user's existing files do not export, or null if nothing is missing. */
+/** Describes an import or role that the user's existing files lack, or returns null. */
 async function lackingIn(cwd: string, copies: ReadonlyMap<string, string | Buffer>): Promise<string | null> {
   for (const [path, text] of copies) {
     for (const [, names = "", from = ""] of String(text).matchAll(/^import \{([^}]+)\} from "(\.[^"]+)"/gm)) {
@@ -128,7 +126,6 @@ function rolesIn(text: string | Buffer): readonly string[] {
   return String(text).match(/(?<=\bcast\.)(?!ts\b)\w+/g) ?? [];
 }
 
-/** Returns the names of the models in a `models.ts`, by model id. */
 function namesIn(source: string): ReadonlyMap<string, string> {
   const entries = source.matchAll(/^ {2}(\w+): model<.*?>\(("(?:[^"\\]|\\.)*")/gm);
   return new Map([...entries].map(([, name = "", id = '""']) => [JSON.parse(id) as string, name]));

@@ -11,7 +11,7 @@ import { visible, visibleError } from "../text/escape.ts";
 interface ShownFile extends FileMarks {
   readonly file: string;
   readonly manifest: ManifestBeside | null;
-  /** The file's signed credentials. `unread` means that the package that reads them is not installed. */
+  /** `unread` means that the package that reads credentials is not installed. */
   readonly signed: Credentials | "unread" | null;
 }
 
@@ -172,10 +172,7 @@ async function targetsOf(cwd: string, files: readonly string[], out: string | un
   return targets;
 }
 
-/**
- * Returns the claim to sign, from the manifest if its hash matches the file. Otherwise, the claim contains only the
- * source type.
- */
+/** Uses the manifest only if its hash matches the file. */
 async function claimFor(file: string, path: string, given: DigitalSourceType | undefined) {
   const { claimOf, fileHash, readManifest } = await import("../../internal.ts");
   const { readMarks, sourceTypes } = await import("../../core/marks/index.ts");

@@ -82,7 +82,6 @@ export async function mcp(context: Context, folder: string, flags: Flags["mcp"])
   return ExitCode.done;
 }
 
-/** Returns what earlier agent runs have cost and reserved, which this server's budget does not cover. */
 async function spentBefore(tag: string, { budget, ...flags }: Flags["mcp"]): Promise<number> {
   if (budget === undefined) return 0;
   return withShowrunner(flags, (show) => committedMicros(show, tag));
@@ -121,10 +120,7 @@ interface Hosting {
   readonly codeBefore: Code;
 }
 
-/**
- * Starts a process for each of this process's runs, because agent hosts kill this process soon after they disconnect.
- * Skips runs whose code has changed since it was loaded here.
- */
+/** Starts a process for each run, because agent hosts kill this one soon after disconnecting. */
 async function handOver(session: AgentSession, { context, flags, codeBefore }: Hosting): Promise<void> {
   const { io, output } = context;
   const { AGENT_TAG } = await import("../../studio/mcp/index.ts");
@@ -165,7 +161,6 @@ async function handOver(session: AgentSession, { context, flags, codeBefore }: H
   }
 }
 
-/** Options of `mcp` to pass on to the process that takes over a run. */
 const FOLLOWING = [...CARRIED, "families", "notify", "maxUnquoted", "inside", "files"] as const;
 
 async function agentPipelines(folder: string, context: Context): Promise<readonly AgentPipeline[]> {

@@ -78,7 +78,6 @@ interface Migrated {
   readonly decisions: MigrationDecisions;
 }
 
-/** Migrates, asks a person about open decisions, and migrates again with the answers. */
 async function migrated({ context, path, catalog, decided, target }: Work): Promise<Migrated> {
   const { migrateV2File } = await import("../../migrate/index.ts");
   refuseUnknown(decided.map, catalog);
@@ -100,7 +99,6 @@ function refuseUnreadable(error: Error & { readonly code?: unknown }): never {
   throw usageError(visible(error.message), "showrunner migrate V2-FILE --out FOLDER", error);
 }
 
-/** Maximum number of estimates to request from a hosted service. More would take too long at its rate limit. */
 const MOST_HOSTED_ESTIMATES = 200;
 
 type Voices = { readonly [model: string]: readonly { readonly id: string; readonly name: string | null }[] };
@@ -166,7 +164,6 @@ async function priced(migration: Migration, { pipeline, target, context }: Writt
   return estimateMigration(migration, show, { pipeline, service, input, maxJobs });
 }
 
-/** Runs the generated pipeline for free on a local service. */
 async function verified(
   migration: Migration,
   { pipeline, catalog, target, context }: Written & { readonly catalog: Catalog },
@@ -255,7 +252,6 @@ async function keepDecisions(
   output.say(`Stored the decisions in ${visible(file)} for the next migration.`);
 }
 
-/** Asks the user once about each open model, voice and loss. Decides nothing without a terminal. */
 async function askOpen(decisions: readonly Decision[], { io, output }: Context): Promise<MigrationDecisions> {
   const map: [string, string][] = [];
   const leaveOut: string[] = [];

@@ -11,7 +11,6 @@ import { printList, printOne, some, withClient } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-/** Option that allows requests without a key, because some services serve their catalog without one. */
 const OPEN = { keyOptional: true };
 
 const modalities = ["image", "video", "audio", "text"] as const;
@@ -42,7 +41,6 @@ export async function listVoices(context: Context, id: string, flags: Flags["mod
   });
 }
 
-/** Searches voices. If the service has no search, filters its list of voices instead. */
 async function searched(
   client: Client,
   id: string,
@@ -84,7 +82,7 @@ async function unknownModel(client: Client, id: string, cause: Error): Promise<C
   return new CliError("USAGE", message + hint, { next, cause, exitCode: ExitCode.failed });
 }
 
-/** Writes the current catalog and its types. Models that the service has removed are kept as retired ones. */
+/** Keeps models that the service has removed, as retired ones. */
 export async function pullModels(context: Context, flags: Flags["models pull"]): Promise<ExitCode> {
   const { io, output } = context;
   return withClient(flags, OPEN, async (client) => {

@@ -27,7 +27,6 @@ export async function record({ io, output }: Context, folder: string, flags: Fla
   return ExitCode.done;
 }
 
-/** Returns the hosted service that flags or the environment select. The local service is never recorded. */
 function namedService(flags: Pick<Flags["record"], "service" | "baseUrl">, env: Context["io"]["env"]): HostedService {
   const chosen = chooseService(flags, env);
   if (chosen === null) {

@@ -108,7 +108,7 @@ async function redoFor(
   return asked;
 }
 
-/** Refuses `--account-moved` together with changes, because they can only be priced after the move. */
+/** Refuses `--account-moved` together with changes, which can only be priced after the move. */
 function checkMovesAlone(runId: string, flags: Flags["resume"]): void {
   const { accountMoved, file, acceptChanges, rerun, rerunFailed, input, i, edit, redo } = flags;
   if (!accountMoved) return;
@@ -164,7 +164,6 @@ export async function continueRun(
   });
 }
 
-/** Returns the functions in the run's code. Tells the user if the code has changed. */
 async function ownFunctions(show: Showrunner, context: Context, runId: string): Promise<ResumeRequest["functions"]> {
   const code = await codeOf(show, runId, context.io.cwd);
   if (code === null) return {};
@@ -230,7 +229,6 @@ async function agreeToChanges(show: Showrunner, context: Context, requested: Res
   return { ...goOn, sameSeed: goOn.sameSeed || same.length > 0, quote };
 }
 
-/** Returns whether to replace an edited text in other steps too. Asks the user unless a flag decides. */
 async function decideElsewhere(
   show: Showrunner,
   context: Context,
@@ -275,7 +273,7 @@ function sayGoesOn({ requestId, steps, requestedAt, isOpen }: RerunRequest, { ou
   );
 }
 
-/** Shows changes and asks for consent before anything is sent. Returns `agreed` if the user agreed on the terminal. */
+/** Returns `agreed` if the user consented on the terminal. */
 async function sayDrift(
   drift: Drift,
   context: Context,

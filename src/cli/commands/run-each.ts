@@ -31,7 +31,7 @@ interface PricedRows {
   readonly rows: readonly FileRow[];
 }
 
-/** Checks and prices all rows of a file, then calls `work`. If any row is invalid, reports all mistakes instead. */
+/** Calls `work` only if all rows are valid, and otherwise reports all mistakes. */
 async function withRows<T>(
   context: Context,
   loaded: LoadedPipeline,
@@ -262,7 +262,6 @@ function sayEnd(outcomes: readonly RowOutcome[], { io, output, args }: Context, 
   return isOpen ? ExitCode.unfinished : isFailed ? ExitCode.failed : ExitCode.done;
 }
 
-/** Returns the same command, but with a larger budget if the current one is too small for all rows. */
 function withBudget(
   args: readonly string[],
   outcomes: readonly RowOutcome[],
@@ -277,7 +276,6 @@ function withBudget(
   return [...args.slice(0, at), "--budget", enough, ...args.slice(after)];
 }
 
-/** Adds problems found while planning, except for cells that already have a mistake. */
 function withProblems(
   mistakes: readonly RowMistake[],
   problems: readonly BulkProblem[],
@@ -321,7 +319,6 @@ function sayMistakes(
   return ExitCode.refused;
 }
 
-/** Formats line numbers: `line 2`, or `lines 2 to 5, 9`. */
 function linesOf(lines: readonly number[]): string {
   const spans: [number, number][] = [];
   for (const line of lines) {

@@ -74,7 +74,6 @@ export async function run(context: Context, spec: string, given: Flags["run"]): 
   return detach(context, { runId, ...outcome }, flags);
 }
 
-/** Hands a started run to the workers of an engine. */
 async function startElsewhere(
   context: Context,
   flags: Flags["run"],
@@ -102,10 +101,6 @@ interface Agreed {
   readonly startAnyway: boolean;
 }
 
-/**
- * Returns whether to start the run although the wallet cannot pay for it, because of `--start-anyway` or the user's
- * answer.
- */
 async function startsAnyway(
   { balanceMicros, totalMicros }: Quote,
   flags: Flags["run"],

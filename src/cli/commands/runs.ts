@@ -12,7 +12,7 @@ import { type Column, counted, table } from "../text/table.ts";
 const MOST_WAITING = 10;
 const MOST_COMMANDS = 3;
 
-/** Maximum number of a batch's runs to list. With `--tag`, all of them are listed. */
+/** Maximum number of runs listed per batch, unless `--tag` is set. */
 const MOST_ROWS = 20;
 
 interface Listed {
@@ -20,7 +20,7 @@ interface Listed {
   readonly isMember: boolean;
 }
 
-/** Columns of the list. Those that the next command needs are first and are never shortened. */
+/** The first columns are never shortened, because the next command needs them. */
 const columns = (now: number): readonly Column<Listed>[] => [
   { title: "run", value: ({ row, isMember }) => `${isMember ? "  " : ""}${visible(row.runId)}` },
   { title: "status", value: ({ row }) => row.status },
@@ -55,7 +55,6 @@ export async function runs(context: Context, flags: Flags["runs"]): Promise<Exit
   });
 }
 
-/** Lists runs, newest first. Runs of a batch are grouped under its totals. */
 async function listing(
   show: Showrunner,
   rows: readonly RunRow[],
@@ -63,7 +62,6 @@ async function listing(
 ): Promise<string> {
   const groups = [...Map.groupBy(rows, ({ runId, tags }) => (tags[BATCH_TAG] === undefined ? runId : batchTag(tags)))];
   const listed: Listed[] = [];
-  /** Additional lines. The key is the number of runs listed before them. */
   const between = new Map<number, string[]>();
   const say = (line: string) => between.set(listed.length, [...(between.get(listed.length) ?? []), line]);
   for (const [tag, members] of groups) {
@@ -88,7 +86,6 @@ function batchTag(tags: RunRow["tags"]): string {
   return tagText(BATCH_TAG, tags[BATCH_TAG]!);
 }
 
-/** Returns the totals of the whole batch, such as `12 rows of ads: $3.13 of $8.00, 9 of 12 succeeded`. */
 async function batchText(show: Showrunner, { runId, account, pipeline, tags }: RunRow): Promise<string> {
   const [{ budget }, { spentMicros, heldMicros }, rows] = await Promise.all([
     show.show(runId),

@@ -18,7 +18,6 @@ export interface SecretSources {
   readonly fileFlag: string;
 }
 
-/** Reads a secret from a file, the command line or the environment. Warns about the command line. */
 export async function readSecret(
   { cwd, env }: Io,
   { shown, file, variable, fileFlag }: SecretSources,

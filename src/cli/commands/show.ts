@@ -67,7 +67,6 @@ function lateSince({ since, expected_ms, learned, within_ms, job_id }: NonNullab
   return lateText({ since: Date.parse(since), expected, withinMs: within_ms, jobId: job_id }, Date.now());
 }
 
-/** Maximum number of refusals to list with their files. The table shows the reasons of all refusals. */
 const MOST_REFUSED = 20;
 
 async function refusedTexts(

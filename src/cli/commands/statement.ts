@@ -54,7 +54,6 @@ const shown: readonly Column<StatementLine>[] = [
   { title: "amount", value: ({ amount }) => dollars(amount), align: "money" },
 ];
 
-/** Returns the UTC boundaries of a month in epoch milliseconds. */
 function periodOf(month: string): { readonly from: number; readonly to: number } {
   const match = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(month);
   if (match === null) throw usageError(`--month ${visible(month)} is not a month`, "write it as --month 2026-11");
@@ -74,13 +73,12 @@ function document(
   return { ...asked, cost_micros: costMicros, amount, ...sections };
 }
 
-/** A line of a client's statement. `amount` is the invoiced amount. */
 interface StatementLine {
   readonly section: "charged" | "unbilled" | "disputed";
   readonly run: string;
   readonly pipeline: string;
   readonly title: string;
-  /** Description of what was produced, or of why the amount is not final. */
+  /** What was produced, or why the amount is not final. */
   readonly text: string;
   readonly step: string | null;
   readonly costMicros: number;
@@ -89,7 +87,7 @@ interface StatementLine {
 
 interface Statement {
   readonly lines: readonly StatementLine[];
-  /** Sum of the costs of all charged lines. */
+  /** Cost of the charged lines only. */
   readonly costMicros: number;
   readonly amount: string;
 }
@@ -181,7 +179,7 @@ export function statementCsv({ lines }: Statement): string {
   return [head, ...rows].map((cells) => cells.map(quoted).join(",")).join("\n");
 }
 
-/** Prefixes a quote to text that a spreadsheet would treat as a formula. */
+/** Prefixes an apostrophe to text that a spreadsheet would run as a formula. */
 function safe(text: string): string {
   return /^[\s\p{Cc}]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]|^[\t\r\n]/u.test(text) ? `'${text}` : text;
 }
@@ -190,7 +188,7 @@ function quoted(cell: string): string {
   return /[",\r\n;\t']/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }
 
-/** Formats an HTML page for a client: invoiced amounts, without costs or step names. It is one file without scripts. */
+/** Contains no costs or step names, because clients read it. */
 export function statementHtml(
   { lines, amount }: Statement,
   { title, subtitle }: { readonly title: string; readonly subtitle: string },

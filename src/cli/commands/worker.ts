@@ -12,9 +12,9 @@ import type { Flags } from "../program/flags.ts";
 import { visible, visibleError } from "../text/escape.ts";
 import { openMeasured, serveWorker } from "../worker-servers.ts";
 
-/** Limits retries, so that no request blocks a run for minutes. The request is repeated later. */
+/** Few retries, so that no request blocks a run for minutes. */
 const SHORT_RETRIES = { retry: { maxAttempts: 2, maxElapsedMs: 15_000 } } as const;
-/** How often the journal is searched for changes that no engine reports. */
+/** Interval of the search for changes that no engine reports. */
 const SEARCHED_EVERY_MS = 1_000;
 const LOOK_EVERY_MS = 100;
 
@@ -81,7 +81,6 @@ function sayEvents({ output }: Context): WorkerOptions["onEvents"] {
 }
 
 function sayEnd({ output }: Context, { json }: Flags["worker"]): WorkerOptions["onSlice"] {
-  /** The last message about each run that this process cannot drive. */
   const left = new Map<string, string | null>();
   return (id, { status, message, driven }) => {
     if (status === "left") {

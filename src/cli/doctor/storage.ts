@@ -11,9 +11,7 @@ import type { ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-/**
- * The result of one `doctor` check. `unknown` means that the check was not requested or is impossible on this machine.
- */
+/** `unknown` means that the check was not requested or is impossible on this machine. */
 export interface Finding {
   readonly check: string;
   readonly state: "ok" | "fail" | "unknown";
@@ -33,7 +31,6 @@ export function unknown(check: string, detail: string, next: string | null = nul
   return { check, state: "unknown", detail, next };
 }
 
-/** Free space below this may be too little for a film. */
 const LITTLE_ROOM_BYTES = 500_000_000;
 const LOOKED_AT = 50;
 
@@ -69,7 +66,7 @@ async function factsOf(location: string): Promise<string> {
   return `PostgreSQL ${visible(version)}${pooled}, ${roundTripMs.toFixed(1)} ms away`;
 }
 
-/** Checks that the events of the newest runs are numbered without gaps. A gap means that the journal is damaged. */
+/** A gap in the numbers of events means that the journal is damaged. */
 async function readNewest(
   rows: readonly RunRow[],
   read: (runId: string) => Promise<readonly { readonly seq: number }[]>,
@@ -104,12 +101,11 @@ async function diskSpace(folder: string): Promise<Finding> {
     : fine("disk", said);
 }
 
-/** Largest acceptable error of this machine's clock. If it is wrong by 15 minutes, servers refuse requests. */
+/** Well below the 15 minutes at which servers refuse requests. */
 const MUCH_SKEW_MS = 5 * 60_000;
-/** Clock differences below this are ignored, because the `Date` header has whole seconds and the request takes time. */
+/** Smaller clock differences are ignored, because the `Date` header has whole seconds. */
 const NO_SKEW_MS = 2_000;
 
-/** Checks that media can be written, read and deleted in the configured store. Skips the default folder. */
 export async function mediaFindings(io: Io, flags: ServiceFlags): Promise<readonly Finding[]> {
   const options = mediaOptionsOf(io, flags);
   if (!(options.media || io.env.SHOWRUNNER_MEDIA)) return [];

@@ -3,7 +3,6 @@ import type { Flags } from "../program/flags.ts";
 
 type Misplaced = readonly [flag: string, given: unknown, next: string];
 
-/** Throws if any of these flags is set, because it would be ignored. */
 function refuse(misplaced: readonly Misplaced[], where: string): void {
   const found = misplaced.find(([, given]) => given !== undefined && given !== false);
   if (found === undefined) return;

@@ -8,7 +8,6 @@ import { repeatedCommand } from "../text/next-line.ts";
 import { isAgreed } from "./confirm.ts";
 import { checkAmount, giveUpAfter, tagsOf, waitForCap } from "./flag-values.ts";
 
-/** Sets `--local` if the profile needs the local service and the user chose no other service. */
 export function withProfileService<F extends ServiceFlags & { readonly profile?: string | undefined }>(
   flags: F,
   { profiles }: Pipeline,
@@ -71,7 +70,7 @@ export function runOptions(
   };
 }
 
-/** Asks for consent to spend real money. Returns the agreed price as the budget, or null for the local service. */
+/** Returns the price that the user agreed to, or null for the local service. */
 export async function agreedPrice(
   show: Showrunner,
   quote: Pick<Quote, "totalMicros" | "expectedMicros">,

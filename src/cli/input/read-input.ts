@@ -11,7 +11,6 @@ import { counted } from "../text/table.ts";
 import { columnsOf, fieldAt, type Schema, takesText, typeOf } from "./rows-file.ts";
 import { parseTable, readTextFile } from "./table-file.ts";
 
-/** Refuses a run id that cannot be used as the name of its log file. */
 export function checkFileName(id: string): void {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(id)) return;
   throw usageError(
@@ -20,10 +19,9 @@ export function checkFileName(id: string): void {
   );
 }
 
-/** The flags that set an input. `-i` overrides `--input`, and a later `-i` overrides an earlier one. */
+/** A later `-i` overrides an earlier one and `--input`. */
 export type InputFlags = Partial<Pick<Flags["run"], "input" | "i" | keyof TableFlags>>;
 
-/** Returns the input's JSON Schema, or an empty schema if the input cannot be expressed as one. */
 export async function inputSchema({ input }: Pipeline): Promise<Schema> {
   const { z } = await import("zod");
   try {
@@ -36,7 +34,6 @@ export async function inputSchema({ input }: Pipeline): Promise<Schema> {
 type InputIo = Pick<Io, "cwd" | "ask">;
 
 interface Reading {
-  /** Flags that set the format of tables. Null if the command has no such flags. */
   readonly tables: TableFlags | null;
   readonly io: InputIo;
   readonly schema: Schema;
@@ -58,7 +55,6 @@ export async function readInput(
   return result;
 }
 
-/** Parses JSON from a flag, or from the file that the flag names as `@file`. */
 export async function readJson(flag: string, given: string, io: InputIo): Promise<unknown> {
   if (given.startsWith("@")) {
     const file = resolve(io.cwd, given.slice(1));
@@ -78,7 +74,6 @@ function isFile(path: string): Promise<boolean> {
   );
 }
 
-/** Returns the text itself or, if it is `@file`, the content of that file. */
 export async function readTextOrFile(flag: string, text: string, io: InputIo): Promise<Json> {
   if (!text.startsWith("@")) return text;
   const file = resolve(io.cwd, text.slice(1));
@@ -108,7 +103,6 @@ function pointer(text: string, line: number, column: number): string {
   return `  ${before}${visible(whole.slice(column - 1, column - 1 + around))}\n  ${" ".repeat(before.length)}^`;
 }
 
-/** Reads a value from a JSON file, or from a table as a list with an object per row. */
 async function readValue(name: string, path: string, { tables, io, schema }: Reading): Promise<unknown> {
   const file = resolve(io.cwd, name);
   const isJson = name.toLowerCase().endsWith(".json");
@@ -151,7 +145,7 @@ function noTable(file: string, faults: readonly string[]): CliError {
   return wrong(`${visible(file)} has mistakes:${shown.join("")}${more}`, "correct the file and try again");
 }
 
-/** Maximum number of nested fields in `-i`. */
+/** Maximum nesting depth of a field in `-i`. */
 const MOST_LEVELS = 100;
 
 async function assign(target: Record<string, unknown>, assignment: string, reading: Reading): Promise<void> {

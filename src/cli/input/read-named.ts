@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 
 const MOST_BYTES = 64 * 2 ** 20;
 
-/** Reads a file or pipe that the user named. Throws after `mostBytes`, because a device may never end. */
+/** Throws after `mostBytes`, because a device may never end. */
 export async function readNamed(path: string, mostBytes = MOST_BYTES): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;

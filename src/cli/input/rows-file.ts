@@ -9,7 +9,6 @@ import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 import { parseTable, readTextFile } from "./table-file.ts";
 
-/** A cell of a table, which contains text, or a field of a JSON row, which can have any value. */
 export type Cell = { readonly column: string } & (
   | { readonly text: string; readonly decimalComma: boolean }
   | { readonly json: unknown }
@@ -34,10 +33,7 @@ export interface Schema {
   readonly anyOf?: readonly Schema[];
 }
 
-/**
- * Resolves a column name, which refers to an input field, a tag (`tag:KEY`) or a note (`#NAME`). Returns an error
- * message if the input has no such field.
- */
+/** Returns the column of an input field, `tag:KEY` or `#NOTE`, or an error message. */
 export function columnsOf(name: string, schema: unknown): Column | string {
   if (name.startsWith("#")) return noteColumn(name);
   if (name.startsWith("tag:")) return { put: (cell, { tags }) => putTag(name.slice(4), cell, tags) };
@@ -68,7 +64,7 @@ function putTag(key: string, cell: Cell, tags: { [key: string]: string }): strin
   return null;
 }
 
-/** Sets an input field unless the cell is empty. If the field is not text, parses the cell as JSON. */
+/** Leaves the field unset if the cell is empty. */
 function putField(keys: readonly string[], cell: Cell, schema: Schema, input: Target["input"]): string | null {
   let value: unknown;
   if ("json" in cell) value = cell.json;
@@ -99,7 +95,6 @@ function define(target: Target["input"], key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
-/** Returns the schema of a nested field, or null if no such field is allowed. */
 export function fieldAt(schema: Schema, keys: readonly string[]): Schema | null {
   const [key, ...rest] = keys;
   if (key === undefined) return schema;
@@ -123,35 +118,31 @@ export function typeOf(schema: Schema): string {
   return typesOf(schema).join(" or ");
 }
 
-/** A row of a file. `line` is the number of its first line. */
 export interface FileRow extends BulkRow {
   readonly line: number;
-  /** Ids that the run would have if another column contained the ids. */
+  /** Ids that the run would have with another id column. */
   readonly otherIds: readonly string[];
 }
 
 export interface RowMistake {
   readonly line: number;
-  /** Name or number of the column. Null for the whole row. */
   readonly column: string | null;
   readonly message: string;
 }
 
 export type RowsFile =
   | { readonly ok: true; readonly rows: readonly FileRow[] }
-  /** `rows` are the rows that can still be checked, so that all mistakes are reported together. */
+  /** `rows` can still be checked, so that all mistakes are reported together. */
   | { readonly ok: false; readonly mistakes: readonly RowMistake[]; readonly rows: readonly FileRow[] };
 
 export interface RowsOf {
   readonly io: Pick<Io, "cwd" | "ask">;
   readonly flags: TableFlags;
-  /** Prefix of the run ids. Default: the file's name. */
   readonly name?: string | undefined;
-  /** Column that contains the run ids. Default: the column `id` or `name`. */
+  /** Default: the column `id` or `name`. */
   readonly idColumn?: string | undefined;
   readonly pipeline: string;
   readonly profile?: string | undefined;
-  /** JSON Schema of the input. It determines how cells are parsed. */
   readonly schema: unknown;
   readonly base: { readonly [field: string]: unknown };
 }
@@ -174,7 +165,6 @@ interface TableRow {
 }
 
 type Records = {
-  /** Line number of the header. Null for JSON rows, which name their own columns. */
   readonly headerLine: number | null;
   readonly records: readonly TableRow[];
   readonly mistakes: readonly RowMistake[];
@@ -292,13 +282,12 @@ function rowId(stem: string, title: string, hash: string): string {
   return [stem.slice(0, slug === "" ? 80 : 40) || "row", slug, hash].filter((part) => part !== "").join("-");
 }
 
-/** Replaces characters that are unsafe in folder names. */
 function slugOf(text: string): string {
   const plain = text.normalize("NFKD").replace(/\p{M}+/gu, "");
   return plain.replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "");
 }
 
-/** Gives rows the ids of their existing runs, even if those ids were taken from another column. */
+/** Reuses the ids of existing runs, even if they came from another column. */
 export function withKnownIds(rows: readonly FileRow[], runs: readonly Pick<RunRow, "runId">[]): readonly FileRow[] {
   const known = new Set(runs.map(({ runId }) => runId));
   return rows.map((row) => {

@@ -7,10 +7,7 @@ import { CliError } from "../cli-error.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { visible } from "../text/escape.ts";
 
-/**
- * Returns whether a path is inside the working folder after resolving links. Other files are neither run nor
- * overwritten, because a journal can come from a stranger.
- */
+/** Resolves links, because a link could lead outside the working folder. */
 export async function isOwnFile(path: string, cwd: string): Promise<boolean> {
   const inside = relative(await realpath(cwd), await realOf(resolve(cwd, path)));
   return inside !== ".." && !/^\.\.[\\/]/.test(inside) && !isAbsolute(inside);
@@ -25,16 +22,12 @@ async function realOf(path: string): Promise<string> {
 }
 
 interface RunCode {
-  /** The run's pipeline. Null if its file cannot be loaded. */
+  /** Null if its file cannot be loaded. */
   readonly pipeline: Pipeline | null;
-  /** Whether the run needs its code, because it has local functions. */
   readonly isNeeded: boolean;
 }
 
-/**
- * Loads a run's code from the file of its last plan. Returns null if that file is missing. Throws if the run needs the
- * code but it cannot be loaded.
- */
+/** Throws if the run needs its code and the code cannot be loaded. */
 export async function codeOf(show: Showrunner, runId: string, cwd: string): Promise<RunCode | null> {
   const { plan, source } = (await loadRun(show.journal, runId)).planned;
   if (source === null || !existsSync(source.file)) return null;
@@ -45,7 +38,7 @@ export async function codeOf(show: Showrunner, runId: string, cwd: string): Prom
   return { pipeline: (await (isNeeded ? loaded : loaded.catch(() => null)))?.pipeline ?? null, isNeeded };
 }
 
-/** Throws if code is outside the working folder, because a journal can contain any path. */
+/** Refuses code outside the working folder, because a journal can name any file. */
 export async function checkOwn(file: string, runId: string, cwd: string): Promise<void> {
   if (await isOwnFile(file, cwd)) return;
   const message = `The code of run ${visible(runId)} is in ${visible(file)}, outside this folder, so it was not loaded. If you trust that file, pass it with --file or change to its folder`;

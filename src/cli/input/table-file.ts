@@ -5,7 +5,7 @@ import { visible, visibleError } from "../text/escape.ts";
 import { confirm } from "./confirm.ts";
 import { readNamed } from "./read-named.ts";
 
-/** A row of a table. `line` is the number of its first line in the file. */
+/** `line` is the number of the row's first line in the file. */
 export interface TableRecord {
   readonly line: number;
   readonly cells: readonly string[];
@@ -16,14 +16,14 @@ export type Table =
       readonly ok: true;
       readonly header: TableRecord | null;
       readonly rows: readonly TableRecord[];
-      /** Whether numbers may use a decimal comma (`1,5`), because semicolons separate the cells. */
+      /** Whether `1,5` is a number, because semicolons separate the cells. */
       readonly decimalComma: boolean;
     }
   | { readonly ok: false; readonly line: number; readonly message: string };
 
 const DELIMITERS = [",", ";", "\t"] as const;
 
-/** Reads a text file. Asks for the encoding if it is uncertain. */
+/** Asks the user to confirm Windows-1252 if the encoding is uncertain. */
 export async function readTextFile(
   path: string,
   flag: string,
@@ -89,7 +89,7 @@ function decoded(bytes: Buffer, encoding: string, path: string, flags: TableFlag
   }
 }
 
-/** Parses a table. Detects the separator from the first line. Drops empty rows and trailing empty cells. */
+/** Drops empty rows and trailing empty cells. */
 export async function parseTable(text: string, { delimiter: given }: TableFlags): Promise<Table> {
   const { parse } = await import("csv-parse/sync");
   const delimiter = given === undefined ? delimiterOf(text) : delimiterNamed(given);

@@ -4,17 +4,13 @@ import { open } from "../../core/kit/file-handle.ts";
 import { usageError } from "../cli-error.ts";
 import { visible } from "../text/escape.ts";
 
-/** How files of each kind begin, and their name in error messages. */
 const KINDS = {
   html: { begins: /^\s*<!doctype html/i, named: "an HTML page" },
   svg: { begins: /^\s*<(?:svg|\?xml)/i, named: "an SVG picture" },
   otio: { begins: /^\s*\{/, named: "a timeline" },
 } as const;
 
-/**
- * Returns the absolute path of an output file. Throws CliError `USAGE` if a file of another kind exists there, because
- * the name may be mistyped.
- */
+/** Refuses to overwrite a file of another kind, because the name may be mistyped. */
 export async function writtenFile(
   cwd: string,
   { flag, path, kind }: { readonly flag: string; readonly path: string; readonly kind: keyof typeof KINDS },
@@ -29,7 +25,6 @@ export async function writtenFile(
   );
 }
 
-/** Returns the first bytes of a regular file, or nothing if there is no such file. */
 async function headOf(file: string): Promise<string> {
   // Opening a named pipe would block until it has a writer.
   if ((await stat(file).catch(() => null))?.isFile() !== true) return "";

@@ -3,7 +3,7 @@ import { duration } from "../input/flag-values.ts";
 import type { Io } from "../io.ts";
 import { shorten } from "../text/table.ts";
 
-/** Lines at the end of a terminal that are redrawn in place. No line may be wider than the terminal. */
+/** No line may be wider than the terminal. */
 export interface Redraw {
   show(text: string): void;
   clear(): void;
@@ -32,17 +32,11 @@ export function throttle(): (say: () => void) => void {
   };
 }
 
-/**
- * Milliseconds between frames on a terminal. Other outputs get their first line after `firstLineMs`, and more every
- * `lineMs`.
- */
+/** Redraw interval on a terminal. Other outputs use the two intervals that follow. */
 const frameMs = 250;
 const firstLineMs = 1_000;
 const lineMs = 10_000;
 
-/**
- * Waits for work, and regularly prints a line with the text that `detail` returns. On a terminal, the line is redrawn.
- */
 export async function whileWorking<T>({ io, output }: Context, work: Promise<T>, detail: () => string): Promise<T> {
   const canRedraw = io.stderr.isTTY === true && io.env.TERM !== "dumb" && !io.env.CI;
   const began = performance.now();

@@ -4,21 +4,17 @@ import { counted } from "../text/table.ts";
 
 export interface Held {
   readonly queued: number;
-  /** Requests are held until this time, in epoch milliseconds. Null if they are sent immediately. */
   readonly pausedUntil: number | null;
 }
 
-/** Waits shorter than this are not reported. */
 const LEAST_MS = 3_000;
 
-/** Returns the milliseconds until the next request can be sent, or null if the wait is too short to report. */
 export function limitWaitMs({ queued, pausedUntil }: Held, now: number): number | null {
   if (queued === 0 || pausedUntil === null) return null;
   const ms = pausedUntil - now;
   return ms < LEAST_MS ? null : ms;
 }
 
-/** Reports each wait for the rate limit once, until the returned object is disposed. */
 export function sayLimitWaits(held: () => Held, output: CommandOutput): Disposable {
   let saidUntil = 0;
   const look = () => {

@@ -13,10 +13,8 @@ import type { CommandOutput } from "../output.ts";
 import { visible } from "../text/escape.ts";
 import { padEnd, shorten, widthOf } from "../text/table.ts";
 
-/** Returns how many milliseconds a step is expected to take, or null if unknown. */
 export type ExpectedMs = ((step: PlanStep) => number | null) | undefined;
 
-/** Returns when a step's job should end, by the service's estimate or its expected duration. Null if unknown. */
 export function expectedEnd(step: StepView, live: LiveRun, expectedMs: ExpectedMs): number | null {
   const { etaAt } = live.progress(step);
   if (etaAt !== null) return etaAt;
@@ -28,11 +26,10 @@ export function expectedEnd(step: StepView, live: LiveRun, expectedMs: ExpectedM
 
 export interface Remaining {
   readonly ms: number;
-  /** Whether `ms` is only a minimum, because some durations are not known yet. */
+  /** Whether `ms` is only a minimum, because some durations are unknown. */
   readonly isLeast: boolean;
 }
 
-/** Estimates the remaining time by simulating the run. */
 export function remainingOf(
   live: LiveRun,
   options: { readonly now: number; readonly expectedMs?: ExpectedMs },
@@ -71,10 +68,8 @@ export interface Rate {
 }
 
 export interface TreeOptions {
-  /** Epoch milliseconds. */
   readonly now: number;
   readonly width: number;
-  /** Maximum number of lines. Steps that do not fit are summarised in one line. */
   readonly height: number;
   readonly paint: CommandOutput["paint"];
   readonly expectedMs?: ExpectedMs;
@@ -130,7 +125,7 @@ function depthsOf(steps: readonly StepView[]): Map<string, number> {
   return depths;
 }
 
-/** Chooses the steps to show if not all fit. Failed and active steps are preferred. */
+/** Prefers failed and active steps if not all steps fit. */
 function whatMoves(steps: readonly StepView[], most: number): StepView[] {
   const needsEyes = ({ phase }: StepView) => phase === "failed" || phase === "unresolved" || phase === "approval";
   const isMoving = (step: StepView) => step.phase !== "waiting" && step.finishedAt === null;
@@ -249,7 +244,6 @@ function fitting(parts: readonly string[], width: number): string {
 }
 
 interface StepProgress {
-  /** From 0 to 1. Null if unknown. */
   readonly fraction: number | null;
   readonly etaAt: number | null;
 }
@@ -259,15 +253,14 @@ const unknown: StepProgress = { fraction: null, etaAt: null };
 const KEPT_MS = 1_000;
 const MANY_STEPS = 500;
 
-/** The current state of a run, built from its events and the progress of its jobs. */
 export class LiveRun {
   #view: RunView | null = null;
-  /** Each step's progress, with the stage to which it applies. */
+  /** `of` is the stage to which the progress applies. */
   readonly #progress = new Map<string, StepProgress & { readonly of: string }>();
 
   readonly #kept = new Map<string, { readonly of: unknown; readonly at: number; readonly value: unknown }>();
 
-  /** Caches a value computed from all steps of a large run for `KEPT_MS`, or until `of` changes. */
+  /** For a large run, keeps a value until `of` changes, for at most `KEPT_MS`. */
   kept<T>(what: string, of: unknown, now: number, compute: () => T): T {
     const before = this.#kept.get(what);
     const isMany = (this.#view?.state.planned.plan.steps.length ?? 0) >= MANY_STEPS;
@@ -278,7 +271,6 @@ export class LiveRun {
     return value;
   }
 
-  /** The run's view. Null before the first event. */
   get view(): RunView | null {
     return this.#view;
   }
@@ -294,14 +286,14 @@ export class LiveRun {
     if (step !== undefined) this.#progress.set(path, { fraction, etaAt, of: stage(step) });
   }
 
-  /** Returns the step's progress, unless it is from an earlier stage. */
+  /** Omits progress that belongs to an earlier stage. */
   progress(step: StepView): StepProgress {
     const said = this.#progress.get(step.path);
     return said === undefined || said.of !== stage(step) || step.finishedAt !== null ? unknown : said;
   }
 }
 
-/** Returns a step's current stage. Queueing and rendering are one stage, and a download is another. */
+/** Queueing and rendering are one stage, and a download is another. */
 function stage({ phase, current }: StepView): string {
   return `${current?.n} ${phase === "queued" || phase === "rendering" ? "service" : phase}`;
 }

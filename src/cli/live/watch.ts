@@ -7,7 +7,7 @@ import { type Held, limitWaitMs, sayLimitWaits } from "./say-limit.ts";
 import { type ExpectedMs, LiveRun, type Rate, renderTree } from "./tree.ts";
 
 export interface WatchOptions {
-  /** Events up to this sequence number print no line. Default 0. */
+  /** Events up to this sequence number print no line. */
   readonly afterSeq?: number;
   readonly expectedMs?: ExpectedMs;
   readonly pace?: (() => Pace) | undefined;

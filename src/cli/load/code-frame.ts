@@ -4,10 +4,8 @@ import { fileURLToPath } from "node:url";
 import { visibleLines } from "../text/escape.ts";
 import { GENERATION } from "./same-instance.ts";
 
-/** Base URL of Showrunner's own code, either `src` or its build. */
 const ours = new URL("../../", import.meta.url).href;
 
-/** Returns the place in the user's code where an error occurred. */
 export function codeFrame(error: Error): string {
   const lines = (error.stack ?? "").replaceAll(new RegExp(`\\?${GENERATION}=\\d+`, "g"), "").split("\n");
   const header = lines.findIndex((line) => line.startsWith(error.name));
@@ -19,7 +17,7 @@ function isUserFrame(line: string): boolean {
   return /^\s+at .*file:\/\//.test(line) && !line.includes(ours) && !line.includes("/node_modules/");
 }
 
-/** Returns the source line of an import that cannot be resolved, because Node's error does not contain it. */
+/** Node's error for an unresolved import does not contain the source line. */
 export function importFrame(error: Error): string {
   const [, missing = "", importer = ""] = /'([^']+)' imported from (.+)$/m.exec(error.message) ?? [];
   const file = importer.startsWith("file:") ? fileURLToPath(importer) : importer;

@@ -74,7 +74,7 @@ function importAdvice(missing: string, cwd: string): string {
 
 const LOAD_TIMEOUT_MS = 60_000;
 
-/** Imports a pipeline file. The file must not start runs during the import. Throws a `CliError` for any failure. */
+/** The file must not start runs while it is imported. */
 export async function importFile(
   file: string,
   cwd: string,
@@ -111,7 +111,7 @@ export interface LoadedPipeline {
 
 const endings = [".ts", ".mts", ".cts", ".js", ".mjs", ".cjs"];
 
-/** Loads the pipeline given as `<file>[#export]`. Throws {@link CliError} for any failure. */
+/** `spec` is a file, optionally followed by `#` and the export's name. */
 export async function loadPipeline(spec: string, cwd: string): Promise<LoadedPipeline> {
   const { file, exportName } = await locate(spec, cwd);
   const { exports, pipelines } = await importPipelines(file, cwd);
@@ -120,7 +120,6 @@ export async function loadPipeline(spec: string, cwd: string): Promise<LoadedPip
   return { pipeline, file, exportName: name };
 }
 
-/** Loads all pipelines that a file exports, each once. Throws {@link CliError} for a file that cannot be loaded. */
 export async function loadPipelines(path: string, cwd: string): Promise<readonly LoadedPipeline[]> {
   const file = await existing(path, cwd);
   const { pipelines } = await importPipelines(file, cwd);
@@ -141,9 +140,7 @@ async function importPipelines(file: string, cwd: string) {
 
 const loads = new Map<string, { readonly stamp: string; readonly generation: number; readonly isSound: boolean }>();
 
-/**
- * Returns a number for the file's URL. It is new if the file changed or failed to load, because Node caches modules.
- */
+/** A new number makes Node load the file again, because Node caches modules. */
 function nextGeneration(file: string): number {
   const known = loads.get(file);
   const now = stamp(file);
@@ -153,7 +150,7 @@ function nextGeneration(file: string): number {
   return generation;
 }
 
-/** Splits a spec into file and export. Tries the whole spec as a file first, because a file name can contain `#`. */
+/** Tries the whole spec first, because a file name can contain `#`. */
 async function locate(spec: string, cwd: string): Promise<{ file: string; exportName: string | null }> {
   const whole = resolve(cwd, spec);
   const hash = spec.lastIndexOf("#");

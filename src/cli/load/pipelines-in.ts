@@ -7,10 +7,7 @@ import { type LoadedPipeline, loadPipelines } from "./pipeline-file.ts";
 
 const ENDINGS = /\.(ts|mts|cts|js|mjs|cjs)$/;
 
-/**
- * Loads the pipelines of all files directly in the folder. Reports and skips those that fail to load or whose name is
- * taken.
- */
+/** Skips files that fail to load and pipelines whose name is taken. */
 export async function pipelinesIn(folder: string, { io, output }: Context): Promise<readonly LoadedPipeline[]> {
   const path = resolve(io.cwd, folder);
   const entries = await readdir(path, { withFileTypes: true });

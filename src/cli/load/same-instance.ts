@@ -9,13 +9,12 @@ const ours: Readonly<Record<string, string>> = {
   "showrunner/migrate": new URL(`../../migrate/index.${extension}`, import.meta.url).href,
 };
 
-/** Packages that pipeline files can import even if their project does not contain them. */
+/** Packages that pipeline files can import even if their project lacks them. */
 const fallbacks = new Set(["zod", "showrunner-local"]);
 
-/** URL parameter that makes Node load a file again. */
 export const GENERATION = "showrunner-load";
 
-/** Adds the URL parameter to the files that a user's file imports, so that Node loads these again too. */
+/** Makes Node also reload the files that a user's file imports. */
 function inGeneration<T extends { readonly url: string }>(resolved: T, parentURL: string | undefined): T {
   const generation = parentURL?.startsWith("file:") ? new URL(parentURL).searchParams.get(GENERATION) : null;
   if (generation === null || !resolved.url.startsWith("file:") || resolved.url.includes("/node_modules/"))
@@ -27,10 +26,7 @@ function inGeneration<T extends { readonly url: string }>(resolved: T, parentURL
 
 let installed = false;
 
-/**
- * Makes `import "showrunner"` in pipeline files use the modules of this process, because a second copy would not
- * recognise the first copy's pipelines.
- */
+/** Makes pipeline files import this process's modules, because another copy would not recognise their pipelines. */
 export function shareOwnModules(): void {
   if (installed) return;
   installed = true;

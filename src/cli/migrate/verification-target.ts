@@ -5,7 +5,7 @@ import { loadLocalService } from "../../core/kit/load-local-service.ts";
 import type { Catalog, Showrunner } from "../../internal.ts";
 import type { ServiceFlags } from "../program/flags.ts";
 
-/** A service for estimates or verification, with a temporary folder. `close` removes the folder. */
+/** `close` removes the temporary folder. */
 export interface VerificationTarget {
   readonly show: Showrunner;
   readonly isHosted: boolean;
@@ -14,7 +14,7 @@ export interface VerificationTarget {
   close(): Promise<void>;
 }
 
-/** Opens the hosted service that flags or the environment select. `families` must be an absolute path. */
+/** `families` must be an absolute path. */
 export async function hostedTarget({
   service,
   baseUrl,
@@ -31,14 +31,10 @@ export async function hostedTarget({
   return { show, isHosted: true, name: show.service.baseUrl, folder, close };
 }
 
-/** Effectively no rate limit, so that a migration is tested quickly. */
 const NO_LIMIT = { requests: 1_000_000, windowMs: 1000 };
 const PLAY_MONEY_USD = 1_000_000;
 
-/**
- * Starts a temporary local service that immediately returns tiny media. Offers the built-in models if `catalog` is
- * null.
- */
+/** Offers the built-in models if `catalog` is null. */
 export async function localTarget(catalog: Catalog | null, families?: string): Promise<VerificationTarget> {
   const { createClient, createMemoryJournal, openShowrunner } = await import("../../internal.ts");
   const { startLocalService } = await loadLocalService();

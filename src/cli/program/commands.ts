@@ -4,14 +4,13 @@ import type { Context } from "../context.ts";
 import { options } from "./flags.ts";
 import type { Flag } from "./option.ts";
 
-/** Loads a command's function. This happens only when the command runs, so that help stays fast. */
+/** Called only when the command runs, so that help stays fast. */
 type Load = () => Promise<(context: Context, ...given: never[]) => ExitCode | Promise<ExitCode>>;
 
 export type Act = (load: Load) => (...given: unknown[]) => Promise<void>;
 
 type Name = keyof typeof options;
 
-/** Adds a command with its options. `usage` contains the command's name and arguments. */
 type Add = (usage: Name | `${Name} ${"<" | "["}${string}`, description: string, load: Load) => Command;
 
 export function addCommands(program: Command, act: Act): void {

@@ -23,7 +23,6 @@ const common = [
   json,
 ];
 
-/** Options for the key's rate limit, and for how runs share it. */
 const rate = [
   flag("--rate-limit <requests/seconds>", "rate limit of your key, e.g. 600/60 (default: learned from the service)"),
   flag(
@@ -32,7 +31,6 @@ const rate = [
   ),
 ];
 
-/** Options that limit the spending of all runs in the journal. */
 const spending = [
   flag("--spending-cap <usd>", "maximum that all runs in the journal can spend (default: SHOWRUNNER_SPENDING_CAP)"),
   list(
@@ -46,7 +44,6 @@ const spending = [
   flag("--wallet-floor <usd>", "minimum balance to keep in the wallet (default: SHOWRUNNER_WALLET_FLOOR)"),
 ];
 
-/** Option that lets a run wait for the next day. */
 const waitForCap = flag(
   "--wait-for-cap <duration>",
   "when a daily cap is reached, wait up to this long for the next day: 30h, 7d",
@@ -57,13 +54,11 @@ const notify = flag(
   "where to send notifications when a run waits, needs funds, fails or ends: a URL, command:PROGRAM or off (default: SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND)",
 );
 
-/** Option for a file with rules that the models' schemas do not contain. */
 const families = flag(
   "--families <file>",
   "file with rules, prices and durations of model families, overriding the built-in ones (default: SHOWRUNNER_FAMILIES)",
 );
 
-/** Options for model families, and for which URLs and files an input may use. */
 const planning = [
   families,
   list(
@@ -73,7 +68,7 @@ const planning = [
   flag("--files <folder>", "only upload files from this folder (default: any folder; for mcp, the pipelines folder)"),
 ];
 
-/** Options for a pipeline's input. Commands with these options also have those in `tables`. */
+/** Commands with these options also have those in `tables`. */
 const input = [
   list(
     "-i <key=value>",
@@ -103,7 +98,7 @@ const giveUpAfter = flag(
   "pause once the service has been unavailable for this long: 5m (default), 90s, never",
 );
 
-/** The option that chooses an engine. `timers` is the built-in engine. */
+/** `timers` is the built-in engine. */
 const engine = (description: string) => choice("--engine <name>", description, ["timers", "pg-boss", "restate"]);
 const engineUrl = flag(
   "--engine-url <url>",
@@ -118,7 +113,7 @@ const ofTag = list("--tag <key=value>", "only runs with this tag; repeat to requ
 const notifying = [notify, journal, json];
 const limit = flag("--limit <n>", "maximum number of entries to list");
 
-/** The options of every command in the order in which its help lists them, most used first. */
+/** Each command's options, most used first, as its help lists them. */
 export const options = {
   run: [
     ...input,

@@ -1,10 +1,10 @@
 import { InvalidArgumentError, type Option } from "commander";
 
-/** A command's option. `V` is the type of its value. `P` is true if the option always has a value. */
+/** `V` is the type of the option's value, and `P` is true if it always has one. */
 export interface Flag<F extends string = string, V = unknown, P extends boolean = boolean> {
   readonly flags: F;
   readonly description: string;
-  /** Never set. It carries the type `V`. */
+  /** Never set: it only carries the type `V`. */
   readonly gives?: V;
   readonly isGiven: P;
   readonly adjust?: (option: Option) => Option;
@@ -50,7 +50,7 @@ export function required<F extends string, V>(one: Flag<F, V, false>): Flag<F, V
   return { ...one, isGiven: true, adjust: (option) => option.makeOptionMandatory() };
 }
 
-/** Declares `--host`. Rejects an empty address, because that would listen on all interfaces. */
+/** Rejects an empty address, because that would listen on all interfaces. */
 export function host(description: string): Flag<"--host <address>", string, false> {
   const parse = (given: string) => {
     if (given.trim() !== "") return given;

@@ -9,10 +9,9 @@ import { whileWorking } from "../live/redraw.ts";
 import { visible, visibleError } from "../text/escape.ts";
 import type { Project } from "./manifest.ts";
 
-/** What `init` writes: a pipeline with its files, and the project that contains them. */
 export interface Begun {
   readonly file: string;
-  /** The files to write, by path relative to the folder. Files that already exist are left unchanged. */
+  /** The files to write, by relative path. Existing files are left unchanged. */
   readonly files: ReadonlyMap<string, string | Buffer>;
   readonly project: Project;
   readonly said: readonly string[];
@@ -33,7 +32,6 @@ export async function isThere(path: string): Promise<boolean> {
   );
 }
 
-/** Returns a tsconfig.json that makes TypeScript check pipelines as Node runs them. */
 export function tsconfig({ isEsm }: { readonly isEsm: boolean }): string {
   // In a CommonJS project, Node detects the module type of each file.
   const modules = isEsm ? '"module": "nodenext",' : '"module": "preserve",\n    "moduleDetection": "force",';
@@ -53,7 +51,7 @@ export function tsconfig({ isEsm }: { readonly isEsm: boolean }): string {
 `;
 }
 
-/** Throws if an output file, or a folder on its path, is a link, which could redirect what this command writes. */
+/** Throws if a path is a link, which could redirect what this command writes. */
 export async function refuseLinks(folder: string, paths: Iterable<string>): Promise<void> {
   for (const path of paths) {
     const parts = relative(folder, resolve(folder, path)).split(sep);
@@ -70,7 +68,7 @@ export async function refuseLinks(folder: string, paths: Iterable<string>): Prom
   }
 }
 
-/** Writes a file and creates its folder. Returns `kept` if a file with other content exists. */
+/** Returns `kept` if a file with other content exists. */
 export async function writeNew(path: string, content: string | Buffer): Promise<"written" | "the same" | "kept"> {
   await mkdir(dirname(path), { recursive: true });
   try {
@@ -101,9 +99,7 @@ export interface Asked<T> {
 
 const LOCAL = "using the local service's models";
 
-/**
- * Chooses models of the configured service. Uses the local service's models if none is configured or the request fails.
- */
+/** Uses the local service's models if no service is configured or the request fails. */
 export async function askService<T>(
   context: Context,
   choose: (show: Showrunner, catalog: Catalog) => Promise<T | null>,

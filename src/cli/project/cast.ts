@@ -13,10 +13,7 @@ export interface Cast {
   readonly missing: readonly RoleName[];
 }
 
-/**
- * Generates a `cast.ts` with the best model and settings for each role. `names` contains the names in `models.ts`, by
- * id.
- */
+/** `names` maps model ids to their names in `models.ts`. */
 export async function castFrom(show: Showrunner, catalog: Catalog, names: ReadonlyMap<string, string>): Promise<Cast> {
   const models: Partial<Record<RoleName, Choice>> = {};
   for (const role of ROLES) {

@@ -1,7 +1,7 @@
 import { placeholderMedium } from "../../core/kit/placeholder-media.ts";
 import type { Catalog, Client, Json } from "../../internal.ts";
 
-/** Placeholder media for checking inputs against schemas. Price estimates use uploads and a real voice instead. */
+/** Placeholders for checking inputs against schemas, but not for price estimates. */
 export const STANDING_IN = {
   image: { source: "url", url: "https://example.com/picture.png" },
   audio: { source: "url", url: "https://example.com/speech.wav" },
@@ -23,7 +23,6 @@ export const STARTER_ROLES = {
   film: { modality: "video", needs: { start_image: image, prompt }, likes: { ...frame, duration_ms: 3000 }, ranks: [] },
 } as const satisfies Readonly<Record<string, Role>>;
 
-/** The roles in the `cast.ts` of the recipes. */
 export const CAST_ROLES = {
   image: {
     modality: "image",
@@ -49,13 +48,11 @@ export const CAST_ROLES = {
 
 export interface Choice {
   readonly model: string;
-  /** The model's input, with placeholders for media. */
   readonly input: Input;
-  /** The estimated cost. Null if the service has no price. */
+  /** Null if the service has no price. */
   readonly costMicros: number | null;
 }
 
-/** HTTP statuses with which the service refuses a model or an input. */
 const REFUSED = new Set([400, 404, 410, 422]);
 
 /** Returns the models that fit a role best, cheapest first. */
@@ -98,7 +95,6 @@ async function firstVoice(client: Client, model: string): Promise<string | null>
 
 const WANTED = { durationMs: 3000, ratio: 1 };
 
-/** Replaces placeholders with uploads, which are free. The client uploads the same bytes only once. */
 async function withMedia(client: Client, input: Input): Promise<Input> {
   const real = async (value: Json): Promise<Json> => {
     if (Array.isArray(value)) return Promise.all(value.map(real));
@@ -118,16 +114,12 @@ type JsonSchema = CatalogModel["inputSchema"];
 export type Input = Readonly<Record<string, Json>>;
 
 interface Wish {
-  /** Fields that the model must accept with these values. */
   readonly needs: Input;
-  /** Fields to set if the model accepts them. A number may be replaced by the next larger one that the model lists. */
+  /** Fields to set if the model accepts them. */
   readonly likes: Input;
 }
 
-/**
- * Returns an input with `needs`, the required fields and as many `likes` as the model accepts. Returns null if it does
- * not accept `needs`.
- */
+/** Returns null if the model does not accept `needs`. */
 export function fitInput(catalog: Catalog, model: CatalogModel, { needs, likes }: Wish): Input | null {
   const fields = propertiesOf(model.inputSchema);
   if (Object.keys(needs).some((name) => fields[name] === undefined)) return null;
@@ -148,9 +140,7 @@ function propertiesOf({ properties }: JsonSchema): Readonly<Record<string, JsonS
   return typeof properties === "object" && properties !== null ? (properties as Record<string, JsonSchema>) : {};
 }
 
-/**
- * Returns the preferred value or the next larger number that the schema lists. Otherwise, returns the field's default.
- */
+/** Returns the preferred value, the next larger listed number, or the field's default. */
 function fieldValue(schema: JsonSchema, liked: Json | undefined): Json | undefined {
   const own = (schema.const ?? schema.default) as Json | undefined;
   if (!Array.isArray(schema.enum)) return liked ?? own ?? (schema.minimum as Json | undefined);

@@ -36,7 +36,6 @@ function needed(more: readonly string[]): readonly (readonly [Field, string, str
   ];
 }
 
-/** Completes a package.json, or creates one. `more` lists packages that a recipe imports. */
 export async function manifestFor(path: string, more: readonly string[] = []): Promise<Project> {
   const text = await readFile(path, "utf8").catch(() => null);
   const before: Manifest | null = text === null ? {} : parsed(text);
@@ -82,7 +81,7 @@ function sorted(packages: Packages): Packages {
   return Object.fromEntries(Object.entries(packages).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Maximum number of source files to read. A project with more files keeps its type. */
+/** A project with more source files keeps its module type. */
 const MOST_READ = 200;
 
 /** Returns whether a folder contains code that "type": "module" would break. */
@@ -96,7 +95,7 @@ export async function hasOtherCode(folder: string): Promise<boolean> {
   return false;
 }
 
-/** Returns whether text is an ES module that Node can run. Node cannot resolve imports without a file extension. */
+/** Rejects imports without a file extension, because Node cannot resolve them. */
 function isModule(text: string): boolean {
   if (!/^\s*(?:import|export)\b/m.test(text)) return false;
   return !/\b(?:require\s*\(|module\.exports\b)|(?:from|import)\s+["']\.{1,2}\/(?:[^"']*\/)?[^"'./]+["']/.test(text);

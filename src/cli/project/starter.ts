@@ -14,7 +14,6 @@ export const LOCAL_STARTER: Starter = {
   },
 };
 
-/** Returns the cheapest models that accept the inputs of the starter pipeline, or null if there are none. */
 export async function chooseStarter(show: Showrunner, catalog: Catalog): Promise<Starter | null> {
   const [picture] = await chooseModels(show.client, catalog, STARTER_ROLES.picture);
   const [film] = await chooseModels(show.client, catalog, STARTER_ROLES.film);
@@ -51,7 +50,6 @@ function step(name: string, { model, input }: Starter["film"], code: Readonly<Re
   return `    const ${name} = job("${name}", ${literal(model)}, {\n${lines.join("")}    });`;
 }
 
-/** Escapes text from a service for use in source code. */
 export const literal = (value: Json) =>
   JSON.stringify(value).replaceAll(/[^\x20-\x7e]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
 

@@ -18,9 +18,8 @@ import { problemList } from "./warning-lines.ts";
 export interface PlanComparison {
   readonly against: string;
   readonly diff: PlanDiff;
-  /** Steps that would run, in plan order, each with the reason if known. */
   readonly stale: readonly { readonly path: string; readonly why: string | null }[];
-  /** Total price of the stale steps, in micro-dollars. `max` is null if a step has no upper limit. */
+  /** `max` is null if the cost of a step has no upper limit. */
   readonly totalMicros: Quote["totalMicros"];
   readonly prices: Quote["prices"];
 }
@@ -86,7 +85,6 @@ function isFile(against: string, cwd: string): boolean {
 
 const GAP = "…";
 
-/** Cuts two texts to at most `width` characters around their first difference. */
 export function changeWindow(before: string, after: string, width: number): readonly [string, string] {
   const [a, b] = [[...before], [...after]];
   let same = 0;
@@ -108,7 +106,7 @@ const MOST_STEPS = 20;
 const MOST_FIELDS = 6;
 const LONGEST = 60;
 
-/** Returns one line for each difference between two plans: `+` new, `-` removed, `~` changed, `>` renamed. */
+/** `+` is new, `-` removed, `~` changed and `>` renamed. */
 export function diffLines(diff: PlanDiff): readonly string[] {
   const changed = diff.changed.flatMap(({ path, fields }) => [
     `~ ${visible(path)}`,

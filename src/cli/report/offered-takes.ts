@@ -22,10 +22,9 @@ export interface Reviewed {
   readonly contentType: string | null;
 }
 
-/** Copies a result to a file with a descriptive name and a file extension. Returns the path of the copy. */
 export type ReviewFiles = (result: Reviewed) => Promise<string>;
 
-/** Returns a function that copies results next to the journal, so that no editor changes files of the media store. */
+/** Copies results, so that no editor changes files of the media store. */
 export async function reviewFiles({ io }: Context, flags: ServiceFlags): Promise<ReviewFiles> {
   const { fileExtension, openMedia } = await import("../../internal.ts");
   const store = await openMedia({ ...mediaOptionsOf(io, flags), isReadOnly: true });
@@ -46,22 +45,20 @@ async function isThere(file: string, sizeBytes: number | null): Promise<boolean>
   return known !== null && known.size === sizeBytes;
 }
 
-/** A result that an approval shows. `pick` is its number for `--pick`, starting at 1. */
+/** `pick` is the take's number for `--pick`, starting at 1. */
 export interface OfferedTake {
   readonly pick: number;
   readonly step: string;
   readonly index: number;
   readonly content_type: string | null;
   readonly asset_id: string | null;
-  /** Path of the file that the step returned, or of a copy with a file extension. Null if there is no file. */
+  /** The original file, or a copy with a file extension. Null if there is no file. */
   readonly path: string | null;
-  /** The text that a chat or task returned. Null for a file. */
   readonly text: string | null;
 }
 
 type Shown = Omit<OfferedTake, "pick">;
 
-/** Resolves references to results, and numbers these as the engine does. */
 export async function offeredTakes(
   shows: readonly Reference[],
   { plan, report, review }: { readonly plan: Plan; readonly report: RunReport; readonly review: ReviewFiles },
@@ -79,7 +76,6 @@ export async function offeredTakes(
   return found.flat().map((take, position) => ({ pick: position + 1, ...take }));
 }
 
-/** Returns the results of a step, except failed ones. */
 export async function filesOf(step: StepReport, report: RunReport, review: ReviewFiles): Promise<readonly Shown[]> {
   const there = step.outputs.filter(({ status }) => status !== "FAILED");
   return Promise.all(

@@ -20,7 +20,6 @@ export function forecastLines({ risks, forecastMs }: Pick<Quote, "risks" | "fore
   ];
 }
 
-/** Formats the quote with which a run can be started. Returns no lines if there is no quote. */
 export function offerLines({ id, maximumUsd, expiresAt, prices }: Quote): readonly string[] {
   if (id === null || maximumUsd === null || expiresAt === null) return [];
   const open = openSteps(prices).slice(0, MOST_RISKS).map(visible);
@@ -99,7 +98,6 @@ export function priceTable(quote: Quote, width?: number): string {
   return lines.join("\n");
 }
 
-/** Returns lines that show the budget and the balance, and whether either is too small for this plan. */
 function means({ budgetMicros, balanceMicros, totalMicros }: Quote): readonly string[] {
   const short = balanceMicros === null ? 0 : totalMicros.min - balanceMicros;
   const isLess = budgetMicros !== null && (totalMicros.max === null || budgetMicros < totalMicros.max);

@@ -24,7 +24,7 @@ export function overchargeLines({ id, overcharges, over_budget, budget }: RunRep
   ];
 }
 
-/** Lists missing results that the table of steps does not show, and outputs that the service has deleted. */
+/** Lists missing results, except those that the table of steps already shows. */
 export function missingLines(report: RunReport, now: number): readonly string[] {
   const missing = report.missing.filter(({ what }) => !toldBySteps.has(what));
   const alike = Map.groupBy(missing, ({ step, what, until, text }) =>
@@ -40,7 +40,7 @@ export function missingLines(report: RunReport, now: number): readonly string[] 
   return [...lines, ...healed];
 }
 
-/** Removes a step's name from text, to find texts that are otherwise the same for several steps. */
+/** Removes a step's name, so that equal texts about several steps can be grouped. */
 function withoutWord(text: string, word: string): string {
   const others = text.split(" ").filter((one) => one !== word && one !== `${word}:`);
   return others.join(" ");

@@ -7,10 +7,7 @@ import type { ServiceFlags } from "../program/flags.ts";
 import { visible, visibleLines } from "../text/escape.ts";
 import { shorten, table } from "../text/table.ts";
 
-/**
- * Converts a value for `--json`, to snake_case names and decimal amounts. Removes queries from URLs, except in fields
- * whose name ends in `url`.
- */
+/** Removes queries from URLs, except in fields whose name ends in `url`. */
 export function wireForm(value: unknown, key = ""): unknown {
   if (typeof value === "string") return /url$/i.test(key) ? value : redactUrls(value);
   if (Array.isArray(value)) return value.map((item) => wireForm(item, key));
@@ -38,7 +35,7 @@ function withoutQueries(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutQueries(inner)]));
 }
 
-/** Returns whether a field contains a document, such as a schema, whose own field names must stay unchanged. */
+/** Fields with documents whose own field names must stay unchanged. */
 function verbatim(key: string): boolean {
   return ["inputSchema", "outputSchema", "data", "labels", "raw"].includes(key);
 }
@@ -47,7 +44,6 @@ function snake(key: string): string {
   return key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** Pairs rows with the fields to show. */
 export function columns<Row extends object>(
   items: readonly Row[],
   fields: readonly WireName<keyof Row & string>[],
@@ -108,7 +104,6 @@ export async function withClient(
   return ExitCode.done;
 }
 
-/** Returns the first items of a list, 20 by default. */
 export async function some<T>(items: AsyncIterable<T>, limit: string | undefined): Promise<readonly T[]> {
   const most = /^[1-9]\d*$/.test(limit ?? "") ? Number(limit) : 20;
   const found: T[] = [];

@@ -3,31 +3,23 @@ import { withLauncher } from "../../core/kit/launcher.ts";
 import { shellWord } from "../../core/kit/shell-word.ts";
 import { visible } from "./escape.ts";
 
-/** Commands that neither read a journal nor call a service. */
 const withoutService = new Set(["serve", "init", "completion", "migrate"]);
 
 export interface Suggesting {
-  /** The command that starts this program; see `Io.launcher`. */
   readonly launcher: string;
-  /** Flags of the current command that the next one also needs, such as `--journal FILE`. */
   readonly flags: readonly string[];
 }
 
-/**
- * Splits a suggestion into the command to paste and a remark. Adds flags so that the command uses the same journal and
- * service.
- */
+/** Splits a suggestion into the command to paste and a remark, and adds flags. */
 export function nextLines(text: string, { launcher, flags }: Suggesting): readonly string[] {
   const [, first = text, note] = /^(\S.*?) {2,}(\(.*\))$/s.exec(text) ?? [];
   const lines = note === undefined ? [first] : [first, note];
   return lines.map((line) => withLauncher(inSentence(withFlags(line, flags), flags), launcher));
 }
 
-/** Matches commands in a sentence that use a journal, unless `--journal` follows. */
 const WITHIN =
   /(?<![\w./@-])showrunner (?:resume|approve|reject|adopt|show|open|events|report|export|runs|reconcile|stop|dashboard)(?![\w/-])(?!.* --journal)/g;
 
-/** Adds `--journal` to the commands in a sentence, if the current command has it. */
 export function inSentence(text: string, flags: readonly string[]): string {
   const journal = flags.find((flag) => flag.startsWith("--journal "));
   return journal === undefined ? text : text.replace(WITHIN, (command) => `${command} ${journal}`);
@@ -50,7 +42,6 @@ function withFlags(command: string, flags: readonly string[]): string {
 
 const spending = new Set(["run", "resume", "worker", "mcp"]);
 
-/** Returns whether the command already sets a flag. `--cap` can be repeated for other tags. */
 function isSet(flag: string, command: string): boolean {
   const [name = ""] = flag.split(" ");
   if (name !== "--cap") return `${command} `.includes(` ${name} `);
@@ -60,12 +51,11 @@ function isSet(flag: string, command: string): boolean {
   );
 }
 
-/** Returns the command as typed, with `more` appended. If `more` is a flag with a value, it replaces earlier values. */
+/** If `more` is a flag with a value, it replaces the typed value. */
 export function repeatedCommand({ args }: { readonly args: readonly string[] }, ...more: readonly string[]): string {
   return ["showrunner", ...[...without(more, args), ...more].map(typedAgain)].join(" ");
 }
 
-/** Converts a typed `plan` command to the same `run` command, and appends `more`. */
 export function runInstead({ args }: { readonly args: readonly string[] }, ...more: readonly string[]): string {
   const stored = args.slice(1).filter((word, at, all) => {
     const isFlag = /^--(against|svg)$/.test(all[at - 1] ?? "") || /^--(against|svg)(=|$)/.test(word);
@@ -83,7 +73,6 @@ function typedAgain(word: string): string {
   return shellWord(withoutPassword(word));
 }
 
-/** Options of a command that a follow-up command also needs, for its journal, service and limits. */
 export const CARRIED = [
   "journal",
   "service",
@@ -101,7 +90,6 @@ export function serviceFlags(options: GivenOptions<(typeof CARRIED)[number]>): r
   return flagsFor(CARRIED, options).map((flag) => flag.map(typedAgain).join(" "));
 }
 
-/** Returns the flag of an option without leading dashes: `base-url` for `baseUrl`. */
 export function flagName(option: string): string {
   return option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

@@ -2,7 +2,7 @@ import stringWidth from "fast-string-width";
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
-/** Returns the width of text on a terminal in columns: two for an ideograph or an emoji, none for a combining mark. */
+/** In terminal columns: two for an ideograph or emoji, none for a combining mark. */
 export function widthOf(text: string): number {
   return stringWidth(text);
 }
@@ -23,7 +23,6 @@ export function padEnd(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - widthOf(text)));
 }
 
-/** Formats a count with its noun: `1 job`, `2 jobs`, `3 bodies`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
@@ -33,18 +32,13 @@ export interface Column<Row> {
   readonly value: (row: Row) => string;
   /** `money` aligns amounts at their decimal points. */
   readonly align?: "right" | "money";
-  /** Whether cells may be shortened on a narrow terminal. */
   readonly flexible?: boolean;
-  /** Whether the column may be omitted on a narrow terminal. The last optional column is omitted first. */
+  /** The last optional column is omitted first on a narrow terminal. */
   readonly optional?: boolean;
 }
 
 const gap = "  ";
 
-/**
- * Formats rows under their titles. If the table is wider than `width`, omits optional columns and shortens flexible
- * ones.
- */
 export function table<Row>(rows: readonly Row[], all: readonly Column<Row>[], width?: number): string {
   const columns = width === undefined ? all : fitting(rows, all, width);
   const cells = [
@@ -59,7 +53,7 @@ export function table<Row>(rows: readonly Row[], all: readonly Column<Row>[], wi
   return cells.map((row) => line(row, widths, columns)).join("\n");
 }
 
-/** An optional column is omitted if a flexible column would otherwise be narrower than this. */
+/** An optional column is omitted before a flexible one becomes narrower than this. */
 const LEAST_FLEXIBLE = 12;
 
 function fitting<Row>(rows: readonly Row[], all: readonly Column<Row>[], width: number): readonly Column<Row>[] {

@@ -88,7 +88,6 @@ export function fillRestyle(job: Job): void {
 
 const MODEL_FIELDS = ["model_slug", "ai_model_id", "model_id"];
 
-/** Returns the fields of a v2 body that name its model, in order of precedence. */
 function namedModels(body: Body, prefix: JsonPath) {
   const paths: readonly JsonPath[] = [
     ...MODEL_FIELDS.map((name) => [...prefix, name]),
@@ -100,7 +99,6 @@ function namedModels(body: Body, prefix: JsonPath) {
   });
 }
 
-/** Reports the body's type and the fields that name its model. If there are none, reports how the model was chosen. */
 export function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: string): void {
   const { fieldReport } = body;
   const [named, ...weaker] = namedModels(body, prefix);
@@ -132,7 +130,7 @@ export function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: st
   fieldReport.note(named.path, "decision", { to, newValue, why, choices: candidates });
 }
 
-/** The jobs for a v2 body. If it cannot be converted yet, `open` is the reason. */
+/** `open` is the reason why the body cannot be converted yet. */
 export type Converted = ConvertedBody | { readonly open: string };
 
 export function convert(context: MigrationContext, body: Body): Converted {
@@ -180,7 +178,7 @@ function choose(context: MigrationContext, body: Body, needs: readonly Need[], p
 const seedPath = (type: V2Type): JsonPath =>
   type === "video" || type === "motion_control" ? ["generated_video_inputs", "seed"] : ["seed"];
 
-/** Fills a job's input. Adds jobs that must run first to `before`. */
+/** Adds jobs that must run first to `before`. */
 function fill(job: Job, before: ConvertedJob[]): Defaults {
   const none: Defaults = { prefix: "", values: {} };
   const { type } = job.body;
@@ -237,15 +235,11 @@ function videoDefaults(job: Job, shotsMs: number | null): Defaults {
   return { prefix: "generated_video_inputs.", values: { ...ratio, ...(shotsMs !== null && { duration_ms: shotsMs }) } };
 }
 
-/** Derives a default aspect ratio from a field with a size in pixels. Returns no values if the field is absent. */
 function ratioFrom(job: Job, path: JsonPath): Defaults["values"] {
   const size = given(job.body, ...path);
   return typeof size === "string" && /^\d+\s*[x×]\s*\d+$/i.test(size) ? { aspect_ratio: size } : {};
 }
 
-/**
- * Converts the speech in `audio_generation` to a separate job. Returns null if the body has none, or if no model fits.
- */
 function speechFor(outer: Job, before: ConvertedJob[]): Expression | null {
   const { context, body } = outer;
   const path: JsonPath = ["audio_generation"];
@@ -276,7 +270,6 @@ function speechFor(outer: Job, before: ConvertedJob[]): Expression | null {
   return { is: "step", step: speech.step };
 }
 
-/** Reports the body's label as the step's name, unless a field of the model contains it. */
 function noteName(job: Job): void {
   const path: JsonPath = ["name"];
   if (given(job.body, ...path) === undefined || job.body.fieldReport.has(path)) return;

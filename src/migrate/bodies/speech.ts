@@ -8,7 +8,7 @@ import { type JsonPath, pathText } from "../json-path.ts";
 import { type FieldView, slotField } from "../models/view.ts";
 import { isTemplate } from "../read/template.ts";
 
-/** Codes of language names that v2 accepts in addition to the names in `Intl.DisplayNames`. */
+/** Names that v2 accepts in addition to those in `Intl.DisplayNames`. */
 const ALIASES: Readonly<Record<string, string>> = {
   bengali: "bn",
   cantonese: "yue",
@@ -26,7 +26,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   yue: "yue",
 };
 
-/** Returns two-letter codes by English language name in lower case. Omits obsolete codes. */
+/** Two-letter codes by English name in lower case, without obsolete ones. */
 function platformCodes(): ReadonlyMap<string, string> {
   const names = new Intl.DisplayNames("en", { type: "language", fallback: "none" });
   const letters = [..."abcdefghijklmnopqrstuvwxyz"];
@@ -42,10 +42,7 @@ const VARIETIES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   no: { nynorsk: "nn", nn: "nn", bokmål: "nb", bokmal: "nb", nb: "nb" },
 };
 
-/**
- * Returns the code for a language name, such as `pt` for `Portuguese (Brazil)`. Returns codes unchanged, and null for
- * unknown names.
- */
+/** Returns `pt` for `Portuguese (Brazil)`, codes unchanged, and null for unknown names. */
 export function languageCode(name: string): string | null {
   const plain = name.trim().toLowerCase();
   const whole = codeOf(plain);
@@ -75,7 +72,7 @@ export function fillSpeech(job: Job, prefix: JsonPath): void {
   fillLanguage(job, at("language"));
 }
 
-/** Sets a voice: a cloned one from the step that creates it, or one in the map. Any other voice needs a decision. */
+/** A voice that is neither cloned nor in the map needs a decision. */
 export function fillVoice(job: Job, path: JsonPath): void {
   const { context, body, view } = job;
   const field = slotField(view, "voice");
@@ -119,7 +116,7 @@ function askForVoice(job: Job, path: JsonPath, field: FieldView, key: string): v
   job.decide(path, question, [CHOOSE_LATER, ...(values ?? stock)], details);
 }
 
-/** Converts the stability. The scale is inverted: 1 in v2 is 0 in v3. */
+/** The scale is inverted: 1 in v2 is 0 in v3. */
 function fillStability(job: Job, path: JsonPath): void {
   const field = job.plainField(["stability"]);
   const old = given(job.body, ...path);
@@ -131,7 +128,7 @@ function fillStability(job: Job, path: JsonPath): void {
   job.value(path, field, oneMinus(old), "v3 inverts the scale: 1 minus v2's value");
 }
 
-/** Subtracts a value from 1 without floating-point error: 1 - 0.9 is 0.1. */
+/** Avoids floating-point error: 1 - 0.9 is 0.1. */
 function oneMinus(value: number): number {
   return Number((1 - value).toFixed(12));
 }
@@ -158,7 +155,7 @@ function fillLanguage(job: Job, path: JsonPath): void {
   job.decide(path, `${job.view.id} does not support ${code}`, [...choices, "choose a model that supports it"]);
 }
 
-/** Returns the field's value for a language code. `pt` also matches `pt-BR`, and `zh-cn` matches `zh`. */
+/** `pt` also matches `pt-BR`, and `zh-cn` matches `zh`. */
 function codeIn(field: FieldView, code: string): Json | null {
   if (field.values === null) return code;
   const codes = field.values.map((value) => [value, String(value).toLowerCase().replace("_", "-")] as const);

@@ -16,7 +16,7 @@ export function batchOf(body: Body): number {
 const sizeOf = (body: Body) =>
   Object.hasOwn(fieldsOf(body.type), "batch_size") ? given(body, "batch_size") : undefined;
 
-/** Converts the seed. Returns one seed for each variation, or null if the variations have no separate seeds. */
+/** Returns one seed per variation, or null if the variations have no separate seeds. */
 export function seedsOf(job: Job, path: JsonPath, count: number): readonly Json[] | null {
   const field = job.plainField(["seed"]);
   const old = given(job.body, ...path);
@@ -40,7 +40,7 @@ export function seedsOf(job: Job, path: JsonPath, count: number): readonly Json[
   return seeds;
 }
 
-/** Returns the seed at a position. Seeds increase from the first one, and start over after the largest. */
+/** Seeds increase from the first one, and start over after the largest. */
 function nth(field: FieldView, first: number, index: number): Json {
   const fitted = coerce(field, first);
   const start = fitted.fits && typeof fitted.value === "number" ? fitted.value : 0;

@@ -11,10 +11,7 @@ import { isTemplate } from "../read/template.ts";
 const INPUTS: JsonPath = ["generated_video_inputs"];
 const at = (...path: JsonPath): JsonPath => [...INPUTS, ...path];
 
-/**
- * Converts `generated_video_inputs` except the seed. Returns the total duration of the shots, or null if there are
- * none.
- */
+/** Returns the total duration of the shots, or null if there are none. */
 export function fillVideoInputs(job: Job): number | null {
   const shotsMs = fillShots(job);
   for (const name of ["negative_prompt", "enhance_prompt", "aspect_ratio", "resolution"]) job.plain(at(name));
@@ -25,7 +22,7 @@ export function fillVideoInputs(job: Job): number | null {
   return shotsMs;
 }
 
-/** Converts the shots, which replace the prompt if the model accepts them. Returns their total duration, or null. */
+/** Shots replace the prompt if the model accepts them. */
 function fillShots(job: Job): number | null {
   const prompt = slotField(job.view, "prompt");
   const shots = readShots(job);
@@ -155,7 +152,7 @@ function fillShotType(job: Job, hasShots: boolean): void {
   } else if (isGiven) job.drop(path, "has an effect only if there are shots");
 }
 
-/** Converts the duration. The total duration of the shots takes precedence. */
+/** The total duration of the shots takes precedence over `duration_ms`. */
 function fillDuration(job: Job, shotsMs: number | null): void {
   const field = job.plainField(["duration_ms"]);
   const length = given(job.body, ...at("duration_ms"));
@@ -202,7 +199,7 @@ export function fillFilm(job: Job): void {
   setMedia(job, slotField(job.view, "video"), [medium], "film to start from");
 }
 
-/** Converts the audio. Puts speech that is generated for the video before existing sound. */
+/** Speech that is generated for the video comes before existing sound. */
 export function fillAudio(job: Job, speech: Expression | null): void {
   const { context, body, view } = job;
   const field = slotField(view, "audio");
@@ -212,7 +209,7 @@ export function fillAudio(job: Job, speech: Expression | null): void {
   shiftAudio(job, field);
 }
 
-/** Adds a local task that shifts the sound in time, because v3 has no field for the audio's offset. */
+/** Adds a task, because v3 has no field for the audio's offset. */
 function shiftAudio(job: Job, field: FieldView | null): void {
   const path: JsonPath = ["audio_start_ms"];
   const startMs = given(job.body, ...path);

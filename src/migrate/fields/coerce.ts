@@ -64,7 +64,7 @@ function numberOf(text: string): number | null {
   return text.trim() !== "" && value > 0 ? value : null;
 }
 
-/** Returns width divided by height for `16:9`, `1920x1080` or `1.78`, or null for other text. */
+/** Returns width divided by height for `16:9`, `1920x1080` or `1.78`. */
 export function ratioOf(text: string): number | null {
   const [, width, height] = /^\s*(\d+(?:\.\d+)?)\s*[:x×/]\s*(\d+(?:\.\d+)?)\s*$/i.exec(text) ?? [];
   const ratio = width === undefined || height === undefined ? Number(text) : Number(width) / Number(height);
@@ -80,9 +80,7 @@ const NAMED_LINES = new Map([
   ["uhd", 2160],
 ]);
 
-/**
- * Returns the shorter side of a resolution such as `720p`, `4K` or `1920x1080`, in pixels. Returns null for other text.
- */
+/** Returns the shorter side in pixels for `720p`, `4K` or `1920x1080`. */
 export function linesOf(text: string, linesPerK: number): number | null {
   const plain = text.trim().toLowerCase();
   const named = NAMED_LINES.get(plain);

@@ -7,17 +7,13 @@ import { fitToTable, isOfTable } from "./fit-to-table.ts";
 import type { Job } from "./job.ts";
 
 export interface Defaults {
-  /** Path of the enclosing object in the v2 body, for the report. */
   readonly prefix: string;
   readonly values: { readonly [field: string]: Json };
 }
 
 const MAX_ROUNDS = 12;
 
-/**
- * Makes a job's input valid against the model's schema. Adds a decision for each field that is omitted, and returns the
- * remaining problems.
- */
+/** Adds a decision for each omitted field, and returns the remaining problems. */
 export function fitToSchema(job: Job, defaults: Defaults): readonly FieldProblem[] {
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const problems = problemsOf(job);
@@ -52,7 +48,6 @@ function problemsOf(job: Job, input: Job["input"] = job.input): readonly FieldPr
   return context.options.catalog.check(view.model, Object.fromEntries(sample));
 }
 
-/** Returns a sample value for validation. The pipeline validates the real value later. */
 function inputSample(field: FieldView | undefined, sample: Json): Json {
   return sample === "supplied" && field?.values != null ? (field.values[0] ?? sample) : sample;
 }
@@ -61,7 +56,7 @@ function topOf({ field }: FieldProblem): string | null {
   return /^input\.([^.[]+)/.exec(field)?.[1] ?? null;
 }
 
-/** Adds a required field that the body lacks. `isOfRow` is true if the chosen combination of fields requires it. */
+/** `isOfRow` is true if the chosen combination of fields requires the field. */
 function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults, isOfRow = false): boolean {
   const name = topOf(problem);
   const field = name === null ? undefined : job.view.fields.get(name);
@@ -159,7 +154,7 @@ function reportTier(job: Job, before: { readonly [name: string]: Json | undefine
   }
 }
 
-/** Adds a decision if a job is sent at another quality level than its slug names. */
+/** Adds a decision if the quality level differs from the one in the slug. */
 function reportLevelOfSlug(job: Job, { prefix }: Defaults): void {
   const { levelOfSlug: level, view, body } = job;
   const written = job.sent("quality") ?? null;
@@ -201,7 +196,7 @@ function leaveOut(job: Job, problem: FieldProblem): boolean {
   return true;
 }
 
-/** Returns the field that requires the missing one, such as an end frame without a start frame. */
+/** Returns the field whose presence makes the missing one required. */
 function dependentOf(job: Job, problem: FieldProblem): string | null {
   const missing = topOf(problem);
   const [, other] = /when (\w+) is given/.exec(problem.message) ?? [];

@@ -8,10 +8,7 @@ import type { Job } from "./job.ts";
 const CODES = ["combination-table", "combination-by-default"];
 export const isOfTable = ({ code }: { readonly code: string }) => CODES.includes(code);
 
-/**
- * Changes the input to the allowed combination of fields that loses least. Returns the fields that it requires and the
- * body lacks, or null if nothing was changed.
- */
+/** Returns the fields that the chosen combination still lacks, or null if nothing changed. */
 export function fitToTable(job: Job, prefix: string): readonly string[] | null {
   const rows = (combinationTable(job.view.model.inputSchema)?.rows ?? [])
     .map((row) => ({ row, loss: lossOf(job, row) }))
@@ -55,10 +52,7 @@ function worth({ takes, name }: FieldView): number {
   return /prompt|text/.test(name) ? 300 : 30;
 }
 
-/**
- * Returns the cost of changing a field. A resolution costs more than a quality level, because it is visible in the
- * output.
- */
+/** A resolution costs more than a quality level, because it is visible. */
 function changeOf(job: Job, name: string): number {
   return job.input.has(name) ? (name === "quality" ? 5 : 10) : 1;
 }

@@ -15,9 +15,8 @@ export class Job {
   readonly step: string;
   readonly input = new Map<string, Expression>();
   shift: Shift | null = null;
-  /** The quality level in the slug, with the path of the field that contains the slug. */
+  /** `path` is the field that contains the slug. */
   levelOfSlug: { readonly quality: string; readonly path: JsonPath } | null = null;
-  /** The v2 fields that each input field was converted from. */
   readonly #origins = new Map<string, JsonPath[]>();
 
   constructor(context: MigrationContext, body: Body, view: ModelView, step: string) {
@@ -40,7 +39,6 @@ export class Job {
     if (from !== null) this.#origins.set(field, [...this.originsOf(field), from]);
   }
 
-  /** Sets a field or, if it contains a list, appends the value. */
   add(field: FieldView, value: Expression, from: JsonPath | null): void {
     this.set(field.name, field.isList ? { is: "list", items: [...this.itemsOf(field), value] } : value, from);
   }
@@ -50,13 +48,12 @@ export class Job {
     return value?.is === "list" ? value.items : value === undefined ? [] : [value];
   }
 
-  /** Returns the value that will be sent, or undefined if there is none yet. */
   sent(field: string): Json | undefined {
     const value = this.input.get(field);
     return value?.is === "json" ? value.value : undefined;
   }
 
-  /** Reports a value that differs from v2, for the body's field or, if there is none, for `at`. */
+  /** If no v2 field became `field`, reports the change for `at`. */
   reportChange(field: string, at: string, value: Json, why: string): void {
     const details = { to: this.to(field), newValue: value, why };
     const [origin] = this.originsOf(field);
@@ -70,10 +67,7 @@ export class Job {
       this.body.fieldReport.amend(path, "decision", { why: `left out for now: ${because}`, choices });
   }
 
-  /**
-   * Converts a number, text or switch, and sets the first of the fields `names` that the model has. By default, the
-   * name stays the same.
-   */
+  /** Sets the first field in `names` that the model has, by default the same name. */
   plain(path: JsonPath, ...names: readonly string[]): void {
     const value = given(this.body, ...path);
     if (value === undefined) return;
@@ -93,7 +87,7 @@ export class Job {
     return fields.find((field) => field !== undefined && field.takes.what === "json") ?? null;
   }
 
-  /** Sets the field to the nearest value that it accepts. If none fits, adds a decision. */
+  /** Uses the nearest accepted value, or adds a decision if none fits. */
   value(path: JsonPath, field: FieldView, value: Json, why: string | null = null): void {
     const fitted = coerce(field, value);
     if (!fitted.fits) {
@@ -104,7 +98,7 @@ export class Job {
     this.carried(path, field.name, fitted.value, why ?? fitted.why);
   }
 
-  /** Converts text, which may contain placeholders. Text that the model rejects becomes an input of the pipeline. */
+  /** Text that the model rejects becomes an input of the pipeline. */
   text(path: JsonPath, slot: Slot | FieldView): void {
     const value = given(this.body, ...path);
     if (typeof value !== "string") return;
@@ -134,7 +128,7 @@ export class Job {
     return this.context.input(key, `${this.step}-${field.name}`, why, { is: "text", maxLength });
   }
 
-  /** Reports a value that was carried over. `target` is its location in the input, if it is not the field itself. */
+  /** `target` is the value's place in the input, if not `field` itself. */
   carried(path: JsonPath, field: string, value: Json, why: string | null, target = field): void {
     const old = given(this.body, ...path) as Json;
     const isSame = JSON.stringify(old) === JSON.stringify(value);
@@ -166,7 +160,7 @@ export class Job {
     this.body.fieldReport.note(path, "decision", { why, choices, ...more });
   }
 
-  /** Sets a field to the default of v2, because the default of v3 is different. */
+  /** Sets the default of v2, because v3 has another default. */
   preset(v2Field: string, field: string, value: Json, why: string): void {
     this.set(field, json(value), null);
     this.body.fieldReport.add(v2Field, "defaulted", { to: this.to(field), newValue: value, why });

@@ -15,7 +15,7 @@ export interface Medium {
   readonly choices: readonly string[];
 }
 
-/** Finds the file to which a field refers. `role` is its name if the document has no better one. */
+/** `role` is the file's name if the document has no better one. */
 export function mediumAt(context: MigrationContext, body: Body, path: JsonPath, kind: MediaKind, role: string): Medium {
   const id = String(given(body, ...path));
   const link = context.link(body, id);

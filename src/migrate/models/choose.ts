@@ -5,15 +5,10 @@ import { type ModelView, viewOf } from "./view.ts";
 
 export interface Choice {
   readonly view: ModelView;
-  /** Quality level and resolution from the slug. Null if the model does not offer them. */
   readonly quality: string | null;
   readonly resolution: string | null;
-  /**
-   * How the model was chosen. `mapped` means by the user's map, `exact` by the slug, and `only` that no other model
-   * fits. The user must confirm any other choice.
-   */
+  /** The user must confirm `similar` and `shape`; `only` means that no other model fits. */
   readonly by: "mapped" | "exact" | "similar" | "only" | "shape";
-  /** Which parts of the slug match the model. Null if nothing was compared. */
   readonly why: string | null;
   readonly candidates: readonly string[];
 }
@@ -35,10 +30,7 @@ export class ModelChooser {
     this.#map = map;
   }
 
-  /**
-   * Chooses a model for the first need that any model meets. `named` is the slug or id in the body, or null if it has
-   * none.
-   */
+  /** Uses the first need that any model meets. */
   choose(needs: readonly Need[], named: string | null): Choice | null {
     const key = JSON.stringify([needs, named]);
     const known = this.#known.get(key);
@@ -85,7 +77,6 @@ export class ModelChooser {
     return { view: best, ...namedLevel(slug, best), by: isOnly ? "only" : "shape", why, candidates: ids };
   }
 
-  /** Returns the models that meet a need, most suitable first. */
   #candidates(need: Need): readonly ModelView[] {
     const found = this.#views.flatMap((view) => {
       const suitability = suits(view, need);
@@ -112,18 +103,18 @@ export function isUuid(text: string): boolean {
 interface SlugMatch {
   readonly view: ModelView;
   readonly quality: string | null;
-  /** `exact` if every part of the slug agrees. If `similar`, the user must confirm the match. */
+  /** `similar` needs confirmation by the user. */
   readonly confidence: "exact" | "similar";
   readonly why: string;
 }
 
 interface SlugSearch {
   readonly match: SlugMatch | null;
-  /** Ids of other versions of the same model. They are offered as candidates but never chosen automatically. */
+  /** Offered as candidates, but never chosen automatically. */
   readonly otherVersions: readonly string[];
 }
 
-/** Finds the model that a slug names. A model of another version never matches. */
+/** A model of another version never matches. */
 export function findBySlug(slug: string, views: readonly ModelView[]): SlugSearch {
   const requested = parseModelName(slug);
   const compared = views.map((view) => compare(slug, requested, view)).filter((one) => one !== null);
@@ -132,7 +123,6 @@ export function findBySlug(slug: string, views: readonly ModelView[]): SlugSearc
   return { match: best?.match ?? mostSimilar(requested, views), otherVersions };
 }
 
-/** Compares a slug with a model. Returns null if the family, version or mode differs. */
 function compare(
   slug: string,
   requested: ModelName,
@@ -164,11 +154,10 @@ interface Level {
   readonly quality: string | null;
   readonly resolution: string | null;
   readonly unmatched: readonly string[];
-  /** Phrase for the reason. Empty if the slug contains no quality level of the model. */
   readonly text: string;
 }
 
-/** Finds the quality and resolution in the slug, among the words that are not in the model's name. */
+/** Considers only words that are not in the model's name. */
 function levelOf(requested: ModelName, own: ModelName, view: ModelView): Level {
   const qualities = (view.fields.get("quality")?.values ?? []).map(String);
   const resolutions = (view.fields.get("resolution")?.values ?? []).map(String);
@@ -186,7 +175,7 @@ function levelOf(requested: ModelName, own: ModelName, view: ModelView): Level {
   return { quality, resolution, unmatched, text: quality === null ? "" : `, ${quality} as its quality` };
 }
 
-/** Returns the quality level that matches most of `words`. All words of the level must be in the slug. */
+/** Returns the level with the most matches in `words`, if the slug contains the whole level. */
 function levelNamed(
   qualities: readonly string[],
   words: readonly string[],
@@ -239,7 +228,6 @@ function describe({ family, version, tiers, mode }: ModelName): string {
     .join(", ");
 }
 
-/** Returns the model of the same version with the most similar family name. Null if it is too different. */
 function mostSimilar(requested: ModelName, views: readonly ModelView[]): SlugMatch | null {
   const scored = views
     .map((view) => ({ view, own: parseModelName(view.id) }))

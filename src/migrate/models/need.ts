@@ -3,7 +3,7 @@ import { type Body, given } from "../body.ts";
 import type { V2Type } from "../v2-types.ts";
 import { type ModelView, type Slot, slotField } from "./view.ts";
 
-/** Returns requirements on a model, strictest first. The next one applies if no model meets those before it. */
+/** Strictest first: a later need applies only if no model meets an earlier one. */
 export function needsOf(body: Body): readonly Need[] {
   const has = (...names: readonly string[]) => names.some((name) => hasAny(given(body, name)));
   const { type } = body;
@@ -47,20 +47,19 @@ function hasAny(value: unknown): boolean {
 export interface Need {
   readonly type: V2Type;
   readonly must: readonly Slot[];
-  /** Further inputs of the body. A model that accepts more of them is preferred. */
+  /** A model that accepts more of these is preferred. */
   readonly also: readonly Slot[];
-  /** Set if any model except an upscaler is acceptable, because keeping the body's video matters more. */
+  /** Any model except an upscaler is acceptable, to keep the body's video. */
   readonly isLoose?: true;
 }
 
 interface TypeFacts {
-  /** Start of a step's name if the body has none. */
   readonly short: string;
   readonly must: readonly Slot[];
   readonly yields: ModelView["yields"];
-  /** Matches the id, name or description of models for this type. Null if their inputs already identify them. */
+  /** Must match a model's id, name or description, unless null. */
   readonly hint: RegExp | null;
-  /** Whether the v2 documentation names a v3 counterpart. If not, the user must confirm the model. */
+  /** Whether the v2 documentation names a v3 counterpart. */
   readonly isCertain: boolean;
 }
 
@@ -93,10 +92,6 @@ export const TYPE_FACTS: Readonly<Record<V2Type, TypeFacts>> = {
   },
 };
 
-/**
- * Returns how many of the body's fields a model accepts, and how many required fields the body lacks. Returns null if
- * the model does not meet the need.
- */
 export function suits(view: ModelView, need: Need) {
   const { yields, hint } = TYPE_FACTS[need.type];
   if (!makes(view, need, yields)) return null;
@@ -128,7 +123,6 @@ export function keepsFilm(view: ModelView, need: Need): boolean {
   return !need.must.includes("video") || slotField(view, "video") !== null;
 }
 
-/** Returns whether the model can produce this kind of output. */
 function makes(view: ModelView, need: Need, yields: ModelView["yields"]): boolean {
   if (view.yields === yields) return true;
   return need.type === "image_upscale" && view.yields === "video" && slotField(view, "image") !== null;

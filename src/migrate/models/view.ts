@@ -17,12 +17,11 @@ export interface FieldView {
   readonly max: number;
   readonly step: number | null;
   readonly maxLength: number;
-  /** Matches the pattern of the schema. Null if there is none, or if matching it may take exponential time. */
+  /** Null if there is none, or if matching may take exponential time. */
   readonly pattern: Matcher | null;
   readonly preset: Json | undefined;
   readonly role: string | null;
   readonly item: ReadonlyMap<string, FieldView>;
-  /** Maximum total duration of the list's items, in milliseconds. */
   readonly maxTotalMs: number;
 }
 
@@ -35,7 +34,6 @@ export interface ModelView {
 
 const views = new WeakMap<CatalogModel, ModelView | null>();
 
-/** Returns a view of a model, or null if it cannot be used. */
 export function viewOf(model: CatalogModel): ModelView | null {
   const known = views.get(model);
   if (known !== undefined) return known;
@@ -67,7 +65,6 @@ function fieldViews(
   );
 }
 
-/** Returns the media that a field accepts. For a list, returns those that its items accept. */
 function takesOf(location: SchemaLocation | null): AcceptedMedia {
   const own: AcceptedMedia = location?.takes ?? { what: "json", types: [] };
   const items = own.what === "json" ? location?.item(0)?.takes : undefined;
@@ -110,7 +107,6 @@ function fieldView(
   };
 }
 
-/** Compiles a pattern. Returns null if it is invalid, or if matching it may take exponential time. */
 function linearPattern(text: unknown): Matcher | null {
   try {
     const { matcher, isLinear } = readPattern(String(text));
@@ -121,10 +117,9 @@ function linearPattern(text: unknown): Matcher | null {
 }
 
 interface SlotFacts {
-  /** Names that models give the field, in order of preference. */
   readonly names: readonly string[];
   readonly takes: MediaKind | "voice" | "json" | "choice";
-  /** Role in the schema that identifies the field if its name differs. */
+  /** Identifies the field in the schema if its name differs. */
   readonly role?: string;
 }
 
@@ -144,7 +139,7 @@ const SLOTS = {
   name: { names: ["name"], takes: "json" },
 } as const satisfies Readonly<Record<string, SlotFacts>>;
 
-/** A purpose of an input field, such as the first frame. Models have different names for it. */
+/** Models have different names for the same purpose, such as the first frame. */
 export type Slot = keyof typeof SLOTS;
 
 export function slotField({ fields }: ModelView, slot: Slot): FieldView | null {

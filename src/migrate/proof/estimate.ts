@@ -30,7 +30,7 @@ export interface EstimateOptions {
   readonly maxJobs?: number | undefined;
 }
 
-/** A limit in US dollars that no job reaches, so that jobs are priced even if their media do not exist yet. */
+/** A limit that no job reaches, so that every job is priced. */
 const ANY_AMOUNT = "1000000";
 const MAX_JOBS = 2000;
 

@@ -24,7 +24,7 @@ export interface Runner {
 }
 
 interface RunSettings {
-  /** Maximum cost of one job without a quote, in US dollars. */
+  /** Maximum cost of a job whose price is unknown in advance, in US dollars. */
   readonly maxUnquoted?: string;
   /** Folder for the run's output files. */
   readonly outDir?: string;
@@ -132,7 +132,7 @@ function kindsByStep(outputs: unknown): ReadonlyMap<string, Kind | "nothing"> {
   return new Map(entries.map(([name, value]) => [name, kindOf(value)]));
 }
 
-/** Returns the kind of an output, based on its file's type instead of the catalog. */
+/** Uses the file's type, not the catalog. */
 function kindOf(output: unknown): Kind | "nothing" {
   if (typeof output !== "object" || output === null) return "nothing";
   if ("voiceId" in output && typeof output.voiceId === "string") return "voice";
@@ -146,7 +146,6 @@ function tally(kinds: readonly (Kind | "nothing")[]): VerificationReport["expect
     .filter(({ count }) => count > 0);
 }
 
-/** Returns the differences between the plan and the v2 bodies, each with the body, the field and the step. */
 export function workDifferences(report: MigrationReport, plan: Plan): readonly string[] {
   return report.bodies
     .filter(({ status }) => status === "migrated")

@@ -65,7 +65,6 @@ export function sourceOf(given: unknown, at: string, givenPath: JsonPath): Read 
   return isAssetRecord(value) ? { ...base, is: "asset" } : { ...base, is: "generation" };
 }
 
-/** Returns the body of a logged request, `{ method, url, body }`. Returns any other value unchanged. */
 function unwrapped(value: unknown, path: JsonPath): readonly [unknown, JsonPath] {
   const isRequest = isRecord(value) && typeof value.url === "string" && isRecord(value.body) && !("type" in value);
   return isRequest ? [value.body, [...path, "body"]] : [value, path];
@@ -89,10 +88,7 @@ const ASSET_FIELDS = [
   "created_at",
 ];
 
-/**
- * Returns whether a value is a request or response of POST /assets, which has a media type but no field of a
- * generation.
- */
+/** Recognises requests and responses of POST /assets by their fields. */
 export function isAssetRecord(value: { readonly [key: string]: unknown }): boolean {
   return (
     typeof value.name === "string" &&
@@ -103,10 +99,7 @@ export function isAssetRecord(value: { readonly [key: string]: unknown }): boole
 
 type Resolve = (from: FlowNode, target: Target) => Resolved;
 
-/**
- * Returns a function that finds the request whose result an expression uses. It skips nodes that only poll, upload or
- * pass on a value.
- */
+/** Skips nodes that only poll, upload or pass on a value. */
 function createResolver(nodes: readonly FlowNode[], indexOf: (node: FlowNode) => number | null): Resolve {
   const byName = new Map<string, FlowNode>();
   for (const node of nodes.toReversed()) for (const name of [...node.ids, node.name]) byName.set(name, node);
@@ -176,7 +169,6 @@ function listKey(value: { readonly [key: string]: unknown }): string | null {
   return NODE_KEYS.find((key) => isNodes(value[key])) ?? null;
 }
 
-/** Reads the v2 requests of a flow, in node order. Returns other nodes in `left`. */
 function readFlow(flow: { readonly [key: string]: unknown }): Omit<ReadBodies, "locate"> {
   const key = listKey(flow) ?? "nodes";
   const list = flow[key];

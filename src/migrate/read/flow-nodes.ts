@@ -2,7 +2,7 @@ import { parseJson } from "../../core/kit/json-text.ts";
 import { isRecord, type JsonPath } from "../json-path.ts";
 import { isV2Type } from "../v2-types.ts";
 
-/** Parses a flow's JSON, which may contain templates in strings or instead of values. The latter become strings. */
+/** Templates outside strings become strings. */
 export function parseTemplatedJson(given: string): { readonly value: unknown } | { readonly problem: string } {
   const text = withoutStringify(given.trim().replace(/^=/, ""));
   const parsed = parseJson(quoted(text));
@@ -48,7 +48,7 @@ function quoted(text: string): string {
   return result;
 }
 
-/** Returns whether a template starts here. Outside strings, two braces before a key start an object instead. */
+/** Outside strings, two braces before a key start an object. */
 function isTemplateHere(text: string, at: number, isInString: boolean): boolean {
   return isInString || !/^\{\{\s*"/.test(text.slice(at, at + 40));
 }
@@ -57,20 +57,17 @@ type Rec = { readonly [key: string]: unknown };
 
 export interface FlowNode {
   readonly name: string;
-  /** Further names by which templates can refer to the node. */
   readonly ids: readonly string[];
-  /**
-   * Purpose of the node's request. `upload` and `status` refer to the id in the URL, and `other` may pass on values.
-   */
+  /** `upload` and `status` refer to the id in the URL. */
   readonly does: "generate" | "asset" | "upload" | "status" | "other";
   readonly url: string;
   readonly body: unknown;
   readonly bodyPath: JsonPath;
-  /** Names under which the node stores its results. Templates such as `{image_asset_id}` use these names. */
+  /** Names for the node's results in templates such as `{image_asset_id}`. */
   readonly gives: readonly string[];
   readonly before: readonly string[];
   readonly problem: string | null;
-  /** Whether the node is disabled. It then sends nothing and only passes on its input. */
+  /** A disabled node sends nothing and only passes on its input. */
   readonly isDisabled: boolean;
 }
 
@@ -110,7 +107,7 @@ function nameOf(node: unknown, index: number): string {
 const GIVES =
   /^(?:save_?as|store_?as|assign_?to|output(?:_?(?:variable|name|key))?|outputs|variable|variables|extract|captures?|sets?)$/i;
 
-/** Finds the names in `saveAs: "image_asset_id"` or `outputs: { image_asset_id: "$.id" }` anywhere in a node. */
+/** Finds the names in `saveAs: "image_asset_id"` or `outputs: { image_asset_id: "$.id" }`. */
 function givenNames(node: Rec): readonly string[] {
   const holders = [node, ...HOLDERS.flatMap((key) => (isRecord(node[key]) ? [node[key]] : []))];
   return holders.flatMap((holder) =>
@@ -170,7 +167,7 @@ function holderOf(node: Rec, path: JsonPath): readonly [Rec | null, JsonPath] {
   return [null, path];
 }
 
-/** Returns the purpose of a request. Templates in the URL may contain slashes. */
+/** Templates in the URL may contain slashes. */
 function purposeOf(url: string, method: unknown): FlowNode["does"] {
   const plain = url.replace(/\{\{[\s\S]*?\}\}|\$?\{[^}]*\}/g, "x").replace(/[?#].*$/, "");
   const isPost = String(method ?? "POST").toUpperCase() === "POST";
@@ -202,7 +199,7 @@ function bodyOf(
   return { problem: "sends to POST /generations, but its body was not found in the node", bodyPath: path };
 }
 
-/** Builds a body from names and values. A dot in a name leads to a nested field. */
+/** A dot in a name leads to a nested field. */
 function pairsOf(pairs: unknown): Rec {
   const body: { [key: string]: unknown } = {};
   for (const pair of Array.isArray(pairs) ? pairs : []) {
@@ -221,12 +218,12 @@ function pairsOf(pairs: unknown): Rec {
   return body;
 }
 
-/** Sets a property of the object itself, even if its name is `__proto__`. */
+/** Works even for the name `__proto__`. */
 function define(target: object, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
-/** Returns the value of a template that is a single literal, such as the number 3 for `={{ 3 }}`. */
+/** Evaluates a template that is a single literal, such as `={{ 3 }}`. */
 function literalOf(value: unknown): unknown {
   if (typeof value !== "string") return value;
   const [, literal] = /^=?\{\{\s*(-?\d+(?:\.\d+)?|true|false|null|"[^"]*")\s*\}\}$/.exec(value) ?? [];

@@ -14,20 +14,17 @@ export class V2FileError extends ShowrunnerError {
 }
 
 export interface ReadFileOptions {
-  /** Maximum size of a JSON document in bytes. JSON Lines may be larger. Default: 32 MiB. */
+  /** Maximum size of a JSON document, but not of JSON Lines. Default: 32 MiB. */
   readonly maxBytes?: number;
   /** Maximum length of a line in JSON Lines, in bytes. Default: 4 MiB. */
   readonly maxLineBytes?: number;
-  /** Maximum number of lines of JSON Lines to read. Further lines are only counted. Default: 20,000. */
+  /** Further lines are only counted. Default: 20,000. */
   readonly maxLines?: number;
 }
 
 const MIB = 1024 * 1024;
 
-/**
- * Reads a file of v2 bodies with limited memory. Problems with the content are in `problems`. @throws V2FileError if
- * the file cannot be read
- */
+/** Reports problems with the content in `problems`. @throws V2FileError if the file cannot be read */
 export async function readV2File(path: string, options: ReadFileOptions = {}): Promise<ReadBodies> {
   const { maxBytes = 32 * MIB, maxLineBytes = 4 * MIB, maxLines = 20_000 } = options;
   try {

@@ -26,14 +26,13 @@ export function readText(given: string): ReadBodies {
   return unreadable("not-json", `is not valid JSON: ${message}`, { line, column });
 }
 
-/** Returns whether text consists of JSON Lines, not of a list or a single object. */
 function isLines(text: string): boolean {
   if (/^\s*(?:\[|\{\s*\n)/.test(text)) return false;
   const lines = text.split("\n", 200).filter((line) => line.trim() !== "");
   return lines.length > 1 && lines.some((line) => /^\s*\{.*\}\s*$/.test(line) && "value" in parseJson(line));
 }
 
-/** Reads JSON Lines. An invalid line does not affect the others. */
+/** An invalid line does not affect the others. */
 export function readLines(lines: readonly string[]): ReadBodies {
   const reads: (V2Source | ReadProblem)[] = [];
   const lineOf = new Map<string, number>();
@@ -64,7 +63,7 @@ interface Token extends Position {
   readonly text: string;
 }
 
-/** Yields the tokens of a valid JSON text except colons. Not recursive, so deep nesting cannot overflow the stack. */
+/** Yields all tokens except colons, without recursion because nesting may be deep. */
 function* tokensOf(text: string): Generator<Token, void> {
   const open: string[] = [];
   let isKeyNext = false;
@@ -94,10 +93,7 @@ interface Node {
   readonly paths: number[];
 }
 
-/**
- * Finds the positions of values in a JSON text by their paths. If a path does not exist, returns the position of the
- * nearest enclosing value.
- */
+/** For a missing path, returns the position of the nearest enclosing value. */
 function locate(text: string, paths: readonly JsonPath[]): readonly Position[] {
   const root: Node = { below: new Map(), paths: [...paths.keys()] };
   for (const [index, path] of paths.entries()) {
@@ -110,7 +106,6 @@ function locate(text: string, paths: readonly JsonPath[]): readonly Position[] {
     }
   }
   const positions: Position[] = paths.map(() => ({ line: 1, column: 1 }));
-  /** The enclosing values, each with the current key. `node` is null if no requested path leads into the value. */
   const around: { readonly node: Node | null; key: string | number }[] = [];
   for (const { is, text: token, line, column } of tokensOf(text)) {
     const parent = around.at(-1);
@@ -128,7 +123,7 @@ function locate(text: string, paths: readonly JsonPath[]): readonly Position[] {
 
 const MOST = 100;
 
-/** Finds keys that occur twice in an object, of which a parser would keep only the last. */
+/** A parser would keep only the last value of a repeated key. */
 function repeatedKeys(text: string, at: string): readonly ReadProblem[] {
   const found: ReadProblem[] = [];
   const around: Set<string>[] = [];

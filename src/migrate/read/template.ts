@@ -1,15 +1,14 @@
 export type TextPart = string | { readonly expression: string };
 
-/** Matches text that consists only of `{image_asset_id}`. Within longer text, single braces are literal. */
+/** Single braces within longer text are literal. */
 const SINGLE = /^\s*\{([A-Za-z_][\w.-]*)\}\s*$/;
-/** Matches text that consists only of `${name}`. */
 const DOLLAR = /^\s*\$\{([A-Za-z_][\w.-]*)\}\s*$/;
 
 export function isTemplate(value: unknown): value is string {
   return typeof value === "string" && (nextTemplate(value, 0) !== null || SINGLE.test(value) || DOLLAR.test(value));
 }
 
-/** Splits text into its parts. Removes a leading `=`, which some flows put before expressions. */
+/** Removes a leading `=`, which some flows put before expressions. */
 export function textParts(value: string): readonly TextPart[] {
   const alone = SINGLE.exec(value) ?? DOLLAR.exec(value);
   if (alone !== null) return [{ expression: alone[1] ?? "" }];
@@ -25,7 +24,6 @@ export function textParts(value: string): readonly TextPart[] {
   return parts;
 }
 
-/** Finds the next `{{ … }}` at or after a position, in linear time. */
 function nextTemplate(text: string, from: number): { readonly start: number; readonly end: number } | null {
   const start = text.indexOf("{{", from);
   const close = start < 0 ? -1 : text.indexOf("}}", start + 2);
@@ -38,7 +36,6 @@ export function soleExpression(value: string): string | null {
   return parts.length === 1 && typeof only === "object" ? only.expression : null;
 }
 
-/** The target of an expression: an earlier node by its name or number, the previous node, or a variable. */
 export type Target =
   | { readonly to: "node"; readonly name: string; readonly rest: string }
   | { readonly to: "previous"; readonly rest: string }
@@ -55,7 +52,7 @@ export function targetOf(expression: string): Target {
   return { to: "variable", name: expression };
 }
 
-/** Returns the last name in an expression's path, such as `asset_id` for `.item.json["asset_id"]`. */
+/** Returns `asset_id` for `.item.json["asset_id"]`. */
 export function lastName(rest: string): string {
   return [...rest.matchAll(/[A-Za-z_]\w*/g)].at(-1)?.[0] ?? "";
 }

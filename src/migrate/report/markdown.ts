@@ -33,7 +33,6 @@ const LEGEND =
   "Every field of the v2 bodies is listed once. Carried over: the same name and value; renamed: the same value under another name; " +
   "converted: another value or form; defaulted: absent, and written explicitly because v3's default differs; dropped: not in the pipeline, for the reason given.";
 
-/** Formats a report as Markdown. Equal reports give equal text. */
 export function reportMarkdown(report: MigrationReport): string {
   const { bodies } = report;
   return [
@@ -73,7 +72,6 @@ function section(title: string, text: string): string {
   return text === "" ? "" : `## ${title}\n\n${text}`;
 }
 
-/** Maximum number of places to list for a decision. */
 const SHOWN_LOCATIONS = 5;
 
 function decisions(all: readonly Decision[]): string {
@@ -102,7 +100,7 @@ function inputs({ inputs: all, pipeline }: MigrationReport): string {
   return ["| Input | Type | Replaces |", "|---|---|---|", ...rows, "", "```sh", run, "```"].join("\n");
 }
 
-/** Formats limits, for example `, 3.0 s to 30.0 s, 340 px to 3850 px a side, 100.0 MB at most`. */
+/** Returns text such as `, 3.0 s to 30.0 s, 340 px to 3850 px a side`. */
 function limits({ limits: found = {} }: PipelineInput): string {
   const ranges = [
     range(found["min_duration_ms"], found["max_duration_ms"], formatDuration),
@@ -200,7 +198,6 @@ function fieldRow({ field, given, outcome, value, to, newValue, why, choices }: 
   return `| ${code(field)} | ${before} | ${OUTCOME[outcome]} | ${after} | ${escaped(reason)} |`;
 }
 
-/** Maximum number of characters to show of a value in a table. */
 const SHOWN = 80;
 
 function valueCell(value: FieldEntry["value"]): string {
@@ -208,7 +205,6 @@ function valueCell(value: FieldEntry["value"]): string {
   return text === "" ? "(blank)" : code(text.length > SHOWN ? `${text.slice(0, SHOWN - 1)}…` : text);
 }
 
-/** Escapes untrusted text for use in a sentence, without markup and line breaks. */
 function escaped(text: string): string {
   return flat(text).replace(/[\\`*_[\]<>#|]/g, "\\$&");
 }
@@ -223,7 +219,6 @@ function flat(text: string): string {
   return text.replace(/[\s\u2028\u2029]+/g, " ").replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, "�");
 }
 
-/** Returns a fenced block of JSON in which bidirectional control characters are escaped. */
 function fenced(json: string): string {
   const text = json.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (mark) => {
     return `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`;

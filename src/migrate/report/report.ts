@@ -4,7 +4,7 @@ import type { PipelineInput } from "../expression.ts";
 const MODEL = /(?:^|\.)(?:model_slug|ai_model_id|model_id)$/;
 const VOICE = /(?:^|\.)voice_id$/;
 
-/** Returns the open decisions. The same question about several bodies is a single decision. */
+/** The same question about several bodies is a single decision. */
 export function decisionsOf(bodies: readonly BodyReport[]): readonly Decision[] {
   const found = new Map<string, { readonly decision: Decision; readonly where: string[] }>();
   for (const { at, fields, status } of bodies) {
@@ -32,7 +32,7 @@ function answerOf(entry: FieldEntry): Decision["answer"] {
   return about !== null && given && typeof value === "string" ? { about, key: value } : null;
 }
 
-/** Returns the key of a loss. The same loss in several list items or bodies has the same key. */
+/** The same loss in several list items or bodies has the same key. */
 export function lossKey({ field, why }: Pick<FieldEntry, "field" | "why">): string {
   return `${field.replace(/\[\d+\]/g, "[]")}: ${why ?? ""}`;
 }

@@ -1,14 +1,13 @@
 import { type FollowedRun, followedRun, type Link, RequestError } from "./followed-run.ts";
 import type { QuoteView, RunLine } from "./wire.ts";
 
-/** The methods of `localStorage` and `sessionStorage` that the client uses. */
 interface KeyStorage {
   getItem(key: string): string | null;
   setItem(key: string, value: string): void;
   removeItem(key: string): void;
 }
 
-/** Options of `connect`. */
+/** Options for `connect`. */
 export interface ConnectOptions {
   /** Headers such as `{ Authorization: "Bearer …" }`, or a function called for each request. Default: only cookies. */
   readonly headers?: Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>);
@@ -16,13 +15,13 @@ export interface ConnectOptions {
   readonly storage?: KeyStorage | null;
 }
 
-/** Options of `start`. */
+/** Options for `start`. */
 export interface StartOptions {
   /** The pipeline's input. Any `File` or `Blob` in it is uploaded with the request. */
   readonly input: unknown;
   /**
-   * Id of the quote that the user agreed to. If it is missing or out of date, the start is refused with the quote to
-   * agree to in {@link RequestError.quote}.
+   * Id of the quote that the user agreed to. Without a valid one, `start` throws an error with
+   * {@link RequestError.quote}.
    */
   readonly quote?: string;
   /**
@@ -44,7 +43,9 @@ export interface Runs {
   quote(pipeline: string, input: unknown): Promise<QuoteView>;
   /** Starts a run and stores its key. @throws RequestError */
   start(pipeline: string, options: StartOptions): Promise<FollowedRun>;
-  /** Returns the run whose key is stored, for example after the page was reloaded. Returns null if there is none. */
+  /**
+   * Returns the run that was started with this key, even after the page was reloaded. Returns null if there is none.
+   */
   kept(key: string): Promise<FollowedRun | null>;
   /** Removes the stored key. The run itself continues. */
   forget(key: string): void;
@@ -54,7 +55,7 @@ export interface Runs {
   list(query?: { readonly pipeline?: string; readonly limit?: number }): Promise<readonly RunLine[]>;
 }
 
-/** The stored run id. While it is unknown, the request is stored instead, so that it can be sent again. */
+/** While the run's id is unknown, the request is stored, so that it can be sent again. */
 type Kept = { readonly id: string } | { readonly pipeline: string; readonly body: string };
 
 /** Returns a client for the handler at an address such as `/api/films`. */

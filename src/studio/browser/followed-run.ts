@@ -44,10 +44,7 @@ export interface RunSnapshot {
   /** The run. Null until the server's first response. */
   readonly run: RunView | null;
   readonly progress: readonly ProgressView[];
-  /**
-   * `lost` means that the connection broke and the client is reconnecting. `over` means that no further changes will
-   * arrive.
-   */
+  /** `lost` means that the client is reconnecting, and `over` that no further changes will arrive. */
   readonly connection: "connecting" | "open" | "lost" | "over";
   /** Why the run cannot be followed. Null if there was no error. */
   readonly error: RequestError | null;
@@ -68,12 +65,12 @@ export interface Decision {
 export interface FollowedRun {
   readonly id: string;
   readonly snapshot: () => RunSnapshot;
-  /**
-   * Follows the run as long as there are subscribers. `changed` is called after each change, and `event` for each event
-   * of the run. Returns a function that ends the subscription.
-   */
+  /** Calls `changed` after each change, and `event` for each event of the run. Returns a function that unsubscribes. */
   readonly subscribe: (changed: () => void, event?: (event: EventView) => void) => () => void;
-  /** Returns the run once it ends or, with `orPaused`, pauses. @throws RequestError if the run cannot be followed */
+  /**
+   * Resolves to the run when it ends or, with `orPaused`, when it pauses.
+   * @throws RequestError if the run cannot be followed
+   */
   done(options?: { readonly orPaused?: boolean }): Promise<RunView>;
   /** Sends a decision on a waiting step. @throws RequestError */
   decide(decision: Decision): Promise<void>;
@@ -82,7 +79,7 @@ export interface FollowedRun {
 }
 
 const FINAL: readonly string[] = ["succeeded", "partial", "failed", "cancelled"];
-/** A connection without data for this many milliseconds is treated as dead. The server sends data every 15 seconds. */
+/** The server sends data every 15 seconds, so a longer silence means a dead connection. */
 const SILENT_MS = 40_000;
 const MOST_WAIT_MS = 15_000;
 
@@ -108,7 +105,7 @@ export function followedRun(link: Link, id: string): FollowedRun {
     if (type === "event") for (const event of [...listeners.values()]) event?.(said);
   };
 
-  /** Receives changes until the connection ends. Returns whether the run will not change any more. */
+  /** Resolves to true if the run is final. */
   const listen = async (signal: AbortSignal): Promise<boolean> => {
     const silent = new AbortController();
     const either = AbortSignal.any([signal, silent.signal]);
@@ -201,7 +198,7 @@ export function followedRun(link: Link, id: string): FollowedRun {
   };
 }
 
-/** Returns a copy of a response with absolute file URLs, because the server may be on another origin than the page. */
+/** Makes file URLs absolute, because the server may be on another origin. */
 export function placed<T = RunView>(base: string, value: unknown): T {
   if (Array.isArray(value)) return value.map((one) => placed<unknown>(base, one)) as T;
   if (typeof value !== "object" || value === null) return value as T;

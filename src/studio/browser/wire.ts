@@ -21,7 +21,7 @@ export interface StepView {
   readonly kind: string;
   /** The current phase, such as `queued`, `rendering`, `approval` or `succeeded`. */
   readonly phase: string;
-  /** Why the step failed or was skipped, as one of a few fixed sentences or the message of a `CallerError`. */
+  /** Why the step failed or was skipped: a fixed sentence, or the message of a `CallerError`. */
   readonly reason: string | null;
   readonly media: readonly MediaView[];
 }

@@ -59,7 +59,6 @@ function cut(value: string): string {
   return characters.length <= MAX_CHARACTERS ? value : `${characters.slice(0, MAX_CHARACTERS - 1).join("")}…`;
 }
 
-/** Escapes text for XML. Replaces control characters, which XML cannot contain, by spaces. */
 function text(value: string): string {
   return value.replace(/\p{Cc}/gu, " ").replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
 }

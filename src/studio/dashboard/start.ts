@@ -29,7 +29,6 @@ import { reviewRoutes } from "./routes/review-routes.ts";
 import { Drivers } from "./runs/driven-runs.ts";
 import { RunCache } from "./runs/run-cache.ts";
 
-/** Starts the dashboard's server. @throws PortInUseError */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const context = contextOf(options);
   const { launcher = "showrunner" } = options;
@@ -183,7 +182,6 @@ function readOnly(): Refusal {
   return new Refusal(403, "READ_ONLY", "This login is read-only; ask someone with full access.");
 }
 
-/** Returns a request's URL, or null if its target is not a path. */
 function urlOf({ url: target = "/" }: IncomingMessage): URL | null {
   return target.startsWith("/") && URL.canParse(`http://dashboard${target}`)
     ? new URL(`http://dashboard${target}`)

@@ -4,7 +4,7 @@ import { fileExtension } from "../../internal.ts";
 import { isSame } from "../served/index.ts";
 import type { Context } from "./options.ts";
 
-/** Minimum lifetime of a file's address. Addresses rarely change, because a change restarts players. */
+/** Minimum lifetime of an address, because a new one restarts players. */
 export const ADDRESS_MS = HOUR_MS;
 
 interface SignedFile {
@@ -15,7 +15,7 @@ interface SignedFile {
 
 type Signing = Pick<Context, "secret" | "prefix">;
 
-/** Returns a signed path without a host. Anyone who has it can read the file for one to two hours. */
+/** Anyone with the address can read the file for one to two hours. */
 export function fileAddress({ secret, prefix }: Signing, file: SignedFile, now: number): string {
   const ends = (Math.floor(now / ADDRESS_MS) + 2) * ADDRESS_MS;
   const query = new URLSearchParams({ type: file.contentType, ends: String(ends), mark: markOf(secret, file, ends) });
@@ -23,7 +23,6 @@ export function fileAddress({ secret, prefix }: Signing, file: SignedFile, now: 
   return `${prefix}/media/${encodeURIComponent(file.runId)}/${name}?${query}`;
 }
 
-/** Returns the file of a signed address, or null if the address is invalid or has expired. */
 export function fileOfAddress(
   { secret }: Pick<Context, "secret">,
   { runId, name, query }: { readonly runId: string; readonly name: string; readonly query: URLSearchParams },

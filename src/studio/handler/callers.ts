@@ -6,10 +6,7 @@ import type { Call, Caller, Context } from "./options.ts";
 export const ENDPOINT = "endpoint";
 export const ENDPOINT_NAME = /^[A-Za-z0-9][\w.-]{0,59}$/;
 
-/**
- * Checks the caller that `authorize` returned. A caller without tags would own every run.
- * @throws InvalidOptionError
- */
+/** A caller without tags would own every run. */
 export function checkedCaller({ tags, budget, ...rest }: Caller): Caller {
   const checked = checkTags(tags, "tags");
   const keys = Object.keys(checked);
@@ -24,13 +21,12 @@ export function checkedCaller({ tags, budget, ...rest }: Caller): Caller {
   return { ...rest, tags, ...(budget !== undefined && { budget }) };
 }
 
-/** Returns the caller's first tag. Runs with this tag share the caller's budget. */
+/** Runs with this tag, the caller's first, share the caller's budget. */
 export function budgetTag({ tags }: Caller): string {
   const [[key, value]] = Object.entries(tags) as [[string, string]];
   return `${key}=${value}`;
 }
 
-/** Returns the caller's remaining budget in micro-dollars, or null if the caller has no budget. */
 export async function leftMicros({ show }: Context, caller: Caller): Promise<number | null> {
   if (caller.budget === undefined) return null;
   return leftOfBudget(show, { tag: budgetTag(caller), budgetMicros: parseUsd(caller.budget)! });
@@ -41,7 +37,7 @@ export function overBudget(expectedMicros: number, left: number): Refusal {
   return new Refusal(402, "OVER_BUDGET", message);
 }
 
-/** Returns the run id for a caller's key. Every process computes the same id. */
+/** Every process computes the same id. */
 export function runIdOf(caller: Caller, key: string): string {
   return `run-${hash("sha256", JSON.stringify([ownerTags(caller), key])).slice(0, 32)}`;
 }
@@ -54,7 +50,7 @@ function ownerTags({ tags }: Caller) {
   return Object.entries(tags).toSorted(([one], [other]) => (one < other ? -1 : 1));
 }
 
-/** Returns the caller's run. Other callers' runs are refused as if they did not exist. @throws Refusal 404 */
+/** Other callers' runs are refused as if they did not exist. */
 export async function ownRun({ context, caller, params }: Call): Promise<RunRow> {
   const row = await context.show.journal.run(params.run!);
   const isOwn =

@@ -132,7 +132,6 @@ async function answer(context: Context, routes: readonly Route[], request: Reque
   return answered instanceof Response ? answered : Response.json(answered);
 }
 
-/** Reserves memory and disk space for a request until the response is sent. @throws BusyRefusal */
 async function withShare<T>(
   { memory, sent, report }: Context,
   caller: Caller,
@@ -154,7 +153,7 @@ async function withShare<T>(
   }
 }
 
-/** Checks the caller that `authorize` returned. Logs each kind of mistake only once. @throws Refusal 500 */
+/** Logs each kind of mistake only once. */
 function callerOf({ report, mistakes }: Context, given: Caller): Caller {
   try {
     return checkedCaller(given);
@@ -175,7 +174,6 @@ class AuthorizeError extends Error {
   }
 }
 
-/** Resumes runs that an earlier process left unfinished, and runs with new decisions. */
 async function resumeDue(context: Context): Promise<readonly string[]> {
   const due = (await context.show.due()).filter(({ tags }) => context.endpoints.has(tags[ENDPOINT] ?? ""));
   for (const { runId } of due) await continueRun(context, runId);
@@ -187,7 +185,7 @@ function refused({ report }: Context, error: unknown): Response {
   const { status, code, message, field, reference } = refusal;
   const problems = refusal instanceof Unplannable ? { problems: refusal.problems } : {};
   const quote = refusal instanceof QuoteFirst ? { quote: refusal.quote } : {};
-  // Field and part names come from the sender, and may be as long as a body.
+  // Field and part names come from the sender, and may be very long.
   const [text, at] = [cleanText(message, MOST_MESSAGE), field === null ? null : cleanText(field, MOST_FIELD)];
   const headers = refusal instanceof BusyRefusal ? { "Retry-After": String(refusal.retryAfterS) } : {};
   const body = { error: { code, message: text, field: at, reference, ...problems, ...quote } };

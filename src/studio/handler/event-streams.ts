@@ -10,7 +10,7 @@ interface Followed {
   readers: number;
 }
 
-/** Open event streams. Each run is read only once, even if several clients follow it. */
+/** Reads each run once, even if several clients follow it. */
 export class EventStreams {
   readonly #context: Context;
   readonly #followed = new Map<string, Followed>();
@@ -27,7 +27,6 @@ export class EventStreams {
     this.#followed.clear();
   }
 
-  /** Streams a run's events after `Last-Event-ID`, its new states, and its progress. @throws Refusal 429, 503 */
   open({ request, caller }: Call, row: RunRow): Response {
     const afterSeq = seenBefore(request, row);
     const isFinal = isRunFinal(row.status as RunState["status"]);
@@ -111,14 +110,13 @@ export class EventStreams {
   }
 }
 
-/** Returns the number of the last event that the client received, or 0 if it received none. */
 function seenBefore(request: Request, { lastSeq }: RunRow): number {
   const text = request.headers.get("Last-Event-ID") ?? new URL(request.url).searchParams.get("after") ?? "";
   const seq = /^\d{1,15}$/.test(text) ? Number(text) : 0;
   return seq > lastSeq ? 0 : seq;
 }
 
-/** Waits for a change. Returns true if nothing changed within a heartbeat interval. */
+/** Returns true if nothing changed within a heartbeat interval. */
 async function beatOr(moved: Promise<void>, signal: AbortSignal): Promise<boolean> {
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);

@@ -11,18 +11,17 @@ interface Schema {
   readonly additionalProperties?: Schema | boolean;
   readonly items?: Schema | boolean;
   readonly prefixItems?: readonly Schema[];
-  /** Kind of media, if the value is a file. */
   readonly showrunnerFile?: string;
 }
 
-/** Maximum nesting that is searched for files. */
+/** Maximum nesting depth that is searched for files. */
 const MOST_LEVELS = 40;
 
 export function inputSchema(input: z.ZodType): { readonly [keyword: string]: unknown } {
   return z.toJSONSchema(input, { io: "input", unrepresentable: "any" });
 }
 
-/** Returns a copy of a value in which each file is replaced. The schema determines which values are files. */
+/** The schema determines which values are files. */
 export async function withFiles(
   schema: { readonly [keyword: string]: unknown },
   value: unknown,
@@ -47,7 +46,6 @@ export async function withFiles(
   return map(value, [root], "", 0);
 }
 
-/** Returns the schemas with all schemas that they refer to or combine, each only once. */
 function expanded(root: Schema, nodes: readonly Schema[]): readonly Schema[] {
   const all = new Set(nodes);
   // Iterating over a set also visits nodes that the loop adds.

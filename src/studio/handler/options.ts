@@ -15,7 +15,10 @@ export interface Endpoint {
    * run can always use the files that its caller sent. Default: none.
    */
   readonly files?: readonly string[] | undefined;
-  /** Maximum cost of one job without a quote, in US dollars as a decimal string. Default: such jobs are refused. */
+  /**
+   * Maximum cost of a job whose price is unknown in advance, in US dollars as a decimal string. Default: such jobs are
+   * refused.
+   */
   readonly maxUnquoted?: string | undefined;
 }
 
@@ -27,8 +30,8 @@ export interface Caller {
    */
   readonly tags: { readonly [key: string]: string };
   /**
-   * Maximum total cost of all runs with the first of `tags`, in US dollars as a decimal string. Default: each start
-   * sets a budget of its own.
+   * Maximum total cost of the caller's runs, in US dollars as a decimal string. Callers with the same first tag share
+   * it. Default: each start sets its own budget.
    */
   readonly budget?: string | undefined;
   /** Whether the caller can make decisions in runs. Default: true. */
@@ -37,7 +40,7 @@ export interface Caller {
   readonly name?: string | undefined;
 }
 
-/** Options of `createHandler`. */
+/** Options for `createHandler`. */
 export interface HandlerOptions {
   /** Pipelines by their names in URLs, such as `film`. If a pipeline's input changes, add `film-v2` beside `film`. */
   readonly pipelines: { readonly [name: string]: Pipeline | Endpoint };
@@ -50,7 +53,9 @@ export interface HandlerOptions {
    * so that URLs no longer work after a restart.
    */
   readonly secret?: string | undefined;
-  /** Folder for files that callers send. They are kept as long as their run or quote. Default: `.showrunner/sent`. */
+  /**
+   * Folder for files that callers send. A file is kept as long as its run or quote exists. Default: `.showrunner/sent`.
+   */
   readonly filesDir?: string | undefined;
   /**
    * Maximum bytes of files in `filesDir` that belong to no run, per caller (default: 1 GiB) and in total (default: 16
@@ -66,13 +71,13 @@ export interface HandlerOptions {
   /** Engine that drives the runs, such as the pg-boss engine. Default: this process drives them. */
   readonly engine?: { wake(runId: string): Promise<void> } | undefined;
   /**
-   * Receives errors that callers cannot see, except failures of a run, which are in the journal. Callers can quote
-   * `reference`. Default: errors are written to stderr.
+   * Receives errors that callers cannot see, except failures of a run, which are in the journal. Callers get
+   * `reference`, so that they can report the error. Default: errors are written to stderr.
    */
   readonly onDefect?: ((error: unknown, reference: string) => void) | undefined;
 }
 
-/** Handles every request below its prefix, in any server that uses `Request`, such as Hono, Next, Bun or Deno. */
+/** Handles every request under its prefix, in any server that uses `Request`, such as Hono, Next, Bun or Deno. */
 export interface Handler {
   (request: Request): Promise<Response>;
   /** Continues runs that an earlier process left unfinished, and returns their ids. Call it once at startup. */
@@ -89,11 +94,9 @@ export interface Context {
   readonly secret: string;
   readonly sent: SentFiles;
   readonly memory: Shares;
-  /** Limits the number of quotes per caller and day. */
   readonly quotes: Shares;
   readonly mostBytes: number;
   readonly report: Report;
-  /** Log references by invalid option, so that each mistake is logged only once. */
   readonly mistakes: Map<string, string>;
 }
 
@@ -102,7 +105,7 @@ export interface Call {
   readonly request: Request;
   readonly caller: Caller;
   readonly files: RequestFiles;
-  /** Reserves memory for bytes that stay there until the response is sent. @throws BusyRefusal */
+  /** Reserves memory until the response is sent. @throws BusyRefusal */
   hold(sizeBytes: number): void;
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;

@@ -6,7 +6,7 @@ import type { Call } from "./options.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Maximum size of a body without files, and of a form field, in bytes. */
+/** Maximum size of a body without files, and of a form field. */
 export const MOST_JSON_BYTES = 1024 * 1024;
 const MOST_PARTS = 120;
 const SLICE_BYTES = 64 * 1024;
@@ -26,7 +26,6 @@ interface FormReader {
   onFile(part: string, file: Readable, name: string): Promise<void>;
 }
 
-/** Reads a form, and passes on its files as they arrive. @throws Refusal 408, 413, 400, and errors of the callbacks */
 export async function readForm(
   { request, hold }: Pick<Call, "request" | "hold">,
   { mostBytes, onPiece, onField, onFile }: FormReader,
@@ -65,7 +64,7 @@ export async function readForm(
   if (outcome !== undefined) throw badRequest("The form is malformed or incomplete.");
 }
 
-/** Splits large pieces, so that a refusal takes effect before all of a piece is parsed. */
+/** Splits large pieces, so that a refusal takes effect before the whole piece is parsed. */
 async function* inSlices(pieces: AsyncIterable<Uint8Array>) {
   for await (const piece of pieces) {
     for (let at = 0; at < piece.length; at += SLICE_BYTES) yield piece.subarray(at, at + SLICE_BYTES);

@@ -23,10 +23,7 @@ class SentFile {
   }
 }
 
-/**
- * Reads the body of a request for a quote or a start. Saves its files and puts their paths into the input, which may
- * contain no other paths. @throws Refusal
- */
+/** The input may contain no paths except those of files in the request. */
 export async function readInput(call: Call, { pipeline }: Endpoint): Promise<ReadInput> {
   const isForm = isOfType(bodyOfRequest(call.request), "multipart/form-data");
   const left = { bytes: call.context.mostBytes };
@@ -43,10 +40,7 @@ export async function readInput(call: Call, { pipeline }: Endpoint): Promise<Rea
   return { input: given, body };
 }
 
-/**
- * Reads a form that contains `input` as JSON and one part for each file. A part is named after its field, such as
- * `shots.0.image`.
- */
+/** Each file's part is named after its field, such as `shots.0.image`. */
 async function formFields(call: Call, left: { bytes: number }): Promise<Body> {
   const { mostBytes } = call.context;
   const body: Record<string, unknown> = {};
@@ -90,9 +84,7 @@ function place(input: Record<string, unknown>, name: string, file: SentFile): vo
   (at as Record<string, unknown>)[last] = file;
 }
 
-/**
- * Saves the file at a URL, and returns its path. `left` is the number of bytes that the whole request may still use.
- */
+/** `left` is the number of bytes that the whole request may still use. */
 async function fetched(call: Call, value: unknown, field: string, left: { bytes: number }): Promise<string> {
   const { mostBytes, options } = call.context;
   const url = webAddress(typeof value === "object" && value !== null ? (value as { path?: unknown }).path : value);
@@ -135,7 +127,7 @@ function decodedName({ pathname }: URL): string {
 /** Matches text that starts like a path: absolute, home, parent folder, or a `file:` URL. */
 const PATH = /^(?:file:|[/\\]|~[/\\]|[A-Za-z]:[/\\]|\.{1,2}[/\\])/i;
 
-/** Returns whether text could be a path. Takes linear time, because text may be as long as a body. */
+/** Takes linear time, because the text may be very long. */
 function isPath(value: string): boolean {
   const text = value.trim();
   if (text.includes("\0")) return true;
@@ -144,7 +136,7 @@ function isPath(value: string): boolean {
   return text.length >= 2 && !/\s/.test(text) && PATH.test(text);
 }
 
-/** Refuses anything that looks like a path, because the pipeline's code could read a file of this machine. */
+/** A path could make the pipeline's code read a file of this machine. */
 export function refusePaths(value: unknown, field: string, level = 0): void {
   if (level > MOST_LEVELS) throw badRequest("The input is nested too deeply.", field.split(".", 1)[0]!);
   if (typeof value === "string") {

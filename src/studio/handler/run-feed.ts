@@ -4,22 +4,20 @@ import { endText, streamFrame } from "../served/index.ts";
 import type { Context } from "./options.ts";
 import { runView } from "./run-view.ts";
 
-/** Maximum number of events kept as text. Older events are read from the journal. */
 const MOST_FRAMES = 500;
 const READ_AT_ONCE = 500;
 // The journal has no events for progress and for the end of the driving process, so both are polled.
 const LOOK_MS = 1_000;
-/** Minimum time between two states that are sent: this many milliseconds per step, but at least `LEAST_VIEW_MS`. */
+/** Minimum time between two states sent, per step of the run. */
 const VIEW_MS_PER_STEP = 5;
 const LEAST_VIEW_MS = 250;
 
-/** The newest version of a message for the event stream. Older versions need not be sent. */
 interface Latest {
   readonly frame: string;
   readonly version: number;
 }
 
-/** Reads a run once for all clients that follow it. Nothing is buffered per client. */
+/** Reads a run once for all clients, and buffers nothing per client. */
 export class RunFeed {
   readonly #context: Context;
   readonly #runId: string;
@@ -80,7 +78,7 @@ export class RunFeed {
     return this.#moved.promise;
   }
 
-  /** Returns some or all events after `afterSeq` as text, or null if there are none. */
+  /** Returns at least the next event after `afterSeq`, or null if there is none. */
   async after(afterSeq: number): Promise<{ readonly text: string; readonly seq: number } | null> {
     if (afterSeq >= this.lastSeq) return null;
     const [first] = this.#frames;
@@ -126,7 +124,7 @@ export class RunFeed {
     return events.length;
   }
 
-  /** Schedules the next state. Events in quick succession share one. */
+  /** Events in quick succession are sent as one state. */
   #showInTime(): void {
     const now = Date.now();
     const everyMs = Math.max(LEAST_VIEW_MS, VIEW_MS_PER_STEP * this.#folded!.state.planned.plan.steps.length);

@@ -19,7 +19,7 @@ import { runLine, runView } from "./run-view.ts";
 
 const MOST_LISTED = 200;
 
-/** A route of the handler. If `handle` returns a `Response`, it is sent unchanged. Any other result is sent as JSON. */
+/** A `Response` is sent unchanged, and any other result as JSON. */
 export interface Route {
   readonly method: "GET" | "POST";
   readonly path: string;
@@ -73,7 +73,7 @@ async function decideOn(call: Call): Promise<RunView> {
   return viewOf(context, row);
 }
 
-/** Returns the caller's budget if the run uses it and it has changed since the start. Otherwise, returns undefined. */
+/** Returns undefined unless the run uses the caller's budget and that has changed. */
 async function budgetNow({ context, caller }: Call, { runId }: RunRow): Promise<string | undefined> {
   const { planned } = await loadRun(context.show.journal, runId);
   // A decision in a run with someone else's budget does not change that budget.
@@ -101,7 +101,7 @@ export async function continueRun(context: Context, runId: string, budget?: stri
   }
 }
 
-/** Drives a run in the background. It is not an error if another process already drives the run. */
+/** It is not an error if another process already drives the run. */
 export function drive({ report }: Context, handle: { result(): Promise<unknown> }): void {
   handle.result().catch((error: unknown) => {
     if ((error as { readonly code?: unknown }).code !== "RUN_BUSY") reported(error, report);

@@ -6,19 +6,16 @@ import { HOUR_MS } from "../../core/kit/duration.ts";
 import { discardUnnamed, isRunId, type Showrunner } from "../../internal.ts";
 import { keepFile, type Refusal, Shares } from "../served/index.ts";
 
-/** How often expired files are searched, in milliseconds. Also the minimum age of leftovers from killed processes. */
+/** Interval of the search for expired files, and minimum age of leftovers. */
 const SWEEP_MS = HOUR_MS;
-/** Milliseconds after which copies of a removed file are removed too, because late copies can still appear. */
+/** Copies are removed this long after their file, because late copies can appear. */
 const COPIES_MS = 2 * HOUR_MS;
 const RETRY_AFTER_S = 3600;
-/** Disk space that each file uses in addition to its content, in bytes. */
+/** Disk space that each file uses in addition to its content. */
 const FILE_BYTES = 12 * 1024;
 
 interface Parts {
-  /**
-   * Folder with each file as `OWNER/SHA256/NAME`. Empty files beside it, called marks, record what still needs the
-   * file.
-   */
+  /** Contains files as `OWNER/SHA256/NAME`, and empty marks for what still needs them. */
   readonly folder: string;
   readonly show: Pick<Showrunner, "journal" | "media">;
   readonly most: { readonly each: number; readonly all: number };
@@ -32,10 +29,10 @@ export interface SentBytes {
   tooLarge(): Refusal;
 }
 
-/** A reason to keep a file: a request, a quote until it expires (in epoch milliseconds), or a run. */
+/** A request, a quote until it expires (epoch milliseconds), or a run. */
 type Use = { readonly request: string } | { readonly until: number } | { readonly run: string };
 
-/** Prefix of the mark of a removal in progress. A sender of the same file waits until the removal ends. */
+/** Marks a removal in progress, for which senders of the same file wait. */
 const REMOVING = ".removing-";
 const REMOVAL_MS = 60_000;
 const REMOVAL_POLL_MS = 20;
@@ -44,15 +41,12 @@ interface Kept {
   readonly isUsed: boolean;
   readonly isCopied: boolean;
   readonly runs: readonly string[];
-  /** Time of removal, in epoch milliseconds, if the media store may still have a copy. Otherwise null. */
+  /** When the file was removed. Null unless the media store may still have a copy. */
   readonly endedAt: number | null;
   readonly sizeBytes: number;
 }
 
-/**
- * Keeps the files that callers send as long as a request, quote or run needs them. Several processes can share the
- * folder.
- */
+/** Several processes can share the folder. */
 export class SentFiles {
   readonly #parts: Parts;
   readonly #shares: Shares;
@@ -66,7 +60,7 @@ export class SentFiles {
     this.#shares = new Shares({ ...parts.most, what: "files", retryAfterS: RETRY_AFTER_S });
   }
 
-  /** Creates the files of a request. `owner` identifies the caller, and is safe as a folder name. */
+  /** `owner` is safe as a folder name. */
   request(owner: string): RequestFiles {
     return new RequestFiles(this, owner);
   }
@@ -75,7 +69,7 @@ export class SentFiles {
     clearInterval(this.#timer);
   }
 
-  /** Stores a file by its hash, so that sending it again gives the same path. @throws Refusal 400, 413, 429, 503 */
+  /** Sending the same file again gives the same path. @throws Refusal 400, 413, 429, 503 */
   async receive({ owner, id }: RequestFiles, { bytes, ...how }: SentBytes): Promise<string> {
     this.#counted ??= this.#begin();
     await this.#counted;
@@ -146,7 +140,7 @@ export class SentFiles {
     });
   }
 
-  /** Removes a file and its marks. `decide` returns the mark to put in their place, or null to keep the file. */
+  /** `decide` returns the mark to leave, or null to keep the file. */
   async #remove(
     owner: string,
     sha256: string,
@@ -210,7 +204,7 @@ export class SentFiles {
     return { isUsed, isCopied, runs, endedAt: isGone ? endedAt : null, sizeBytes: isGone ? endedBytes : sizeBytes };
   }
 
-  /** Counts a file's bytes. Calls run one at a time, so that the last one includes all changes. */
+  /** Calls run one at a time, so that the last one includes all changes. */
   #count(owner: string, sha256: string): Promise<void> {
     const counted = this.#counts.then(() => this.#countNow(owner, sha256));
     this.#counts = counted.catch(() => {});
@@ -280,7 +274,7 @@ export class RequestFiles {
   }
 }
 
-/** Marks a file as used by a request, so that no process removes its folder. */
+/** Marks the file as used, so that no process removes its folder. */
 async function use(folder: string, request: string): Promise<void> {
   for (;;) {
     await mkdir(folder, { recursive: true, mode: 0o700 }).catch(unlessMissing);
@@ -293,13 +287,13 @@ async function use(folder: string, request: string): Promise<void> {
   }
 }
 
-/** Returns whether a removal has taken so long that its process must have died. */
+/** A removal that takes this long belongs to a dead process. */
 async function isLeft(removal: string): Promise<boolean> {
   const found = await stat(removal).catch(() => null);
   return found !== null && Date.now() - found.mtimeMs > REMOVAL_MS;
 }
 
-/** Rethrows an error, except for `ENOENT`, which means that the folder was removed in the meantime. */
+/** Ignores `ENOENT`, because another process may have removed the folder. */
 function unlessMissing(error: NodeJS.ErrnoException): void {
   if (error.code !== "ENOENT") throw error;
 }

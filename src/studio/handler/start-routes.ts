@@ -47,7 +47,7 @@ async function quoteView({ context, caller, files }: Call, quote: Quote): Promis
 
 const KEY = /^[\x21-\x7e]{1,200}$/;
 
-/** Starts a run. If a run with the same key exists, continues and returns it. */
+/** If a run with the same key exists, continues and returns it. */
 async function start(call: Call): Promise<Response> {
   const { context, caller, params, request, files } = call;
   const key = request.headers.get("Idempotency-Key") ?? "";
@@ -93,7 +93,7 @@ async function start(call: Call): Promise<Response> {
   return Response.json(view, { status: isThere ? 200 : 201, headers: { Location: `${context.prefix}/runs/${id}` } });
 }
 
-/** Keeps the files that the run's stored input names. After a failed start, keeps none. */
+/** After a failed start, keeps no files. */
 async function keepNamed({ context, files }: Call, run: string): Promise<void> {
   if (files.paths.size === 0) return;
   const { journal } = context.show;
@@ -102,13 +102,12 @@ async function keepNamed({ context, files }: Call, run: string): Promise<void> {
   await files.keepOnly(run, new Set(named));
 }
 
-/** Refuses a start above the caller's budget. */
 async function refuseOverBudget({ context, caller }: Call, { expectedMicros }: Quote): Promise<void> {
   const left = await leftMicros(context, caller);
   if (left !== null && expectedMicros > left) throw overBudget(expectedMicros, left);
 }
 
-/** Returns the run's budget, or no options if a quote was agreed to. @throws Refusal 400 */
+/** Returns no options if an agreed quote already limits the cost. */
 function budgetOf({ caller }: Call, body: Readonly<Record<string, unknown>>, agreed: string | undefined) {
   const budget = optionalText(body, "budget", 20);
   if (caller.budget !== undefined) {

@@ -6,7 +6,6 @@ import type { AgentSession } from "./session.ts";
 
 const LONGEST_QUESTION = 500;
 
-/** Asks a person for a decision and shows them the agent's proposal. */
 export async function askedOf(
   person: Person,
   { runId, step, message: question, takes }: OpenDecision & { readonly runId: string },
@@ -39,7 +38,6 @@ function proposalOf({ decision, pick, value }: Decision): string {
   return `The agent proposes: ${decision}${choice}${changed}`;
 }
 
-/** Asks the person about the run's open decisions, one after the other. @throws ToolError if they do not answer */
 export async function askAll(session: AgentSession, runId: string, person: Person): Promise<void> {
   for (const open of await session.waiting(runId)) {
     await session.refuseBeyondLimits(runId);

@@ -12,7 +12,7 @@ import type { AgentSession } from "./session.ts";
 
 const HOST = "127.0.0.1";
 const PATH = "/mcp";
-/** HTTP methods of the protocol. Some others, such as TRACE, cannot be converted to a `Request`. */
+/** Some other methods, such as TRACE, cannot be converted to a `Request`. */
 const METHODS = new Set(["POST", "GET", "DELETE"]);
 const BOUNDS = { mostBytes: 1024 * 1024, instead: "pass large files by URL" };
 
@@ -21,7 +21,6 @@ export interface McpHttp {
   close(): Promise<void>;
 }
 
-/** Starts an MCP server for agents on this machine. Each request must contain the token. @throws PortInUseError */
 export async function startHttp(
   session: AgentSession,
   options: { readonly port: number; readonly token: string },
@@ -47,7 +46,6 @@ interface HttpRefusal {
   readonly message: string;
 }
 
-/** Returns the refusal of a request, or null if it is accepted. */
 function refusalOf(
   { method = "", headers, url }: IncomingMessage,
   hosts: readonly string[],
@@ -80,7 +78,7 @@ function refuse(response: ServerResponse, { status, message }: HttpRefusal): voi
   response.end(JSON.stringify({ jsonrpc: "2.0", error: { code: -32_000, message }, id: null }));
 }
 
-/** Creates an MCP server for one request, so that nothing is kept for an agent that never returns. */
+/** Creates a server per request, so that nothing is kept for absent agents. */
 async function answer(session: AgentSession, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
   // One message per request, because messages in a list would run in parallel.
   const parsedBody = incoming.method === "POST" ? await readJson(bodyOfMessage(incoming), BOUNDS) : undefined;

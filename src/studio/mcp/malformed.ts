@@ -3,7 +3,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ErrorCode, type JSONRPCErrorResponse, JSONRPCMessageSchema } from "@modelcontextprotocol/sdk/types.js";
 import { isRecord } from "../served/index.ts";
 
-/** An MCP server that also responds to invalid messages. The SDK alone ignores them, and their senders keep waiting. */
+/** The SDK ignores invalid messages, so that their senders would keep waiting. */
 export class AnsweringServer extends Server {
   override connect(transport: Transport): Promise<void> {
     // The SDK calls this handler with every message, before its own.
@@ -15,7 +15,6 @@ export class AnsweringServer extends Server {
   }
 }
 
-/** Returns the error response to an invalid request, or null for valid messages and for notifications. */
 function malformed(given: unknown): JSONRPCErrorResponse | null {
   if (JSONRPCMessageSchema.safeParse(given).success) return null;
   const id = idOf(given);
@@ -23,7 +22,6 @@ function malformed(given: unknown): JSONRPCErrorResponse | null {
   return errorOf(ErrorCode.InvalidRequest, "This is not a valid MCP message.", id);
 }
 
-/** Returns the response to an invalid line, or null for valid messages and empty lines. */
 export function malformedLine(line: string): JSONRPCErrorResponse | null {
   if (line.trim() === "") return null;
   try {
@@ -37,7 +35,7 @@ function errorOf(code: ErrorCode, message: string, id: string | number | undefin
   return { jsonrpc: "2.0", ...(id !== undefined && { id }), error: { code, message } };
 }
 
-/** Returns the id of a request, or undefined for a response, because this server chose its id. */
+/** Ignores the id of a response, because this server chose it. */
 function idOf(given: unknown): string | number | undefined {
   if (!isRecord(given) || "result" in given || "error" in given) return undefined;
   const { id } = given;

@@ -1,13 +1,12 @@
 import type { JournalStore, Json, MediaStore, Pipeline, Showrunner } from "../../internal.ts";
 
 export interface AgentPipeline {
-  /** Unique name of the pipeline. */
   readonly name: string;
   readonly pipeline: Pipeline;
   readonly source: { readonly file: string; readonly exportName: string };
 }
 
-/** A decision on a waiting step. `value` replaces the value shown. */
+/** `value` replaces the value shown. */
 export interface Decision {
   readonly decision: "approve" | "reject";
   /** Number of the chosen result, starting at 1. */
@@ -23,18 +22,16 @@ export interface McpOptions {
   readonly pipelines: readonly AgentPipeline[];
   /** The only folder from which inputs may use files. */
   readonly filesDir: string;
-  /**
-   * Budget of all runs that agents start while this server runs, in micro-dollars. If null, agents cannot start runs.
-   */
+  /** Budget of all agent runs together. If null, agents cannot start runs. */
   readonly budgetMicros: number | null;
-  /** Cost of all agent runs before this server started, in micro-dollars. Default: 0. */
+  /** Cost of all agent runs before this server started. */
   readonly beforeMicros?: number | undefined;
-  /** Maximum cost of one run, in micro-dollars. If null, the run's quote is the maximum. */
+  /** If null, each run's quoted price is its maximum. */
   readonly runBudgetMicros: number | null;
-  /** Maximum cost of one job without a quote, in US dollars as a decimal string. */
+  /** Maximum cost of a job whose price is unknown in advance, in US dollars. */
   readonly maxUnquoted?: string | undefined;
   readonly allowApprove: boolean;
-  /** Whether the server may ask the agent's user for decisions, and for agreement to higher costs. */
+  /** Whether to ask the agent's user for decisions and higher costs. */
   readonly mayAsk: boolean;
   readonly log: (text: string) => void;
 }

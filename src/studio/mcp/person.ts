@@ -9,9 +9,9 @@ import { cleanText } from "../../core/kit/clean-text.ts";
 import { CallerError } from "../../core/kit/errors.ts";
 import { ToolError } from "./tool-error.ts";
 
-/** The user of the agent's program. The program itself shows the questions, so the model cannot answer them. */
+/** The agent's program shows the questions itself, so the model cannot answer them. */
 export interface Person {
-  /** Returns the user's answers by field. @throws ToolError if they decline or do not answer */
+  /** Returns the answers by field. @throws ToolError if the user declines or does not answer */
   ask(message: string, fields: Fields): Promise<Readonly<Record<string, unknown>>>;
 }
 
@@ -24,7 +24,6 @@ export function ofTask(taskId: string) {
   return { [RELATED_TASK_META_KEY]: { taskId } };
 }
 
-/** Returns the agent's user, or null if the user cannot be asked. */
 export function personAt(
   server: Server,
   how: {

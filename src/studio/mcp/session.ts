@@ -19,17 +19,17 @@ import { decide, leftOfBudget } from "../served/index.ts";
 import type { AgentPipeline, Decision, McpOptions } from "./options.ts";
 import { ToolError } from "./tool-error.ts";
 
-/** Prefix of the ids of all runs that agents start. Tools ignore all other runs. */
+/** Tools ignore runs whose ids lack this prefix. */
 const PREFIX = "agent-";
 const POLL_MS = 250;
 const MOST_LISTED = 100;
 const FINAL: ReadonlySet<string> = new Set(["succeeded", "partial", "failed", "cancelled"]);
 
-/** Tag of every agent run. A cap on this tag enforces the budget that agents share. */
+/** A cap on this tag enforces the budget that agents share. */
 export const AGENT_TAG = "started-by=agent";
 const tags = { "started-by": "agent" };
 
-/** The state that all connections to the server share. */
+/** Shared by all connections to the server. */
 export class AgentSession {
   readonly options: McpOptions;
   readonly #driven = new Map<string, Promise<unknown>>();
@@ -40,7 +40,6 @@ export class AgentSession {
     this.options = options;
   }
 
-  /** Finds a pipeline. @throws ToolError if no pipeline has this name */
   pipeline(name: string): AgentPipeline {
     const found = this.options.pipelines.find((one) => one.name === name);
     if (found !== undefined && isPipeline(found.pipeline)) return found;
@@ -48,7 +47,6 @@ export class AgentSession {
     throw new ToolError(`Pipeline ${JSON.stringify(name)} does not exist`, `choose one of: ${names}`);
   }
 
-  /** Prices a run. @throws ToolError if the input uses files outside the folder */
   async quote(name: string, input: unknown, { keep = false } = {}) {
     const { show, maxUnquoted, filesDir } = this.options;
     const found = this.pipeline(name);
@@ -60,10 +58,7 @@ export class AgentSession {
     return (await this.options.journal.run(`${PREFIX}${runName}`)) !== null;
   }
 
-  /**
-   * Starts a run, or continues one with the same name and input. `allowedMicros` replaces the limit per run, if a
-   * person has agreed to it.
-   */
+  /** `allowedMicros` replaces the limit per run after a person has agreed. */
   start(
     name: string,
     runName: string,
@@ -108,14 +103,13 @@ export class AgentSession {
     this.#drive(runId, handle.result());
   }
 
-  /** Returns the run's open decisions, except those that were made but not yet applied. */
+  /** Omits decisions that were made but not yet applied. */
   async waiting(runId: string): Promise<readonly WaitingDecision[]> {
     await this.state(runId);
     const found = await this.options.show.waiting({ tags, search: runId });
     return found.filter((one) => one.runId === runId);
   }
 
-  /** Applies a decision. @throws ToolError if the step no longer waits for a decision */
   decide({ runId, step, since }: WaitingDecision, { decision, pick, note, value }: Decision): Promise<void> {
     return this.#inTurn(async () => {
       await this.refuseBeyondLimits(runId, decision);
@@ -131,7 +125,7 @@ export class AgentSession {
     });
   }
 
-  /** Refuses a decision if the run would then exceed a limit for starts. @throws ToolError */
+  /** Applies the limits for starts to a decision too. */
   async refuseBeyondLimits(runId: string, decision: Decision["decision"] = "approve"): Promise<void> {
     this.#refuseWithoutBudget();
     const { projected, cost, held } = await this.report(runId);
@@ -145,7 +139,7 @@ export class AgentSession {
     );
   }
 
-  /** Loads a run, with decisions that no process has read yet. @throws ToolError for a run that no agent started */
+  /** Includes decisions that no process has read yet. */
   async state(runId: string): Promise<RunState> {
     if (!runId.startsWith(PREFIX) || !isRunId(runId)) throw notAnAgents(runId);
     const { journal } = this.options;
@@ -187,7 +181,6 @@ export class AgentSession {
     }
   }
 
-  /** Returns what agents may still spend, in micro-dollars. Returns null if they have no budget. */
   async remainingMicros(): Promise<number | null> {
     const { show, budgetMicros, beforeMicros = 0 } = this.options;
     if (budgetMicros === null) return null;
@@ -209,7 +202,7 @@ export class AgentSession {
     this.#driven.set(runId, over);
   }
 
-  /** Continues an existing run. Throws if its pipeline or input differs. */
+  /** Throws if the run's pipeline or input differs. */
   async #again(id: string, pipeline: AgentPipeline["pipeline"], input: unknown): Promise<string> {
     const { status } = await this.state(id);
     if (!this.#driven.has(id) && !FINAL.has(status)) await this.#refuseToGoOn(id);
@@ -219,10 +212,7 @@ export class AgentSession {
     return id;
   }
 
-  /**
-   * Returns a run's budget: the limit per run or, if there is none, its quote. It never exceeds the agents' remaining
-   * budget.
-   */
+  /** Never exceeds what agents may still spend. */
   async #capFor({ totalMicros, expectedMicros }: Quote, allowedMicros: number | null): Promise<number> {
     const runBudgetMicros = allowedMicros ?? this.options.runBudgetMicros;
     const left = (await this.remainingMicros()) ?? 0;
@@ -256,7 +246,7 @@ export class AgentSession {
     );
   }
 
-  /** Runs calls one at a time, so that two starts with the same name create only one run. */
+  /** Two starts with the same name must create only one run. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#last.then(work);
     this.#last = result.catch(() => {});
@@ -282,15 +272,12 @@ function quoteFirst({ id, maximumUsd, prices }: Quote): ToolError {
 }
 
 const MOST_CHARACTERS = 300;
-/** Maximum nesting of an input, because the search is recursive. */
+/** Maximum nesting depth of an input, because the search is recursive. */
 const MOST_LEVELS = 100;
-/** Maximum number of strings in an input, because each needs a disk lookup. */
+/** Each string needs a disk lookup. */
 const MOST_TEXTS = 20_000;
 
-/**
- * Refuses an input that names a file outside the folder, because an agent could make a pipeline send any file on this
- * machine to the service. Absolute paths and paths with `..` are refused even if no such file exists. @throws ToolError
- */
+/** An agent could otherwise make a pipeline send any file to the service. */
 export async function checkFiles(input: unknown, folder: string): Promise<void> {
   let count = 0;
   let known: Promise<string> | undefined;

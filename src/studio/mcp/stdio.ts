@@ -31,7 +31,7 @@ export async function serveStdio(session: AgentSession, signal: AbortSignal): Pr
   await server.close();
 }
 
-/** Passes on complete lines. Drops lines that are too long or invalid, because they would end the transport. */
+/** Drops lines that are too long or invalid, because they would end the transport. */
 export function boundedLines(
   mostBytes: number,
   refuse: (message: string) => void,

@@ -17,10 +17,9 @@ import { summary } from "./tools/runs.ts";
 import { json } from "./tools/tool.ts";
 
 const POLL_MS = 1_000;
-/** Maximum number of milliseconds that a request waits for a result. */
 const LONGEST_WAIT_MS = 10 * 60_000;
 
-/** Returns a run as an MCP task. The task has the run's id, so it outlives connections, servers and crashes. */
+/** The task has the run's id, so it outlives connections and servers. */
 export async function taskOf(session: AgentSession, runId: string): Promise<Task> {
   const { status, pause, message } = await summary(session, await session.report(runId));
   const { createdAt, updatedAt } = (await session.options.journal.run(runId))!;
@@ -53,7 +52,6 @@ function statusOf(status: string, pause: string | null): Task["status"] {
   }
 }
 
-/** Returns a run's result. If the run waits for the agent's user, asks the user and continues the run. */
 async function resultOf(
   session: AgentSession,
   runId: string,

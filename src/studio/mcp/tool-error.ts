@@ -30,7 +30,7 @@ const NEXT: Readonly<Record<string, string>> = {
 
 const MOST_CHARACTERS = 4_000;
 
-/** Returns any thrown value as JSON text for an agent. Details that agents may not see are logged instead. */
+/** Details that agents may not see are logged instead. */
 export function errorText(error: unknown, options: Pick<McpOptions, "log">): string {
   const { message: text, next } = error instanceof ToolError ? error : agentError(error, options);
   return JSON.stringify({ error: cleanText(text, MOST_CHARACTERS), next });

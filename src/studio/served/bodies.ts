@@ -1,12 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import { badRequest, Refusal } from "./refusal.ts";
 
-/** Time limit for receiving a body, in milliseconds. Without it, a slow sender would occupy memory forever. */
+/** Without this limit, a slow sender would occupy memory forever. */
 export const LONGEST_BODY_MS = 5 * 60_000;
 
 export interface SentBody {
   readonly contentType: string;
-  /** Size in the `Content-Length` header, or 0 if there is none. */
   readonly declaredBytes: number;
   readonly bytes: ReadableStream<Uint8Array> | null;
 }
@@ -19,7 +18,7 @@ export function bodyOfRequest({ headers, body }: Request): SentBody {
   };
 }
 
-/** Returns the body of a message. A reader can stop early without preventing the response. */
+/** A reader can stop early without preventing the response. */
 export function bodyOfMessage(incoming: IncomingMessage): SentBody {
   const pieces = incoming.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array>;
   const bytes = new ReadableStream<Uint8Array>(
@@ -41,22 +40,21 @@ export function bodyOfMessage(incoming: IncomingMessage): SentBody {
   };
 }
 
-/** Limits on a body. `instead` is advice for a sender whose body is too large. */
+/** `instead` is advice for a sender whose body is too large. */
 export interface BodyBounds {
   readonly mostBytes: number;
   readonly instead: string;
-  /** Called with the size of each piece before it is kept. If it throws, the rest of the body is not read. */
+  /** Called before a piece is kept. If it throws, reading ends. */
   readonly onPiece?: ((sizeBytes: number) => void) | undefined;
 }
 
-/** Reads a whole body. @throws Refusal 408 if it is too slow, 413 if too large, 400 if cut short */
+/** @throws Refusal 408 if the body is too slow, 413 if too large, 400 if cut short */
 export async function readBytes(body: SentBody, bounds: BodyBounds): Promise<Uint8Array<ArrayBuffer>> {
   const pieces: Uint8Array[] = [];
   for await (const piece of passBytes(body, bounds)) pieces.push(piece);
   return new Uint8Array(Buffer.concat(pieces));
 }
 
-/** Yields the pieces of a body as they arrive. @throws Refusal as {@link readBytes} */
 export async function* passBytes(body: SentBody, bounds: BodyBounds): AsyncGenerator<Uint8Array, void, undefined> {
   const { mostBytes, onPiece } = bounds;
   if (body.declaredBytes > mostBytes) throw tooLarge(bounds);
@@ -88,7 +86,6 @@ export async function* passBytes(body: SentBody, bounds: BodyBounds): AsyncGener
   }
 }
 
-/** Refuses a body that is unexpectedly empty. @throws Refusal 400 */
 function checkCame(size: number, { declaredBytes }: SentBody): void {
   if (size > 0 || !(declaredBytes > 0)) return;
   throw badRequest(
@@ -107,7 +104,6 @@ function tooSlow({ instead }: BodyBounds): Refusal {
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Reads the request's JSON object. @throws Refusal 408, 413, 415 if not JSON, 400 if malformed */
 export async function readJson(body: SentBody, bounds: BodyBounds): Promise<JsonObject> {
   if (!isOfType(body, "application/json")) throw new Refusal(415, "CONTENT_TYPE", "Send JSON as application/json.");
   return jsonObject(new TextDecoder().decode(await readBytes(body, bounds)), "The body");

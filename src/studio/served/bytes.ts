@@ -12,9 +12,9 @@ interface Bytes {
 }
 
 interface Answer {
-  /** Status of the response. Default: 200, or 206 for a range of bytes. */
+  /** Default: 200, or 206 for a range of bytes. */
   readonly status?: number | undefined;
-  /** Headers of the response. An `ETag` is compared with `If-None-Match` and `If-Range` of the request. */
+  /** An `ETag` is compared with `If-None-Match` and `If-Range`. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -40,7 +40,7 @@ export async function bytesResponse(
   return new Response(body, { status: range === "whole" ? status : 206, headers: all });
 }
 
-/** Returns a response with a stored file, or a redirect to the store's own URL for it. @throws Refusal 404 */
+/** Redirects if the store has its own URL for the file. */
 export async function mediaResponse(
   asked: Asked,
   media: Pick<MediaStore, "sizeOf" | "read" | "link">,

@@ -6,13 +6,12 @@ interface Verdict extends NonNullable<Parameters<Showrunner["approve"]>[2]> {
   readonly pick?: number | undefined;
 }
 
-/** Reads a decision. If `value` is present, even if it is null, it replaces the value shown. @throws Refusal 400 */
+/** A `value` of null also replaces the value shown. */
 export function verdictIn(body: Readonly<Record<string, unknown>>, approved: boolean): Verdict {
   const note = optionalText(body, "note", 2000);
   return { approved, note, pick: optionalPosition(body, "pick"), value: body["value"] as Json | undefined };
 }
 
-/** Approves or rejects a step. Throws the errors of `approve` and `reject`. */
 export function decide(
   show: Pick<Showrunner, "approve" | "reject">,
   runId: string,

@@ -8,7 +8,6 @@ export function textField(body: Body, name: string): string {
   return value;
 }
 
-/** Reads an optional text. Returns undefined if the field is absent, null or empty. @throws Refusal 400 */
 export function optionalText(body: Body, name: string, most = 10_000): string | undefined {
   const value = body[name];
   if (value === undefined || value === null || value === "") return undefined;
@@ -17,7 +16,6 @@ export function optionalText(body: Body, name: string, most = 10_000): string | 
   return value;
 }
 
-/** Reads an optional position, which is a whole number starting at 0. @throws Refusal 400 */
 export function optionalPosition(body: Body, name: string): number | undefined {
   const value = body[name];
   if (value === undefined || value === null) return undefined;
@@ -26,7 +24,6 @@ export function optionalPosition(body: Body, name: string): number | undefined {
   return value as number;
 }
 
-/** Reads a whole number from a query. @throws Refusal 400 */
 export function wholeNumber(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null) return undefined;
@@ -34,7 +31,6 @@ export function wholeNumber(query: URLSearchParams, name: string): number | unde
   return Number(text);
 }
 
-/** Reads a list of texts, which is empty if the field is absent. @throws Refusal 400 */
 export function textList(body: Body, name: string): readonly string[] {
   const value = body[name] ?? [];
   if (!Array.isArray(value) || value.length > 10_000 || !value.every((item) => typeof item === "string")) {

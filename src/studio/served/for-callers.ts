@@ -17,16 +17,13 @@ import {
 } from "../../internal.ts";
 import { Refusal } from "./refusal.ts";
 
-/**
- * The reader of an error message. Callers get only fixed sentences and the messages of `CallerError`. Other details are
- * logged.
- */
+/** Callers get only fixed sentences and the messages of `CallerError`. */
 export type Audience = "customer" | "agent" | "reviewer";
 
-/** Writes an error to the operator's log, under a reference that callers can quote. */
+/** Logs an error under a reference that callers also receive. */
 export type Report = (error: unknown, reference: string) => void;
 
-/** Returns a function that writes an error to stderr as one line, without secrets or terminal control characters. */
+/** Writes one line per error, without secrets or control characters. */
 export function stderrReport(server: string): (error: unknown, reference?: string) => void {
   return (error, reference) => {
     const said = cleanText(String(error), MOST_LOGGED).replaceAll(/[\n\t]+/g, " ");
@@ -86,7 +83,6 @@ interface How {
   readonly report: Report;
 }
 
-/** Converts an error to a response. Details that the caller must not see are reported instead. */
 export function refusalFor(error: unknown, { audience, report }: How): Refusal {
   if (error instanceof Refusal) return error;
   if (isCallerError(error)) return new Refusal(422, "CALLER_ERROR", cleanText(error.message, MOST_MESSAGE));
@@ -119,7 +115,6 @@ function problemsIn(error: unknown): readonly Problem[] | null {
   return error.problems as readonly Problem[];
 }
 
-/** Describes how the caller's input has changed since the quote. Returns null if it has not. */
 export function inputChanges({ changes }: { readonly changes: readonly string[] }): string | null {
   const own = changes.filter((line) => line.startsWith("input."));
   return own.length === 0 ? null : cleanText(own.join("; "), MOST_MESSAGE);
@@ -154,7 +149,6 @@ export class Unplannable extends Refusal {
   }
 }
 
-/** Returns the refusal of a plan with problems. Reports those that callers should not see. */
 export function unplannable(problems: readonly Problem[], { audience, report }: How): Unplannable {
   const isWhole = problems.every(isForCallers);
   const reference = isWhole ? null : reported(new UnplannedError(problems), report);
@@ -176,7 +170,6 @@ class UnplannedError extends Error {
   }
 }
 
-/** Returns whether callers may see a problem: an input that does not fit its schema, or a `CallerError`. */
 function isForCallers({ code, step }: Pick<Problem, "code" | "step">): boolean {
   return step === null && (code === "input" || code === FOR_CALLERS);
 }
@@ -245,7 +238,7 @@ const PAUSES: Readonly<Record<string, Sentences>> = {
   },
 };
 
-/** How to describe a run. `hasEngine` is true if an engine's workers continue runs when they are due. */
+/** `hasEngine` is true if workers continue runs when they are due. */
 interface RunTextOptions {
   readonly audience: Audience;
   readonly hasEngine?: boolean;
@@ -259,7 +252,7 @@ function whoContinues(reason: string, { resumeAt }: Pick<Pause, "resumeAt">, has
   return "; the operator of this server can continue the run.";
 }
 
-/** Returns why a run is paused. With `flag`, the operator's cap is used up instead of the caller's own budget. */
+/** `flag` is set if the operator's cap is used up, not the caller's budget. */
 function pauseText(pause: Pause, { audience, hasEngine = false }: RunTextOptions): string {
   const { reason, flag, asks, requiredMicros } = pause;
   if (asks !== undefined && requiredMicros !== null)
@@ -277,7 +270,6 @@ const INTERRUPTED: Sentences = {
 };
 const PARTIAL = "Some of the results could not be generated.";
 
-/** Returns a message about a run for callers, or null if the status says enough. */
 export function runText(state: RunState, isInterrupted: boolean, how: RunTextOptions): string | null {
   const { audience } = how;
   if (isInterrupted) return said(INTERRUPTED, audience);
@@ -297,7 +289,6 @@ export function runText(state: RunState, isInterrupted: boolean, how: RunTextOpt
   }
 }
 
-/** Returns whether the run was paused for decisions that have all been made. */
 export function isDecided(state: RunState): boolean {
   return state.pause?.reason === "approval" && openDecisions(state).length === 0;
 }
@@ -310,7 +301,6 @@ const CAUSES: Readonly<Record<string, string>> = {
   away: "The model is unavailable right now. Try again later.",
 };
 
-/** Returns why a step ended, or null if the status says enough. */
 export function stepText(state: RunState, step: StepState): string | null {
   if (step.status !== "failed") return endText({ status: step.status });
   if (step.approval?.approved === false) return "The step was rejected.";

@@ -10,7 +10,6 @@ interface Routed {
   readonly path: string;
 }
 
-/** Returns the route for a request, and its path parameters. HEAD uses the route of GET. @throws Refusal 404 */
 export function routeOf<R extends Routed>(routes: readonly R[], { method, path }: Routed) {
   for (const route of routes) {
     const params = route.method === (method === "HEAD" ? "GET" : method) ? matchPath(route.path, path) : null;
@@ -22,10 +21,7 @@ export function routeOf<R extends Routed>(routes: readonly R[], { method, path }
   throw notFound("This address");
 }
 
-/**
- * Returns the values of the pattern's named segments, or null if the path does not match. Decoded values may contain
- * slashes.
- */
+/** Decoded values may contain slashes. */
 export function matchPath(pattern: string, path: string): Readonly<Record<string, string>> | null {
   const requested = pattern.split("/");
   const given = path.split("/");
@@ -48,15 +44,15 @@ export function decoded(segment: string): string | null {
   }
 }
 
-/** Compares secrets in constant time, using digests of equal length. */
+/** Compares digests of equal length in constant time. */
 export function isSame(given: string, expected: string): boolean {
   return timingSafeEqual(Buffer.from(hash("sha256", given)), Buffer.from(hash("sha256", expected)));
 }
 
 export const STREAM_HEADERS = { "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" };
-/** The first text of each stream. It makes browsers reconnect one second after the connection ends. */
+/** Makes browsers reconnect one second after the connection ends. */
 export const STREAM_START = "retry: 1000\n\n";
-/** Sent regularly on an idle stream, because proxies may close silent connections. */
+/** Sent on an idle stream, because proxies may close silent connections. */
 export const STREAM_BEAT = ": beat\n\n";
 export const STREAM_BEAT_MS = 15_000;
 

@@ -8,17 +8,14 @@ import { badRequest, type Refusal } from "./refusal.ts";
 
 interface Kept {
   readonly folder: string;
-  /** The sender's name for the file. If it is a path, only the last part is used. */
+  /** If the sender's name is a path, only the last part is used. */
   readonly name: string;
   readonly mostBytes: number;
   tooLarge(): Refusal;
   makeOwn?(own: string): Promise<unknown>;
 }
 
-/**
- * Stores a file under the hash of its content, so that sending it again gives the same path. @throws Refusal 400, or
- * the refusal that `tooLarge` returns
- */
+/** Sending the same file again gives the same path. @throws Refusal 400, or the result of `tooLarge` */
 export async function keepFile(
   bytes: AsyncIterable<Uint8Array>,
   { folder, name: given, mostBytes, tooLarge, makeOwn = makeFolder }: Kept,
@@ -50,7 +47,6 @@ export async function keepFile(
 
 const makeFolder = (path: string) => mkdir(path, { recursive: true, mode: 0o700 });
 
-/** Returns a safe file name that is similar to the sender's name. @throws Refusal 400 */
 function safeName(given: string): string {
   const name = basename(given.replaceAll("\\", "/"))
     .replace(/[^\p{L}\p{N}._ -]/gu, "_")

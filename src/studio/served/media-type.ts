@@ -1,4 +1,4 @@
-/** Media types that browsers may display, because they cannot contain scripts. Other files are downloaded. */
+/** Other types could contain scripts, so browsers download them. */
 const SHOWN: ReadonlySet<string> = new Set([
   "image/png",
   "image/jpeg",

@@ -1,4 +1,4 @@
-/** An error response, thrown by routes and sent as `{error: {code, message}}`. */
+/** Sent as `{error: {code, message}}`. */
 export class Refusal extends Error {
   readonly status: number;
   readonly code: string;
@@ -21,7 +21,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Refuses a valid request because the server is busy. The sender may try again later. */
+/** Refuses a valid request because the server is busy. */
 export class BusyRefusal extends Refusal {
   readonly retryAfterS: number;
 

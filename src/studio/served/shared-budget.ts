@@ -1,5 +1,4 @@
 export interface SharedBudget {
-  /** The tag, as `key=value`. */
   readonly tag: string;
   readonly budgetMicros: number;
 }
@@ -13,10 +12,7 @@ export async function committedMicros(show: Spends, tag: string): Promise<number
   return spentMicros + heldMicros;
 }
 
-/**
- * Returns what is left of a budget, in micro-dollars. The budget itself is enforced only when money is reserved for a
- * job.
- */
+/** Enforces nothing: the budget is checked when a job reserves money. */
 export async function leftOfBudget(show: Spends, { tag, budgetMicros }: SharedBudget): Promise<number> {
   return Math.max(0, budgetMicros - (await committedMicros(show, tag)));
 }

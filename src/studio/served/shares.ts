@@ -1,21 +1,19 @@
 import { BusyRefusal } from "./refusal.ts";
 
 interface Limits {
-  /** Maximum for one owner. Default: no fixed maximum. */
+  /** Maximum for one owner. Default: none. */
   readonly each?: number;
   readonly all: number;
   readonly retryAfterS: number;
-  /** Name of the amount in messages, such as `open streams`. */
   readonly what: string;
-  /** Milliseconds until a loan expires. */
   readonly lentMs?: number;
 }
 
-/** Divides a limited amount among owners. With several takes, one owner can get at most half of what is available. */
+/** After its first take, an owner cannot hold more than is left for the others. */
 export class Shares {
   readonly #limits: Limits;
   readonly #held = new Map<string, number>();
-  /** Loans, ordered by their expiry. */
+  /** Ordered by expiry. */
   readonly #lent = new Set<{ readonly owner: string; readonly until: number }>();
   #sum = 0;
 
@@ -23,7 +21,7 @@ export class Shares {
     this.#limits = limits;
   }
 
-  /** Takes an amount for an owner. @throws Refusal 429 if this owner has too much, 503 if too little is left */
+  /** @throws Refusal 429 if this owner has too much, 503 if too little is left */
   take(owner: string, amount: number): void {
     const { each = Number.POSITIVE_INFINITY, all, what, retryAfterS } = this.#limits;
     const had = this.#held.get(owner) ?? 0;
@@ -37,7 +35,7 @@ export class Shares {
     this.add(owner, amount);
   }
 
-  /** Takes an amount of 1 for `lentMs`, after freeing expired loans. @throws Refusal as `take` */
+  /** Takes an amount of 1 for `lentMs`. */
   lend(owner: string, now: number): void {
     for (const loan of this.#lent) {
       if (loan.until > now) break;

@@ -9,7 +9,7 @@ const wrong =
 const bodyWith = (said: string) =>
   `${head}<main><h1>${title}</h1>${said}<p>Open the address that <code>showrunner dashboard</code> printed in the terminal. It contains your token. Or enter the token here:</p><form method="post" action="/login"><label>Token <input name="token" type="password" required autocomplete="current-password"></label> <button>Open</button></form></main></html>`;
 
-/** Sends the login page. It has no styles or scripts, because loading them needs the token too. */
+/** The page has no styles or scripts, because loading them needs the token. */
 export function sendLockedPage(response: ServerResponse, { isWrong }: { readonly isWrong: boolean }): void {
   // Without this policy, a form would not send its origin.
   response.setHeader("Referrer-Policy", "same-origin");
@@ -53,7 +53,6 @@ const FIXED_HEADERS = {
   "Cache-Control": "no-store",
 };
 
-/** Returns the HTTP refusal for an error, or null for an unexpected error. */
 export function refusalOf(error: unknown): Refusal | null {
   if (error instanceof Refusal) return error;
   if (!isShowrunnerError(error)) return null;
@@ -80,7 +79,6 @@ export interface EventStream {
   end(): void;
 }
 
-/** A client with more unsent bytes than this is disconnected. It can reconnect and continue after its last event. */
 const MOST_UNSENT_BYTES = 32 * 1024 * 1024;
 
 export function sendStreamHead(response: ServerResponse): void {

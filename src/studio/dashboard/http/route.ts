@@ -17,7 +17,7 @@ export interface Call {
 export interface Route {
   readonly method: "GET" | "POST";
   readonly path: string;
-  /** Handles a call. Returns a value to send as JSON, a `Response`, or undefined if it has already responded. */
+  /** Returns undefined if it has already responded. */
   handle(call: Call): Promise<unknown>;
 }
 

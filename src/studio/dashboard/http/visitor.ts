@@ -14,7 +14,6 @@ const roles: readonly Role[] = ["operator", "viewer"];
 
 type Tokens = Readonly<Partial<Record<Role, string>>> & { readonly operator: string };
 
-/** Returns the tokens to use. @throws TypeError if a token is too short, or if both are equal */
 export function checkedTokens({ token, viewerToken }: Pick<DashboardOptions, "token" | "viewerToken">): Tokens {
   const operator = token ?? randomBytes(24).toString("base64url");
   for (const [option, secret] of Object.entries({ token: operator, viewerToken })) {
@@ -26,7 +25,6 @@ export function checkedTokens({ token, viewerToken }: Pick<DashboardOptions, "to
   return { operator, ...(viewerToken !== undefined && { viewer: viewerToken }) };
 }
 
-/** Checks tokens in addresses, and the cookies that replace them after the first visit. */
 export function createSession(secrets: Tokens, port: number) {
   const name = `showrunner_${port}`;
   const cookieValue = (role: Role) => hash("sha256", `session ${role} ${secrets[role]}`);
@@ -50,10 +48,7 @@ function cookieValues(header: string | undefined, name: string): readonly string
     .map((part) => part.slice(name.length + 1));
 }
 
-/**
- * Returns the visitor that the cookie identifies. If a valid token was sent instead, responds with a cookie and returns
- * null. @throws Refusal 401
- */
+/** Returns null if it has already responded, with a cookie in exchange for a token. */
 export async function visitorOf(
   {
     incoming,
@@ -83,7 +78,7 @@ function letIn(response: ServerResponse, session: Session, token: string, path: 
   return null;
 }
 
-/** Removes leading slashes, because `//example.com` would lead to another server. */
+/** `//example.com` would lead to another server. */
 function safePath(path: string): string {
   return `/${path.replace(/^[/\\]+/, "")}`;
 }
@@ -96,7 +91,7 @@ export interface ServerAddress {
   readonly host: string;
   readonly port: number;
   readonly allowed?: readonly string[];
-  /** The machine's own name and addresses, if the server listens on all interfaces. */
+  /** The machine's own names, if the server listens on all interfaces. */
   readonly own?: readonly string[];
 }
 
@@ -105,7 +100,7 @@ const EVERYWHERE = ["0.0.0.0", "[::]"];
 
 const bracketed = (name: string) => (name.includes(":") && !name.startsWith("[") ? `[${name}]` : name).toLowerCase();
 
-/** Returns the allowed `Host` values. The first one is used in the printed address. */
+/** The first value is used in the printed address. */
 export function allowedHosts({ host, port, allowed = [], own: machine = [] }: ServerAddress): readonly string[] {
   const bare = bracketed(host);
   const bound = EVERYWHERE.includes(bare)
@@ -118,7 +113,7 @@ export function allowedHosts({ host, port, allowed = [], own: machine = [] }: Se
   return [...new Set([...own, ...proxiedHosts(allowed)])];
 }
 
-/** Returns the `Host` values that a TLS proxy sends for these names, without a port or with port 443. */
+/** A TLS proxy sends a name without a port or with port 443. */
 export function proxiedHosts(allowed: readonly string[] = []): readonly string[] {
   return allowed.map(bracketed).flatMap((name) => [name, `${name}:443`]);
 }
@@ -129,10 +124,7 @@ export function ownNames(): readonly string[] {
   return [name, `${name}.local`, ...addresses.filter((address) => !address.includes("%"))];
 }
 
-/**
- * Accepts only requests from this server's own pages, and from people who open an address or follow a link. @throws
- * Refusal 403 `HOST` for a foreign name, `ORIGIN` for another site's request
- */
+/** Refuses requests from other sites, except links that people follow. @throws Refusal 403 */
 export function checkSender(
   method: string,
   headers: IncomingHttpHeaders,

@@ -30,7 +30,6 @@ export interface SharedPage {
 export interface LinkParts {
   readonly context: DashboardContext;
   readonly folder: string;
-  /** Whether the request came through the proxy of the public URL. */
   isPublic(incoming: IncomingMessage): boolean;
   readonly onDefect: (error: unknown) => void;
 }
@@ -42,14 +41,12 @@ const MOST_SHOWN = 200;
 type SharedCall = Omit<Call, "visitor" | "json">;
 type SharedRoute = Omit<Route, "handle"> & { handle(call: SharedCall): Promise<unknown> };
 
-/** Returns the routes for people with a review link. They accept the link's token instead of cookies. */
 export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): readonly SharedRoute[] {
   const { journal, media } = context;
   const decisions = new SharedDecisions(context);
   const tries = new Tries();
   const turns = new Map<string, Promise<unknown>>();
 
-  /** Returns a request's review link. @throws Refusal 404, 410 or 429 if the link is not valid */
   const admitted = async (
     incoming: IncomingMessage,
     now: number,
@@ -200,10 +197,7 @@ function nameOf(body: Readonly<Record<string, unknown>>): string {
   throw new Refusal(400, "NAME", "Enter your name: it is stored with the decision.");
 }
 
-/**
- * Returns the sender's address. Behind the proxy, the last entry of `X-Forwarded-For` is used, because the proxy added
- * it.
- */
+/** Trusts only the last entry of `X-Forwarded-For`, because the proxy added it. */
 function addressOf({ headers, socket }: IncomingMessage, isPublic: boolean): string {
   const forwarded = isPublic
     ? String(headers["x-forwarded-for"] ?? "")
@@ -218,7 +212,7 @@ const WINDOW_MS = 600_000;
 const MOST_OF_ONE = 20;
 const MOST_OF_ALL = 1000;
 
-/** Limits invalid tokens per sender and in total. Valid tokens always work, so nobody can lock out others. */
+/** Limits only invalid tokens, so that nobody can lock out others. */
 export class Tries {
   readonly #wrong = new Map<string, number>();
   #total = 0;
@@ -240,10 +234,7 @@ export class Tries {
   }
 }
 
-/**
- * Returns an IPv4 address, or the first 64 bits of an IPv6 address, because one sender may have all addresses of such a
- * network.
- */
+/** Shortens an IPv6 address to 64 bits, because one sender may own that whole network. */
 export function senderOf(address: string): string {
   const [bare = ""] = address.split("%", 1);
   if (isIP(bare) !== 6) return address;

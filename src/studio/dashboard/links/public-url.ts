@@ -2,14 +2,12 @@ import { InvalidOptionError } from "../../../internal.ts";
 import { allowedHosts, ownNames, proxiedHosts } from "../http/visitor.ts";
 import type { DashboardOptions } from "../options.ts";
 
-/** Returns the origin of the public URL for review links. @throws InvalidOptionError */
 export function originOf(publicUrl: string): string {
   const url = URL.canParse(publicUrl) ? new URL(publicUrl) : null;
   if (url?.protocol === "https:" && `${url.origin}/` === url.href) return url.origin;
   throw new InvalidOptionError("publicUrl", "use https and no path, as in https://review.example.com.");
 }
 
-/** Returns the public origin and its `Host` values. Returns null without a public URL. @throws InvalidOptionError */
 export function publicPlace({
   publicUrl,
   host = "",

@@ -19,16 +19,13 @@ const MOST_USES = 10_000;
 
 export interface NewReviewLink {
   readonly scope: ReviewScope;
-  /** Milliseconds until the link expires, from one minute to 90 days. Default: seven days. */
+  /** One minute to 90 days. Default: seven days. */
   readonly expiresMs?: number | undefined;
-  /** Maximum number of decisions and comments that the link accepts. Default: 500. */
+  /** Maximum number of decisions and comments. Default: 500. */
   readonly maxUses?: number | undefined;
 }
 
-/**
- * Creates a link and returns its token. The journal stores only a hash of the token's secret part.
- * @throws InvalidOptionError
- */
+/** The journal stores only a hash of the token's secret part. */
 export async function createReviewLink(
   journal: JournalStore,
   { scope, expiresMs = 7 * DAY_MS, maxUses = 500 }: NewReviewLink,
@@ -45,7 +42,7 @@ export async function createReviewLink(
   return { link, token: `${id}.${secret}` };
 }
 
-/** Returns a link's address. The token follows `#`, because browsers do not send that part. */
+/** The token follows `#`, because browsers do not send that part. */
 export function reviewLinkUrl(origin: string, token: string): string {
   return `${origin}${SHARED}#${token}`;
 }
@@ -72,10 +69,10 @@ function checkNumber(option: string, value: number, least: number, most: number,
   throw new InvalidOptionError(option, `must be ${range}.`);
 }
 
-/** Compared instead of the hash of an unknown link, so that response times do not reveal existing ids. */
+/** Compared for unknown links, so that response times do not reveal existing ids. */
 const NO_HASH = hash("sha256", randomBytes(24));
 
-/** Returns the review link for a token, even if it has expired or was revoked. Returns null if the token is invalid. */
+/** Also returns a link that has expired or was revoked. */
 export async function linkOfToken(journal: JournalStore, token: string): Promise<ReviewLinkRow | null> {
   const [, id, secret] = /^([\w-]{22})\.([\w-]{32})$/.exec(token) ?? [];
   if (id === undefined || secret === undefined) return null;
@@ -89,7 +86,7 @@ export function statusOf({ revokedAt, expiresAt }: ReviewLinkRow, now: number): 
   return expiresAt <= now ? "expired" : "active";
 }
 
-/** Returns an identifier that is valid only within this link, and reveals neither the run nor the step. */
+/** Valid only within this link, and reveals neither run nor step. */
 export function refOf(link: ReviewLinkRow, kind: "decision" | "media", ...parts: readonly (string | number)[]): string {
   return signed(link, [kind, ...parts]).slice(0, 22);
 }
@@ -102,10 +99,9 @@ function signed({ id, secretHash }: SigningLink, parts: readonly (string | numbe
     .digest("base64url");
 }
 
-/** Minimum lifetime of a file's URL. A new URL would restart a player. */
+/** Minimum lifetime of a URL, because a new one restarts players. */
 export const FILE_MS = HOUR_MS;
 
-/** Returns a file's URL, which does not contain the link's token. */
 export function fileUrl(
   link: ReviewLinkRow,
   ref: string,
@@ -121,7 +117,7 @@ function fileMark(link: SigningLink, ref: string, urlEndsAt: number): string {
 
 type FileAddress = Readonly<Record<"id" | "ref" | "ends" | "mark", string>>;
 
-/** Returns the review link of a file's URL, even if it has expired. Returns null if the URL's signature is wrong. */
+/** Also returns an expired link, but null for a wrong signature. */
 export async function linkOfFile(
   journal: JournalStore,
   { id, ref, ends, mark }: FileAddress,

@@ -26,7 +26,6 @@ import { FILE_MS, fileUrl, refOf } from "./review-link.ts";
 export type SharedTake =
   | {
       readonly kind: "image" | "video" | "audio" | "other";
-      /** URL of the file, usable until `urlEndsAt`. Null if no copy of the file is left. */
       readonly url: string | null;
       readonly urlEndsAt: number;
       readonly width: number | null;
@@ -43,7 +42,7 @@ export interface SharedDecision {
   readonly takes: readonly SharedTake[];
   readonly status: "waiting" | "approved" | "rejected";
   readonly pick: number | null;
-  /** Comment on the decision. Null, like `name`, if the decision was not made through this link. */
+  /** Null, like `name`, if the decision was not made through this link. */
   readonly note: string | null;
   readonly name: string | null;
   readonly decidedAt: number | null;
@@ -55,7 +54,6 @@ export interface SharedFile {
   readonly copy: NonNullable<StepState["upload"]>;
 }
 
-/** A decision that a review link shows. Only its `view` leaves the server. */
 export interface Shared {
   readonly runId: string;
   readonly step: string;
@@ -67,7 +65,6 @@ export interface Shared {
 const MOST_RUNS = 500;
 const MOST_KNOWN = 5000;
 
-/** The decisions that people with a review link can see and make. */
 export class SharedDecisions {
   readonly #journal: JournalStore;
   readonly #cache: RunCache;
@@ -78,7 +75,7 @@ export class SharedDecisions {
     this.#cache = cache;
   }
 
-  /** Returns a link's open decisions, and those made since the link was created, newest run first. */
+  /** Returns open decisions, and those made since the link was created, newest run first. */
   async of(link: ReviewLinkRow, now: number): Promise<readonly Shared[]> {
     const found: Shared[] = [];
     for (const row of await runsOf(this.#journal, link.scope)) {
@@ -102,7 +99,6 @@ export class SharedDecisions {
     return null;
   }
 
-  /** Returns the decisions of a run, or none if it cannot be read. Caches the result until file URLs change. */
   #ofRun(row: RunRow, link: ReviewLinkRow, now: number): Promise<readonly Shared[]> {
     const find = () =>
       this.#cache.upTo(row).then(
@@ -120,7 +116,7 @@ async function runsOf(journal: JournalStore, { tags, runId }: ReviewScope): Prom
   return isOurs ? [row] : [];
 }
 
-/** Returns the decisions of a run. `state` must already include the effects of `inbox`. */
+/** `state` must already include the effects of `inbox`. */
 function decisionsOf(
   state: RunState,
   link: ReviewLinkRow,
@@ -178,7 +174,6 @@ interface Take {
   readonly file: SharedFile | null;
 }
 
-/** Returns the takes that one entry of `decision.shows` offers. */
 function takesOf(state: RunState, decision: Decision, position: number, { link, now }: Viewing): readonly Take[] {
   const show = decision.shows[position]!;
   const { $ref } = show;

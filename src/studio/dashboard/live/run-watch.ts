@@ -32,7 +32,7 @@ const LIVENESS_MS = 1000;
 const MOST_LINES = 200;
 const MOST_READS = 20;
 
-/** Returns the changes to a run since event `afterSeq`, or the whole run if the reader has no earlier data. */
+/** Sends the whole run if the reader has no earlier data. */
 export async function runPatch(parts: WatchParts, runId: string, afterSeq: number) {
   const { journal, cache, drivers } = parts;
   const { row, view, groups } = await cache.get(runId);
@@ -51,7 +51,6 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
       drivenHere: drivers.isDriving(runId),
       counts: groups?.counts(),
     }),
-    /** Groups of steps. Null if the run is small enough to send every step. */
     groups: groups?.views() ?? null,
     steps: steps.map((step) => stepView(state, step)),
     events: since.slice(-MOST_LINES).map(eventLine),
@@ -59,7 +58,7 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
   };
 }
 
-/** Returns the changed steps, and all decisions, because their choices may have changed. */
+/** Includes all decisions, because their choices may have changed. */
 function stepsToSend(
   view: RunView,
   touched: ReadonlySet<string> | "all",
@@ -79,7 +78,7 @@ async function eventsUpTo(journal: JournalStore, state: RunState, from: number):
     const since = await journal.read(state.runId, { afterSeq: from });
     if ((since.at(-1)?.seq ?? from) >= state.seq) return since.filter(({ seq }) => seq <= state.seq);
   }
-  // The run was removed in the meantime.
+  // The run was removed during the reads.
   throw notFound("This run");
 }
 
@@ -106,7 +105,7 @@ export async function watchRun(parts: WatchParts, runId: string, afterSeq: numbe
   }
 }
 
-/** Resolves when a process starts or stops driving the run. The journal has no event for that. */
+/** Polls, because the journal has no event for this. */
 async function drivenAgainOrNoMore(journal: JournalStore, runId: string, before: string, signal: AbortSignal) {
   while (!signal.aborted) {
     await pause(LIVENESS_MS, signal);
@@ -148,7 +147,6 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 
 const RUN_POLL_MS = 1000;
 
-/** Notifies a page of changes to any run, even by another process, and sends it new gauges. */
 export async function watchList(journal: JournalStore, gauges: GaugeReader, stream: EventStream): Promise<void> {
   // Polled separately: a service that does not answer must not delay the runs.
   await Promise.all([

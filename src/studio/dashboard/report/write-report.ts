@@ -29,18 +29,13 @@ const INLINE_BYTES = 4_000_000;
 
 export interface WriteReportOptions {
   readonly file: string;
-  /** Maximum total bytes of embedded media. Other files are stored beside the page. Default: 4,000,000. */
   readonly inlineBytes?: number;
-  /** Where the media are stored. `media`, `mediaDir` and `env` are options of `openShowrunner`. */
+  /** `media`, `mediaDir` and `env` are options of `openShowrunner`. */
   readonly media?: string | undefined;
   readonly mediaDir: string;
   readonly env?: MediaOptions["env"];
-  /**
-   * Whether to write a client's report, with only the returned files and, if `hasPrice`, the cost. Default: the whole
-   * run.
-   */
+  /** A client's report contains only returned files and, with `hasPrice`, the cost. */
   readonly forClient?: { readonly hasPrice: boolean } | undefined;
-  /** When the report was written, in epoch milliseconds. */
   readonly writtenAt: number;
   readonly version: string;
 }
@@ -96,7 +91,7 @@ interface Content {
   readonly data: object;
 }
 
-/** Returns the report's page. Its content policy allows no requests and no other scripts. */
+/** The page's content policy allows no scripts except its own. */
 async function reportPage({ id, title, version, data }: Content, { places, inline }: PlacedMedia): Promise<string> {
   const { script, style } = await builtParts();
   const isBeside = [...places.values()].some(({ url }) => url !== null && !Object.hasOwn(inline, url));
@@ -145,7 +140,6 @@ async function builtParts(): Promise<{ readonly script: string; readonly style: 
   return { script: script.replaceAll("</script", "<\\/script"), style };
 }
 
-/** Matches characters that control a terminal or change the reading order. */
 const STEERING = /(?![\n\t])[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069\u200E\u200F]|\p{Cs}/gu;
 
 function shown(text: string, mark = "\\u"): string {
@@ -156,7 +150,6 @@ function escaped(text: string): string {
   return shown(text).replace(/[&<>"']/g, (found) => `&#${found.codePointAt(0)};`);
 }
 
-/** Returns JSON that cannot close its HTML element. Media URLs are replaced as in `places`, or removed. */
 function json(value: unknown, places?: PlacedMedia["places"]): string {
   const placed = (_name: string, part: unknown) => {
     if (typeof part === "string") return shown(part);
@@ -172,7 +165,7 @@ function isMedia(part: unknown): part is { readonly url: string } {
   return "url" in part && "sha256" in part && typeof part.url === "string" && part.url.startsWith("/media/");
 }
 
-/** Returns a run as a client sees it: only the returned files, under the names that the pipeline gives them. */
+/** Contains only the returned files, under the names that the pipeline gives them. */
 export function clientReport(
   { view }: FoldedRun,
   { writtenAt, hasPrice }: { readonly writtenAt: number; readonly hasPrice: boolean },
@@ -183,7 +176,6 @@ export function clientReport(
     title: state.planned.title ?? state.runId,
     writtenAt,
     isComplete: state.status === "succeeded",
-    /** US dollars with two decimals. Null if the report shows no price. */
     price: hasPrice ? formatCents(invoiced([state.spentMicros], 0n).total) : null,
     media: returned.map(forClient),
   };
@@ -199,10 +191,9 @@ function forClient(
 const MOST_STEPS = 1000;
 const MOST_LINES = 2000;
 const MOST_ROWS = 1000;
-/** Maximum number of characters in one text, and in the texts of all steps together. */
 const LONGEST_TEXT = 4_000;
 const ALL_TEXT = 600_000;
-/** A running run without events for this long was probably killed. */
+/** After this long without events, an unfinished run has probably lost its process. */
 const LONGEST_SILENCE_MS = 10 * 60_000;
 
 interface Written {
@@ -241,14 +232,14 @@ function inlinedRun(run: FoldedRun, { writtenAt, version, isInterrupted, lines }
       events: lines.slice(-MOST_LINES),
       progress: [],
     },
-    /** Server responses, by the part of the request's address after the run's id. */
+    /** Server responses, by the part of the URL after the run's id. */
     answers,
   };
 }
 
 const settled: ReadonlySet<string> = new Set(["succeeded", "skipped", "waiting"]);
 
-/** Chooses the steps to show. Prefers failed and active steps, then those with files. */
+/** Prefers failed and active steps, then those with files. */
 function shownSteps(view: RunView, requested: ReadonlySet<string>): readonly StepView[] {
   const steps = [...view.steps, ...view.removed];
   if (steps.length <= MOST_STEPS) return steps;
@@ -290,7 +281,7 @@ const SMALL_BYTES = 700_000;
 const MOST_FILES = 500;
 const MOST_OTHERS = 1000;
 
-/** Embeds the smallest returned files, as many as fit into `inlineBytes`, and links the others. */
+/** Embeds the smallest files that fit into `inlineBytes`, and links the others. */
 async function placeMedia(
   media: readonly MediaView[],
   { pagePath, inlineBytes, outDir, store }: { pagePath: string; inlineBytes: number; outDir: string; store: Store },
@@ -344,7 +335,7 @@ async function sizeOf({ sha256 }: Shown, store: Store): Promise<number | null> {
   return /^[0-9a-f]{64}$/.test(sha256) ? store.sizeOf(sha256) : null;
 }
 
-/** Returns whether a file has this hash, because an untrusted store could contain any file under it. */
+/** An untrusted store could contain any file under this hash. */
 async function holds(path: string, sha256: string): Promise<boolean> {
   const hash = createHash("sha256");
   const read = finished(createReadStream(path).on("data", (piece) => hash.update(piece)));
@@ -354,7 +345,6 @@ async function holds(path: string, sha256: string): Promise<boolean> {
   );
 }
 
-/** Returns a URL relative to the page. A file outside the page's folder is copied first. */
 async function besideUrl(
   path: string,
   { one: { file, sha256 }, sizeBytes, pagePath }: { one: Shown; sizeBytes: number; pagePath: string },

@@ -122,12 +122,11 @@ export function planView(quote: Quote) {
       };
     }),
     minMicros: quote.totalMicros.min,
-    /** Maximum cost. Null if a step in `openSteps` has no upper limit. */
     maxMicros: quote.totalMicros.max,
     expectedMicros: quote.expectedMicros,
     openSteps: openSteps(quote.prices).slice(0, MOST_LISTED),
     forecastMs: quote.forecastMs,
-    /** Outputs that may expire before they are needed, and would then have to be paid for again. */
+    /** Outputs that may expire before use and would have to be paid again. */
     risks: quote.risks
       .filter(({ heals }) => !heals)
       .slice(0, MOST_RISKS)

@@ -5,7 +5,6 @@ import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 import { runCosts } from "../views/run-costs.ts";
 
-/** Maximum number of runs whose costs are summed, newest first. */
 const MOST_RUNS = 1000;
 const MOST_TAGS = 200;
 // Each read of the service's figures counts towards the request limit.
@@ -16,15 +15,15 @@ interface Share {
   readonly costMicros: number;
 }
 
-/** Costs since `from`, the start of a day in UTC. */
+/** `from` is the start of a day in UTC. */
 export interface AllCosts {
   readonly from: number;
-  /** Costs by day, in micro-dollars. A job's charge belongs to the day on which its money was reserved. */
+  /** A job's charge belongs to the day on which its money was reserved. */
   readonly days: readonly number[];
-  /** Costs of the runs that have changed since `from`, including their costs before `from`. */
+  /** Includes the runs' costs before `from`. */
   readonly pipelines: readonly Share[];
   readonly tags: readonly Share[];
-  /** Costs by model as reported by the service, including jobs outside runs. Empty if the service reports none. */
+  /** As reported by the service, including jobs outside runs. */
   readonly models: readonly Share[];
   readonly runsLeftOut: number;
 }
@@ -80,7 +79,7 @@ async function byPipeline(journal: JournalStore, rows: readonly RunRow[]): Promi
   return [...sums].map(([name, costMicros]) => ({ name, costMicros }));
 }
 
-/** Returns a function that calls `ask` at most once per `USAGE_MS`. Returns an empty list if `ask` fails. */
+/** Returns an empty list if `ask` fails. */
 function onceInAWhile<T>(ask: (from: number) => Promise<readonly T[]>): (from: number) => Promise<readonly T[]> {
   let known: { readonly from: number; readonly at: number; readonly answer: Promise<readonly T[]> } | null = null;
   return (from) => {

@@ -23,7 +23,7 @@ export function pageRoutes(folder: string): readonly Route[] {
   ];
 }
 
-/** Returns the routes for media. They serve only files that the journal lists. */
+/** Serves only files that the journal lists. */
 export function mediaRoutes({ cache, media }: DashboardContext): readonly Route[] {
   const send = async ({ params, query, incoming }: Call) => {
     const {
@@ -49,7 +49,7 @@ const TYPES: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-/** Returns the folder of the built page. In a checkout, rebuilds the page if its sources have changed. */
+/** In a checkout, rebuilds the page if its sources have changed. */
 export async function pageFolder(): Promise<string> {
   if (!import.meta.url.endsWith(".ts")) return fileURLToPath(new URL("../page", import.meta.url));
   const builder = new URL("../../../../scripts/dashboard-page.ts", import.meta.url).href;
@@ -57,7 +57,6 @@ export async function pageFolder(): Promise<string> {
   return builtPage();
 }
 
-/** Sends a file of the page by its name. @throws Refusal 404 */
 export async function pageFile(
   incoming: IncomingMessage,
   folder: string,
@@ -146,7 +145,7 @@ function unused(name: string, taken: Set<string>): string {
   return free;
 }
 
-/** Maximum size of a file that can be picked, in bytes. For larger files, people enter a path. */
+/** For larger files, people enter a path. */
 const MOST_BYTES = 2 ** 31;
 
 export function pickRoutes({ pickedDir }: Pick<DashboardContext, "pickedDir">): readonly Route[] {

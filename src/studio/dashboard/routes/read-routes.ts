@@ -29,7 +29,6 @@ export interface RunQuery {
 const MOST_ROWS = 1000;
 const MOST_SUMMARIES = 2000;
 
-/** Summaries of runs. A run is read again only after it has changed. */
 export class RunList {
   readonly #journal: JournalStore;
   readonly #cache: RunCache;
@@ -52,7 +51,7 @@ export class RunList {
     return { rows, matching: requested.length, byStatus };
   }
 
-  /** Summarises a run. If it cannot be read, uses only its row, so that one bad run does not hide the others. */
+  /** Uses only the row of an unreadable run, so that others stay visible. */
   async #read(row: RunRow): Promise<RunSummary> {
     try {
       const { view, groups } = await this.#cache.upTo(row);
@@ -63,7 +62,6 @@ export class RunList {
   }
 }
 
-/** Returns a page of steps that match the query. */
 export function stepsPage({ view, groups }: KnownRun, query: URLSearchParams, limit: number) {
   const [path, group, phase, having] = ["path", "group", "phase", "with"].map((name) => query.get(name));
   const returned = new Set(view.state.files.map(({ step }) => step));
@@ -84,7 +82,7 @@ export function stepsPage({ view, groups }: KnownRun, query: URLSearchParams, li
 
 const MOST_INCIDENTS = 300;
 
-/** Returns the timeline of at most `rows` steps. `from` and `to` refer to all steps. */
+/** Includes at most `rows` steps, but `from` and `to` refer to all. */
 export function timelineView({ view, history }: FoldedRun, rows: number) {
   const { spans } = history;
   const steps = new Set(spans.map(({ step }) => step));

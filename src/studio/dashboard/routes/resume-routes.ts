@@ -69,7 +69,6 @@ interface Remade extends Pick<ResumeOptions, "edit"> {
   readonly rerun: readonly string[];
 }
 
-/** Returns the steps to rerun and the inputs to edit. @throws Refusal 400 */
 async function remadeOf(
   context: DashboardContext,
   runId: string,
@@ -84,7 +83,7 @@ async function remadeOf(
   return { rerun, edit };
 }
 
-/** Parses an edit, in which null removes a field. @throws Refusal 400 */
+/** Null removes a field. */
 function editOf({ edit }: Readonly<Record<string, unknown>>): ResumeOptions["edit"] {
   if (edit === undefined || edit === null) return undefined;
   const wrong = () => badRequest("`edit` must map each step to an object with its changed fields.");
@@ -164,7 +163,7 @@ export interface ResumePreview {
   readonly drift: ReturnType<typeof driftView> | null;
   readonly rerunScope: ReturnType<typeof rerunView> | null;
   readonly edited: readonly { readonly step: string; readonly field: string; readonly value: string }[];
-  /** Other fields that contain a replaced text. They change only with `everywhere`. */
+  /** Other fields with a replaced text, which change only with `everywhere`. */
   readonly sameText: readonly { readonly step: string; readonly field: string }[];
 }
 
@@ -197,7 +196,6 @@ const MOST_LISTED = 100;
 function rerunView(rerunScope: RerunScope & Pick<Quote, "id">) {
   const { id, runId, problems, totalMicros, expectedMicros, committedMicros, budgetMicros, ...lists } = rerunScope;
   return {
-    /** Id of the quote to agree to. Null if nothing needs agreement. */
     quote: id,
     runId,
     totalMicros,

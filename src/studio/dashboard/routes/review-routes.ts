@@ -18,7 +18,7 @@ export function reviewRoutes(context: DashboardContext): readonly Route[] {
     return waiting.find(wanted);
   };
 
-  /** Returns a decision's step, including comments that no process has read yet. */
+  /** Includes comments that no process has read yet. */
   const shown = async ({ query }: Call) => {
     const run = query.get("run") ?? "";
     const { view } = await cache.get(run);

@@ -18,10 +18,7 @@ export class Drivers {
     return this.#errors.get(runId) ?? null;
   }
 
-  /**
-   * Drives a run, and resolves once `begins` resolves. Rejects if the run could not start, for example because another
-   * process holds its lease.
-   */
+  /** Rejects if driving the run fails before `begins` resolves. */
   async follow(handle: RunHandle, begins: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { id } = handle;
     this.#driven.add(id);

@@ -20,7 +20,6 @@ export interface KnownRun extends KnownView {
   readonly row: RunRow;
 }
 
-/** Caches a value for each run until the run changes. */
 export class RunMemo<T> {
   readonly #most: number;
   readonly #known = new Map<string, { readonly mark: string; readonly found: T }>();
@@ -29,10 +28,7 @@ export class RunMemo<T> {
     this.#most = most;
   }
 
-  /**
-   * Returns a run's value. `of` distinguishes several values, and `more` is anything besides events that affects the
-   * value.
-   */
+  /** Caches one value per `of`, until the run or `more` changes. */
   async get(
     { runId, createdAt, lastSeq }: RunRow,
     find: () => Promise<T>,
@@ -62,9 +58,7 @@ export class RunCache {
   readonly #journal: JournalStore;
   readonly #views = new Map<string, KnownView>();
   readonly #histories = new Map<string, { readonly createdAt: number; seq: number; readonly run: FoldedRun }>();
-  /**
-   * Pending requests by run. Requests for the same run wait for each other, because both would change the same state.
-   */
+  /** Requests for the same run wait, because both would change the same state. */
   readonly #loading = new Map<string, Promise<unknown>>();
 
   constructor(journal: JournalStore) {
@@ -93,7 +87,7 @@ export class RunCache {
     return current;
   }
 
-  /** Returns a run's history. If the run was the last one requested, reads only new events. */
+  /** Reads only new events if the run was the last one requested. */
   async history({ runId, createdAt }: RunRow): Promise<FoldedRun> {
     let known = this.#histories.get(runId);
     if (known?.createdAt !== createdAt) known = { createdAt, seq: 0, run: new FoldedRun() };

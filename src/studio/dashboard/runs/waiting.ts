@@ -15,7 +15,6 @@ export interface QueueQuery {
   readonly search: string;
   readonly run: string | null;
   readonly pipeline: string | null;
-  /** A tag as `key=value`. */
   readonly tag: string | null;
 }
 
@@ -30,7 +29,6 @@ export class WaitingDecisions {
     this.#journal = journal;
   }
 
-  /** Lists the waiting decisions, oldest first, and the filters that can be chosen. */
   async find(query: QueueQuery) {
     const listed = query.run === null ? await this.#journal.runs({ search: query.search }) : await this.#one(query.run);
     const rows = listed.filter((row) => !isRunFinal(row.status as never));
@@ -64,7 +62,6 @@ export class WaitingDecisions {
     return row === null ? [] : [row];
   }
 
-  /** Returns the steps whose decision no process has read yet. */
   async #decided(runId: string): Promise<ReadonlySet<string>> {
     const inbox = await this.#journal.inbox(runId);
     return new Set(

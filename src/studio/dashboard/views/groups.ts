@@ -73,7 +73,6 @@ interface Steps {
   readonly groups?: readonly GroupView[] | null;
 }
 
-/** Groups the steps. For a large run, the server has already grouped them. */
 export function bundlesOf({ steps, groups = null }: Steps, isGrouped: boolean): readonly Bundle[] {
   if (groups !== null) {
     return groups.map((group) => ({ ...group, members: group.shown.flatMap((path) => steps.get(path) ?? []) }));

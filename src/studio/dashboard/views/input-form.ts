@@ -26,7 +26,6 @@ export type Control =
   | { readonly type: "group"; readonly fields: readonly FieldView[] }
   | { readonly type: "json" };
 
-/** The fields of a form. Null if the input has no named fields, or if no field can be edited. */
 type Fields = readonly FieldView[] | null;
 
 interface Schema {
@@ -45,7 +44,6 @@ interface Schema {
   readonly maxLength?: number;
   readonly minimum?: number;
   readonly maximum?: number;
-  /** Kind of media, if the value is the path of a file. */
   readonly showrunnerFile?: string;
 }
 
@@ -62,7 +60,7 @@ export function inputForm(input: z.ZodType): { readonly sample: string; readonly
   }
 }
 
-/** Returns a form for the fields in `plain`, and for other fields of the model except free text. */
+/** Shows the fields in `plain`, and the model's other fields except free text. */
 export function stepForm(
   schema: { readonly properties?: unknown },
   plain: Readonly<Record<string, Json>>,

@@ -6,13 +6,11 @@ export interface MediaView
   readonly index: number | "upload";
   readonly kind: "image" | "video" | "audio" | "other";
   readonly contentType: string | null;
-  /** URL of the stored copy. Null if there is none. */
   readonly url: string | null;
   readonly sizeBytes: number | null;
   readonly sha256: string | null;
   readonly state: string;
   readonly error: string | null;
-  /** The output's name in the pipeline's results. Null if the pipeline does not return it. */
   readonly name: string | null;
   readonly file: string | null;
 }

@@ -7,14 +7,14 @@ export function runCosts({ steps, removed }: RunView) {
   return { models: modelCosts(all), spent: spentOverTime(all) };
 }
 
-/** Returns whether an attempt can cost money. Attempts of tasks cost nothing. */
+/** Attempts of tasks (`try`) cost nothing. */
 export function isBilled({ kind }: Pick<AttemptView, "kind">): boolean {
   return kind !== "try";
 }
 
 interface Billed {
   readonly costMicros: number;
-  /** When the attempt ended. If unknown, when it was submitted. */
+  /** When the attempt ended or, if unknown, was submitted. */
   readonly at: number;
 }
 
@@ -47,7 +47,7 @@ function modelCosts(steps: readonly StepView[]) {
   return models.sort((a, b) => b.cost - a.cost || b.held - a.held);
 }
 
-/** Returns the total cost after each charge. If there are many, some are left out, but never the last one. */
+/** Leaves out some charges if there are many, but never the last. */
 function spentOverTime(steps: readonly StepView[]) {
   const charges = [...billed(steps)].filter(({ costMicros }) => costMicros !== 0).sort((a, b) => a.at - b.at);
   const every = Math.max(1, Math.ceil(charges.length / MOST_POINTS));

@@ -2,7 +2,7 @@ import type { RunView, StepPhase, StepView } from "../../../internal.ts";
 import { kindOfType } from "../../served/index.ts";
 import { type GroupView, groupsOf, LEAST_MEMBERS, type StepCounts } from "./groups.ts";
 
-/** Maximum number of steps for which a page receives the whole run. For a larger run, it receives groups of steps. */
+/** For a larger run, a page receives groups of steps. */
 export const MOST_WHOLE = 2000;
 const MOST_NOTABLE = 300;
 const MOST_PICTURES = 4;
@@ -17,7 +17,6 @@ interface Tally {
 }
 
 const ended: ReadonlySet<StepPhase> = new Set(["succeeded", "partial", "skipped", "cancelled", "waiting"]);
-/** How phases and statuses are counted. Those that are missing here are counted as active. */
 const countedAs: Partial<Readonly<Record<StepPhase | "running", keyof StepCounts>>> = {
   succeeded: "done",
   partial: "done",

@@ -35,7 +35,6 @@ export function summaryView(
     pause:
       pause === null ? null : { ...pause, message: cut(pause.message, 500), fundingUrl: safeUrl(pause.fundingUrl) },
     message: message === null ? null : cut(message, 500),
-    /** Number of open decisions, and the first steps that wait for one. */
     decisions: { count: open.length, first: open.slice(0, MOST_NAMED).map(({ step }) => step) },
     counts,
     tookMs: state.activeTime.ms,
@@ -126,7 +125,7 @@ function* newestFirst({ files, planned }: RunState): Generator<string> {
   for (let at = steps.length - 1; at >= 0; at -= 1) yield steps[at]!.path;
 }
 
-/** Returns the URL if it is a web address, otherwise null, because a journal could contain any text. */
+/** Accepts only web addresses, because a journal could contain any text. */
 function safeUrl(url: string | null): string | null {
   return url !== null && /^https?:\/\//i.test(url) ? url : null;
 }

@@ -16,7 +16,6 @@ const MOST_READ = 10_000;
 const MOST_NEIGHBOURS = 200;
 const MOST_USED = 24;
 
-/** Returns a step's details. Strings have at most `mostText` characters. */
 export function stepDetail(
   { state }: RunView,
   { path, plan, value }: StepView,
@@ -41,7 +40,6 @@ export function stepDetail(
 
 const ownFields = new Set(["path", "kind", "needs", "fingerprint", "yields", "policy", "when", "outputs", "model"]);
 
-/** Returns a step's input. If it has none, returns the fields of its plan that only steps of this kind have. */
 function requested(plan: PlanStep): unknown {
   if ("input" in plan && plan.input !== null) return plan.input;
   // The page shows the items to decide on with the decision.
@@ -64,7 +62,7 @@ export function usersOf({ state }: RunView): UsedBy {
   return users;
 }
 
-/** Returns a step's events. In a very long journal, reads only those close to the step's start and end. */
+/** In a very long journal, reads only events near the step's start and end. */
 export async function eventsOf(
   journal: JournalStore,
   { runId, seq }: RunState,

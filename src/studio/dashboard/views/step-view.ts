@@ -51,7 +51,6 @@ export function decisionOf(state: RunState, plan: PlanStep, step: StepState) {
     approved: approval?.approved ?? null,
     note: approval?.note == null ? null : cut(approval.note, 2000),
     pick: pick < 0 ? null : pick,
-    /** The models that made the results to decide on, if several models are compared. Otherwise null. */
     compared: compared?.map((part) => ({ ...part, missing: part.missing && cut(part.missing, 300) })) ?? null,
     comments: (step.comments ?? []).slice(-MOST_COMMENTS).map(({ text, take, timeMs, at, by }) => {
       const position = offered.findIndex((one) => one.step === take?.step && one.index === take.index);
@@ -62,7 +61,6 @@ export function decisionOf(state: RunState, plan: PlanStep, step: StepState) {
   };
 }
 
-/** Returns the plan of a step with a decision. @throws Refusal 404 if the step has no decision */
 export function decisionAt({ planned }: RunState, path: string | null) {
   const plan = planned.plan.steps.find((step) => step.path === path);
   const decision = plan === undefined ? null : traitsOf(plan).decision;
@@ -75,7 +73,6 @@ function valueView(state: RunState, ref: Reference["$ref"]) {
   return value === undefined ? [] : [{ step: ref.step, value: cutJson(value, 8000).value }];
 }
 
-/** Returns the outputs that a pick can refer to, in order. */
 function outputsAt(state: RunState, ref: Ref): readonly OutputRef[] {
   const step = state.steps[ref.step];
   if (step === undefined) return [];
@@ -118,14 +115,12 @@ export function stepView(state: RunState | null, step: Step) {
     media: state === null || own === undefined ? [] : mediaOf(state, own),
     voiceId: outputs.find(({ voiceId }) => voiceId !== null)?.voiceId ?? null,
     decision: state === null || own === undefined ? null : decisionOf(state, plan, own),
-    /** Results that a check refused, including results of other steps that this step passes on. */
+    /** Includes results of other steps that this step passes on. */
     refused: state === null || own === undefined ? [] : refusedOf(state, plan),
-    /** Whether the plan no longer contains the step. Its media and cost are still listed. */
     isRemoved: state?.removedSteps.includes(plan) ?? false,
   };
 }
 
-/** Returns the steps from which the graph draws arrows to this step. */
 function linksOf(state: RunState, plan: PlanStep): readonly string[] {
   const needs = plan.needs.flatMap((need) => returnedBy(state, need));
   const within = expansionAround(state, plan.path);
@@ -182,7 +177,7 @@ export function mediaOf(state: RunState, step: StepState): readonly MediaView[] 
 
 const MOST_EARLIER = 24;
 
-/** Returns earlier results, newest first. For a decision, these are results of the steps it shows. */
+/** For a decision, returns results of the steps that it shows. */
 export function earlierOf(view: RunView, { path, plan }: Step) {
   const { state } = view;
   const { standsFor } = traitsOf(plan);
@@ -198,7 +193,7 @@ export function earlierOf(view: RunView, { path, plan }: Step) {
   return found.toSorted((a, b) => b.attempt - a.attempt).slice(0, MOST_EARLIER);
 }
 
-/** Returns the step itself or, if it only passes on results, the steps that made them. */
+/** Looks through steps that only pass on results. */
 function madeBy(state: RunState, path: string): readonly string[] {
   const plan = state.planned.plan.steps.find((step) => step.path === path);
   const passed = state.steps[path]?.expanded ?? (plan === undefined ? [] : traitsOf(plan).standsFor);
@@ -239,7 +234,7 @@ export function outputView(state: RunState, { path }: StepState, output: OutputS
 
 type Copy = NonNullable<OutputState["copy"]>;
 
-/** Returns a file's view. Its URL contains the hash, so that browsers never show an older version. */
+/** The URL contains the hash, so that browsers never show an older version. */
 function stored(
   { runId }: RunState,
   step: string,

@@ -10,7 +10,6 @@ export interface Cut {
   readonly isCut: boolean;
 }
 
-/** Shortens the strings in a JSON value, and omits parts beyond `mostParts`. */
 export function cutJson(value: unknown, mostText = 4000, mostParts = 500): Cut {
   let parts = 0;
   let isCut = false;

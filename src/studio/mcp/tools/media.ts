@@ -7,7 +7,6 @@ import { ToolError } from "../tool-error.ts";
 import { mediaList } from "./output.ts";
 import { json, type Outcome, runId, tool } from "./tool.ts";
 
-/** Maximum bytes of an image sent to a model. Larger ones are sent as links. */
 export const MOST_IMAGE_BYTES = 3 * 1024 * 1024;
 const MOST_BYTES_AT_ONCE = 2 * MOST_IMAGE_BYTES;
 const MOST_LINKS = 50;
@@ -21,9 +20,7 @@ export interface StoredMedia {
   readonly sizeBytes: number;
 }
 
-/**
- * Returns the outputs that are stored on this machine. Finds files by hash, because paths in a journal are not trusted.
- */
+/** Finds files by hash, because paths in a journal are not trusted. */
 export async function storedMedia(session: AgentSession, state: RunState): Promise<readonly StoredMedia[]> {
   const all = Object.values(state.steps).flatMap((step) =>
     (outputsOf(step) ?? []).flatMap(({ index, copy, contentType }) =>

@@ -1,8 +1,6 @@
 import { z } from "zod";
 
-/**
- * Returns the schema of a list that may be shortened. Its last item is then a string with the number of missing items.
- */
+/** The last item of a shortened list is text with the number of missing items. */
 const list = <T extends z.ZodType>(item: T) => z.array(z.union([item, z.string()]));
 const usd = z.string().nullable().describe("US dollars, as a decimal");
 

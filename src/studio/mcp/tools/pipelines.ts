@@ -146,7 +146,7 @@ function planned(session: AgentSession, quote: Quote) {
 
 type RunRequest = { readonly pipeline: string; readonly name: string; readonly input: unknown };
 
-/** Asks the person to allow more than the limit per run, but never more than agents have left. */
+/** Never allows more than agents have left. */
 async function allowed(session: AgentSession, person: Person | null, given: RunRequest): Promise<number | null> {
   const { runBudgetMicros } = session.options;
   if (person === null || runBudgetMicros === null) return null;

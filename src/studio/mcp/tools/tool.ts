@@ -11,7 +11,7 @@ export interface Call {
   readonly person: Person | null;
 }
 
-/** A tool's result. Models get the text and images, and programs get data that fits the tool's schema. */
+/** Models get the text and images, and programs the structured data. */
 export type Outcome = Pick<CallToolResult, "content" | "structuredContent">;
 
 export interface Tool {
@@ -21,7 +21,7 @@ export interface Tool {
   readonly input: z.ZodObject;
   readonly output: z.ZodObject;
   readonly isReadOnly: boolean;
-  /** Whether the tool can also be called as a task, because it starts a run. */
+  /** Set if the tool starts a run, so that it can be called as a task. */
   readonly takesTask?: true;
   run(input: unknown, call: Call): Promise<Outcome>;
 }
@@ -39,14 +39,13 @@ export function tool<S extends z.ZodRawShape>(
 
 export const runId = z.string().min(1).max(120).describe("Run id, as returned by `run_pipeline` or `list_runs`");
 
-/** Numbers of items to keep in each list. They are tried in this order until the result is short enough. */
+/** Tried in this order until the result is short enough. */
 const MOST_ITEMS = [200, 100, 50, 20, 10, 5, 2, 1];
 const MOST_CHARACTERS = 60_000;
 const LONGEST_TEXT = 2_000;
-/** Minimum number of fields that are kept when an object is shortened. */
 const LEAST_FIELDS = 20;
 
-/** Returns a tool's result. Cleans text from outside, and shortens long lists to limit the total length. */
+/** Cleans text from outside, and shortens lists until the result is short enough. */
 export function json(
   value: Readonly<Record<string, unknown>>,
 ): Outcome & { readonly content: [{ type: "text"; text: string }] } {

@@ -14,18 +14,16 @@ interface Props {
   readonly group: string | null;
   readonly onOpen: (step: string | null) => void;
   readonly onGroup: (group: string | null) => void;
-  /** Steps on the critical path, which are highlighted. */
   readonly longest?: readonly string[];
 }
 
 const SMALLEST = 0.2;
 const LARGEST = 1.6;
-/** Minimum zoom for fitting a graph into the view. Below it, names are unreadable, so the view scrolls instead. */
+/** Below this zoom, names are unreadable, so the view scrolls. */
 const LEAST_FIT = 0.7;
-/** Maximum number of nodes for which a wide screen shows the whole graph, even with unreadable names. */
+/** A wide screen shows up to this many nodes at once, even unreadably small. */
 const MOST_WHOLE = 30;
 const WIDE = 720;
-/** Pixels around the view within which nodes are drawn in advance. */
 const AHEAD = 300;
 
 export function GraphTab({
@@ -166,7 +164,7 @@ function fitting(drawing: Drawing, size: Box): number {
 
 type BoxRef = { readonly current: HTMLDivElement | null };
 
-/** Zooms when the wheel turns with Ctrl pressed. Browsers report a pinch as the same event. */
+/** Browsers report a pinch as a turned wheel with Ctrl pressed. */
 function useZoomWheel(box: BoxRef, zoom: number, setScale: (scale: number) => void): void {
   const latest = useRef(zoom);
   latest.current = zoom;
@@ -183,7 +181,7 @@ function useZoomWheel(box: BoxRef, zoom: number, setScale: (scale: number) => vo
   }, []);
 }
 
-/** Lets the mouse drag the graph. Touch screens need no code, because the browser scrolls. */
+/** Touch screens need no code, because the browser scrolls. */
 function useDrag(box: BoxRef): void {
   useEffect(() => {
     const element = box.current;

@@ -68,7 +68,6 @@ export interface Sketch {
 }
 
 const MARGIN = 28;
-/** Maximum number of nodes for the careful layout. With more, it would take seconds. */
 const MOST_CAREFUL = 220;
 
 export function draw(sketch: Sketch): Drawing {
@@ -133,7 +132,7 @@ function mirror(graph: Graph, direction: Sketch["direction"]): void {
   }
 }
 
-/** Puts nodes of the same rank and with the same neighbours into plan order, except those in `fixed`. */
+/** Sorts nodes with the same rank and neighbours by plan order. */
 function putInOrder(
   placed: Map<string, Placed>,
   { nodes, arrows, direction }: Sketch,

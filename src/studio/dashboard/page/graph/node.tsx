@@ -10,7 +10,7 @@ export const NODE_WIDTH = 196;
 const THUMB_HEIGHT = 104;
 const TEXT_HEIGHT = 58;
 
-/** Returns a node's height. Includes room for a preview, so that no node moves when the preview is loaded. */
+/** Includes room for a preview, so that no node moves when it loads. */
 export function nodeHeight({ members, count }: Bundle): number {
   const [first] = members;
   if (count > 1) return TEXT_HEIGHT + 52;
@@ -50,7 +50,6 @@ export function GraphNode({ bundle, box, isChosen, progress, onOpen, onKey }: Pr
   );
 }
 
-/** Phases in which a step's progress is shown. */
 export const measured: ReadonlySet<string> = new Set(["uploading", "rendering", "downloading"]);
 
 const icons = { file: "upload", decision: "approve", group: "group", value: "value" } as const;

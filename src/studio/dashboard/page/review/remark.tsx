@@ -8,7 +8,6 @@ interface Props {
   readonly runId: string;
   readonly step: string;
   readonly takes: number;
-  /** Returns the position of a take's player in milliseconds, or null if it has not started. */
   readonly timeOf: (take: number) => number | null;
   readonly onSaid: (comment: CommentView) => void;
 }

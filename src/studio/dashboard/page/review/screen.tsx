@@ -152,7 +152,6 @@ function Queue({ items, at, onShow }: QueueProps) {
 }
 
 interface ShownProps {
-  /** The step, as `run/step`. */
   readonly at: string;
   readonly item: WaitingView | undefined;
   readonly next: WaitingView | undefined;
@@ -188,7 +187,6 @@ function Shown({ at, item, next, version, onMove, onDecided }: ShownProps) {
   );
 }
 
-/** Preloads the media of the next decision. */
 function Ahead({ at }: { readonly at: string }) {
   const asked = useMemo(() => {
     const step = stepOf(at);

@@ -113,7 +113,7 @@ interface Props {
 const WIDTH = 720;
 const HEIGHT = 140;
 
-/** Draws the cost after each charge. Charges are evenly spaced, because one long gap could hide the others. */
+/** Charges are evenly spaced, because one long gap could hide the others. */
 function SpentChart({ spent, from, budget }: Props) {
   const last = spent.at(-1)!;
   const lengthMs = Math.max(0, last.at - from);

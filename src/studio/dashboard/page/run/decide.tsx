@@ -17,7 +17,7 @@ interface Props {
   readonly runId: string;
   readonly step: StepView;
   readonly decision: DecisionView;
-  /** Whether the run is paused or interrupted. A decision then takes effect only after a resume. */
+  /** While true, a decision takes effect only after a resume. */
   readonly isParked: boolean;
   readonly onOpen: (step: string) => void;
 }
@@ -107,7 +107,6 @@ const matches: Readonly<Record<CandidateView["match"], string>> = {
   unlike: "Different prompt or idempotency key:",
 };
 
-/** Lets a person record the outcome of a request that got no response. */
 export function Resolve({ runId, step }: { readonly runId: string; readonly step: StepView }) {
   const isOfProvider = step.kind === "generate";
   const query = `${runPath(runId)}/candidates?step=${encodeURIComponent(step.path)}`;

@@ -4,21 +4,18 @@ import { postLater, runPath } from "../state/api.ts";
 import { createStore, useStore } from "../state/store.ts";
 import { ResumeDialog } from "./dialogs.tsx";
 
-/** Milliseconds during which a decision can be undone. */
 const UNDO_MS = 5000;
 
 export interface Verdict {
   readonly said: string;
-  /** Why the server refused the decision, which is then still open. Null if it did not. */
+  /** Why the server refused the decision, which is still open. */
   readonly error: string | null;
-  /** Undoes the decision. Null once it was sent. */
   readonly undo: (() => void) | null;
 }
 
-/** Decisions made on this page, by their `decisionKey`. The newest is last. */
 export const verdicts = createStore<ReadonlyMap<string, Verdict>>(new Map());
 
-/** Returns the key of a decision. It includes the start time, because a rerun of the step needs a new decision. */
+/** Includes the start time, because a rerun needs a new decision. */
 export function decisionKey(runId: string, step: string, since: number | null): string {
   return `${runId}/${step}@${since}`;
 }
@@ -51,7 +48,7 @@ function useDraft(key: string, initial: Draft): readonly [Draft, (change: Partia
 
 export type Deciding = ReturnType<typeof useDecision>;
 
-/** Lets a person decide on a step. The decision is sent after `UNDO_MS`, even if another screen is open by then. */
+/** Sends the decision after `UNDO_MS`, even if another screen is open by then. */
 export function useDecision(
   runId: string,
   { path, decision, phase, startedAt }: StepView,
@@ -109,7 +106,7 @@ interface ButtonsProps {
   readonly onRedone?: () => void;
 }
 
-/** Buttons to approve or reject. A rejection needs confirmation, because steps that need this one will not run. */
+/** A rejection needs confirmation, because dependent steps will not run. */
 export function DecisionButtons({ runId, step, deciding, goOn, onRedone }: ButtonsProps) {
   const { chosen, note, canApprove, canReject, isSure, askSure, isRedoOpen, openRedo } = deciding;
   const { choose: isChoice } = step.decision!;

@@ -60,7 +60,7 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
         ? { edit: { [first!]: fields }, ...choice }
         : { rerun, requestId };
   const asked = useThrottled(JSON.stringify(wanted), 500);
-  /** Incremented after a refusal or a lost response, so that the costs are loaded again. */
+  /** Incremented to load the costs again after a refusal or lost response. */
   const [turn, setTurn] = useState(0);
   const preview = useLoaded(
     async (signal) => ({
@@ -330,7 +330,7 @@ function BudgetField({ head, value, onChange }: BudgetProps) {
   );
 }
 
-/** New values by field name. Null removes the field. */
+/** A null value removes the field. */
 type ChangedFields = Readonly<Record<string, unknown>>;
 
 interface Props {

@@ -16,7 +16,7 @@ type Asking = "stop" | "resume" | null;
 
 interface HeaderProps {
   readonly model: RunModel;
-  /** Path of the step whose panel is open. The panel shows its reason, so it is omitted here. */
+  /** Path of the step whose panel is open and already shows the reason. */
   readonly open: string | null;
   readonly onOpen: (step: string) => void;
 }

@@ -127,7 +127,6 @@ function TabButton({ name, route }: { readonly name: Tab; readonly route: RunRou
   );
 }
 
-/** Announces changes to screen readers, without listing every step. */
 function Announcer({ model }: { readonly model: RunModel }) {
   const { status, pause, counts } = model.head;
   const [said, say] = useState("");

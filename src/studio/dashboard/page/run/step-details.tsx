@@ -143,7 +143,7 @@ function Before({ runId, step }: { readonly runId: string; readonly step: StepVi
   );
 }
 
-/** Shows an attempt, without an error message that equals `reason`, which the panel already shows. */
+/** Omits an error message that equals `reason`, which the panel already shows. */
 function Attempt({ attempt, reason }: { readonly attempt: AttemptView; readonly reason: string | null }) {
   const { n, phase, jobId, costMicros, holdMicros, money, error, isSuperseded } = attempt;
   const paid = costMicros === null ? (money === "held" ? `${usd(holdMicros)} held` : null) : usd(costMicros);

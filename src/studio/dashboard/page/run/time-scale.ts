@@ -1,6 +1,5 @@
 import type { TimelineSpan } from "../../../../internal.ts";
 
-/** A period in which no step worked. It is drawn narrow. */
 export interface Fold {
   readonly from: number;
   readonly to: number;
@@ -10,12 +9,12 @@ export interface TimeScale {
   readonly folds: readonly Fold[];
   readonly shownMs: number;
   position(at: number): number;
-  /** Returns the time that is `shownMs` milliseconds after the start, not counting idle periods. */
+  /** Returns the time that is `shownMs` milliseconds after the start, without idle periods. */
   instant(shownMs: number): number;
 }
 
 const FOLD_SHARE = 0.03;
-/** An idle period is drawn narrow if it is at least this long, and at least this share of the busy time. */
+/** Idle periods are drawn narrow if they reach both limits. */
 const LEAST_MS = 30_000;
 const LEAST_SHARE = 0.15;
 
@@ -46,7 +45,7 @@ export function timeScale(spans: readonly TimelineSpan[], from: number, to: numb
   return { folds, shownMs, position, instant };
 }
 
-/** Returns the periods without work. Waiting for a person is not work. */
+/** Waiting for a person is not work. */
 function idle(spans: readonly TimelineSpan[], from: number, to: number, now: number): readonly Fold[] {
   const busy = spans
     .filter(({ phase }) => phase !== "approval")

@@ -96,9 +96,7 @@ function rowsOf(spans: readonly TimelineSpan[]): readonly Row[] {
   return [...rows].map(([step, own]) => ({ step, spans: own }));
 }
 
-/**
- * Returns the milliseconds from the first work to the last. If there was none, returns how long it waited for a person.
- */
+/** If the step did no work, returns how long it waited for a person. */
 function workOf({ spans }: Row, now: number): number {
   const own = spans.filter(({ phase }) => phase !== "approval");
   const [first] = own;

@@ -174,7 +174,7 @@ export function JsonEntry({ label, value, onChange }: Of<"json">) {
   );
 }
 
-/** Removes whitespace from JSON. Returns null if the JSON is invalid. */
+/** Returns null if the JSON is invalid. */
 function compact(text: string): string | null {
   if (text.trim() === "") return "";
   try {

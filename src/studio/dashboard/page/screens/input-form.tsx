@@ -13,7 +13,6 @@ import {
 } from "./entries.tsx";
 
 interface Props {
-  /** Fields of the form. Null if the input can be entered only as JSON. */
   readonly fields: readonly FieldView[] | null;
   readonly text: string;
   readonly onText: (text: string) => void;
@@ -114,7 +113,7 @@ function hintOf(control: Control, required: boolean): string {
   }
 }
 
-/** Field for one value of the input. Clearing an optional value removes it from the input. */
+/** Clearing an optional value removes it from the input. */
 export function Entry(props: EntryProps) {
   const Own = entries[props.control.type] as (props: EntryProps) => ComponentChildren;
   return <Own {...props} />;

@@ -13,7 +13,7 @@ import { Dialog } from "../ui/panel.tsx";
 import { pauses, pauseText } from "../ui/pauses.ts";
 
 const PAGE = 50;
-/** Maximum number of runs that the server lists. Older runs can be found by searching. */
+/** Older runs can be found by searching. */
 const MOST_ROWS = 1000;
 const statuses = ["running", "interrupted", "paused", "planned", "succeeded", "partial", "failed", "cancelled"];
 

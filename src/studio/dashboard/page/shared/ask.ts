@@ -1,6 +1,6 @@
 import { json, send } from "../state/api.ts";
 
-/** Sends a request with the link's token, which is in the page's address after the `#`. */
+/** The link's token is in the page's address, after the `#`. */
 export function ask<T>(path: string, body?: unknown): Promise<T> {
   const headers = { authorization: `Bearer ${location.hash.slice(1)}`, "content-type": "application/json" };
   const init = body === undefined ? {} : json(body);

@@ -13,7 +13,6 @@ interface Props {
   readonly decision: SharedDecision;
   readonly name: string;
   readonly onDecided: (decision: SharedDecision) => void;
-  /** Reloads the decision after a refusal, because someone else may have made it. */
   readonly onRefused: () => void;
 }
 
@@ -69,7 +68,7 @@ interface ButtonsProps extends Props {
   readonly chosen: number | null;
 }
 
-/** Buttons to approve or reject. A rejection needs confirmation, because steps that need this one will not run. */
+/** A rejection needs confirmation, because dependent steps will not run. */
 function Buttons({ decision, chosen, name, onDecided, onRefused }: ButtonsProps) {
   const { ref, choose, takes } = decision;
   const [note, setNote] = useState("");

@@ -93,13 +93,13 @@ function Shared() {
   );
 }
 
-/** Sorts decisions by when they first appeared, so that none of them moves while someone is deciding. */
+/** Keeps the order of arrival, so that nothing moves while someone decides. */
 function kept(decisions: readonly SharedDecision[], places: Map<string, number>): readonly SharedDecision[] {
   for (const { ref } of decisions) if (!places.has(ref)) places.set(ref, places.size);
   return decisions.toSorted((one, other) => places.get(one.ref)! - places.get(other.ref)!);
 }
 
-/** Returns the take with its earlier URL while that URL is valid, because a new URL would restart the player. */
+/** Keeps a valid URL, because a new one would restart the player. */
 function lasting(known: Map<string, SharedTake>, key: string, take: SharedTake): SharedTake {
   const before = known.get(key);
   if (take.kind !== "text" && before !== undefined && before.kind !== "text") {

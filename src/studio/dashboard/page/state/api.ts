@@ -20,7 +20,7 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return answer as T;
 }
 
-/** Posts to the server. Sends a delayed request first, to keep the order. */
+/** Sends the pending request of `postLater` before this one, to keep the order. */
 export async function post<T>(path: string, body: unknown, signal: AbortSignal | null = null): Promise<T> {
   await held?.send();
   return send<T>(path, { ...json(body), signal });
@@ -40,7 +40,7 @@ interface Held {
 let held: Held | null = null;
 addEventListener("pagehide", () => void held?.send());
 
-/** Posts after a delay in which the request can be undone. Leaving the page or posting again ends the delay. */
+/** Leaving the page or posting again ends the delay. */
 export function postLater(path: string, body: unknown, ms: number, ended: (failure: Error | null) => void): Held {
   void held?.send();
   const timer = setTimeout(() => void own.send(), ms);

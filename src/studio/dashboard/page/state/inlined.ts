@@ -1,11 +1,9 @@
 import type { ClientReport, InlinedRun } from "../../views/document.ts";
 
-/** The run that a report shows. Null outside reports. */
 export const inlined: InlinedRun | null = read("inlined-run");
 
 export const clientReport: ClientReport | null = read("client-report");
 
-/** Reads the JSON in the element with this id, and inserts its media URLs from another element. */
 function read<T>(of: string): T | null {
   const [data, media] = [of, "inlined-media"].map((id) => document.getElementById(id)?.textContent);
   if (data == null || media == null) return null;

@@ -14,7 +14,7 @@ export type RunView =
 
 export const connection = createStore<Connection>("connecting");
 export const gauges = createStore<Gauges | null>(null);
-/** The visitor's role. Until the server's first response, the page treats every visitor as a viewer. */
+/** Until the server responds, the page treats every visitor as a viewer. */
 export const visitor = createStore<VisitorView>({ role: "viewer" });
 const launcher = createStore("showrunner");
 if (inlined === null && clientReport === null)
@@ -38,11 +38,10 @@ export const run = createStore<RunView>({ state: "none" });
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8000;
-/** Milliseconds after which a hidden page closes its connection, because browsers allow only a few per server. */
+/** A hidden page closes its connection, because browsers allow only a few per server. */
 const HIDDEN_MS = 60_000;
 
 export function follow(requested: string | null): () => void {
-  /** The followed run. Null if none is followed, or if it does not exist. */
   let runId = requested;
   let source: EventSource | null = null;
   let waitMs = FIRST_WAIT_MS;
@@ -86,7 +85,6 @@ export function follow(requested: string | null): () => void {
     run.set({ state: "ready", model: applyPatch(now.state === "ready" ? now.model : null, patch) });
   };
 
-  /** Called when the browser stops reconnecting. Finds out why, and tries again if that can help. */
   const again = async () => {
     shut();
     try {

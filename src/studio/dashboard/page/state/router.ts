@@ -19,7 +19,7 @@ export type Route =
       readonly run: string | null;
       readonly pipeline: string | null;
       readonly tag: string | null;
-      /** The decision to show, as `run/step`. If null, the first decision is shown. */
+      /** As `run/step`. If null, the first decision is shown. */
       readonly at: string | null;
     }
   | { readonly screen: "plan" }
@@ -31,7 +31,7 @@ const reviewed = ["run", "pipeline", "tag", "at"] as const;
 const route = createStore<Route>(readRoute());
 window.addEventListener("popstate", () => route.set(readRoute()));
 
-/** Returns the path of the current screen. In a report, it follows the `#`. */
+/** In a report, the path follows the `#`. */
 function address(): string {
   if (inlined === null) return location.pathname + location.search;
   if (location.hash.startsWith("#/runs/")) return location.hash.slice(1);

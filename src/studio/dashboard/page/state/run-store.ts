@@ -2,9 +2,7 @@ import type { EventLine, GroupView, ProgressView, RunHead, RunPatch, StepView } 
 
 export interface RunModel {
   readonly head: RunHead;
-  /** All steps or, for a large run, those received so far. */
   readonly steps: ReadonlyMap<string, StepView>;
-  /** Groups of steps. Null unless the run is large. */
   readonly groups: readonly GroupView[] | null;
   readonly events: readonly EventLine[];
   readonly progress: ReadonlyMap<string, ProgressView>;
@@ -24,7 +22,6 @@ export function applyPatch(model: RunModel | null, patch: RunPatch): RunModel {
   return { head: patch.head, steps, groups: patch.groups, events, progress: byStep(patch.progress) };
 }
 
-/** Removes finished steps, to limit the memory that a large run needs. */
 function forgetFinished(steps: Map<string, StepView>, groups: readonly GroupView[]): void {
   if (steps.size <= MOST_STEPS) return;
   const shown = new Set(groups.flatMap((group) => group.shown));

@@ -6,7 +6,6 @@ import { count } from "./format.ts";
 
 type Props = AnchorHTMLAttributes<HTMLAnchorElement> & { readonly href: string; readonly children: ComponentChildren };
 
-/** A link that does not reload the page. */
 export function Link({ href, children, ...rest }: Props) {
   const open = (event: MouseEvent) => {
     if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
@@ -91,7 +90,7 @@ export function StepBar({ counts }: { readonly counts: StepCounts }) {
 
 interface TableProps {
   readonly caption?: string;
-  /** Column names. `{ number }` names a column with numbers, and null is a column of meters without a name. */
+  /** `{ number }` is a column of numbers, and null a column of meters. */
   readonly columns: readonly (string | { readonly number: string } | null)[];
   readonly rest?: string | null;
   readonly children: ComponentChildren;

@@ -3,7 +3,7 @@ import type { CommentView } from "../../views/document.ts";
 
 interface AboutProps {
   readonly takes: number;
-  /** Number of the take. Null if the comment is about all takes. */
+  /** Null if the comment is about all takes. */
   readonly about: number | null;
   readonly onChange: (about: number | null) => void;
 }

@@ -4,7 +4,6 @@ import { useLoaded } from "./hooks.ts";
 
 const none: readonly EarlierView[] = [];
 
-/** Loads a step's earlier results. A report contains none. */
 export function useEarlier(runId: string, { path, startedAt }: StepView): readonly EarlierView[] {
   const address = `${runPath(runId)}/earlier?path=${encodeURIComponent(path)}`;
   const loaded = useLoaded((signal) => get<readonly EarlierView[]>(address, signal), [address, startedAt]);

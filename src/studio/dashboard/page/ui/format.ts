@@ -6,7 +6,6 @@ export function usd(micros: number | null): string {
   return micros === null ? "–" : dollars(micros).replace(/\B(?=(\d{3})+\.)/g, ",");
 }
 
-/** Returns a price as text: one amount, a range, or a minimum with the steps whose cost has no upper limit. */
 export function sumText({ min, max }: { readonly min: number; readonly max: number | null }, open: readonly string[]) {
   if (max === null) return `from ${usd(min)}; no maximum for ${open.join(", ")}`;
   return min === max ? usd(max) : `${usd(min)} to ${usd(max)}`;

@@ -4,7 +4,6 @@ import { get, runPath } from "../state/api.ts";
 import { inlined } from "../state/inlined.ts";
 import type { RunModel } from "../state/run-store.ts";
 
-/** Returns the current time or, in a report, the time of the report. */
 export function useNow(active: boolean): number {
   const [now, setNow] = useState(() => inlined?.now ?? Date.now());
   useEffect(() => {
@@ -21,9 +20,7 @@ export type Loaded<T> =
   | { readonly state: "failed"; readonly error: Error }
   | { readonly state: "ready"; readonly value: T };
 
-/**
- * Calls `load`, and calls it again when a value in `on` changes. Keeps the earlier result until the new one arrives.
- */
+/** Keeps the earlier result until the new one arrives. */
 export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, on: readonly unknown[]): Loaded<T> {
   const [loaded, setLoaded] = useState<Loaded<T>>({ state: "loading" });
   useEffect(() => {
@@ -96,7 +93,6 @@ export interface StepList extends StepsPage {
   readonly more: (() => void) | null;
 }
 
-/** Returns steps. Those of a large run are loaded from the server page by page. */
 export function useSteps(
   { head, steps, groups }: RunModel,
   query: Readonly<Record<string, string>>,
@@ -119,7 +115,7 @@ export function useSteps(
   return { ...page, more: page.steps.length < page.total ? () => setLimit(limit + STEPS_A_PAGE) : null };
 }
 
-/** Returns a step. In a large run, it is undefined until it is loaded. */
+/** In a large run, undefined until the step is loaded. */
 export function useStep({ head, steps, groups }: RunModel, path: string | null): StepView | undefined {
   const known = path === null ? undefined : steps.get(path);
   const isMissing = groups !== null && inlined === null && path !== null && known === undefined;

@@ -7,7 +7,6 @@ import { Icon } from "./bits.tsx";
 interface ThumbProps {
   readonly media: MediaView;
   readonly label: string;
-  /** Position of the shown frame in the video, in seconds. */
   readonly at?: number;
 }
 
@@ -23,7 +22,6 @@ export function Thumb({ media, label, at = 0.1 }: ThumbProps) {
   return <Still url={`${media.url}#t=${at}`} label={label} onBroken={broken} />;
 }
 
-/** A frame of a video, which is loaded only when the frame is about to become visible. */
 function Still({
   url,
   label,
@@ -69,7 +67,6 @@ export function Blank({ kind }: { readonly kind: string }) {
 interface PlayerProps {
   readonly media: MediaView;
   readonly label: string;
-  /** Shows the image larger. If absent, a click opens the file itself. */
   readonly onEnlarge?: (() => void) | undefined;
 }
 

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon, Wrong } from "./bits.tsx";
 
-/** Maximum nesting. Deeper fields are shown as JSON. */
+/** Deeper fields are shown as JSON. */
 const DEEPEST = 4;
 
 export function Data({ value }: { readonly value: unknown }) {
@@ -26,7 +26,6 @@ function Fields({ of, depth }: { readonly of: readonly (readonly [string, unknow
   );
 }
 
-/** Returns the fields of an object, or the numbered items of a list of objects. Returns null for other values. */
 function fieldsOf(value: unknown): readonly (readonly [string, unknown])[] | null {
   if (typeof value !== "object" || value === null || "$ref" in value) return null;
   if (!Array.isArray(value)) return Object.entries(value);
@@ -49,7 +48,7 @@ interface Props {
   readonly children: ComponentChildren;
 }
 
-/** Shows details beside a list, or over it on a phone. Takes the focus, and returns it when closed. */
+/** Takes the focus, and returns it when closed. */
 export function Panel({ title, note, onClose, children }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -91,7 +90,7 @@ interface DialogProps {
   readonly action: string;
   readonly danger?: boolean;
   readonly ready?: boolean;
-  /** Called when the person confirms. If the promise rejects, the error is shown and the dialog stays open. */
+  /** If the promise rejects, the dialog stays open and shows the error. */
   readonly onAction: () => Promise<void>;
   readonly onClose: () => void;
   readonly children: ComponentChildren;

@@ -3,7 +3,7 @@ import { dateTime, usd } from "./format.ts";
 
 type Pause = NonNullable<RunSummary["pause"]>;
 
-/** Names of pauses: `word` in lists, and `title` on the run's own screen. */
+/** `word` is for lists, and `title` for the run's own screen. */
 export const pauses: Readonly<Record<Pause["reason"], { readonly word: string; readonly title: string }>> = {
   funds: { word: "needs funds", title: "Wallet balance too low" },
   budget: { word: "over budget", title: "The next step would exceed the budget" },
@@ -21,7 +21,7 @@ export const pauses: Readonly<Record<Pause["reason"], { readonly word: string; r
   credentials: { word: "key refused", title: "The service rejected the API key" },
 };
 
-/** Describes a pause in a list, without the pause's message, which can contain a command for a terminal. */
+/** Uses `message` only for a stopped run, because other messages can contain terminal commands. */
 export function pauseText(pause: Pause, decisions: RunSummary["decisions"]): string {
   const { reason, message, requiredMicros, balanceMicros, resumeAt, asks = [], late = [], rerun } = pause;
   if (reason === "stopped") return message;

@@ -1,7 +1,6 @@
 import type { MediaView, RefusedView } from "../../views/document.ts";
 import { Thumb } from "./media.tsx";
 
-/** Matches a time range in a check's reason, such as `from 1.5 s to 3 s`. */
 const STRETCH = /from ([\d.]+) s to ([\d.]+) s/g;
 const MOST_FRAMES = 6;
 
@@ -51,7 +50,7 @@ function frameLabel({ step, index, kind }: MediaView, at: number): string {
   return typeof index === "number" && index > 0 ? `${step}, ${index + 1}` : step;
 }
 
-/** Returns the times of the frames to show, in seconds: the middle of each time range in `reason`, or the start. */
+/** Returns the middle of each time range in `reason`, in seconds. */
 function timesOf({ kind }: MediaView, reason: string): readonly number[] {
   if (kind !== "video") return [0];
   const stretches = [...reason.matchAll(STRETCH)].map(([, from, to]) => (Number(from) + Number(to)) / 2);

@@ -7,16 +7,13 @@ interface Props<T> {
   readonly rowHeight: number;
   readonly label: string;
   readonly class?: string;
-  /** Keeps the last row in view when rows are added, if the list is scrolled to its end. */
   readonly sticksToEnd?: boolean;
-  /** Loads more rows when the end is scrolled into view. Null if there are no more. */
   readonly onEnd?: (() => void) | null;
   readonly children: (item: T, index: number) => ComponentChildren;
 }
 
 const EXTRA_ROWS = 12;
 
-/** A scrolling list that renders only visible rows. */
 export function VirtualList<T>({
   items,
   rowHeight,
