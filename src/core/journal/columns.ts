@@ -3,7 +3,7 @@ import { JournalCorruptError } from "./errors.ts";
 export type Row = Readonly<Record<string, unknown>>;
 
 /**
- * Reads typed values from a row's columns.
+ * Reads columns of a row.
  * @throws {@link JournalCorruptError} if a value has an unexpected type.
  */
 export interface Columns {

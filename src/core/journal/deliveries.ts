@@ -1,30 +1,29 @@
 import { DAY_MS } from "../kit/duration.ts";
 import type { RunEvent } from "./events.ts";
 
-/** A webhook's hint that a job ended, after which the run reads the job from the service. */
+/** A webhook's message that a job ended. */
 export interface Delivery {
   readonly account: string;
-  /** Id of the webhook message. It stays the same if the message is sent again. */
+  /** Id of the webhook message. A repeated message has the same id. */
   readonly id: string;
   readonly jobId: string;
   readonly at: number;
 }
 
 /**
- * The result of a delivery:
- * - `delivered`: the hint is in the inboxes of the runs in `runIds`.
- * - `early`: no run of the account has the job yet. The run that adds the job will get the hint.
- * - `repeated`: the same delivery arrived before.
+ * What became of a delivery:
+ * - `delivered`: the runs in `runIds` got the message.
+ * - `early`: no run has the job yet.
+ * - `repeated`: the same message arrived before.
  */
 export interface DeliveryOutcome {
   readonly outcome: "delivered" | "early" | "repeated";
   readonly runIds: readonly string[];
 }
 
-/** How long a delivery is remembered, unless there are more than {@link MOST_DELIVERIES}. */
 export const DELIVERIES_KEPT_MS = DAY_MS;
 export const MOST_DELIVERIES = 50_000;
-/** Maximum length of an id. Longer ids may not fit into a database index. */
+/** Longer ids may not fit into a database index. */
 const LONGEST_ID = 500;
 
 export function isDeliverable({ id, jobId }: Pick<Delivery, "id" | "jobId">): boolean {

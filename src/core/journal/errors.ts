@@ -1,6 +1,5 @@
 import { ShowrunnerError } from "../kit/errors.ts";
 
-/** An error of a journal. `path`: the file's path, `memory`, or the database's URL without the password. */
 abstract class JournalFileError extends ShowrunnerError {
   readonly path: string;
 
@@ -10,14 +9,12 @@ abstract class JournalFileError extends ShowrunnerError {
   }
 }
 
-/**
- * The file is not a Showrunner journal, but another SQLite database or another kind of file. The file was not changed.
- */
+/** The file is not a Showrunner journal. It was not changed. */
 export class JournalNotDatabaseError extends JournalFileError {
   readonly code = "JOURNAL_NOT_A_JOURNAL";
 }
 
-/** The file is a journal, but it is truncated or damaged. Showrunner did not change the file. */
+/** The journal is truncated or damaged. Showrunner did not change the file. */
 export class JournalCorruptError extends JournalFileError {
   readonly code = "JOURNAL_CORRUPT";
 }
@@ -32,17 +29,17 @@ export class JournalReadOnlyError extends JournalFileError {
   readonly code = "JOURNAL_READ_ONLY";
 }
 
-/** The journal's folder cannot be created or written to. SQLite must be able to create files next to the journal. */
+/** The journal's folder cannot be created or written to. */
 export class JournalFolderError extends JournalFileError {
   readonly code = "JOURNAL_FOLDER";
 }
 
-/** The journal's disk is full. The refused transaction wrote nothing, and the store stays usable. */
+/** The journal's disk is full. The refused transaction wrote nothing. */
 export class JournalDiskFullError extends JournalFileError {
   readonly code = "JOURNAL_DISK_FULL";
 }
 
-/** The operating system could not read or write the file, for example because of a failing disk or a lost mount. */
+/** The operating system could not read or write the file. */
 export class JournalIoError extends JournalFileError {
   readonly code = "JOURNAL_IO";
 }
@@ -52,12 +49,12 @@ export class JournalBusyError extends JournalFileError {
   readonly code = "JOURNAL_BUSY";
 }
 
-/** The journal's database refuses the login or a permission that a journal needs. The message explains what to do. */
+/** The journal's database refuses the login or a required permission. */
 export class JournalAccessError extends JournalFileError {
   readonly code = "JOURNAL_ACCESS";
 }
 
-/** The journal is in PostgreSQL, but the driver (a separate package) is not installed. */
+/** The package `pg`, which a journal in PostgreSQL needs, is not installed. */
 export class JournalDriverMissingError extends JournalFileError {
   readonly code = "JOURNAL_DRIVER_MISSING";
   /** The command that installs the driver. */
@@ -74,7 +71,7 @@ export class JournalClosedError extends JournalFileError {
   readonly code = "JOURNAL_CLOSED";
 }
 
-/** The record to be written violates the journal's rules because of a bug in the calling code. Nothing was written. */
+/** The calling code tried to write invalid data. Nothing was written. */
 export class JournalRecordError extends ShowrunnerError {
   readonly code = "JOURNAL_RECORD_INVALID";
 }
@@ -103,10 +100,7 @@ export class RunUnknownError extends ShowrunnerError {
   }
 }
 
-/**
- * The journal contains an event that the lifecycle does not allow at this point. The journal was damaged, or another
- * program wrote to it.
- */
+/** The journal contains an event that is not allowed in the run's state. The journal may be damaged. */
 export class IllegalEventError extends ShowrunnerError {
   readonly code = "JOURNAL_ILLEGAL_EVENT";
   constructor(runId: string, seq: number, event: string, from: string) {
@@ -116,7 +110,7 @@ export class IllegalEventError extends ShowrunnerError {
   }
 }
 
-/** The run's account or service differs from that of the client that is resuming the run. */
+/** The run was started with another account or at another service. */
 export class AccountMismatchError extends ShowrunnerError {
   readonly code = "ACCOUNT_MISMATCH";
   readonly runId: string;

@@ -2,7 +2,7 @@ import { isNewerVersion, ownVersion } from "../kit/own-version.ts";
 import { JournalCorruptError, JournalNewerVersionError, JournalRecordError } from "./errors.ts";
 import { EVENT_VERSION, isEventType, type RunEvent, type StoredEvent } from "./events.ts";
 
-/** Events that were committed together. `body` is the JSON of a single event or of an array. */
+/** Events of one commit. `body` is the JSON of an event or of an array of events. */
 export interface EventRecord {
   /** Sequence number of the record's last event. */
   readonly seq: number;
@@ -14,14 +14,11 @@ export interface EventRecord {
 export interface RecordOrigin {
   readonly path: string;
   readonly runId: string;
-  /**
-   * Returns the JSON of the last event before `seq` that names the writing version of Showrunner; null if there is
-   * none.
-   */
+  /** Returns the JSON of the run's last `lease.acquired` event before `seq`. */
   readonly signature: (seq: number) => string | null;
 }
 
-/** Encodes events as JSON. Call this before the transaction starts, so that an invalid value cannot interrupt it. */
+/** Call this before the transaction starts, so that an invalid event cannot interrupt it. */
 export function encodeEvents(events: readonly RunEvent[]): string {
   for (const event of events) {
     if (isEvent(event)) continue;
@@ -30,7 +27,6 @@ export function encodeEvents(events: readonly RunEvent[]): string {
   return JSON.stringify(events.length === 1 ? events[0] : events);
 }
 
-/** Decodes a run's records in order, from the event after `afterSeq`. A gap in the sequence numbers means damage. */
 export function decodeEvents(records: Iterable<EventRecord>, afterSeq: number, origin: RecordOrigin): StoredEvent[] {
   const { runId } = origin;
   const events: StoredEvent[] = [];
@@ -75,7 +71,7 @@ function missing(expected: number, found: number, { path, runId }: RecordOrigin)
   );
 }
 
-/** Returns the error for an event of unknown type. It cannot be skipped, because the state would then be wrong. */
+/** An unknown event cannot be skipped, because the state would then be wrong. */
 function unknownType({ type }: Typed, where: string, seq: number, { path, signature }: RecordOrigin): Error {
   const ourVersion = ownVersion();
   const what = `${where} has the type ${JSON.stringify(type)}, which this Showrunner (${ourVersion}) does not recognize.`;
@@ -100,7 +96,6 @@ function unknownType({ type }: Typed, where: string, seq: number, { path, signat
   );
 }
 
-/** The start of the JSON of every event that names the writing program. */
 export const SIGNED_BODY = '{"type":"lease.acquired"';
 
 function parseBody(body: string): unknown {
@@ -119,7 +114,6 @@ function isEvent(value: unknown): value is RunEvent {
   return isObjectWithType(value) && isEventType(value.type);
 }
 
-/** Returns whether the value looks like an event, even of a type that this version does not know. */
 function isTyped(value: unknown): value is Typed {
   return isObjectWithType(value) && /^[a-z]+(\.[a-z]+)+$/.test(value.type);
 }

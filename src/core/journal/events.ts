@@ -13,10 +13,7 @@ export type * from "./events/facts.ts";
 
 export const EVENT_VERSION = 1;
 
-/**
- * An event of a run. `step` is a step's path, and `attempt` counts from 1. Money is in micro-dollars, and times are in
- * epoch milliseconds.
- */
+/** An event of a run. Money is in micro-dollars, and times are in epoch milliseconds. */
 export type RunEvent = RunLevelEvent | PlanEvent | StepEvent | SubmitEvent | JobEvent | ChatEvent;
 
 /** An event as stored in the journal. */
@@ -51,7 +48,6 @@ export function eventText(event: RunEvent): string | null {
   return specOf(event).line?.(event).text ?? null;
 }
 
-/** Returns an event's line in a run's live output; null if the event appears only in full listings. */
 export function liveText(event: RunEvent): string | null {
   const line = specOf(event).line?.(event) ?? null;
   if (line === null || line.isDetail) return null;

@@ -3,10 +3,10 @@ import { Fold } from "./events/fold-context.ts";
 import { type RunPlanned, type StoredEvent, specOf } from "./events.ts";
 import { newStep, type RunState } from "./state.ts";
 
-/** Version of {@link RunState}. Snapshots of other versions are ignored. */
+/** Snapshots with another version are ignored. */
 export const FOLD_VERSION = 1;
 
-/** First events of runs whose plan and terms have not changed since. */
+/** First events of runs whose plan and terms have never changed. */
 const asPlanned = new WeakSet<RunPlanned>();
 
 export function isAsPlanned(planned: RunPlanned): boolean {
@@ -63,7 +63,7 @@ export function runWithoutSteps(runId: string, planned: RunPlanned, at: number, 
   };
 }
 
-/** Applies an event to the state, which is changed in place and must not be shared. */
+/** Changes `state` in place. */
 export function apply(state: RunState, stored: StoredEvent): void {
   specOf(stored.event).apply(new Fold(state, stored), stored.event);
   state.activeTime.lastAt = stored.at;

@@ -6,7 +6,6 @@ import { HOUR_MS } from "../kit/duration.ts";
 import { ownVersion } from "../kit/own-version.ts";
 import type { LeaseHolder } from "./store.ts";
 
-/** Describes this process as the holder of a lease. `instance` distinguishes several engines in one process. */
 export function thisHolder(instance: string): LeaseHolder {
   return {
     host: hostname(),
@@ -20,40 +19,34 @@ export function thisHolder(instance: string): LeaseHolder {
 
 const retired = new Set<string>();
 
-/** Marks an engine of this process as ended. Call this if the journal fails before the lease is released. */
+/** Call this if an engine ends without releasing its leases. */
 export function retireHolder({ instance }: LeaseHolder): void {
   retired.add(instance);
 }
 
-/**
- * Returns whether the holder certainly no longer runs. A holder on another host is considered alive, unless its lease
- * has an implausible amount of time left (`leftMs`).
- */
+/** Returns true only if the holder has certainly ended. */
 export function isHolderDead(holder: LeaseHolder, leftMs = 0): boolean {
   return isGone(holder, processStart) || isClockWrong(holder, leftMs);
 }
 
-/** Longest plausible lease. Engines request leases of half a minute. */
 const LONGEST_LEASE_MS = HOUR_MS;
 
-/** Returns whether a lease has so much time left that another host's clock must be wrong. */
+/** A lease cannot have so much time left unless a clock is wrong. */
 function isClockWrong({ host }: LeaseHolder, leftMs: number): boolean {
   return host !== hostname() && leftMs > LONGEST_LEASE_MS;
 }
 
-/** Like {@link isHolderDead}, but cheap enough to repeat, because it starts no system tool. */
+/** Like {@link isHolderDead}, but starts no system tool, so it can be called often. */
 export function isHolderGone(holder: LeaseHolder, leftMs = 0): boolean {
   const startOf = (pid: number) => (platform() === "linux" ? processStart(pid) : processExists(pid) ? "" : null);
   return isGone(holder, startOf) || isClockWrong(holder, leftMs);
 }
 
-/** Returns a text that identifies this process and may be part of a file name. */
 export function processMark(): string {
   const [boot, pids] = splitBootId(bootId()).map(shortHash);
   return [shortHash(hostname()), boot, pids, process.pid, shortHash(ownProcessStart())].join("-");
 }
 
-/** Returns whether the process of a {@link processMark} certainly no longer runs. */
 export function isMarkGone(mark: string): boolean {
   const [host, boot, pids, pid, start] = mark.split("-");
   const [ownHost, ownBoot, ownPids] = processMark().split("-");
@@ -95,7 +88,6 @@ function ownProcessStart(): string {
 
 let cachedBootId: string | undefined;
 
-/** Returns an id of the machine's current boot and, on Linux, of the process id namespace. */
 function bootId(): string {
   cachedBootId ??= platform() === "linux" ? linuxBootId() : `${darwinBootTime()}|`;
   return cachedBootId;
@@ -116,7 +108,7 @@ function darwinBootTime(): string {
   return readQuietly(() => ask("sysctl", ["-n", "kern.bootsessionuuid"]));
 }
 
-/** Returns when a process started; null if there is no such process, and an empty string if the time is unknown. */
+/** Returns null if there is no such process, and an empty text if its start time is unknown. */
 function processStart(pid: number): string | null {
   if (platform() === "linux") return linuxProcessStart(pid);
   if (!processExists(pid)) return null;
@@ -160,7 +152,6 @@ function readQuietly(read: () => string): string {
   }
 }
 
-/** Runs a command and returns its output, independent of the user's language and time zone. */
 function ask(command: string, args: readonly string[]): string {
   const env = { ...process.env, LC_ALL: "C", TZ: "UTC" };
   return execFileSync(command, args, {

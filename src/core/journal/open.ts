@@ -9,16 +9,13 @@ import { Writer } from "./sqlite/writer.ts";
 import { openSqliteJournal, SqliteJournal } from "./sqlite.ts";
 import type { JournalStore } from "./store.ts";
 
-/**
- * Opens the journal at a path or `postgres://` URL. A URL needs the package `pg`, and `options` apply only to a URL.
- */
+/** Opens the journal at a path or `postgres://` URL. `options` apply only to a URL. */
 export async function openJournal(location: string, options: PostgresJournalOptions = {}): Promise<JournalStore> {
   if (!isPostgresUrl(location)) return openSqliteJournal(location);
   const { openPostgresJournal } = await import("./postgres.ts");
   return openPostgresJournal(location, options);
 }
 
-/** Describes the server at a `postgres://` URL, without reading its tables. */
 export async function describeDatabase(location: string): Promise<DatabaseFacts> {
   const { describe } = await import("./postgres/describe.ts");
   return describe(location);
@@ -40,8 +37,8 @@ function openEmpty(): DatabaseSync {
 }
 
 /**
- * Creates a journal in memory, which is lost when the process ends. Use it for tests and for runs that nobody will
- * resume. `now` (default `Date.now`) only decides when upload handles expire.
+ * Creates a journal in memory, for tests and for runs that nobody will resume.
+ * `now` (default `Date.now`) only decides when upload handles expire.
  */
 export function createMemoryJournal({ now = Date.now }: { readonly now?: () => number } = {}): JournalStore {
   const raw = openEmpty();

@@ -3,7 +3,6 @@ import type { AttemptState, ChatState, Overcharge, RunState } from "./state.ts";
 
 type Worst = Overcharge["worst"];
 
-/** Records whether a job's bill exceeds its quote or, without a quote, the allowed maximum. */
 export function noteJobCharge(state: RunState, attempt: AttemptState, costMicros: number): void {
   const { model, quote, expectedMicros, costMicros: before } = attempt;
   const expected = expectedMicros ?? 0;

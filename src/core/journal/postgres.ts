@@ -43,10 +43,7 @@ import type {
 
 const pageRows = 1_000;
 
-/**
- * Opens the journal in a PostgreSQL database (15 or later), and creates or migrates its schema if necessary. `location`
- * is `postgres://user:password@host:port/database`, with options as `?schema=` and `?pool=`.
- */
+/** Opens a journal in PostgreSQL 15 or later. Creates or migrates the tables if necessary. */
 export async function openPostgresJournal(
   location: string,
   options: PostgresJournalOptions = {},

@@ -8,7 +8,6 @@ export function movedTo(events: readonly RunEvent[]): string | null {
   return moved?.type === "run.account.moved" ? accountOf(moved) : null;
 }
 
-/** Identifies one API key at one service. Contains no secret. */
 export function accountOf(run: { readonly baseUrl: string; readonly keyId: string }): string {
   return `${run.keyId}@${run.baseUrl}`;
 }
@@ -41,7 +40,6 @@ export function ledgerChanges(events: readonly RunEvent[]): readonly LedgerChang
   return events.map((event) => specOf(event).ledger?.(event) ?? null).filter((change) => change !== null);
 }
 
-/** Sums the holds that providers charge instead of the wallet. */
 export function heldElsewhereBy(changes: readonly LedgerChange[]): number {
   return heldBy(changes.filter((change) => change.type === "hold" && change.isElsewhere === true));
 }
@@ -50,10 +48,7 @@ export function heldBy(changes: readonly LedgerChange[]): number {
   return changes.reduce((sum, change) => sum + (change.type === "hold" ? change.amountMicros : 0), 0);
 }
 
-/**
- * A quarter of an hour, the unit in which spending is summed. In every time zone, midnight is the start of such a
- * quarter.
- */
+/** A quarter of an hour. In every time zone, midnight is the start of a quarter. */
 const SLOT_MS = 900_000;
 
 export function slotOf(at: number): number {
@@ -63,7 +58,6 @@ export function slotOf(at: number): number {
 export interface LedgerEntry {
   readonly heldMicros: number;
   readonly settledMicros: number;
-  /** The quarter of an hour to which charges belong, set by the last hold; null before the first hold. */
   readonly slot: number | null;
   /** The account's charge counter (`mark`) when the charge became known; null before that. */
   readonly charged: number | null;
@@ -71,22 +65,15 @@ export interface LedgerEntry {
 
 export const emptyEntry: LedgerEntry = { heldMicros: 0, settledMicros: 0, slot: null, charged: null };
 
-/** The time of a commit, and the account's charge counter (`mark`) after it. */
 export interface LedgerMoment {
   readonly at: number;
   readonly mark: number;
 }
 
-/**
- * How a commit changes a field:
- * - `kept`: the field stays the same.
- * - `cleared`: the field becomes null.
- * - `marked`: the field gets the present value.
- * - `markedIfUnset`: the field gets the present value if it is null.
- */
+/** `cleared` sets a field to null, and `marked` sets it to the commit's value. */
 export type MarkAfter = "kept" | "cleared" | "marked" | "markedIfUnset";
 
-/** A change to a ledger entry. A null amount means no change. */
+/** A null amount means no change. */
 export interface EntryChange {
   readonly held: number | null;
   readonly settled: number | null;
@@ -145,8 +132,8 @@ function markAfter(was: number | null, after: MarkAfter, present: number): numbe
 }
 
 /**
- * Checks a commit. Call this before anything is written.
- * @throws {@link JournalRecordError} if the commit breaks the journal's rules.
+ * Call this before anything is written.
+ * @throws {@link JournalRecordError} if the commit is invalid.
  */
 export function checkCommit(commit: Commit): void {
   for (const change of commit.ledger ?? []) checkMicros(change);

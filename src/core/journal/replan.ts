@@ -4,13 +4,10 @@ import { stepNamed } from "../plan/plan-index.ts";
 import type { ExpandPlanned, RunReplanned } from "./events/facts.ts";
 import { isStepFinal, newStep, type RunState, type StepState } from "./state.ts";
 
-/**
- * Performs a transition in a step's state chart.
- * @throws {@link IllegalEventError} if the chart has no such transition.
- */
+/** @throws {@link IllegalEventError} if the step's state chart has no such transition. */
 export type Move = (step: StepState, type: string) => void;
 
-/** Replaces the plan and keeps valid results. Removed steps stay listed, and are cancelled if they have not ended. */
+/** Removed steps stay listed, and are cancelled if they have not ended. */
 export function replan(state: RunState, event: RunReplanned, move: Move): void {
   const { plan, renamed, expanded, edited } = event;
   const { source = state.planned.source, input = state.planned.input } = event;
@@ -35,7 +32,6 @@ export function replan(state: RunState, event: RunReplanned, move: Move): void {
   );
 }
 
-/** Sets new seeds for steps. Like edits, they override the code. */
 export function reseed(state: RunState, seeds: { readonly [step: string]: number }): void {
   const { basis: _, ...planned } = state.planned;
   const edited = Object.entries(seeds).map(([path, seed]) => [path, { set: { seed }, without: [] }] as const);
@@ -43,7 +39,6 @@ export function reseed(state: RunState, seeds: { readonly [step: string]: number
   state.planned = { ...planned, plan: withSeeds(planned.plan, seeds), edits };
 }
 
-/** Removes the steps of an expansion that is planned again, but keeps their results for the new steps. */
 export function leaveExpansion(state: RunState, path: string, move: Move): void {
   const isInside = (step: PlanStep) => step.path.startsWith(`${path}/`);
   const { plan } = state.planned;
@@ -56,7 +51,7 @@ export function leaveExpansion(state: RunState, path: string, move: Move): void 
   leave(state, inside, move);
 }
 
-/** Adds an expansion's steps. A step keeps its earlier result if its request and inputs are unchanged. */
+/** A step keeps its earlier result if its request and inputs are unchanged. */
 export function enterExpansion(state: RunState, event: ExpandPlanned, move: Move): void {
   stepIn(state, event.step).expanded = event.returns;
   const formerly = new Map(state.removedSteps.map((step) => [step.path, step.fingerprint]));
@@ -76,7 +71,7 @@ export function enterExpansion(state: RunState, event: ExpandPlanned, move: Move
   state.planned = withSteps(state, [...stored, ...event.steps], event.groups);
 }
 
-/** Resets a step. Its results stay listed, but an attempt that was only quoted is dropped. */
+/** The step's results stay listed, but an attempt that was only quoted is dropped. */
 export function reset(state: RunState, step: StepState, move: Move, more: Partial<StepState> = {}): void {
   move(step, "step.reset");
   const { path, chats } = step;

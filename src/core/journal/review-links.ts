@@ -11,13 +11,13 @@ export interface ReviewScope {
   readonly step?: string;
 }
 
-/** A review link's permissions. Its URL contains a secret, of which only the hash is stored. */
+/** A review link. Its URL contains a secret, of which only the hash is stored. */
 export interface ReviewLinkRow {
   readonly id: string;
   /** SHA-256 in hex. */
   readonly secretHash: string;
   readonly scope: ReviewScope;
-  /** Epoch milliseconds, like the other timestamps. */
+  /** Epoch milliseconds. */
   readonly createdAt: number;
   readonly expiresAt: number;
   readonly revokedAt: number | null;
@@ -28,7 +28,7 @@ export interface ReviewLinkRow {
 
 export const LISTED_MS = 90 * DAY_MS;
 
-/** A journal's review links, shared by all processes that use the journal. */
+/** A journal's review links. */
 export interface ReviewLinkStore {
   /** Stores a new link, and removes links that expired more than {@link LISTED_MS} earlier. */
   addReviewLink(link: ReviewLinkRow): Promise<void>;
@@ -37,7 +37,7 @@ export interface ReviewLinkStore {
   reviewLinks(): Promise<readonly ReviewLinkRow[]>;
   /** Revokes a link. Has no effect if the link is already revoked. */
   revokeReviewLink(id: string, at: number): Promise<void>;
-  /** Counts a use of the link. Returns false without counting if the link was revoked, has expired or is used up. */
+  /** Counts a use. Returns false if the link was revoked, has expired or is used up. */
   useReviewLink(id: string, at: number): Promise<boolean>;
 }
 

@@ -33,7 +33,6 @@ export function runOf(columns: Columns, row: Row): RunRow {
   };
 }
 
-/** Returns the holder without validation, because only `takeLease` writes it. */
 export function holderOf(columns: Columns, row: Row): LeaseHolder {
   return columns.json(row, "lease_holder") as LeaseHolder;
 }

@@ -3,7 +3,6 @@ import { loadRun } from "./snapshot.ts";
 import type { RunState } from "./state.ts";
 import type { JournalStore } from "./store.ts";
 
-/** An API key at a service. `origin`: the service's stable URL. */
 export interface Account {
   readonly origin: string;
   readonly keyId: string;
@@ -22,13 +21,11 @@ export class RunRepository {
     return loadRun(this.#store, runId);
   }
 
-  /** Returns all runs, newest first. */
   async all(): Promise<readonly RunState[]> {
     const rows = await this.#store.runs();
     return Promise.all(rows.map(({ runId }) => this.load(runId)));
   }
 
-  /** Returns the newest runs, and skips those that cannot be read. */
   async recent(limit: number): Promise<readonly RunState[]> {
     const rows = await this.#store.runs({ limit });
     const loaded = rows.map(({ runId }) =>
@@ -44,10 +41,6 @@ export class RunRepository {
     return baseUrl === this.account.origin && keyId === this.account.keyId;
   }
 
-  /**
-   * Checks that the run belongs to this account.
-   * @throws {@link AccountMismatchError} if it belongs to another account.
-   */
   checkAccount(state: RunState): void {
     if (this.isOurs(state)) return;
     const { origin, keyId } = this.account;
@@ -55,10 +48,7 @@ export class RunRepository {
     throw new AccountMismatchError(runId, `key ${planned.keyId} at ${planned.baseUrl}`, `key ${keyId} at ${origin}`);
   }
 
-  /**
-   * Returns the ids of all jobs that runs recorded or that a person named. Ignores earlier decisions about the step
-   * `except`.
-   */
+  /** Also returns jobs that a person named, except in decisions about the step `except`. */
   async knownJobs(except?: { readonly runId: string; readonly step: string }): Promise<ReadonlySet<string>> {
     const known = new Set<string>();
     for (const { runId } of await this.#store.runs()) {

@@ -17,7 +17,6 @@ export interface RunsQuery {
 const MOST_CHARACTERS = 8_000;
 const MOST_WORDS = 10;
 
-/** Returns the lower-case text that a search examines. Long inputs are cut off. */
 export function searchText(runId: string, { plan, title = "", tags, input }: RunPlanned): string {
   const texts = [runId, title, plan.pipeline, ...tagTexts(tags)];
   let remaining = MOST_CHARACTERS - texts.join("\n").length;
@@ -29,13 +28,12 @@ export function searchText(runId: string, { plan, title = "", tags, input }: Run
   return comparable(texts.join("\n"));
 }
 
-/** Returns the words that a run must contain to match the search. */
 export function searchWords(search: string): readonly string[] {
   const words = comparable(search.slice(0, MOST_CHARACTERS)).split(/\s+/u);
   return [...new Set(words)].filter((word) => word !== "").slice(0, MOST_WORDS);
 }
 
-/** Converts text to lower case, without characters that PostgreSQL rejects. */
+/** PostgreSQL rejects null characters and lone surrogates. */
 function comparable(text: string): string {
   return text.toLowerCase().toWellFormed().replaceAll("\0", " ");
 }

@@ -14,13 +14,12 @@ type PackedState = Omit<RunState, "planned" | "steps"> & {
   readonly steps: readonly PackedStep[];
 };
 
-/** Maximum number of events that can be applied as fast as a snapshot can be read. */
+/** Applying this many events takes as long as reading a snapshot. */
 const SHORT_TAIL = 200;
 const SHORTEST_TAIL_UNDER_WAY = 1_000;
-/** Number of events that can be applied while one part of a snapshot is written. */
+/** Applying this many events takes as long as writing one part of a snapshot. */
 const WORTH = 4;
 
-/** Counts the parts of a state, which determine the cost of a snapshot. */
 export function weightOf({ steps, files }: RunState): number {
   let weight = files.length;
   for (const { attempts, chats, failures, outputs } of Object.values(steps)) {
@@ -29,13 +28,9 @@ export function weightOf({ steps, files }: RunState): number {
   return weight;
 }
 
-/**
- * How a driver leaves a run: not at all (`continues`), until its next slice (`parked`), or until a message arrives
- * (`idle`).
- */
+/** A `parked` run continues in its next slice, an `idle` run when a message arrives. */
 export type Leaving = "continues" | "parked" | "idle";
 
-/** Returns whether to write a snapshot, `tail` events after the last one. */
 export function isSnapshotDue(tail: number, weight: number, leaving: Leaving): boolean {
   if (leaving === "idle") return tail >= SHORT_TAIL;
   return (
@@ -43,7 +38,7 @@ export function isSnapshotDue(tail: number, weight: number, leaving: Leaving): b
   );
 }
 
-/** Creates a snapshot, and yields after each step. The state must not change meanwhile. */
+/** Yields after each step. The state must not change until the snapshot is complete. */
 export function* snapshotStepwise(state: RunState): Generator<void, FoldSnapshot> {
   const { planned, steps, ...rest } = state;
   const texts: string[] = [];
@@ -64,10 +59,8 @@ export function snapshotOf(state: RunState): FoldSnapshot {
   }
 }
 
-/** Maximum number of events per read, to limit the use of memory. */
 export const EVENTS_READ_AT_ONCE = 5000;
 
-/** Loads a run's state from its snapshot and the events after it, or from all events if the snapshot is unusable. */
 export async function loadRun(store: JournalStore, runId: string): Promise<RunState> {
   const snapshot = await store.snapshot(runId);
   const state = snapshot === null ? null : await fromSnapshot(store, runId, snapshot).catch(() => null);
@@ -86,7 +79,6 @@ async function fromSnapshot(store: JournalStore, runId: string, snapshot: FoldSn
   return state;
 }
 
-/** Restores a state from a snapshot; returns null if the snapshot is from another run. */
 function stateOf(snapshot: FoldSnapshot, first: StoredEvent): RunState | null {
   if (first.event.type !== "run.planned") return null;
   const packed = JSON.parse(snapshot.state) as PackedState | null;
@@ -110,18 +102,15 @@ function packStep(step: StepState): PackedStep {
   return packed as PackedStep;
 }
 
-/** Returns whether a field still has its initial value, which is a plain value or an empty list. */
 function isSame(value: unknown, initial: unknown): boolean {
   return value === initial || (Array.isArray(value) && Array.isArray(initial) && value.length === 0);
 }
 
-/** Returns the absolute path of a journal file's project: the parent of `.showrunner`, or else the file's folder. */
 export function projectOf(journalFile: string): string {
   const folder = dirname(journalFile);
   return basename(folder) === ".showrunner" ? dirname(folder) : folder;
 }
 
-/** Adapts a run's output folder if its project was moved and the old folder no longer exists. */
 export function moved(planned: RunPlanned, { project }: JournalStore): RunPlanned {
   const { project: before, outDir } = planned;
   if (typeof before !== "string" || project === undefined || before === project) return planned;

@@ -3,22 +3,16 @@ import type { SpendingGuard, SpendingScope } from "./money.ts";
 import { heldBy, heldElsewhereBy, type LedgerEntry, slotOf } from "./record.ts";
 import type { Commit, CommitOutcome } from "./store.ts";
 
-/** The account's money as it would be after a commit. */
 export interface AccountMoney {
   committedMicros(scope: SpendingScope): number;
-  /**
-   * Returns the money held or spent that a wallet balance cannot include yet. `mark`: the account's charge counter
-   * before the balance was requested.
-   */
+  /** Returns the money that a balance cannot include yet. `mark` was read before the balance. */
   unseenMicros(mark: number): number;
 }
 
 type Refusal = Extract<CommitOutcome, { readonly reason: "cap" | "floor" }>;
 
 export interface Guarded {
-  /** Why a commit's holds exceed a limit; null if they do not. */
   readonly refused: Refusal | null;
-  /** The money under each cap, including the commit's holds; empty if there are no holds or no caps. */
   readonly committedMicros: readonly number[];
 }
 
@@ -42,7 +36,7 @@ function overCap({ caps }: SpendingGuard, requested: number, allCommitted: reado
   return null;
 }
 
-/** Returns whether an entry is within the scope's time. Ignores the scope's tag. */
+/** Ignores the scope's tag. */
 export function isSince({ sinceAt }: SpendingScope, { slot }: LedgerEntry): boolean {
   return sinceAt === null || (slot !== null && slot >= slotOf(sinceAt));
 }

@@ -41,21 +41,17 @@ export interface SqliteJournalOptions {
   readonly busyTimeoutMs?: number;
   /** Interval between polls for other processes' writes, in milliseconds. Default: 50. */
   readonly pollIntervalMs?: number;
-  /** Returns the time in epoch milliseconds, used only to decide when upload handles expire. Default: `Date.now`. */
+  /** Returns the time that decides when upload handles expire. Default: `Date.now`. */
   readonly now?: () => number;
-  /** True to open an existing journal only for reading, without creating or migrating anything. Default: false. */
+  /** True to open an existing journal for reading, without creating or migrating anything. */
   readonly readOnly?: boolean;
 }
 
 type SqliteSettings = Required<Omit<SqliteJournalOptions, "readOnly">>;
 
-/** Number of commits per read. Between two reads, the event loop gets a turn. */
 const pageRows = 1_000;
 
-/**
- * Opens the journal file at `path`. Creates the file and its folder if necessary, and migrates an older schema. If the
- * file cannot be used, throws a journal error and does not change the file.
- */
+/** Creates the file and its folder if necessary. A file that cannot be used is not changed. */
 export async function openSqliteJournal(path: string, options: SqliteJournalOptions = {}): Promise<JournalStore> {
   const { busyTimeoutMs = 30_000, pollIntervalMs = 50, now = Date.now, readOnly = false } = options;
   const { db, isReadOnly, guard } = await openFile(path, { busyTimeoutMs, readOnly });
@@ -281,7 +277,6 @@ export class SqliteJournal implements JournalStore {
     await waiting;
   }
 
-  /** Returns the result of `ready`, or false if the file is locked. The next poll then checks again. */
   #unlessBusy(ready: () => boolean): boolean {
     try {
       return ready();

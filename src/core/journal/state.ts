@@ -31,14 +31,12 @@ import type {
 export interface Overcharge {
   /** The charge that exceeded its quote by the highest factor; null if there is none. */
   worst: { readonly quotedMicros: number; readonly chargedMicros: number } | null;
-  /** The highest charge above the allowed maximum, or above a quote of zero; null if there was none. */
+  /** The highest charge above the allowed maximum or above a quote of zero. */
   unquotedMicros: number | null;
-  /** Number of bills above the quote or maximum. */
   times: number;
   excessMicros: number;
-  /** True if the newest bill was above its quote. The model's jobs are then submitted one at a time. */
+  /** True if the newest bill was above its quote. */
   isAbove?: true;
-  /** True if a bill matched a quote of zero. */
   isFree?: true;
 }
 
@@ -48,7 +46,7 @@ export interface OutputState extends OutputFacts {
   phase: OutputPhase;
   /** The stored copy; null until the output is downloaded. */
   copy: StoredCopy | null;
-  /** Why the last download failed, if the output is still not downloaded. */
+  /** Why the last download failed. */
   uncopied?: string;
 }
 
@@ -61,9 +59,9 @@ export interface Quoted {
 
 /** Whether a request takes longer than expected or allowed. */
 export interface Awaited {
-  /** The expected duration. Set if the request takes much longer. */
+  /** The expected duration, if the request takes much longer. */
   slow?: Expected;
-  /** When the request last exceeded its time limit (`within`), in epoch milliseconds. Absent if it never did. */
+  /** When the request last exceeded its time limit (`within`), in epoch milliseconds. */
   overdueAt?: number;
   /** When someone last resumed the run to wait for the request again, in epoch milliseconds. */
   awaitedSince?: number;
@@ -74,14 +72,14 @@ export interface AttemptState extends Awaited {
   phase: JobPhase;
   money: MoneyPhase;
   quote: Quoted | null;
-  /** When the attempt was quoted, in epoch milliseconds; null before that. */
+  /** When the attempt was quoted, in epoch milliseconds. */
   quotedAt: number | null;
   key: string | null;
   model: string | null;
   /** The resolved input that was sent or is about to be sent. */
   input: Json | null;
   holdMicros: number;
-  /** The attempt's quote, or its maximum if it has no quote; null before the attempt is sent. */
+  /** The attempt's quote, or its maximum cost if it has no quote. */
   expectedMicros: number | null;
   costMicros: number | null;
   jobId: string | null;
@@ -92,9 +90,9 @@ export interface AttemptState extends Awaited {
   lastSentAt: number | null;
   /** Earliest and latest possible time of a send, on the service's clock; null before any send. */
   sentByService: { readonly from: number; readonly to: number } | null;
-  /** Why the attempt is unresolved; null if it is not. */
+  /** Why the attempt is unresolved; null otherwise. */
   unresolved: UnresolvedCause | null;
-  /** The job that the service returned for the attempt, although the job may belong to another attempt. */
+  /** The job that the service returned, although it may belong to another attempt. */
   namedJobId?: string;
   /** True if a person named the attempt's job or stated that the attempt has no job. */
   isAdopted?: true;
@@ -105,13 +103,13 @@ export interface AttemptState extends Awaited {
     readonly message: string;
     /** True if a person accepted the job's outputs as the attempt's result. */
     readonly isAccepted?: true;
-    /** How long the provider has returned doubtful responses, in milliseconds, and when it last did. */
+    /** How long the provider has returned doubtful responses, in milliseconds. */
     readonly saidForMs?: number;
     readonly saidAt?: number;
-    /** True if the provider's responses say nothing about the work. */
+    /** True if the provider's responses say nothing about the job. */
     readonly isUnread?: true;
   };
-  /** The provider that receives the request. If absent, the request goes to the service. */
+  /** The provider that receives the request. By default, the service receives it. */
   provider?: string;
   /** The handle for polling the provider, if the request can be polled. */
   operation?: Json;
@@ -123,10 +121,10 @@ export interface AttemptState extends Awaited {
   outputs: OutputState[];
 }
 
-/** How long a provider may return no information about the work before a person may decide, in milliseconds. */
+/** If a provider gives no information for this long, a person may decide. */
 export const UNREAD_MS = 2 * 60_000;
 
-/** Maximum time between a recorded send and the unrecorded sends that follow it, in milliseconds. */
+/** Every unrecorded send follows a recorded one within this time. */
 export const RESENT_EVERY_MS = 60 * 60_000;
 
 /** One send of a chat request. */
@@ -134,7 +132,7 @@ export interface ChatState extends Awaited {
   readonly n: number;
   phase: ChatPhase;
   readonly holdMicros: number;
-  /** Null until the cost is known. The cost of an abandoned request stays unknown. */
+  /** Null until the cost is known, and always null for an abandoned request. */
   costMicros: number | null;
   /** True if the service responded without reporting the cost. */
   isUnconfirmed?: true;
@@ -144,7 +142,7 @@ export interface ChatState extends Awaited {
   answer: string | null;
   readonly sentAt: number;
   endedAt: number | null;
-  /** True if the unanswered request may be repeated, and charged again, because the run was resumed. */
+  /** True if the unanswered request may be sent, and charged, again. */
   mayRepeat?: true;
 }
 
@@ -158,14 +156,14 @@ export interface StepState {
   skippedByCondition: boolean;
   /** True if the run ended while the step's request was still in progress. */
   isGivenUp?: true;
-  /** True if the step was skipped because nothing that needs it could succeed. */
+  /** True if the step was skipped because no step that needs it can succeed. */
   pruned: boolean;
   startedAt: number | null;
   finishedAt: number | null;
   attempts: AttemptState[];
   /** Number of attempts and chats that reruns of the step superseded. */
   superseded: number;
-  /** True if the step runs again only when its inputs changed. */
+  /** True for a step that runs again only if its inputs changed. */
   onlyIfInputsChanged: boolean;
   /** The stored copy of an upload step's file. */
   upload: StoredCopy | null;
@@ -183,7 +181,7 @@ export interface StepState {
   /** The results that the expansion returned; null until the expansion is planned. */
   expanded: readonly Reference[] | null;
   reusedFrom: ReusedFrom | null;
-  /** True if a rerun of the step was requested. It then reuses no result of an earlier run. */
+  /** True if a rerun was requested, so the step reuses no result of an earlier run. */
   rerunRequested: boolean;
 }
 
@@ -193,19 +191,13 @@ export interface PauseState {
   readonly fundingUrl: string | null;
   readonly requiredMicros: number | null;
   readonly balanceMicros: number | null;
-  /** The command-line option that raises the reached cap, if several runs share the cap. */
   readonly flag: string | null;
-  /** When the run may continue without a person, in epoch milliseconds; null if a person must decide. */
+  /** When the run may continue without a person, in epoch milliseconds. */
   readonly resumeAt: number | null;
-  /** Prices that became known after the quote was accepted. A budget of `requiredMicros` accepts them. */
   readonly asks?: readonly AskedPrice[];
-  /** Id of the message that stopped the run. */
   readonly stopId?: number;
-  /** The step that must run again because its output is lost. */
   readonly rerun?: string;
-  /** Steps that a change of the pipeline replaces once their jobs have ended. */
   readonly replaced?: readonly string[];
-  /** Steps whose requests exceeded their time limit. The run continues once one of the requests ends. */
   readonly late?: readonly string[];
 }
 
@@ -227,16 +219,16 @@ export interface RerunRequest {
   readonly requestId: string;
   readonly steps: readonly string[];
   readonly requestedAt: number;
-  /** True until the run ends or waits for a decision. Until then, an equal request is only a repetition. */
+  /** While this is true, an identical request counts as a repetition. */
   isOpen: boolean;
 }
 
-/** A run's state, computed from its events. It is plain JSON, so it can be stored as a snapshot. */
+/** A run's state, computed from its events. It is plain JSON. */
 export interface RunState {
   readonly runId: string;
   seq: number;
   epoch: number;
-  /** When the current driver began to drive the run, in epoch milliseconds; null before the first driver. */
+  /** When the current driver began to drive the run, in epoch milliseconds. */
   drivenSince: number | null;
   planned: RunPlanned;
   status: RunStatus;
@@ -273,7 +265,7 @@ export function lastAttempt(step: StepState): AttemptState | null {
   return step.attempts.length > step.superseded ? step.attempts.at(-1)! : null;
 }
 
-/** Returns the step's last attempt or chat. A step never has both. */
+/** A step never has both attempts and chats. */
 export function lastRequest(step: StepState): AttemptState | ChatState | null {
   return lastAttempt(step) ?? lastChat(step);
 }
@@ -290,7 +282,6 @@ export function isRunFinal(status: RunStatus): boolean {
   return runStates.ended.has(status);
 }
 
-/** Returns the step's current outputs; empty for an upload. */
 export function outputsOf(step: StepState): readonly OutputState[] {
   return step.outputs ?? lastAttempt(step)?.outputs ?? [];
 }
@@ -326,7 +317,7 @@ export function planStep(state: RunState, path: string): PlanStep {
   return found;
 }
 
-/** How long the run was active, without pauses and times when no process drove it. */
+/** The time that the run was active, without pauses and times when no process drove it. */
 interface ActiveTime {
   ms: number;
   since: number | null;
@@ -342,19 +333,17 @@ export function stopClock(activeTime: ActiveTime, at: number): void {
   activeTime.since = null;
 }
 
-/** Leaves out the time since the last event unless the run was parked, because the driver may have been dead. */
+/** Does not count the time since the last event, because the driver may have been dead. */
 export function passClock(activeTime: ActiveTime, at: number, wasParked: boolean): void {
   if (activeTime.since === null || wasParked) return;
   stopClock(activeTime, activeTime.lastAt);
   activeTime.since = at;
 }
 
-/** Returns the active time up to the run's last event. */
 export function activeMs({ activeTime: { ms, since, lastAt } }: { readonly activeTime: ActiveTime }): number {
   return ms + (since === null ? 0 : Math.max(0, lastAt - since));
 }
 
-/** Returns the time since which the run has been driven without a gap. */
 export function drivenSince({ activeTime: { since, lastAt } }: { readonly activeTime: ActiveTime }): number {
   return since ?? lastAt;
 }

@@ -10,7 +10,7 @@ import type { ReviewLinkStore } from "./review-links.ts";
 import type { RunsQuery } from "./search.ts";
 import type { Tags } from "./tags.ts";
 
-/** The process that holds a run's lease. On the same host, a dead holder is recognized and replaced immediately. */
+/** The process that holds a run's lease. */
 export interface LeaseHolder {
   readonly host: string;
   readonly bootId: string;
@@ -26,7 +26,7 @@ export interface Lease {
   readonly runId: string;
   /** Increases with every new holder. Commits with an older epoch are refused. */
   readonly epoch: number;
-  /** When the lease expires, in epoch milliseconds. From then on, another holder may take the lease. */
+  /** When the lease expires, in epoch milliseconds. */
   readonly expiresAt: number;
 }
 
@@ -49,7 +49,7 @@ export interface CacheEntry {
   readonly fingerprint: string;
   /** Model id; null for a local function. */
   readonly model: string | null;
-  /** Milliseconds from the acceptance of the job or chat to its end, if known. */
+  /** How long the job or chat took, in milliseconds, if known. */
   readonly tookMs?: number;
 }
 
@@ -67,7 +67,7 @@ export type ResultsQuery =
   | { readonly account: string; readonly model: string }
   | { readonly runId: string };
 
-/** A message to a run. Anyone may write messages, but only the driver consumes them. */
+/** A message to the process that drives a run. */
 export type InboxMessage =
   /** Asks the run to stop. `reason` is shown to people. */
   | { readonly type: "stop"; readonly reason?: CleanText }
@@ -75,7 +75,7 @@ export type InboxMessage =
       readonly type: "approve";
       readonly step: string;
       readonly pick?: number;
-      /** The output that the person saw at the picked position. The choices may change later. */
+      /** The output that the person saw at the picked position. */
       readonly chosen?: Chosen;
       readonly note?: string;
     } & Pick<RunEvent & { readonly type: "approval.decided" }, "value" | "by">)
@@ -93,7 +93,7 @@ export interface InboxEntry {
 /** Everything that a run's writer stores in one transaction. */
 export interface Commit {
   readonly lease: Lease;
-  /** The last sequence number that the writer has read. The commit is refused if the run's last number differs. */
+  /** The last sequence number that the writer has read. If it is outdated, the commit is refused. */
   readonly afterSeq: number;
   /** Timestamp of the events, in epoch milliseconds. */
   readonly at: number;
@@ -101,19 +101,16 @@ export interface Commit {
   readonly ledger?: readonly LedgerChange[];
   /** Ids of inbox entries that these events consumed. */
   readonly inbox?: readonly number[];
-  /** The state after the events. Later reads can start from it instead of folding all events. */
+  /** The state after the events. */
   readonly snapshot?: FoldSnapshot;
-  /** Limits on the commit's holds. A commit that exceeds a limit is refused (`cap` or `floor` in the outcome). */
+  /** Limits on the commit's holds. A commit that exceeds one is refused. */
   readonly guard?: SpendingGuard;
   /** Results that later runs may reuse. Each replaces the same step's earlier result. */
   readonly results?: readonly CacheEntry[];
   readonly notices?: readonly NewNotice[];
-  /** When the paused run may continue without a person, in epoch milliseconds; null if never. */
+  /** When the paused run may continue without a person, in epoch milliseconds. */
   readonly resumeAt?: number | null;
-  /**
-   * Releases the lease in the same transaction. The commit is refused if the inbox contains entries that it does not
-   * consume.
-   */
+  /** Also releases the lease. The commit is refused if the inbox contains other messages. */
   readonly park?: boolean;
   /** When an engine checks the parked run again. Set only with `park`. */
   readonly wake?: Wake;
@@ -126,10 +123,10 @@ export type CommitOutcome =
       readonly lease: Lease | null;
       /** Number of events since the run's snapshot. */
       readonly tail: number;
-      /** The money under each of the guard's caps, in order; empty if the commit holds no money. */
+      /** The money under each of the guard's caps, in order. */
       readonly committedMicros: readonly number[];
     }
-  /** Another holder took over. The caller must stop and write nothing more. */
+  /** Another holder took over, so the caller must write nothing more. */
   | { readonly committed: false; readonly reason: "fenced" }
   /** A message arrived before the run could be parked. Nothing was committed. */
   | { readonly committed: false; readonly reason: "inbox" }
@@ -147,16 +144,13 @@ export type CommitOutcome =
       readonly committed: false;
       readonly reason: "floor";
       readonly headroomMicros: number;
-      /** Actual or expected charges that the balance does not show yet, without this commit's holds. */
+      /** Charges that the balance does not show yet, without this commit's holds. */
       readonly unseenMicros: number;
     };
 
 export type RemoveOutcome =
   | { readonly removed: true }
-  /**
-   * Why the run was not removed: a process drives it (`leased`), money is still reserved (`holds`), or it does not
-   * exist (`unknown`).
-   */
+  /** A process drives the run (`leased`), money is reserved (`holds`), or there is no such run (`unknown`). */
   | { readonly removed: false; readonly reason: "leased" | "holds" | "unknown" };
 
 export interface FoldSnapshot {
@@ -169,7 +163,7 @@ export interface FoldSnapshot {
 export interface RunRow {
   readonly runId: string;
   readonly pipeline: string;
-  /** The run's title; null if it is listed by its id. */
+  /** The run's title; null if it has none. */
   readonly title: string | null;
   /** The run's account. See `accountOf`. */
   readonly account: string;
@@ -179,7 +173,7 @@ export interface RunRow {
   /** Status after the last commit (see `RunStatus`). */
   readonly status: string;
   readonly tags: Tags;
-  /** When a paused run may continue without a person, in epoch milliseconds; null in all other cases. */
+  /** When a paused run may continue without a person, in epoch milliseconds. */
   readonly resumeAt: number | null;
   /** The process that holds the lease, or the last holder if it did not release the lease. */
   readonly lease: ({ readonly holder: LeaseHolder } & Pick<Lease, "expiresAt">) | null;
@@ -187,7 +181,7 @@ export interface RunRow {
   readonly wakeAt: number | null;
 }
 
-/** A presigned URL of an uploaded file. It is stored in an expiring table, never in events. */
+/** A presigned URL of an uploaded file, which is never stored in events. */
 export interface UploadHandleRow {
   readonly sha256: string;
   readonly account: string;
@@ -205,14 +199,11 @@ export interface Progress {
 
 /** Stores all runs: their append-only events, ledgers, inboxes and leases. */
 export interface JournalStore extends ReviewLinkStore, QuoteStore {
-  /** Absolute path of the journal file's project. Absent if the journal is not a file. */
+  /** Absolute path of the project folder that contains the journal file. */
   readonly project?: string | undefined;
   /** True if the journal was opened for reading only. Every write is then refused. */
   readonly isReadOnly?: boolean;
-  /**
-   * Returns how many milliseconds the shared clock is ahead of this machine's clock. Absent if all processes are on one
-   * machine.
-   */
+  /** Returns how many milliseconds the shared clock is ahead of this machine's clock. */
   clockOffsetMs?(): number;
   /**
    * Creates the run with its first event, at seq 1. Pass `wake` if an engine drives the run.
@@ -243,7 +234,7 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   ): Promise<LeaseOutcome>;
   /** Renews the lease. Returns false if the lease was lost. */
   renewLease(lease: Lease, options: { readonly at: number; readonly ttlMs: number }): Promise<boolean>;
-  /** Frees the run for other processes. Has no effect if the lease was lost. */
+  /** Lets other processes take the run. Has no effect if the lease was lost. */
   releaseLease(lease: Lease): Promise<void>;
   /** Writes everything in the commit in one transaction. */
   commit(commit: Commit & { readonly status: string }): Promise<CommitOutcome>;
@@ -251,12 +242,9 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   /** Returns ids of runs that an engine must check, whether or not they are leased. */
   dueRuns(query: DueQuery): Promise<readonly string[]>;
 
-  /** Puts a message into the inbox and returns its id. If an engine drives the run, it checks the run immediately. */
+  /** Puts a message into the inbox and returns its id. */
   send(runId: string, message: InboxMessage, at: number): Promise<number>;
-  /**
-   * Passes a webhook's hint to the runs that have its job, or to the run that adds the job later. Ids must pass
-   * `isDeliverable`.
-   */
+  /** Passes a webhook's message to the runs that have the job. Ids must pass `isDeliverable`. */
   deliver(delivery: Delivery): Promise<DeliveryOutcome>;
   /** Returns messages that the run has not consumed, oldest first. */
   inbox(runId: string): Promise<readonly InboxEntry[]>;
@@ -273,9 +261,9 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
 
   /** Returns undelivered notifications of all runs, earliest due first. */
   notices(): Promise<readonly NoticeRow[]>;
-  /** Claims due notifications for the caller until the claim ends. Each claim counts as a delivery attempt. */
+  /** Claims due notifications, so that no other process delivers them. Each claim counts as an attempt. */
   claimNotices(claim: NoticeClaim): Promise<readonly NoticeRow[]>;
-  /** Deletes a delivered notification, or sets when it is due again. Has no effect if it no longer exists. */
+  /** Deletes a delivered notification, or sets when the notification is due again. */
   resolveNotice(runId: string, seq: number, outcome: NoticeOutcome): Promise<void>;
 
   /** Returns the account's upload handle for the file with this hash; null if there is none. */
@@ -284,37 +272,31 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   putHandle(row: UploadHandleRow): Promise<void>;
   /** Removes the handles that have expired by this time, and returns their number. `dryRun` only counts them. */
   dropHandles(expiredAt: number, options?: { readonly dryRun?: boolean }): Promise<number>;
-  /** Stores the latest progress of a step. Progress is not an event, so it may be lost. */
+  /** Stores a step's latest progress. Progress is not an event, so it may be lost. */
   setProgress(runId: string, progress: Progress): Promise<void>;
   /** Returns the latest progress of the run's steps. */
   progress(runId: string): Promise<readonly Progress[]>;
 
-  /**
-   * Resolves once the run has an event after `afterSeq`, written by any process. Rejects with the signal's reason if
-   * the signal aborts, and with `JournalClosedError` if the store is closed.
-   */
+  /** Resolves once the run has an event after `afterSeq`, written by any process. */
   waitForChange(runId: string, afterSeq: number, signal?: AbortSignal): Promise<void>;
 
-  /** Removes a run with all its data in one transaction. An expired lease does not protect the run. */
+  /** Removes a run with all its data, even if an expired lease remains. */
   removeRun(runId: string, at: number): Promise<RemoveOutcome>;
-  /** Returns hashes of the media (uploads and downloaded outputs) that runs other than `exceptRuns` use. */
+  /** Returns hashes of the media that runs other than `exceptRuns` use. */
   mediaInUse(exceptRuns?: readonly string[]): Promise<ReadonlySet<string>>;
   /** Writes everything that is queued, then closes the store. Later calls of other methods reject. */
   close(): Promise<void>;
 }
 
-/** When an engine must continue an idle run, and what it must know to do so. */
+/** When an engine continues a run, and what it must know. */
 export interface Wake {
   /** When the run is due, in epoch milliseconds; null if only a message makes it due. */
   readonly at: number | null;
-  /**
-   * Facts that the next holder of the lease needs besides the events, such as when to poll each job. They are returned
-   * only once.
-   */
+  /** Facts that the next driver needs besides the events, such as when to poll each job. */
   readonly memo: Json;
 }
 
-/** A parked run that continues at most this many milliseconds late is treated as driven without interruption. */
+/** A parked run that continues later than this counts as interrupted. */
 export const ON_TIME_MS = 10_000;
 
 /** Selects an account's runs that are due at a certain time, the longest overdue first. */
@@ -324,14 +306,11 @@ export interface DueQuery {
   readonly limit: number;
 }
 
-/** Messages from programs to a run that an engine drives. */
+/** Messages from webhooks and workers. */
 type WorkMessage =
-  /** A webhook reported the end of this attempt's job, so the job is polled now. */
+  /** A webhook reported that the attempt's job ended. */
   | { readonly type: "hint"; readonly step: string; readonly attempt: number }
-  /**
-   * Passes on the events of work that was done without the lease. `of` identifies the work (see `workOf`), or is the
-   * key of a request to a provider.
-   */
+  /** Contains the events of work that was done without the lease. `of` identifies the work. */
   | {
       readonly type: "performed";
       readonly step: string;
@@ -373,22 +352,22 @@ export type NoticeOutcome =
 export interface IssuedQuote {
   readonly id: string;
   readonly account: string;
-  /** The facts on which the quote is based, so that later changes can be reported. */
+  /** The facts on which the quote is based. */
   readonly basis: Json;
   readonly expiresAt: number;
-  /** The run that was started or resumed with the quote; null if there is none yet. */
+  /** The run that uses the quote; null if there is none yet. */
   readonly usedBy: string | null;
 }
 
-/** How long an expired quote is remembered, so that a message can state that it has expired. */
+/** Expired quotes are kept for this long, so that a message can explain the refusal. */
 export const REMEMBERED_MS = 7 * DAY_MS;
 
-/** A journal's quotes. Each quote can be used for one run, which any process may start. */
+/** A journal's quotes, each of which can be used for one run. */
 export interface QuoteStore {
   /** Stores a new quote, and removes quotes that expired more than {@link REMEMBERED_MS} before `at`. */
   issueQuote(quote: Omit<IssuedQuote, "usedBy">, at: number): Promise<void>;
   issuedQuote(id: string): Promise<IssuedQuote | null>;
-  /** Assigns the quote to this run permanently. Returns false if another run has it, or if it is expired or unknown. */
+  /** Assigns the quote to a run. Returns false if the quote is taken, expired or unknown. */
   useQuote(id: string, runId: string, at: number): Promise<boolean>;
 }
 

@@ -1,7 +1,6 @@
 /** Labels of a run, for filters, caps and shared slots. */
 export type Tags = { readonly [key: string]: string };
 
-/** Returns a tag as `key=value`. Keys contain no `=`. */
 export function tagText(key: string, value: string): string {
   return `${key}=${value}`;
 }
@@ -12,12 +11,10 @@ export function tagTexts(tags: Tags = {}): readonly string[] {
     .map((key) => tagText(key, tags[key]!));
 }
 
-/** Key of the tag that all runs of one batch share. */
 export const BATCH_TAG = "batch-of";
 /** Key of the tag that names the source of a run's input row. */
 export const SOURCE_TAG = "rows-of";
 
-/** Leaves out the tags that only group the runs of a batch. */
 export function listedTags(tags: readonly string[]): readonly string[] {
   const prefixes = [BATCH_TAG, SOURCE_TAG].map((key) => tagText(key, ""));
   return tags.filter((tag) => !prefixes.some((key) => tag.startsWith(key)));

@@ -4,7 +4,7 @@ interface Waiter {
   readonly fail: (error: unknown) => void;
 }
 
-/** Callers that wait for changes to runs. Code that changes a run must call `notify`. */
+/** Code that changes a run must call `notify`. */
 export class Waiters {
   readonly #byRun = new Map<string, Set<Waiter>>();
 
@@ -12,7 +12,6 @@ export class Waiters {
     return this.#byRun.size;
   }
 
-  /** Resolves once `ready` returns true, now or at a later `notify`. */
   wait(runId: string, ready: () => boolean, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);

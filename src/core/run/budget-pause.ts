@@ -6,7 +6,7 @@ import { type LimitHeadroom, ownLimitMicros } from "./headroom.ts";
 
 export type Pause = Extract<RunEvent, { readonly type: "run.paused" }>;
 
-/** The amount that a step would reserve. `reason` says why it exceeds the step's quote; empty if it does not. */
+/** `reason` says why the hold exceeds the step's quote; empty if it does not. */
 interface Hold {
   readonly path: string;
   readonly holdMicros: number;
@@ -26,7 +26,6 @@ export function overBudget({ path, holdMicros, reason }: Hold, committedMicros: 
 
 const MOST_NAMED = 5;
 
-/** Returns a pause that asks a person to accept prices that the accepted quote did not include. */
 export function unagreed(state: RunState, asks: readonly AskedPrice[]): Pause {
   const { runId, agreed, planned } = state;
   const limitMicros = ownLimitMicros(state) ?? 0;
@@ -86,7 +85,7 @@ export function overHeadroom(headroom: LimitHeadroom, path: string, holdMicros: 
   }
 }
 
-/** The percentages of a budget or cap at which people are notified. */
+/** People are notified at these percentages of a budget or cap. */
 const SHARES = [100, 80, 50] as const;
 
 /** `committedMicros`: the sum of spent, held and unconfirmed money. */
@@ -95,9 +94,6 @@ interface SpentOf {
   readonly committedMicros: number;
 }
 
-/**
- * Returns the highest percentage that was reached since the amount was `beforeMicros`; null if nothing new was reached.
- */
 export function shareReached({ limitMicros, committedMicros }: SpentOf, beforeMicros: number): number | null {
   const isReached = (share: number, micros: number) => micros * 100 >= limitMicros * share;
   return SHARES.find((share) => isReached(share, committedMicros) && !isReached(share, beforeMicros)) ?? null;

@@ -2,10 +2,7 @@ import type { StepState } from "../journal/state.ts";
 import { stepKinds } from "../plan/index.ts";
 import type { Json, PlanStep } from "../plan/plan.ts";
 
-/**
- * Work that needs neither a paid request nor a person. In `input`, media appear as `{ $file: { sha256, contentType }
- * }`.
- */
+/** Work without a paid request or a person. Media in `input` are `{ $file: { sha256, contentType } }`. */
 type OwnWork = {
   readonly [K in Exclude<PlanStep["kind"], Apart>]: {
     readonly type: K;
@@ -33,9 +30,9 @@ export type Command =
       readonly key: string;
       readonly model: string;
       readonly input: Json;
-      /** True if an earlier send may have created the job. A refusal then does not prove that there is no job. */
+      /** True if an earlier send may have created the job. */
       readonly mayExist: boolean;
-      /** True if the step has changed. The request is then sent again only if its job may already exist. */
+      /** True if a changed pipeline replaces the step. */
       readonly isReplaced?: true;
     }
   | { readonly type: "follow"; readonly step: string; readonly attempt: number; readonly jobId: string }
@@ -73,7 +70,7 @@ export type Command =
   | { readonly type: "reuse"; readonly step: string; readonly fingerprint: string }
   | { readonly type: "place" };
 
-/** Returns a command's id within its run. Commands with equal ids never run at the same time. */
+/** Commands with the same id never run at the same time. */
 export function commandId(command: Command): string {
   if (command.type === "place") return "place";
   const name = `${command.type}:${command.step}`;
@@ -81,7 +78,6 @@ export function commandId(command: Command): string {
   return `${name}#${command.attempt}${command.type === "download" ? `.${command.index}` : ""}`;
 }
 
-/** Returns the ids of commands that a step may run before the service has accepted its request. */
 export function localCommandIds({ path, attempts, chats }: StepState): readonly string[] {
   const local = [...stepKinds, "reuse"].map((type) => `${type}:${path}`);
   const n = attempts.length;

@@ -25,7 +25,7 @@ import type { RunIndex } from "./run-index.ts";
 
 const NO_WAIT: StepWait = { blockedBy: null, wakeAt: null, isWatching: false };
 
-/** What happens if a hold exceeds a limit: a group's limit fails the step, and any other limit pauses the run. */
+/** A group's limit fails the step; any other limit pauses the run. */
 type Refusal = { readonly failing: StepState; readonly reason: string } | { readonly pause: Pause };
 
 type EndedWhy = "skippedByCondition" | "pruned" | "isGivenUp";
@@ -38,19 +38,17 @@ export class DecisionBuilder implements Decision {
   readonly state: RunState;
   readonly context: DecideContext;
   readonly index: RunIndex;
-  /** True if new work may start. Jobs that the service has accepted are completed either way. */
+  /** If false, no new work starts, but work in progress is completed. */
   mayStart: boolean;
   readonly stoppedBy: string | null;
-  /** True if a step ended in a way that may make other steps unnecessary. */
   mayChangeNeeds = false;
   #committedMicros: number;
   #reservedMicros = 0;
   readonly #reserved: { readonly path: string; readonly model: string; readonly holdMicros: number }[] = [];
-  /** True while a step waits for money that may be released. Less urgent steps must not use that money. */
+  /** While this is true, less urgent steps must not use money that is released. */
   #isMoneyAwaited = false;
-  /** The refusal that applies if no reserved money is released. */
   #refusal: Refusal | null = null;
-  /** Prices that a person must accept. The run asks for them together, after the other steps are decided. */
+  /** Prices that a person must accept. The run asks for all of them at once. */
   readonly #asks: AskedPrice[] = [];
   readonly #groupMicros = new Map<string, number>();
   readonly #slots: Slots;
@@ -83,7 +81,7 @@ export class DecisionBuilder implements Decision {
     return !isBillAwaited(this, plan, this.#reserved);
   }
 
-  /** Returns whether a slot is free. If not, the step is decided again once one is. */
+  /** If no slot is free, the step is decided again once one is. */
   hasSlot(plan: PlanStep): boolean {
     if (this.isSlotFree(plan)) return true;
     this.waitsFor = { ...this.waitsFor, blockedBy: "slots" };
@@ -94,7 +92,7 @@ export class DecisionBuilder implements Decision {
     this.#slots.take(plan);
   }
 
-  /** Makes every decision evaluate the current step again, because no event announces the change that it waits for. */
+  /** No event announces the change, so every decision evaluates the step again. */
   watch(): void {
     this.waitsFor = { ...this.waitsFor, isWatching: true };
   }
@@ -124,7 +122,6 @@ export class DecisionBuilder implements Decision {
     this.waitsFor = NO_WAIT;
   }
 
-  /** Skips a step that can never start, even if no slot is free. */
   skipIfImpossible(plan: PlanStep, step: StepState): void {
     const never = whyNever(this.state, plan);
     if (never !== null) this.skipOrFail(step, never.reason, never.skippedByCondition);
@@ -139,7 +136,6 @@ export class DecisionBuilder implements Decision {
     );
   }
 
-  /** Calls `decide` without allowing new work. The step's jobs on the service are still completed. */
   withoutNewWork(decide: () => void): void {
     const { mayStart } = this;
     this.mayStart = false;
@@ -147,7 +143,6 @@ export class DecisionBuilder implements Decision {
     this.mayStart = mayStart;
   }
 
-  /** Pauses the run, but only if new work may start. */
   pause(reason: PauseReason, message: string): void {
     if (this.mayStart) this.pauseNow(reason, message);
   }
@@ -157,7 +152,7 @@ export class DecisionBuilder implements Decision {
     this.events.push({ type: "run.paused", reason, message: ownText(message), ...more });
   }
 
-  /** Returns whether the amount may be reserved. If not, the step waits or fails, or the run is paused. */
+  /** If the amount must not be reserved, the step waits or fails, or the run is paused. */
   checkBudget(step: StepState, holdMicros: number, reason = "", payer: AskedHold["payer"] = "wallet"): boolean {
     if (isUnagreed(this.state, step.path, holdMicros)) {
       this.#asks.push({ step: step.path, costMicros: holdMicros });
@@ -182,7 +177,7 @@ export class DecisionBuilder implements Decision {
     return this.#refuseNowOrLater(this.#committedMicros - this.#inFlight("") + hold.holdMicros <= budget, { pause });
   }
 
-  /** Carries out a postponed refusal. Call this once no step is in progress. */
+  /** Call this once no step is in progress. */
   refuseWaiting(): void {
     if (this.#refusal !== null) this.#refuse(this.#refusal);
     else if (this.#asks.length > 0) this.#refuse({ pause: unagreed(this.state, this.#asks) });
@@ -231,7 +226,6 @@ export class DecisionBuilder implements Decision {
     this.wakeAt = Math.min(this.wakeAt ?? at, at);
   }
 
-  /** Returns whether shared limits and the wallet allow the hold. If not, the step waits or the run is paused. */
   #checkHeadroom({ path, holdMicros, payer }: AskedHold): boolean {
     for (const known of this.context.headrooms ?? []) {
       const headroom = minusHold(known, this.#reservedMicros);
@@ -293,22 +287,19 @@ export interface DecideContext {
   /** Steps by priority, critical path first. */
   readonly order: readonly PlanStep[];
   readonly active: Pick<ReadonlySet<string>, "has" | "size">;
-  /** Earliest retry of each command, in epoch milliseconds; infinity if this driver does not retry the command. */
+  /** When each command may be retried, in epoch milliseconds; infinity if never. */
   readonly notBefore: ReadonlyMap<string, number>;
-  /** Ids of submit commands that this driver certainly did not send. */
   readonly unsent?: ReadonlySet<string>;
   /** How far the service's clock is ahead of this machine's, in milliseconds. */
   readonly clockOffsetMs?: number;
-  /** Age in milliseconds at which an unanswered submission is left to a person instead of being sent again. */
+  /** Submissions older than this are not sent again, but left to a person. */
   readonly idempotencyWindowMs: number;
   readonly expected?: (step: PlanStep) => Expected;
   /** True if late work is polled while the run is otherwise idle. */
   readonly asksForLate?: boolean;
-  /** The amounts that shared limits and the wallet still allow. Contains only amounts that are known to be low. */
   readonly headrooms?: readonly Headroom[];
 }
 
-/** Returns whether a submit request has certainly not left this machine. */
 export function isUnsent(
   { unsent, active }: DecideContext,
   path: string,
@@ -322,13 +313,11 @@ export interface Decision {
   readonly events: readonly RunEvent[];
   /** Commands to start once the events are durable. */
   readonly commands: readonly Command[];
-  /** When to decide again without a new event; null if only an event can change the decision. */
+  /** When to decide again without a new event; null if never. */
   readonly wakeAt: number | null;
-  /** When to poll for late work again in an otherwise idle run. */
   readonly lateAt?: number | null;
 }
 
-/** Reasons to decide a step again, besides events of the step and of the steps that it uses. */
 interface StepWait {
   readonly blockedBy: "slots" | "money" | null;
   readonly wakeAt: number | null;

@@ -15,10 +15,7 @@ export interface PersonsDecision {
   readonly by?: DecidedBy;
 }
 
-/**
- * Returns the events of a person's decision, including resets of steps that began because of an earlier decision. Call
- * this only if {@link whyUndecidable} returns null.
- */
+/** Call this only if {@link whyUndecidable} returns null. */
 export function decisionEvents(state: RunState, { chosen, value, ...decision }: PersonsDecision): readonly RunEvent[] {
   const { step: path, approved, note } = decision;
   const step = state.steps[path]!;
@@ -58,7 +55,6 @@ export function openDecisions(state: RunState): readonly OpenDecision[] {
   });
 }
 
-/** Why a person's message is refused, and the command to use instead. */
 export interface Refusal {
   readonly why: string;
   readonly next: string;
@@ -102,13 +98,12 @@ function roots(path: string): ReadonlyMap<string, string> {
   return new Map([[path, "decided again"]]);
 }
 
-/** Returns whether the step has sent a paid request or is about to. Ignores refused and withdrawn requests. */
+/** Refused and withdrawn requests do not count. */
 function isBought({ attempts, chats, superseded }: StepState): boolean {
   const isSent = attempts.slice(superseded).some(({ money, phase }) => money !== "none" && phase !== "refused");
   return isSent || chats.length > superseded;
 }
 
-/** Returns whether the step is doing work that can no longer be withdrawn. */
 function isUnderWay(state: RunState, { path, status, attempts }: StepState): boolean {
   const { decision } = traitsOf(planStep(state, path));
   return status === "running" && decision === null && attempts.at(-1)?.phase !== "priced";

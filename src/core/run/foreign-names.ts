@@ -1,19 +1,16 @@
 import { isOwnSource } from "../plan/index.ts";
 import type { Json } from "../plan/plan.ts";
 
-/** Matches the key of a stored file in a resolved input: one or more `$`, then `file`. */
+/** `$file` marks a stored file. Each further `$` is an escape. */
 const OWN = /^\$+file$/;
 const GUARDED = /^\$\$+file$/;
 
-/** Escapes a foreign value, such as a model's answer, by adding a `$` to each key that looks like a file key. */
+/** Adds a `$` to each key of a foreign value that looks like a file's key. */
 export function guarded(value: Json): Json {
   return mapped(value, (name, item) => [OWN.test(name) ? `$${name}` : name, item]);
 }
 
-/**
- * Escapes `source` fields of a foreign value that look like files, so that no other run's files are sent to the
- * service.
- */
+/** Escapes `source` fields of a foreign value, which could otherwise name another run's files. */
 export function guardedSources(value: Json): Json {
   return mapped(value, (name, item) => [name, isOwnSource(name, item) ? `$${item}` : item]);
 }
@@ -22,7 +19,6 @@ export function plainName(name: string): string {
   return GUARDED.test(name) ? name.slice(1) : name;
 }
 
-/** Restores the original field names of a resolved input that contains no files. */
 export function plain(input: Json): Json {
   return mapped(input, (name, item) => [plainName(name), item]);
 }

@@ -13,10 +13,7 @@ import { jobPhases } from "../lifecycle/index.ts";
 import { outerPaths } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
-/**
- * An amount to reserve. It is paid from the wallet on the service, or by a provider account whose balance cannot be
- * read.
- */
+/** `payer`: the wallet on the service, or an account at a provider. */
 export interface AskedHold {
   readonly path: string;
   readonly holdMicros: number;
@@ -28,19 +25,18 @@ export function committedMicros({ spentMicros, heldMicros, unconfirmedMicros }: 
   return spentMicros + heldMicros + unconfirmedMicros;
 }
 
-/** Returns the run's own spending limit, not that of a shared budget; null if there is none. */
+/** A budget that other runs share does not count. */
 export function ownLimitMicros({ budgetMicros, agreed, planned }: RunState): number | null {
   return planned.budgetTag === undefined ? budgetMicros : (agreed?.maximumMicros ?? null);
 }
 
-/** Returns whether a person must still accept the step's price, because the accepted quote did not include it. */
 export function isUnagreed({ agreed }: RunState, path: string, costMicros: number): boolean {
   if (agreed === null || costMicros === 0) return false;
   const isOpen = [path, ...outerPaths(path)].some((outer) => agreed.open.includes(outer));
   return isOpen && costMicros > (own(agreed.prices ?? {}, path) ?? 0);
 }
 
-/** Returns the projected total: the committed amount plus the price or maximum of each step that has not begun. */
+/** Returns the committed amount plus the price or maximum of each step that has not begun. */
 export function projectedMicros(state: RunState): number {
   let sum = committedMicros(state);
   if (isRunFinal(state.status)) return sum;
@@ -54,10 +50,7 @@ export function projectedMicros(state: RunState): number {
   return sum;
 }
 
-/**
- * Returns events that raise the holds of jobs that will cost more than reserved. Jobs that were never sent are
- * withdrawn instead.
- */
+/** Raises holds that are too low. Jobs that were never sent are withdrawn instead. */
 export function raisedHolds(
   state: RunState,
   holding: Iterable<string>,
@@ -77,7 +70,6 @@ export function raisedHolds(
   );
 }
 
-/** Returns the amount to reserve, given a model's earlier overcharges. `quotedMicros` is null if there is no quote. */
 export function raisedHold(
   { overcharges }: RunState,
   model: string,
@@ -90,7 +82,7 @@ export function raisedHold(
   return known.worst?.quotedMicros === quotedMicros ? Math.max(holdMicros, known.worst.chargedMicros) : holdMicros;
 }
 
-/** Sums the holds of jobs and chats whose bill is still expected. `within`: a path prefix; empty for the whole run. */
+/** `within`: the path prefix of the steps to include; empty for all steps. */
 export function inFlightMicros(
   { steps }: RunState,
   holding: Iterable<string>,
@@ -121,7 +113,6 @@ export function isInFlight(
   return (phase === "completed" || phase === "failed") && isPolled;
 }
 
-/** Returns whether a charge of the run may be on its way to the wallet. */
 export function isSubmitting({ steps }: RunState, holding: Iterable<string>): boolean {
   for (const path of holding) {
     const attempt = lastAttempt(steps[path]!);
@@ -132,7 +123,6 @@ export function isSubmitting({ steps }: RunState, holding: Iterable<string>): bo
 }
 
 export interface CapTerms {
-  /** `budget` means a run's budget that other runs share. */
   readonly what: "cap" | "budget";
   readonly capMicros: number;
   readonly title: string;
@@ -143,12 +133,10 @@ export interface CapTerms {
   readonly flag: readonly [before: string, after: string];
 }
 
-/** How much more the run may reserve, given shared limits and the wallet's balance. Ignores the run's own budget. */
+/** How much more the run may reserve under shared limits and the wallet's balance. */
 export type Headroom =
   | LimitHeadroom
-  /**
-   * Unknown until `askAgainAt`, because the wallet did not respond or its balance does not include recent charges yet.
-   */
+  /** Unknown until `askAgainAt`, because the balance is outdated or could not be read. */
   | { readonly limit: "later"; readonly headroomMicros: 0; readonly askAgainAt: number };
 
 export type LimitHeadroom =
@@ -163,7 +151,6 @@ export type LimitHeadroom =
       readonly headroomMicros: number;
       readonly floorMicros: number;
       readonly balanceMicros: number;
-      /** The amount that is held or charged, but not yet deducted from the balance. */
       readonly unseenMicros: number;
     };
 
@@ -192,10 +179,7 @@ interface Deciding {
   readonly index: { readonly holding: Iterable<string> };
 }
 
-/**
- * Returns whether the step must wait for the bill of another job, which will show what the model charges. `reserved`:
- * holds of the current decision.
- */
+/** Another job's bill will show what the model charges. `reserved`: holds of the current decision. */
 export function isBillAwaited(
   { state: { overcharges, steps }, context, index }: Deciding,
   plan: PlanStep,

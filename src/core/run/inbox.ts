@@ -13,13 +13,9 @@ import { runKind } from "./kinds/index.ts";
 import { DECLARED_LOST } from "./kinds/job.ts";
 import { isForPerson } from "./waiting.ts";
 
-/** Maximum number of comments on a step. Further comments are refused. */
 const MOST_COMMENTS = 1000;
 
-/**
- * Sorts entries in the order in which they apply, with results of work first. Keeps only the last adoption of each
- * step.
- */
+/** `performed` messages come first. Only the last adoption of each step is kept. */
 export function inOrder(inbox: readonly InboxEntry[]): readonly InboxEntry[] {
   const lastOf = new Map<string, number>();
   for (const { id, message } of inbox) if (message.type === "adopt") lastOf.set(message.step, id);
@@ -44,7 +40,6 @@ export function refusalOf(state: RunState, message: InboxMessage): Refusal | nul
   return "why" in judged ? judged : null;
 }
 
-/** Applies all inbox messages except stops to the state, in order. */
 export function foresee(state: RunState, inbox: readonly InboxEntry[]): RunState {
   const take = (event: RunEvent, at: number) =>
     apply(state, { runId: state.runId, seq: state.seq + 1, at, version: EVENT_VERSION, event });
@@ -126,7 +121,6 @@ function adopted(state: RunState, message: InboxMessage & { readonly type: "adop
   return [...events, { type: "job.adopted", step, attempt: n, ...result }, ...goingOn(state, "unresolved")];
 }
 
-/** Marks an attempt as unresolved although its provider is still being polled, so that a person can decide. */
 function leftToPerson({ n: attempt, phase, doubt }: AttemptState, step: string): readonly RunEvent[] {
   if (phase === "unresolved") return [];
   return [{ type: "job.unresolved", step, attempt, message: cleanText(doubt!.message), cause: "no answer" }];
@@ -140,7 +134,7 @@ function whyUncommentable(state: RunState, path: string): Refusal | null {
   return isFull ? { why: `${path} already has ${MOST_COMMENTS} comments, the maximum`, next } : null;
 }
 
-/** Returns events for a file that a person supplied. Its cost is unknown, so the hold is recorded instead. */
+/** The file's cost is unknown, so the hold is recorded as the cost. */
 function givenEvents(
   { n: attempt, key, holdMicros }: AttemptState,
   step: string,
@@ -154,7 +148,7 @@ function givenEvents(
   ];
 }
 
-/** Returns whether the message contains a provider's response that cannot be obtained again. */
+/** Returns whether the message contains a response that cannot be obtained again. */
 function isOwed(state: RunState, { step, of, events }: InboxMessage & { readonly type: "performed" }): boolean {
   const plan = planStep(state, step);
   const attempt = lastAttempt(state.steps[step]!);
@@ -165,9 +159,7 @@ function isOwed(state: RunState, { step, of, events }: InboxMessage & { readonly
   return phase === "unresolved" ? operation === undefined : jobPhases.submitting.has(phase) && plan.promise !== "keyed";
 }
 
-/**
- * Returns an id of a step's current work, which differs for other attempts and inputs; null if the step is not working.
- */
+/** Returns an id of the step's current work, which differs for other attempts and inputs. */
 export function workOf(state: RunState, path: string): string | null {
   const { status, failures, value, chosen } = state.steps[path]!;
   if (isRunFinal(state.status) || status !== "running" || value !== undefined || chosen !== null) return null;
@@ -176,7 +168,6 @@ export function workOf(state: RunState, path: string): string | null {
   return `${failures.length}.${hash("sha256", JSON.stringify(inputs)).slice(0, 16)}`;
 }
 
-/** Returns whether the run is already at rest, so that a stop would have no effect. */
 function restsAnyway({ status, pause }: RunState): boolean {
   if (status !== "paused") return false;
   return pause?.reason === "stopped" || pause?.reason === "approval" || pause?.reason === "unresolved";
@@ -218,7 +209,6 @@ function decided(state: RunState, decision: PersonsDecision): readonly RunEvent[
   return undecidable ?? [...decisionEvents(state, decision), ...goingOn(state, "approval")];
 }
 
-/** Returns the event that resumes the run if it is paused for this reason. */
 function goingOn(state: RunState, waitedFor: PauseReason): readonly RunEvent[] {
   return state.status === "paused" && state.pause?.reason === waitedFor ? [{ type: "run.resumed" }] : [];
 }

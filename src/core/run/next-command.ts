@@ -17,7 +17,7 @@ export interface NextCommand {
 
 const UNQUOTED_MICROS = 1_000_000;
 
-/** Returns the command that a person should run next; null if nothing is left to do or a process drives the run. */
+/** Returns null if nothing is left to do or a process drives the run. */
 export function nextCommand(state: RunState, { isInterrupted = false } = {}): NextCommand | null {
   if (isInterrupted)
     return resume(state, codeFlag(state), "the run's process has ended; this collects jobs that are already paid for");
@@ -27,7 +27,6 @@ export function nextCommand(state: RunState, { isInterrupted = false } = {}): Ne
   return afterFailure(state);
 }
 
-/** Returns the `--file` option if no process can find the run's code without it. */
 function codeFlag({ planned }: RunState): readonly string[] {
   const isLost = planned.source === null && planned.plan.steps.some((step) => traitsOf(step).needsCode);
   return isLost ? ["--file", "pipeline.ts"] : [];

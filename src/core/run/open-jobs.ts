@@ -10,7 +10,6 @@ import { jobPhases } from "../lifecycle/index.ts";
 import { traitsOf } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
-/** Returns whether a step that has ended still waits for a job, a download or a bill. */
 export function hasUncollectedWork(
   { planned, removedSteps, steps }: RunState,
   { leavesGivenUp = false }: { readonly leavesGivenUp?: boolean | undefined } = {},
@@ -29,16 +28,16 @@ function isOwed(plan: PlanStep, { phase, money, outputs }: AttemptState): boolea
   );
 }
 
-/** Paid work that continues, on the service or at a provider, although no process waits for it. */
+/** Paid work that continues although no process waits for it. */
 export interface OpenJob {
   readonly step: string;
   /** Id of the job; null until the request is acknowledged. */
   readonly jobId: string | null;
-  /** The reserved amount in micro-dollars. The job costs at most this much if the service keeps to its quote. */
+  /** The reserved amount in micro-dollars. */
   readonly holdMicros: number;
-  /** The provider that received the work. If absent, the service received it. */
+  /** The provider that received the work. By default, the service received it. */
   readonly provider?: string;
-  /** True if it is unknown whether the job exists, so that a person must decide. */
+  /** True if nobody knows whether the job exists, so a person must decide. */
   readonly isUnresolved?: true;
 }
 
@@ -69,13 +68,12 @@ export function requestInFlight(
   return { request: attempt, since: attempt.submittedAt ?? attempt.lastSentAt ?? attempt.intendedAt ?? 0 };
 }
 
-/** Returns whether the run no longer waits for the step's request, because it exceeded its time limit. */
+/** Returns whether the request exceeded its time limit, so that the run no longer waits for it. */
 export function isOverdue(step: StepState): boolean {
   const { overdueAt, awaitedSince } = requestInFlight(step)?.request ?? {};
   return overdueAt !== undefined && awaitedSince === undefined;
 }
 
-/** Returns whether a request of the step has exceeded its time limit since the last rerun. */
 export function wasLate({ attempts, chats, superseded }: StepState): boolean {
   return [...attempts, ...chats].some(({ n, overdueAt }) => n > superseded && overdueAt !== undefined);
 }

@@ -6,7 +6,7 @@ import { lost } from "./retention.ts";
 import { cameLate } from "./second-choice.ts";
 
 export interface UnplacedOutput {
-  /** Unique name based on the pipeline's return value, with `-1`, `-2` … for items in a list. */
+  /** Unique name from the pipeline's return value, such as `film` or `shots-2`. */
   readonly name: string;
   readonly step: string;
   readonly output: OutputState;
@@ -18,7 +18,6 @@ export interface RunOutcome {
   readonly toPlace: readonly UnplacedOutput[];
 }
 
-/** Returns the outcome of a run whose steps have all finished. */
 export function runOutcome(state: RunState): RunOutcome {
   const returned = returnedResults(state);
   let expected = 0;
@@ -71,7 +70,7 @@ interface Labelled {
   readonly produced: ProducedOutput;
 }
 
-/** Gives each returned output a unique name. If names collide, all but one of the outputs get the next free number. */
+/** If names collide, all outputs but one get the next free number. */
 function labelled(returned: readonly ReturnedResult[]): readonly Labelled[] {
   const requested = returned.flatMap(({ name, isCounted, ref, outputs }) => {
     const isList = ref.output === "all";

@@ -26,7 +26,6 @@ export function whyPruned(state: RunState, path: string, usersOf: (path: string)
   return "no longer needed";
 }
 
-/** Returns the roots of the plan and all steps that they depend on, except the steps that `isOut` selects. */
 export function neededSteps(state: RunState, plan: Plan, isOut: (path: string) => boolean): ReadonlySet<string> {
   const found = new Set<string>();
   const add = (path: string) => void (isOut(path) || found.add(path));
@@ -60,10 +59,7 @@ export function usedBy({ steps }: RunState, { path, needs }: PlanStep): readonly
 
 const deciding = new WeakMap<Plan, ReadonlySet<string>>();
 
-/**
- * Returns the steps whose success can still prevent others from running, because conditions and inputs read their
- * results.
- */
+/** Returns the steps whose success may still keep other steps from running. */
 export function decidingSteps(plan: Plan): ReadonlySet<string> {
   const before = deciding.get(plan);
   if (before !== undefined) return before;
@@ -80,7 +76,6 @@ export function decidingSteps(plan: Plan): ReadonlySet<string> {
   return found;
 }
 
-/** Returns the needed steps whose media this step's model may refuse, according to its latest quote. */
 export function conditionsOf({ needs }: PlanStep, attempt: AttemptState | null): readonly string[] {
   const paths = attempt?.phase === "priced" ? (attempt.quote?.conditionalOn ?? NONE) : NONE;
   return paths.length === 0 ? NONE : paths.filter((path) => needs.includes(path));
@@ -88,7 +83,7 @@ export function conditionsOf({ needs }: PlanStep, attempt: AttemptState | null):
 
 const NONE: readonly string[] = [];
 
-/** Returns whether the step must wait, because the model of a step that needs it may still refuse another input. */
+/** The model of a step that needs this one may still refuse another input. */
 export function isHeldBack(node: StepNode, nodes: ReadonlyMap<string, StepNode>, state: RunState): boolean {
   const found = new Set([node]);
   for (const { path, readers } of found) {
@@ -121,9 +116,7 @@ export function stopsRun(steps: Steps, plan: Plan, step: PlanStep): boolean {
   return failurePolicyOf(plan, step) === "failFast" && !hasSubstitute(plan, step, ended);
 }
 
-/**
- * Returns the step that failed: this step, or the first failed step inside a choice or comparison. Null if none failed.
- */
+/** Returns this step if it failed, or the first failed step inside a choice or comparison. */
 export function failureBehind(steps: Steps, plan: Plan, step: PlanStep): PlanStep | null {
   const { status, skippedByCondition, pruned } = steps[step.path]!;
   if (status === "failed") return step;

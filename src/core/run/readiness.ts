@@ -11,7 +11,7 @@ type Ref = Reference["$ref"];
 
 export type Readiness =
   | { readonly ready: "no" }
-  /** `skippedByCondition`: true if an unmet condition, not a failure, prevents the step. */
+  /** `skippedByCondition`: true if an unmet condition, not a failure, keeps the step from running. */
   | { readonly ready: "never"; readonly reason: string; readonly skippedByCondition: boolean }
   | { readonly ready: "yes"; readonly input: Json };
 
@@ -26,7 +26,7 @@ export function readiness(state: RunState, step: PlanStep, input: Json, reader: 
   return { ready: "yes", input: resolveInput(input, (ref) => resolveReference(state, ref, reader)) };
 }
 
-/** Returns a step's readiness if its condition and dependencies decide it; null if the input must also be checked. */
+/** Returns null if the step's input must also be checked. */
 export function gateOf(state: RunState, step: PlanStep): Readiness | null {
   const expectedToFail = step.when !== undefined && "failed" in step.when ? step.when.failed : null;
   const asked = step.when !== undefined && "ref" in step.when ? step.when.ref.step : null;
@@ -68,14 +68,13 @@ export function gateOf(state: RunState, step: PlanStep): Readiness | null {
   return (mayLack ? shortfall(state, step) : null) ?? { ready: "no" };
 }
 
-/** Returns why the step can never start; null if it still may. */
 export function whyNever(state: RunState, step: PlanStep): Never | null {
   const gate = gateOf(state, step);
   if (gate === null) return shortfall(state, step);
   return gate.ready === "never" ? gate : null;
 }
 
-/** Returns whether a reference may have no target even if nothing failed, such as a missing field of a value. */
+/** A field of a value may be missing although nothing failed. */
 function isForeseeable(state: RunState, { as, step }: Ref): boolean {
   if (as === "value" || state.steps[step]!.expanded !== null) return true;
   return stoodForBy(state, step).some(({ $ref }) => isForeseeable(state, $ref));
@@ -90,7 +89,6 @@ export function toleratesFailure(step: PlanStep): boolean {
   return quorumOf(step) !== null || traitsOf(step).isChoice;
 }
 
-/** Returns why the step's inputs can no longer suffice; null if they still may. */
 function shortfall(state: RunState, step: PlanStep): Never | null {
   const quorum = quorumOf(step);
   if (quorum === null) {
@@ -164,7 +162,7 @@ function countOf(state: RunState, ref: Ref): number {
   return Array.isArray(value) ? value.length : value === undefined ? 0 : 1;
 }
 
-/** Lists the input's references, and whether each is an item of a list. Only list items may be missing. */
+/** Only references in lists may be missing. */
 function placesOf(input: Json, inList = false): readonly { readonly ref: Ref; readonly inList: boolean }[] {
   if (typeof input !== "object" || input === null) return [];
   if (isReference(input)) return [{ ref: input.$ref, inList: inList || input.$ref.output === "all" }];

@@ -9,7 +9,7 @@ import type { DecisionBuilder } from "./decision-builder.ts";
 import { readiness } from "./readiness.ts";
 import { readerOf, referenced } from "./resolve.ts";
 
-/** Derives an attempt's idempotency key, which is the same for every send and never shared between runs. */
+/** Every send of an attempt has the same key, and no two runs share a key. */
 export function idempotencyKey(of: {
   readonly nonce: string;
   readonly step: string;
@@ -22,11 +22,11 @@ export function idempotencyKey(of: {
 
 export type CacheableStep = Extract<PlanStep, { readonly input: Json }>;
 
-/** A step's request, in which content hashes identify all media. */
+/** A step's request, in which all media are identified by their content. */
 export interface RequestIdentity {
   readonly request: Json;
   readonly fingerprint: string;
-  /** Outputs in the input that are not downloaded yet. They are hashed by asset id instead of content. */
+  /** Outputs that are not downloaded yet, so they are identified by asset id. */
   readonly pending: readonly { readonly step: string; readonly index: number }[];
 }
 
@@ -42,7 +42,7 @@ export function currentIdentity(state: RunState, plan: CacheableStep): RequestId
   return ready.ready === "yes" ? requestIdentity(state, plan, ready.input) : null;
 }
 
-/** Returns an identity whose fingerprint is the same for identical requests, even in different runs. */
+/** Identical requests have the same fingerprint, even in different runs. */
 export function requestIdentity(state: RunState, plan: CacheableStep, input: Json): RequestIdentity {
   const contentOf = new Map<string, string>();
   const pending: { readonly step: string; readonly index: number }[] = [];
@@ -77,13 +77,13 @@ function contentHash(record: { readonly [key: string]: Json }, contentOf: Readon
   return typeof file?.sha256 === "string" ? file.sha256 : null;
 }
 
-/** Returns whether the step's outputs will be downloaded. Reused outputs never are. */
+/** Reused outputs are never downloaded. */
 function isComing({ planned, steps }: RunState, path: string): boolean {
   const step = stepNamed(planned.plan, path);
   return step !== undefined && traitsOf(step).keeps && steps[path]?.reusedFrom === null;
 }
 
-/** Starts the lookup of an identical earlier request if necessary, and returns whether the step must wait for it. */
+/** Returns whether the step must wait for the lookup of an identical earlier request. */
 export function awaitCacheLookup(plan: CacheableStep, step: StepState, input: Json, builder: DecisionBuilder): boolean {
   if (builder.state.planned.reuse !== true || step.rerunRequested || hasBegun(step)) return false;
   const id = commandId({ type: "reuse", step: plan.path, fingerprint: "" });

@@ -7,13 +7,9 @@ import { stepNamed } from "../plan/plan-index.ts";
 import { endedWithoutResult, failureBehind, neededSteps, stopsRun } from "./pruning.ts";
 import { toleratesFailure } from "./readiness.ts";
 
-/** Steps to run again even if their inputs are unchanged, each with the reason. */
 export type RerunRoots = ReadonlyMap<string, string>;
 
-/**
- * Lists the steps that run again, in plan order: the roots, the steps that depend on them, and pruned steps that are
- * needed again.
- */
+/** Includes steps that depend on the roots, and pruned steps that are needed again. */
 export function staleSteps(state: RunState, plan: Plan, roots: RerunRoots): readonly string[] {
   if (roots.size === 0 && !plan.steps.some(({ path }) => state.steps[path]?.pruned === true)) return [];
   const inPlan = new Set(plan.steps.map(({ path }) => path));
@@ -29,10 +25,7 @@ export function staleSteps(state: RunState, plan: Plan, roots: RerunRoots): read
   return steps.map(({ path }) => path).filter((path) => stale.has(path));
 }
 
-/**
- * Returns the events that reset these steps. An expansion's steps precede the expansion, because its reset may remove
- * them.
- */
+/** An expansion's steps come before the expansion, because its reset may remove them. */
 export function resetEvents(
   state: RunState,
   plan: Plan,
@@ -86,7 +79,7 @@ function hasBegun(step: StepState): boolean {
   return step.status !== "waiting" || attempts.length + chats.length > superseded || step.expanded !== null;
 }
 
-/** Returns whether none of the step's jobs is still open. With `paid`, all their bills must also be known. */
+/** `paid`: all bills must also be known. */
 export function hasNoOpenJobs(step: StepState, { paid = false }: { readonly paid?: boolean } = {}): boolean {
   if (step.status === "unresolved" || step.chats.at(-1)?.phase === "sent") return false;
   return step.attempts.every(({ phase, money }) => {
@@ -125,14 +118,14 @@ export interface NewSeed {
 }
 
 export interface RerunSeeds {
-  /** New seeds, not yet used in the run, for steps whose seed Showrunner assigned. */
+  /** New seeds for steps whose seed Showrunner assigned. */
   readonly seeds: readonly NewSeed[];
-  /** Steps whose seed is fixed in the code. Rerunning them would repeat the same request. */
+  /** Steps whose seed is fixed in the code, so a rerun would repeat the same request. */
   readonly sameSeed: readonly { readonly step: string; readonly seed: number }[];
   readonly plan: Plan;
 }
 
-/** Returns new seeds for the steps that have a result. `stale`: all steps that run again. */
+/** Only steps that have a result get new seeds. `stale`: all steps that run again. */
 export function rerunSeeds(
   state: RunState,
   plan: Plan,
@@ -173,7 +166,6 @@ function nextSeed(before: number, attempt: number, most: number, asked: Readonly
   return start;
 }
 
-/** Returns whether the step succeeded and its result still exists. */
 function hasResult(state: RunState, path: string): boolean {
   const step = state.steps[path];
   return (

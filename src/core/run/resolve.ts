@@ -7,7 +7,7 @@ import { guarded, guardedSources } from "./foreign-names.ts";
 
 type Ref = Reference["$ref"];
 
-/** Who reads the resolved input. The service accepts assets, uploads and voices; a local function accepts files. */
+/** The service accepts assets, uploads and voices; a local function accepts files. */
 export type Reader = "service" | "local";
 
 export function readerOf(plan: PlanStep): Reader {
@@ -19,9 +19,7 @@ export interface ProducedOutput {
   readonly output: OutputState;
 }
 
-/**
- * Returns the available outputs that a reference stands for, including those behind picks, approvals and expansions.
- */
+/** Follows picks, approvals and expansions to the outputs behind them. */
 export function referenced(state: RunState, ref: Pick<Ref, "step" | "output">): readonly ProducedOutput[] {
   const step = state.steps[ref.step];
   if (step === undefined) return [];
@@ -59,7 +57,6 @@ export function referencedValue(state: RunState, ref: Pick<Ref, "step" | "output
   return placeIn(referencedValue(state, shown.$ref), ref.at);
 }
 
-/** Returns the reference to the chosen value. `chosen.index` is its position among the candidates. */
 function shownValue(state: RunState, path: string, chosen: NonNullable<StepState["chosen"]>): Ref | null {
   const plan = stepNamed(state.planned.plan, path);
   return plan === undefined ? null : (traitsOf(plan).standsFor[chosen.index]?.$ref ?? null);
@@ -75,7 +72,6 @@ function placeIn(value: Json | undefined, at: Ref["at"]): Json | undefined {
 }
 
 export interface ReturnedReference {
-  /** Name in the pipeline's return value, such as `video`, `film.sound` or `shots-1`. */
   readonly name: string;
   readonly isCounted: boolean;
   readonly ref: Ref;
@@ -98,15 +94,11 @@ function isUsable(output: OutputState): boolean {
   return output.status === "COMPLETED" && (output.phase !== "expired" || output.voiceId !== null);
 }
 
-/** Returns whether conditions skipped all of the referenced steps. */
 export function areSkippedByCondition(state: RunState, references: readonly Reference[]): boolean {
   return references.length > 0 && references.every(({ $ref }) => state.steps[$ref.step]?.skippedByCondition === true);
 }
 
-/**
- * Returns why a reference's target does not exist; null if it does. Call this only after the target's step has
- * finished.
- */
+/** Call this only after the reference's step has finished. */
 export function missingReason(state: RunState, ref: Ref): string | null {
   const step = state.steps[ref.step]!;
   if (ref.as === "upload") return step.upload === null ? `the file of ${ref.step} does not exist` : null;
@@ -125,10 +117,6 @@ export function missingReason(state: RunState, ref: Ref): string | null {
   return `needs ${which}, which ${whyUnusable(state, step, ref)}`;
 }
 
-/**
- * Counts the results that a reference expects and those that exist. `outputs`: the result of {@link referenced}, if
- * known.
- */
 export function tally(
   state: RunState,
   ref: Ref,
@@ -169,7 +157,6 @@ export function chosenUpload(state: RunState, step: StepState): StoredCopy | nul
   return step.upload ?? (step.chosen === null ? null : chosenUpload(state, state.steps[step.chosen.step]!));
 }
 
-/** Returns whether the reader can use the reference's target now, as an asset or as a file. */
 export function isAtHand(state: RunState, ref: Ref, reader: Reader): boolean {
   if (ref.as !== "asset") return true;
   return referenced(state, ref).every(({ output: { phase, copy, voiceId } }) => {
@@ -195,10 +182,7 @@ export function resolveReference(state: RunState, ref: Ref, reader: Reader): Jso
   return ref.output === "all" ? values : values[0];
 }
 
-/**
- * Returns the value that the service gets for a reference; null while the target may still be produced. If `value` is
- * undefined, the target will never exist.
- */
+/** Returns null while the target may still be produced. If it never will be, `value` is undefined. */
 export function resolvedSoFar(state: RunState, ref: Ref): { readonly value: Json | undefined } | null {
   const source = state.steps[ref.step];
   if (source === undefined || !isStepFinal(source.status)) return null;

@@ -8,7 +8,6 @@ import { stepNamed } from "../plan/plan-index.ts";
 import { runKind } from "./kinds/index.ts";
 import { currentIdentity, isCacheable } from "./request-identity.ts";
 
-/** Returns how long a finished step worked, in milliseconds; null if unknown. Leaves out the waits before it. */
 export function tookOf(state: RunState, plan: PlanStep, since: number): number | null {
   const step = state.steps[plan.path]!;
   const isOwn = step.status === "succeeded" && step.reusedFrom === null && traitsOf(plan).modality !== null;
@@ -20,22 +19,22 @@ export function tookOf(state: RunState, plan: PlanStep, since: number): number |
 
 const FREE_AT_ONCE = 1_000;
 
-/** Records a run's results for later runs, once a step has succeeded and the content of its inputs is known. */
+/** A result is recorded once the step has succeeded and its inputs' content is known. */
 export class ResultRecorder {
   readonly #open = new Set<string>();
   #mayBeStored: boolean;
-  /** Finished local functions. Their results were free, so they are recorded in batches. */
+  /** Finished local functions, whose results are recorded in batches. */
   readonly #free = new Set<string>();
   readonly #since: number;
 
-  /** Treats steps that finished earlier as unrecorded, because a crashed process may not have recorded them. */
+  /** A crashed process may not have recorded the results of finished steps. */
   constructor(state: RunState) {
     for (const { path, status } of Object.values(state.steps)) if (status === "succeeded") this.#open.add(path);
     this.#mayBeStored = this.#open.size > 0;
     this.#since = drivenSince(state);
   }
 
-  /** Returns whether {@link noteStored} must be called before {@link due} for these events. */
+  /** If true, call {@link noteStored} before {@link due}. */
   asksForStored(events: readonly RunEvent[], last: boolean): boolean {
     return this.#mayBeStored && (last || events.some(isNews));
   }
@@ -45,7 +44,7 @@ export class ResultRecorder {
     for (const { step, at } of stored) if (at >= (state.steps[step]?.finishedAt ?? 0)) this.#open.delete(step);
   }
 
-  /** Returns the results to record after these events. `last`: includes results whose inputs were never downloaded. */
+  /** `last`: includes results whose inputs were never downloaded. */
   due(state: RunState, events: readonly RunEvent[], last: boolean): readonly CacheEntry[] {
     let looksAtOpen = last;
     const finished: string[] = [];
@@ -72,7 +71,6 @@ export class ResultRecorder {
   }
 }
 
-/** Returns whether the event may make an input's content known. */
 function isNews({ type }: RunEvent): boolean {
   return type === "output.downloaded" || type === "output.expired";
 }

@@ -7,15 +7,14 @@ import { type ProducedOutput, referenced } from "./resolve.ts";
 
 /** An earlier output is reused only if it stays available for longer than this. */
 export const REUSE_MARGIN_MS = HOUR_MS;
-/** How long an output may still be downloadable after its expiry, before the service erases it. */
+/** An expired output may still be downloadable for this long. */
 export const ERASED_AFTER_MS = 3 * DAY_MS;
 
-/** Returns whether the output has expired. `now`: the time on the service's clock. */
+/** `now`: the time on the service's clock. */
 export function isOver({ expiresAt }: Pick<OutputFacts, "expiresAt">, now: number): boolean {
   return expiresAt !== undefined && expiresAt <= now;
 }
 
-/** Returns events for a step's inputs that have expired on the service. Their files are uploaded instead. */
 export function lapsed(state: RunState, plan: PlanStep, now: number): readonly RunEvent[] {
   const used = traitsOf(plan).uses.flatMap((ref) => (ref.as === "asset" ? referenced(state, ref) : []));
   const over = used.filter(({ output }) => isTaken(output) && isOver(output, now));
@@ -27,13 +26,12 @@ function isTaken({ phase, voiceId }: OutputState): boolean {
   return voiceId === null && (phase === "available" || phase === "downloaded");
 }
 
-/** Returns the event for an expired output. Attempt 0 stands for an output that was reused from an earlier run. */
+/** Attempt 0 stands for an output that was reused from an earlier run. */
 export function lapse(step: StepState, { index }: Pick<OutputState, "index">): RunEvent {
   const attempt = step.outputs !== null ? 0 : (lastAttempt(step)?.n ?? 0);
   return { type: "output.lapsed", step: step.path, attempt, index };
 }
 
-/** Returns a step's outputs that should be copied to this machine but exist only on the service. */
 export function uncopiedOf(plan: PlanStep, step: StepState): readonly OutputState[] {
   const isKept = traitsOf(plan).keeps && step.outputs === null;
   return outputsOf(step).filter(({ phase, copy, voiceId }) => {
@@ -47,7 +45,7 @@ export function uncopied({ planned, steps }: RunState): readonly ProducedOutput[
   );
 }
 
-/** Returns outputs of finished steps that expired before they were copied. Only a rerun can restore them. */
+/** Returns outputs that expired before they were copied, so only a rerun can restore them. */
 export function lost({ planned, steps }: RunState): readonly ProducedOutput[] {
   return planned.plan.steps.flatMap((plan) => {
     const step = steps[plan.path]!;

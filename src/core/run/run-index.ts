@@ -19,24 +19,22 @@ import { StepNode } from "./step-node.ts";
 
 type Ref = Reference["$ref"];
 
-/** Keeps counts that decisions need. An event updates only the counts that it may affect. */
+/** Counts that decisions need. An event updates only the counts that it may affect. */
 export class RunIndex {
   readonly nodes = new Map<string, StepNode>();
   readonly slots: Slots;
   readonly holding = new Set<string>();
-  /** Steps whose request exceeded its time limit. A step stays in this set while a choice around it is open. */
+  /** A step stays in this set while a choice around it is open. */
   readonly late = new Set<string>();
   readonly #stopping = new Set<StepNode>();
   openSteps = 0;
   #conditional = 0;
   readonly #heldBack = new Set<StepNode>();
   readonly #state: RunState;
-  /** Expansions that return results of outside steps, by the path of the outside step. */
   readonly #resolvers = new Map<string, readonly StepNode[]>();
   readonly #groupMicros = new Map<string, number>();
   readonly #touch: (node: StepNode) => void;
 
-  /** `touch` is called for every step whose decision may have changed. */
   constructor(state: RunState, touch: (node: StepNode) => void) {
     this.#state = state;
     this.#touch = touch;
@@ -80,7 +78,6 @@ export class RunIndex {
     return true;
   }
 
-  /** Returns whether the step needs another step that has not ended. An expansion also needs its inner steps. */
   hasOpenSources(path: string): boolean {
     return this.nodes.get(path)!.openSources > 0;
   }
@@ -104,7 +101,7 @@ export class RunIndex {
     return [...found].map(({ plan }) => plan);
   }
 
-  /** Updates the counts after a step has changed, and reports all steps whose decisions may change as a result. */
+  /** Call this after a step has changed. */
   update(path: string): void {
     const node = this.nodes.get(path);
     if (node === undefined) return;
@@ -227,7 +224,7 @@ export class RunIndex {
     }
   }
 
-  /** Reports the steps that depend on this one, unless they must wait for others anyway. */
+  /** Leaves out steps that must wait for others anyway. */
   #touchReaders(node: StepNode): void {
     const isComplete = this.#isComplete(node);
     const seen = [node];
@@ -286,7 +283,7 @@ function standsForOthers(plan: PlanStep): boolean {
   return standsFor.length > 0 || expansion !== null;
 }
 
-/** Returns whether the step occupies a slot. Jobs on the service do so even while the run is paused. */
+/** Jobs on the service keep their slot even while the run is paused. */
 function isHoldingSlot(plan: PlanStep, step: StepState): boolean {
   // The run no longer waits for this request, so it must not block others.
   if (isOverdue(step)) return false;
@@ -299,7 +296,7 @@ function isHoldingSlot(plan: PlanStep, step: StepState): boolean {
   return jobPhases.inFlight.has(phase) || (step.status === "running" && ENDS_STEP.has(phase));
 }
 
-/** Phases after which the next decision ends the step. The step keeps its slot until then. */
+/** The next decision ends the step, which keeps its slot until then. */
 const ENDS_STEP: ReadonlySet<AttemptState["phase"]> = new Set(["completed", "refused", "lost"]);
 
 function hasOpenHold(step: StepState): boolean {

@@ -27,13 +27,13 @@ import {
   wakeForLate,
 } from "./waiting.ts";
 
-/** How long after its end a run polls for late work automatically. After that, only `resume` polls. */
+/** When this time has passed since a run's end, only `resume` polls for late work. */
 const LATE_FOR_MS = DAY_MS;
 const NOTHING: Decision = { events: [], commands: [], wakeAt: null };
 
 const byRank = (a: StepNode, b: StepNode) => a.rank - b.rank;
 
-/** Facts that every decision depends on. If one of them changes, all steps are decided again. */
+/** If one of these facts changes, all steps are decided again. */
 interface Basis {
   readonly plan: Plan;
   readonly order: readonly PlanStep[];
@@ -46,19 +46,18 @@ interface Basis {
   readonly hasLosses: boolean;
 }
 
-/** Decides a run's next actions. The same state and time always give the same decision. */
+/** The same state and context always give the same decision. */
 export function decide(state: RunState, context: DecideContext): Decision {
   return new Scheduler(state).decide(context);
 }
 
-/** Decides what a run does next. After most events, only the steps that may be affected are decided again. */
+/** After most events, only the steps that may be affected are decided again. */
 export class Scheduler {
   readonly #state: RunState;
   #index: RunIndex | null = null;
   #seq = -1;
   #basis: Basis | null = null;
   readonly #due = new TinyQueue<StepNode>([], byRank);
-  /** Steps that wait only for a slot, grouped by the limits that apply to them. */
   readonly #slotless = new Map<string, TinyQueue<StepNode>>();
   readonly #moneyless = new TinyQueue<StepNode>([], byRank);
   readonly #timers = new TinyQueue<{ readonly at: number; readonly node: StepNode }>([], (a, b) => a.at - b.at);
@@ -77,12 +76,12 @@ export class Scheduler {
     if (changes === "step" && "step" in event) this.#index?.update(event.step);
   }
 
-  /** Builds the index in advance, because this takes a while for a large run. */
+  /** Building the index of a large run takes a while. */
   prepare(): void {
     this.#indexed();
   }
 
-  /** Returns the ids of commands that poll for late work. No process has to stay alive for them. */
+  /** No process has to stay alive for these commands. */
   lateCommands(): readonly string[] {
     return askingIds(this.#state, lateSteps({ state: this.#state, index: this.#indexed() }));
   }
@@ -178,7 +177,7 @@ export class Scheduler {
     return nodes;
   }
 
-  /** Decides only the steps that are due. Returns null if all steps must be decided instead. */
+  /** Returns null if all steps must be decided instead. */
   #decideDue(builder: DecisionBuilder): readonly StepNode[] | null {
     const { mayStart, context } = builder;
     for (const node of this.#watching) this.#touch(node);
@@ -219,7 +218,6 @@ export class Scheduler {
     return queue;
   }
 
-  /** Returns the most urgent step that is due, or that can now get the slot or money it waits for. */
   #next(builder: DecisionBuilder): StepNode | null {
     let best = firstOf(this.#due, (node) => node.isDue);
     for (const queue of this.#slotless.values()) {
@@ -239,7 +237,7 @@ export class Scheduler {
   }
 }
 
-/** Returns the decision for a finished run. A worker still polls for late work for a while. */
+/** A worker polls for late work for a while after the run's end. */
 function lateDecision(builder: DecisionBuilder): Decision {
   const { state, index, context } = builder;
   if (context.asksForLate !== true || context.now > (state.finishedAt ?? 0) + LATE_FOR_MS) return NOTHING;
@@ -286,7 +284,6 @@ function completeDecision(builder: DecisionBuilder): Decision {
   return builder;
 }
 
-/** Types of events about work that has already started. */
 const written: ReadonlySet<RunEvent["type"]> = new Set([
   "step.finished",
   "chat.abandoned",
@@ -308,7 +305,6 @@ function withoutNewWork({ events, commands }: DecisionBuilder): Decision {
   return { events: events.filter(isLeft), commands: commands.filter(isSeenThrough), wakeAt: null };
 }
 
-/** Cancels the steps that have not begun. Jobs on the service are still completed. */
 function cancelRemaining(builder: DecisionBuilder, reason: string): void {
   for (const { path } of builder.context.order) {
     const step = builder.state.steps[path]!;

@@ -10,14 +10,12 @@ export type OptionEnd =
   /** The option has not finished, or the bill of its step `unbilled` is missing. */
   | { readonly is: "open"; readonly unbilled: string | null }
   | { readonly is: "made" }
-  /** The option is late, so the next option may start. This one may still finish. */
+  /** The next option may start, although this one may still finish. */
   | { readonly is: "late"; readonly why: string }
-  /** The option failed, so the next option may start. */
   | { readonly is: "out"; readonly why: string }
   /** The option has no result, and the next option may not start. */
   | { readonly is: "stopped"; readonly why: string; readonly skippedByCondition?: true };
 
-/** Returns whether an option is open, has a result, or lets the next option start. */
 export function endOf(state: RunState, option: Option): OptionEnd {
   const steps = option.steps.map((plan) => ({ plan, step: state.steps[plan.path]! }));
   const isOver = steps.every(({ step }) => isStepFinal(step.status));
@@ -53,7 +51,6 @@ export function endOf(state: RunState, option: Option): OptionEnd {
   return { is: "out", why: whyOut(foreign ?? ends[0], steps) };
 }
 
-/** Returns the late step that lets the next option start; null if there is none. */
 function lateOf({ planned, steps }: RunState, option: Option, isOver: boolean): string | null {
   if (!givesWay(option)) return null;
   const late = option.steps.filter(({ path }) => wasLate(steps[path]!));
@@ -63,19 +60,18 @@ function lateOf({ planned, steps }: RunState, option: Option, isOver: boolean): 
   return late.find(({ path }) => gaveWay || steps[path]!.isGivenUp === true)?.path ?? null;
 }
 
-/** Returns whether the step ever started, even before a rerun. */
+/** Attempts from before a rerun count as well. */
 function hasBegun({ startedAt, attempts, chats }: StepState): boolean {
   return startedAt !== null || attempts.length + chats.length > 0;
 }
 
-/** Returns the end of an option that was not needed, because moderation had not refused the original prompt. */
+/** The option was not needed, because moderation had not refused the original prompt. */
 function notFlagged(steps: readonly StepState[]): OptionEnd {
   const [first] = steps;
   const byCondition = first?.skippedByCondition === true && { skippedByCondition: true as const };
   return { is: "stopped", why: `${first?.path}: ${first?.reason}`, ...byCondition };
 }
 
-/** Returns whether this option uses the original prompt and another option rewrites it. */
 function isAsWritten({ choice: { second }, at }: Option): boolean {
   return second.rewrites === true && at + second.out.length === 0;
 }
@@ -117,7 +113,7 @@ function costOf({ attempts, chats, superseded }: StepState): number {
   return counting.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
 }
 
-/** How other options keep a step from starting: it must wait (`open`) or will never start (`never`). */
+/** The step must wait for other options (`open`) or will never start (`never`). */
 export type SecondGate =
   | { readonly is: "open"; readonly unbilled: string | null }
   | { readonly is: "never"; readonly reason: string; readonly skippedByCondition: boolean };
@@ -130,7 +126,7 @@ export function secondGate(state: RunState, path: string): SecondGate | null {
   return null;
 }
 
-/** Makes the remaining steps of a late option wait for the later options. They never start if one of those succeeds. */
+/** The remaining steps of a late option wait for the options after it. */
 function gateOfLate(state: RunState, option: Option): SecondGate | null {
   const { choice, at, steps } = option;
   if (!givesWay(option) || !steps.some(({ path }) => wasLate(state.steps[path]!))) return null;
@@ -144,7 +140,6 @@ function gateOfLate(state: RunState, option: Option): SecondGate | null {
   return gate;
 }
 
-/** Returns whether a settled choice may ignore the `needed` step, because another option won. */
 export function isPassedOver(state: RunState, choice: PlanStep, needed: string): boolean {
   const option = optionsAround(state.planned.plan, needed).find((candidate) => candidate.choice.path === choice.path);
   if (option === undefined) return false;
@@ -191,22 +186,18 @@ export function whyNone(state: RunState, { second }: Option["choice"]): string |
   return all.length === 0 ? null : all.join("; ");
 }
 
-/** Returns whether the `needed` step is in an earlier option of the same choice. */
 export function isOfEarlierOption(state: RunState, { path }: PlanStep, needed: string): boolean {
   return optionsAround(state.planned.plan, path).some(({ choice, at }) =>
     choice.second.options.slice(0, at).some((option) => needed.startsWith(`${option}/`)),
   );
 }
 
-/** Returns whether a choice around the step succeeded, so that nobody needs to act on the step's failure. */
+/** If a choice around the step succeeded, nobody needs to act on the step's failure. */
 export function isMadeUpFor(state: RunState, path: string): boolean {
   return optionsAround(state.planned.plan, path).some(({ choice }) => state.steps[choice.path]!.status === "succeeded");
 }
 
-/**
- * Returns the step to rerun for a failed one, such as the step that rewrote a refused prompt; null if a rerun would
- * fail again.
- */
+/** Returns the step to rerun, such as one that rewrites the prompt; null if a rerun would fail again. */
 export function madeAgainFor(state: RunState, path: string): string | null {
   const [option] = optionsAround(state.planned.plan, path);
   if (option?.choice.second.rewrites !== true) return path;
@@ -215,10 +206,7 @@ export function madeAgainFor(state: RunState, path: string): string | null {
   return failureOf(plan, state.steps[path]!).cause === "moderated" ? option.steps[0]!.path : path;
 }
 
-/**
- * Returns how many milliseconds the service may be away before another option replaces the step; null if there is no
- * limit.
- */
+/** Returns how long the service may be away before another option starts; null if there is no limit. */
 export function awayMsOf(state: RunState, path: string): number | null {
   const limits = optionsAround(state.planned.plan, path).filter(hasNext);
   return limits.reduce<number | null>((least, { choice: { second } }) => {
@@ -226,7 +214,7 @@ export function awayMsOf(state: RunState, path: string): number | null {
   }, null);
 }
 
-/** Returns which option was used and why; null if it was the first. */
+/** Returns null if the first option was used. */
 export function whichOption(state: RunState, choice: Option["choice"]): string | null {
   const { second, among } = choice;
   const at = among.findIndex(({ $ref }) => missingReason(state, $ref) === null);

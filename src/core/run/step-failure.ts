@@ -2,13 +2,7 @@ import { type AttemptState, lastAttempt, lastChat, type StepState } from "../jou
 import { jobPhases } from "../lifecycle/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
-/**
- * How a step failed, and whether it was paid for:
- * - `nothing`: nothing was paid.
- * - `open`: a response or a bill is missing.
- * - `maybe`: it will never be known whether the step was charged.
- * - `charged`: the step failed and was charged.
- */
+/** `open`: it is not known yet whether the step was charged. `maybe`: nobody will ever know. */
 export interface StepFailure {
   readonly paid: "nothing" | "open" | "maybe" | "charged";
   /** `own` means a local cause, such as a task or a decision. */
@@ -30,10 +24,7 @@ export function failureOf({ kind }: PlanStep, step: StepState): StepFailure {
   return failures[kind](step);
 }
 
-/**
- * Start of a step's reason if the service was unavailable for too long. It must not change, because stored journals
- * contain it.
- */
+/** Stored journals contain this text, so it must not change. */
 export const AWAY = "the service was away";
 
 const CAUSES: { readonly [code: string]: StepFailure["cause"] } = {
@@ -90,7 +81,6 @@ function causeOf(code: string | null, hasFailed: boolean): StepFailure["cause"] 
   return known ?? (hasFailed ? "failed" : "refused");
 }
 
-/** Returns the service's error code from a step's reason; null if it contains none. */
 function codeIn(reason: string | null): string | null {
   return /^([A-Z_]+): /.exec(reason ?? "")?.[1] ?? null;
 }

@@ -3,11 +3,8 @@ import type { PlanStep, Reference } from "../plan/plan.ts";
 
 export class StepNode {
   readonly plan: PlanStep;
-  /** True if the step is no longer in the plan. Only its paid results are collected. */
   readonly isRemoved: boolean;
-  /** Steps whose decisions depend on this step. */
   readers: StepNode[] = [];
-  /** The distinct results that other steps read from this step. */
   reads: Reference["$ref"][] = [];
   /** Number of unfinished steps that this step needs, including the inner steps of an expansion. */
   openSources = 0;
@@ -22,7 +19,6 @@ export class StepNode {
   committedMicros = 0;
   rank = 0;
   isDue = false;
-  /** When to decide the step even without an event; null if never. */
   dueAt: number | null = null;
   queue: TinyQueue<StepNode> | null = null;
 

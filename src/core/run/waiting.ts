@@ -20,12 +20,12 @@ import { runOutcome } from "./outcome.ts";
 
 /** A request is reported as slow after this multiple of its expected duration. */
 const SLOW_TIMES = 3;
-/** Minimum time before a request is reported as slow, for a learned or a guessed duration. */
+/** No request is reported as slow before this time. */
 const SLOW_LEAST_MS = { learned: MINUTE_MS, guessed: 5 * MINUTE_MS } as const;
-/** Minimum duration of a repeated wait, long enough to find out that a job does not exist. */
+/** A repeated wait must be long enough to find out that a job does not exist. */
 const LEAST_AGAIN_MS = 5 * MINUTE_MS;
 
-/** Reports a slow request once. At the request's time limit, ends the wait and returns false. */
+/** Returns false if the request has just exceeded its time limit. */
 export function watchRequest(plan: PlanStep, step: StepState, builder: DecisionBuilder): boolean {
   const open = requestInFlight(step);
   if (open === null || isOverdue(step)) return true;
@@ -58,19 +58,17 @@ function nextOption({ planned, steps }: RunState, path: string): string | null {
   return option.choice.second.options[option.at + 1] ?? null;
 }
 
-/** Returns whether nothing waits for the step's late request any more. */
 export function isLeftLate({ steps, pause }: RunState, path: string): boolean {
   return isOverdue(steps[path]!) && pause?.replaced?.includes(path) !== true;
 }
 
-/** Polls a step's request. A late request is polled without blocking anything. */
 export function ask(command: Command, plan: PlanStep, step: StepState, builder: DecisionBuilder): void {
   if (!watchRequest(plan, step, builder)) return;
   if (isLeftLate(builder.state, plan.path)) askForLate(command, builder);
   else builder.issue(command);
 }
 
-/** Polls late work. If the run is otherwise idle, only a worker does so. */
+/** If the run is not running, only a worker polls for late work. */
 export function askForLate(command: Command, builder: DecisionBuilder): void {
   const { active, notBefore, now, asksForLate } = builder.context;
   const id = commandId(command);
@@ -82,12 +80,11 @@ export function lateSteps({ state, index }: Pick<DecisionBuilder, "state" | "ind
   return [...index.late].filter((path) => isLeftLate(state, path));
 }
 
-/** Commands that only poll. They may be interrupted at any time, because the work continues without them. */
+/** These commands only poll, so they may be interrupted at any time. */
 const ASKING = ["follow", "operation"] as const;
-/** Commands that receive the response itself, and therefore must finish. */
+/** These commands receive the response itself, so they must finish. */
 const AWAITING = ["chat", "generate"] as const;
 
-/** Returns the ids of the commands that poll for these steps. `all`: includes commands that wait for a response. */
 export function askingIds({ steps }: RunState, paths: readonly string[], { all = false } = {}): readonly string[] {
   return paths.flatMap((path) => {
     const open = requestInFlight(steps[path]!);
@@ -148,9 +145,6 @@ export function isLatePauseOver({ status, pause, steps }: RunState): boolean {
   return (pause.late ?? []).some((path) => steps[path] === undefined || !isOverdue(steps[path]));
 }
 
-/**
- * Returns whether a person may decide about an attempt, because it is unresolved or its provider gives no information.
- */
 export function isForPerson({ phase, doubt }: Pick<AttemptState, "phase" | "doubt">): boolean {
   if (phase === "unresolved") return true;
   return jobPhases.accepted.has(phase) && doubt?.isUnread === true && (doubt.saidForMs ?? 0) >= UNREAD_MS;

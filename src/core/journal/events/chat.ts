@@ -15,9 +15,9 @@ interface OfChat {
 interface Charged extends OfChat {
   readonly jobId: string | null;
   readonly costMicros: number;
-  /** True if the service reported no cost. The maximum, or the cost computed from `tokens`, is used instead. */
+  /** True if the service reported no cost, so `costMicros` is the maximum or is computed from `tokens`. */
   readonly isUnconfirmed?: true;
-  /** Number of tokens in the answer. Set if the cost is computed from the model's token prices. */
+  /** Number of tokens in the answer, if the cost is computed from them. */
   readonly tokens?: number;
 }
 
@@ -33,13 +33,10 @@ export type ChatEvent =
   | ({
       readonly type: "chat.failed";
       readonly error: JournalError;
-      /** An answer that did not match the schema. It is sent back to the model to be corrected. */
+      /** The model's answer, if it did not match the schema. */
       readonly answer?: CleanText;
     } & Charged)
-  /**
-   * The process ended before a response arrived. The request may still be charged, so its hold counts against the
-   * budget.
-   */
+  /** The process ended before a response arrived, so the request may have been charged. */
   | ({ readonly type: "chat.abandoned"; readonly holdMicros: number } & OfChat);
 
 export const chatEvents: EventTable<ChatEvent> = {

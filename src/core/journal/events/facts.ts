@@ -10,15 +10,15 @@ export interface JournalError {
   readonly code: CleanText;
   readonly message: CleanText;
   readonly retryable: boolean;
-  /** Earliest time to send the request again, in epoch milliseconds. Set only if a busy provider states one. */
+  /** When the busy provider accepts requests again, in epoch milliseconds. */
   readonly retryAt?: number;
   /** The service's reason codes for rejected fields, such as `expired`. */
   readonly reasons?: readonly CleanText[];
   /** Details of a refusal by moderation. */
   readonly flagged?: Flagged;
-  /** Where a local function threw, as `file:line:column`. Shown to operators, never to callers. */
+  /** Where a local function threw, as `file:line:column`. Callers never see it. */
   readonly site?: CleanText;
-  /** True if the pipeline's author wrote the message for callers to read. */
+  /** True if the pipeline's author wrote the message for callers. */
   readonly forCallers?: true;
 }
 
@@ -48,9 +48,7 @@ export interface OutputFacts {
   readonly durationMs: number | null;
   readonly fps: number | null;
   readonly error: JournalError | null;
-  /**
-   * When the service deletes the output, in epoch milliseconds on the service's clock. If absent, the output is kept.
-   */
+  /** When the service deletes the output, in epoch milliseconds on the service's clock. */
   readonly expiresAt?: number;
 }
 
@@ -61,19 +59,19 @@ export type PauseReason =
   | "approval"
   | "stopped"
   | "drift"
-  /** The run lacks only outputs whose download failed. Resuming it retries the downloads for free. */
+  /** Only downloads of outputs are missing. Resuming the run retries them for free. */
   | "files"
   | "unresolved"
-  /** Chat requests were sent but never answered. A repeated request may be charged again. */
+  /** Chat requests were never answered, and repeating them may cost money again. */
   | "unanswered"
-  /** The run waits only for requests that exceeded their time limit (`within`). */
+  /** The run waits only for requests that exceeded their time limit. */
   | "late"
   | "code"
-  /** The spending cap for a period is reached. A running engine continues the run in the next period. */
+  /** The spending cap for a period is reached. The run may continue in the next period. */
   | "cap"
   /** The service was unreachable for too long. */
   | "unreachable"
-  /** Something else responds instead of the service, such as a proxy or a login page. */
+  /** A proxy, a login page or another server responds instead of the service. */
   | "misdirected"
   /** The service rejects the key. */
   | "credentials";
@@ -97,7 +95,7 @@ export type UnresolvedCause =
   | "incomplete"
   | "no answer";
 
-/** A file that a task wrote. The media store keeps its content under `sha256`. */
+/** A file that a task wrote. */
 export interface TaskFile extends OutputFacts {
   readonly name: string;
   readonly sha256: string;
@@ -110,7 +108,7 @@ export interface StoredCopy {
   readonly contentType: string;
 }
 
-/** A file that a person supplied as a provider's result, with its copy in the media store. */
+/** A file that a person supplied as the result of a provider's job. */
 export interface GivenFile {
   readonly facts: OutputFacts;
   readonly copy: StoredCopy;
@@ -136,19 +134,19 @@ export interface DecidedBy {
   readonly name: CleanText;
   /** False if the person typed the name and nobody verified it. */
   readonly verified: boolean;
-  /** Id of the review link through which the person decided, if there was one. */
+  /** Id of the review link that the person used, if any. */
   readonly link?: string;
 }
 
 /** A comment on a step that waits for a decision. */
 export interface Comment {
   readonly text: CleanText;
-  /** The output that the comment is about; null if it is about everything shown. */
+  /** The output that the comment concerns; null for a comment on everything shown. */
   readonly take: Chosen | null;
-  /** Position in the output's video or audio, in milliseconds; null if the comment names no position. */
+  /** Position in the video or audio, in milliseconds. */
   readonly timeMs: number | null;
   readonly at: number;
-  /** Who wrote the comment; null if the person was authorized but not identified. */
+  /** Who wrote the comment; null if unknown. */
   readonly by: DecidedBy | null;
 }
 
@@ -162,9 +160,9 @@ export interface AgreedQuote {
   readonly maximumMicros: number;
   /** The run's original budget, if the quote's maximum is lower. */
   readonly budgetMicros?: number;
-  /** Steps and expansions without a known price. The run asks a person before it spends money on any of them. */
+  /** Steps and expansions without a known price. */
   readonly open: readonly string[];
-  /** Prices that the person accepted later for steps in `open`, by step. */
+  /** Prices that the person accepted later, by step. */
   readonly prices?: { readonly [step: string]: number };
 }
 
@@ -184,7 +182,7 @@ export interface RunPlanned {
   /** A random value that makes idempotency keys differ between runs. */
   readonly nonce: string;
   readonly budgetMicros: number | null;
-  /** The tag (`key=value`) of the runs that share the budget. If absent, the budget applies to this run only. */
+  /** The tag (`key=value`) of the runs that share the budget, if it is shared. */
   readonly budgetTag?: string;
   /** The accepted quote, if the run was started with one. */
   readonly agreed?: AgreedQuote;
@@ -194,15 +192,15 @@ export interface RunPlanned {
   readonly quoteMicros: number | null;
   /** Folder for named files. */
   readonly outDir: string;
-  /** Absolute paths of files and folders that uploads may read. If absent, the engine's own setting applies. */
+  /** Absolute paths of files and folders that uploads may read. */
   readonly filesFrom?: readonly string[];
-  /** Absolute path of the journal file's project folder. Absent if the journal is not a file. */
+  /** Absolute path of the project folder that contains the journal file. */
   readonly project?: string;
   /** True if steps reuse results of identical earlier requests. */
   readonly reuse?: true;
   /** The profile that was applied to the plan. */
   readonly profile?: AppliedProfile;
-  /** All edits of steps' inputs so far, applied on top of the profile. */
+  /** All edits of steps' inputs so far, applied after the profile. */
   readonly edits?: StepEdits;
   /** All text replacements in steps' inputs so far, in order. */
   readonly texts?: readonly TextChange[];
@@ -214,11 +212,11 @@ export interface RunPlanned {
   readonly title?: string;
   /** Tags of the run. */
   readonly tags?: Tags;
-  /** The pipeline's statement that the people whose voices are cloned have consented. */
+  /** The pipeline's statement that people consented to the cloning of their voices. */
   readonly consent?: string;
-  /** The source file from which `resume` loads the pipeline; null if the pipeline was passed as a value. */
+  /** The source file of the pipeline; null if the pipeline was passed as a value. */
   readonly source: { readonly file: string; readonly exportName: string } | null;
-  /** Hash of everything from which the plan was made. Absent once the plan has changed. */
+  /** Hash of everything that the plan was made from; absent once the plan has changed. */
   readonly basis?: string;
   /** Version of Showrunner that planned the run. */
   readonly program: string;
@@ -230,9 +228,9 @@ export interface RunReplanned {
   readonly plan: Plan;
   /** Price of the steps that run again; null if a step has no price. */
   readonly quoteMicros: number | null;
-  /** Steps that have a new name but an identical request. They keep their results. */
+  /** Steps that were renamed without other changes, so they keep their results. */
   readonly renamed: readonly { readonly from: string; readonly to: string }[];
-  /** The references that expansions returned, by path. Expansions that are planned again are left out. */
+  /** The references that expansions returned, by the expansion's path. */
   readonly expanded: { readonly [step: string]: readonly Reference[] };
   /** The new input, if it changed. */
   readonly input?: Json;
@@ -247,7 +245,7 @@ export interface RunReplanned {
   readonly source?: { readonly file: string; readonly exportName: string };
 }
 
-/** An expansion's value became known, and the steps for it were planned. */
+/** An expansion's steps were planned, because its value became known. */
 export interface ExpandPlanned {
   readonly type: "expand.planned";
   readonly step: string;

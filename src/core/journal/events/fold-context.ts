@@ -14,8 +14,8 @@ import { IllegalEventError } from "../errors.ts";
 import type { AttemptState, ChatState, OutputState, RunState, StepState } from "../state.ts";
 
 /**
- * The context in which one event is applied to a state. Throws {@link IllegalEventError} if a state chart does not
- * allow a transition.
+ * Applies one event to a state.
+ * @throws {@link IllegalEventError} if a state chart does not allow the transition.
  */
 export class Fold {
   readonly state: RunState;

@@ -17,37 +17,29 @@ export type JobEvent =
   | ({
       readonly type: "job.completed";
       readonly outputs: readonly OutputFacts[];
-      /**
-       * Stored copies of outputs that exist only in the response; null for each failed output. Absent if the service
-       * keeps the outputs.
-       */
+      /** Stored copies of outputs that exist only in the response; null for each failed output. */
       readonly copies?: readonly (StoredCopy | null)[];
-      /** Hashes of invalid media in the response. The media were paid for, so they are kept. */
+      /** Hashes of invalid media in the response, which are kept because they were paid for. */
       readonly unfit?: readonly string[];
     } & OfAttempt)
-  /**
-   * A response about the job is incomplete, or contains less than an earlier response. The earlier response remains
-   * valid.
-   */
+  /** A response about the job is incomplete, or contains less than an earlier response. */
   | ({
       readonly type: "job.doubted";
       readonly message: CleanText;
-      /**
-       * How long the provider has returned doubtful responses, in milliseconds. Set only for requests to a provider.
-       */
+      /** How long the provider has returned doubtful responses, in milliseconds. */
       readonly saidForMs?: number;
-      /** True if a provider's response says nothing about the work. */
+      /** True if a provider's response says nothing about the job. */
       readonly isUnread?: true;
-      /** True if the job turned out to be in progress, which ends the doubt. */
+      /** True if a later response resolved the doubt. */
       readonly isOver?: true;
     } & OfAttempt)
   | ({
       readonly type: "job.failed";
       readonly error: JournalError;
-      /** Hashes of the media in an incomplete response. The media were paid for, so they are kept. */
+      /** Hashes of the media in an incomplete response, which are kept because they were paid for. */
       readonly unfit?: readonly string[];
     } & OfAttempt)
-  /** The hold of a submitted job was increased, because the model charges more than it quotes. */
+  /** The job's hold was increased, because the model charges more than it quotes. */
   | ({ readonly type: "job.hold.raised"; readonly holdMicros: number } & OfAttempt)
   | ({
       readonly type: "job.settled";
@@ -58,9 +50,9 @@ export type JobEvent =
   /** The service reported an implausible cost, so the hold remains. */
   | ({ readonly type: "job.bill.impossible"; readonly said: CleanText } & OfAttempt)
   | ({ readonly type: "output.downloaded" } & OfOutput & StoredCopy)
-  /** A download failed or was incomplete. It is retried for a while, and again when the run is resumed. */
+  /** A download failed or was incomplete. It may be retried. */
   | ({ readonly type: "output.uncopied"; readonly message: CleanText } & OfOutput)
-  /** Later jobs can no longer use the output's asset. The file may still be available. */
+  /** The output's asset has expired, so later jobs can no longer use it. */
   | ({ readonly type: "output.lapsed" } & OfOutput)
   | ({ readonly type: "output.expired" } & OfOutput);
 

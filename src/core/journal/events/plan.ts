@@ -8,7 +8,7 @@ import { counted, detail, type EventTable, ignoredBy, line } from "./spec.ts";
 
 type ReusedOutput = OutputFacts & { readonly copy: StoredCopy | null };
 
-/** Events that change a run's steps, or the validity of their results. */
+/** Events that change which steps a run has, or which results are valid. */
 export type PlanEvent =
   | RunPlanned
   | RunReplanned
@@ -22,9 +22,7 @@ export type PlanEvent =
       readonly note?: string;
       /** New seeds for jobs, by step. */
       readonly seeds?: { readonly [step: string]: number };
-      /**
-       * Price of the steps that run again; null if a step has no price. Absent if `run.replanned` contains the price.
-       */
+      /** Price of the steps that run again; null if a step has no price. */
       readonly quoteMicros?: number | null;
     }
   /** A finished step runs again. Its earlier results stay listed. */
@@ -32,10 +30,7 @@ export type PlanEvent =
       readonly type: "step.reset";
       readonly step: string;
       readonly why: string;
-      /**
-       * True if the step is reset only because its inputs are rerun. If the inputs turn out identical, the step's
-       * result is restored.
-       */
+      /** True if the step's result is restored when its inputs turn out identical. */
       readonly onlyIfInputsChanged?: true;
       /** True for an expansion whose steps remain as planned. */
       readonly keepsExpansion?: true;
@@ -152,13 +147,11 @@ export const planEvents: EventTable<PlanEvent> = {
   },
 };
 
-/** Lists the edited fields, for example `still prompt; film duration_ms`. */
 function editedText(steps: StepEdits): string {
   const fields = Object.keys(steps).map((path) => `${path} ${editedFields(steps, path).join(", ")}`);
   return fields.join("; ");
 }
 
-/** Returns a clause such as `; new seed: look/1 1000008`. */
 function seedsText(seeds: { readonly [step: string]: number } | undefined): string {
   const all = Object.entries(seeds ?? {}).map(([step, seed]) => `${step} ${seed}`);
   return all.length === 0 ? "" : `; new ${all.length === 1 ? "seed" : "seeds"}: ${all.join(", ")}`;
@@ -168,7 +161,6 @@ function uploadsOf(steps: readonly PlanStep[]): readonly string[] {
   return steps.flatMap((step) => traitsOf(step).file?.sha256 ?? []);
 }
 
-/** Makes an earlier attempt valid again, and removes later attempts that were quoted but never sent. */
 function restore(fold: Fold, step: StepState, attempt: AttemptState): void {
   const later = step.attempts.slice(attempt.n);
   if (attempt.n !== step.superseded || later.some(({ key }) => key !== null))

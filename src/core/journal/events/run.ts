@@ -9,23 +9,20 @@ interface Paused {
   readonly type: "run.paused";
   readonly reason: PauseReason;
   readonly message: CleanText;
-  /** If the reason is `funds`: where to add funds. */
+  /** URL at which to add funds. */
   readonly fundingUrl?: CleanText;
-  /** The balance, budget or cap that would be sufficient for the run to continue. */
+  /** The balance, budget or cap that the run needs to continue. */
   readonly requiredMicros?: number | null;
   readonly balanceMicros?: number | null;
-  /** The command-line option that raises the reached cap. Set only if several runs share the cap. */
+  /** The command-line option that raises a shared cap. */
   readonly flag?: CleanText;
-  /** Prices that became known and that a person must accept. Setting a budget of `requiredMicros` accepts them. */
+  /** Prices that a person must accept, by setting a budget of `requiredMicros`. */
   readonly asks?: readonly AskedPrice[];
-  /** If the reason is `cap`: when the run may continue without a person, in epoch milliseconds. */
+  /** When the run may continue without a person, in epoch milliseconds. */
   readonly resumeAt?: number;
   /** The step that must run again because its output is lost. */
   readonly rerun?: string;
-  /**
-   * Steps that a changed pipeline replaces. Their old requests are sent again only if the service may already have
-   * received them.
-   */
+  /** Steps that a changed pipeline replaces. */
   readonly replaced?: readonly string[];
   /** The late steps for which the run waits. */
   readonly late?: readonly string[];
@@ -42,16 +39,16 @@ export type RunLevelEvent =
       readonly holder: string;
       /** Version of Showrunner that writes the following events. */
       readonly program: string;
-      /** True if the run was parked and continued on time. It is then treated as driven without interruption. */
+      /** True if the run was parked and continued on time. */
       readonly parked?: true;
     }
   | { readonly type: "run.started" }
-  /** The person who resumed the run stated that its account has a new key or that the service has a new URL. */
+  /** A person stated that the account has a new key or the service has a new URL. */
   | {
       readonly type: "run.account.moved";
       readonly baseUrl: string;
       readonly keyId: string;
-      /** A job of the run that was found with the new key and URL; null if the run had no job yet. */
+      /** A job that was found with the new key and URL; null if the run had no job yet. */
       readonly jobId: string | null;
     }
   /** The run's limits were changed when it was resumed. */
@@ -64,7 +61,7 @@ export type RunLevelEvent =
     }
   | SpendingReached
   | Paused
-  /** `byItself`: true if the run continued because a late job ended, not because someone resumed it. */
+  /** `byItself`: a late job ended, so nobody had to resume the run. */
   | { readonly type: "run.resumed"; readonly byItself?: true }
   /** The service or the media bucket became unreachable, or another server responds instead. */
   | {
@@ -77,7 +74,7 @@ export type RunLevelEvent =
   /** A finished run continues, because a step is rerun or awaited again. */
   | { readonly type: "run.reopened"; readonly byItself?: true };
 
-/** Spending reached a certain percentage of a budget or cap. Recorded once per percentage and limit. */
+/** Spending reached `percent` of a budget or cap. */
 export interface SpendingReached {
   readonly type: "spending.reached";
   readonly what: "budget" | "cap";
@@ -255,7 +252,6 @@ function budgetOf(micros: number | null): string {
   return micros === null ? "No budget" : `A budget of ${dollars(micros)}`;
 }
 
-/** Closes the open rerun requests, so that a later request starts a new rerun. */
 function closeReruns({ reruns }: RunState): void {
   for (const request of reruns) request.isOpen = false;
 }
@@ -267,7 +263,6 @@ function allowRepeats({ steps }: RunState): void {
   }
 }
 
-/** Restarts the time limit (`within`) of late requests when a person resumes the run. */
 function awaitAgain({ steps }: RunState, at: number): void {
   for (const step of Object.values(steps)) {
     const request = lastRequest(step);

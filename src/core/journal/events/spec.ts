@@ -5,7 +5,7 @@ import type { Fold } from "./fold-context.ts";
 
 /** A change to the money reserved or charged for an attempt. */
 export type LedgerChange =
-  /** `isElsewhere`: true if a provider charges the money instead of the wallet. */
+  /** `isElsewhere`: true if a provider bills the money, not the service. */
   | {
       readonly type: "hold";
       readonly step: string;
@@ -13,12 +13,9 @@ export type LedgerChange =
       readonly amountMicros: number;
       readonly isElsewhere?: true;
     }
-  /**
-   * Increases the hold for a request that was already sent. No limit is checked, because the money will be spent either
-   * way.
-   */
+  /** Raises the hold of a sent request. No limit is checked, because the money is spent anyway. */
   | { readonly type: "raise"; readonly step: string; readonly attempt: number; readonly amountMicros: number }
-  /** The service acknowledged the submission, so balances read from now on include the charge. */
+  /** Balances that are read after this event include the charge. */
   | { readonly type: "charged"; readonly step: string; readonly attempt: number }
   | { readonly type: "settle"; readonly step: string; readonly attempt: number; readonly costMicros: number }
   | { readonly type: "release"; readonly step: string; readonly attempt: number };
@@ -27,7 +24,6 @@ export interface TimelineWriter {
   plan(steps: readonly PlanStep[]): void;
   work(isWorking: boolean): void;
   end(): void;
-  /** Opens a span if the step is of a kind that needs one. */
   start(step: string): void;
   begin(step: string, attempt: number, phase: "queue" | "render" | "chat"): void;
   acknowledge(step: string, attempt: number): void;
@@ -39,7 +35,7 @@ export interface TimelineWriter {
   finish(step: string): void;
 }
 
-/** One line about an event. A detail appears only in full listings, not in a run's live output. */
+/** A detail appears only in full listings, not in a run's live output. */
 export interface EventText {
   readonly text: string;
   readonly isDetail: boolean;
@@ -49,7 +45,6 @@ export interface IncidentText {
   readonly what: string;
   readonly why: string;
   readonly costMicros?: number | null;
-  /** Number of the failed attempt. */
   readonly attempt?: number;
 }
 
@@ -69,13 +64,12 @@ export interface NoticeText {
   readonly next: string;
 }
 
-/** How the journal's readers handle one type of event; null for a reader that ignores it. */
+/** How each reader handles one type of event; null if the reader ignores it. */
 export interface EventSpec<E> {
   readonly apply: (fold: Fold, event: E) => void;
   /** What the event may change: only the run, the run and the event's step, or any step. */
   readonly changes: "run" | "step" | "plan";
   readonly ledger: ((event: E) => LedgerChange | null) | null;
-  /** Returns hashes of media that the event mentions, so that `gc` keeps these media. */
   readonly media: ((event: E) => readonly string[]) | null;
   readonly timeline: ((timeline: TimelineWriter, event: E) => void) | null;
   readonly line: ((event: E) => EventText) | null;

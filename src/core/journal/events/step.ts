@@ -8,7 +8,7 @@ import type { Chosen, Comment, DecidedBy, JournalError, OfAttempt, StepEnd, Stor
 import type { Fold } from "./fold-context.ts";
 import { detail, type EventTable, ignoredBy, line, type NoticeText } from "./spec.ts";
 
-/** Events of steps, except those that concern paid work. */
+/** Events of steps that do not concern paid work. */
 export type StepEvent =
   | { readonly type: "step.started"; readonly step: string }
   | {
@@ -16,21 +16,18 @@ export type StepEvent =
       readonly step: string;
       readonly status: StepEnd;
       readonly reason: string | null;
-      /** True if a `when` condition skipped the step, or skipped a step that it needs. */
+      /** True if a `when` condition skipped the step or a step that it needs. */
       readonly skippedByCondition?: true;
       /** The failure message that the pipeline's author wrote for callers. */
       readonly forCallers?: CleanText;
-      /** True if the step was skipped because nothing that needs it can succeed any more. */
+      /** True if the step was skipped because no step that needs it can succeed. */
       readonly pruned?: true;
-      /** True if the step's request is in progress but the run no longer waits for it. */
+      /** True if the run no longer waits for the step's request, which is still in progress. */
       readonly isGivenUp?: true;
     }
   /** The step's request is taking far longer than expected. */
   | ({ readonly type: "step.slow"; readonly elapsedMs: number; readonly expected: Expected } & OfAttempt)
-  /**
-   * The request exceeded the step's time limit (`within`) but continues. `next` names the option that now starts as
-   * well.
-   */
+  /** The request exceeded its time limit but continues. `next`: the option that starts now. */
   | ({ readonly type: "step.overdue"; readonly withinMs: number; readonly next?: string } & OfAttempt)
   | ({ readonly type: "upload.stored"; readonly step: string } & StoredCopy)
   | {
@@ -49,11 +46,11 @@ export type StepEvent =
       readonly note: string | null;
       /** The value that the person approved instead of the shown one. */
       readonly value?: Json;
-      /** Who decided. Absent if unknown. */
+      /** Who decided, if known. */
       readonly by?: DecidedBy;
     }
   | { readonly type: "comment.added"; readonly step: string; readonly comment: Comment }
-  /** A message about the step had no effect, because it arrived too late or its subject no longer exists. */
+  /** A person's message about the step was refused. `message` says why. */
   | {
       readonly type: "message.refused";
       readonly step: string;
@@ -67,7 +64,7 @@ export type StepEvent =
       /** Scores of the candidates, in order; null if nothing was scored. */
       readonly scores: readonly (number | null)[] | null;
     }
-  /** An output that the pipeline returns was saved as a named file. `file` is relative to the run's `outDir`. */
+  /** A returned output was saved as a file. `file` is relative to the run's `outDir`. */
   | {
       readonly type: "file.placed";
       readonly name: string;
@@ -237,7 +234,6 @@ function deciderText({ name, verified }: DecidedBy): string {
   return `by ${name}${verified ? "" : " (name not verified)"}`;
 }
 
-/** Names of placed files, cached so that adding a name takes constant time. */
 const placedNames = new WeakMap<RunState["files"], Set<string>>();
 
 function waitNotice(state: RunState, path: string): NoticeText | null {
@@ -253,7 +249,7 @@ function siteText({ site }: JournalError): string {
   return site === undefined ? "" : ` (at ${site})`;
 }
 
-/** Returns the chat or attempt of an event. A step never has both. */
+/** A step never has both chats and attempts. */
 function awaitedOf(fold: Fold, event: OfAttempt): Awaited {
   return fold.step(event.step).chats[event.attempt - 1] ?? fold.attempt(event);
 }

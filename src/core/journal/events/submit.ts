@@ -13,7 +13,7 @@ export type SubmitEvent = OfAttempt &
         readonly type: "job.quoted";
         readonly costMicros: number | null;
         readonly basis: PriceBasis;
-        /** Steps whose media the model may refuse. Once the media exist, the price is quoted again. */
+        /** Steps whose media the model may still refuse. */
         readonly conditionalOn?: readonly string[];
       }
     | {
@@ -24,15 +24,15 @@ export type SubmitEvent = OfAttempt &
         readonly input: Json;
         readonly holdMicros: number;
         readonly clockOffsetMs?: number;
-        /** The provider that receives the job and charges for it. If absent, the job goes to the service. */
+        /** The provider that receives the job. By default, the service receives it. */
         readonly provider?: string;
       }
-    /** The submit request is about to be sent again with the same key. */
+    /** The submit request is sent again with the same key. */
     | { readonly type: "job.submit.resent"; readonly clockOffsetMs: number }
     /** The submit request was sent, but it is unknown whether a job was created. */
     | { readonly type: "job.submit.unknown"; readonly message: CleanText; readonly clockOffsetMs?: number }
     | { readonly type: "job.submit.refused"; readonly error: JournalError }
-    /** The submission created no job. Its hold is released, and the attempt is repeated later. */
+    /** The submission created no job, and will be repeated. */
     | { readonly type: "job.submit.withdrawn"; readonly reason: keyof typeof withdrawals }
     | {
         readonly type: "job.unresolved";
@@ -41,15 +41,15 @@ export type SubmitEvent = OfAttempt &
         /** The job that the service returned for the key. */
         readonly jobId?: string;
         readonly clockOffsetMs?: number;
-        /** Hashes of the media in the provider's last, unusable result. The media were paid for, so they are kept. */
+        /** Hashes of the media in an unusable result, which are kept because they were paid for. */
         readonly unfit?: readonly string[];
       }
-    /** The service lists the job of an unresolved attempt after all. */
+    /** The service now lists the job of an unresolved attempt. */
     | { readonly type: "job.found" }
     | {
         readonly type: "job.adopted";
         readonly jobId: string | null;
-        /** True if a person accepted the job's existing outputs, although some are missing. */
+        /** True if a person accepted the job without its missing outputs. */
         readonly isAccepted?: true;
         /** True if a person supplied the file that the provider made. */
         readonly isGiven?: true;
@@ -60,7 +60,7 @@ export type SubmitEvent = OfAttempt &
         readonly model: string;
         readonly replayed: boolean;
         readonly clockOffsetMs?: number;
-        /** The provider that acknowledged the job. If absent, it was the service. */
+        /** The provider that acknowledged the job. By default, the service did. */
         readonly provider?: string;
         /** The handle for polling the provider. */
         readonly operation?: Json;
@@ -255,7 +255,6 @@ export const submitEvents: EventTable<SubmitEvent> = {
   },
 };
 
-/** Causes that are known only from the response to a request. */
 const AFTER_SEND: ReadonlySet<UnresolvedCause> = new Set(["refused", "older job", "another's job"]);
 
 type Adopted = { readonly jobId: string | null; readonly isAccepted?: true; readonly isGiven?: true };
@@ -272,7 +271,6 @@ function resolve(fold: Fold, step: StepState, attempt: AttemptState, type?: stri
   attempt.unresolved = null;
 }
 
-/** Records when the request was sent, as a range of times on the service's clock that covers all sends. */
 function noteSend({ at }: Fold, attempt: AttemptState, clockOffsetMs = 0): void {
   attempt.lastSentAt = at;
   const instant = at + clockOffsetMs;

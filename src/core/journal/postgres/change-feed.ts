@@ -7,17 +7,12 @@ import { notDurable } from "./leases.ts";
 
 const TELL_EVERY_MS = 50;
 
-/**
- * Wakes calls that wait for changes to their runs. Changes by this process wake them immediately; changes by other
- * processes arrive as notifications. If notifications fail, as behind a pooler in transaction mode, polling finds the
- * changes within `pollIntervalMs`.
- */
+/** Wakes calls that wait for changes to a run. If notifications fail, polling finds the changes. */
 export class ChangeFeed {
   readonly channel: string;
   readonly #db: Database;
   readonly #waiters = new Waiters();
   readonly #listener: Listener;
-  /** The last known event of each awaited run, as a sequence number. Null if there is no such run. */
   readonly #lastSeqs = new Map<string, number | null>();
   #poll: NodeJS.Timeout | null = null;
   #looking = false;
@@ -55,10 +50,7 @@ export class ChangeFeed {
     await waiting.finally(() => this.#rest());
   }
 
-  /**
-   * Fails waiting calls with `error` and stops the listener. Drops pending announcements: other processes find these
-   * changes by polling.
-   */
+  /** Drops pending announcements, because other processes also poll. */
   async close(error: unknown): Promise<void> {
     this.#waiters.failAll(error);
     this.#rest();
@@ -66,7 +58,6 @@ export class ChangeFeed {
     await this.#listener.stop();
   }
 
-  /** Stops polling if no call is waiting. The listener keeps running for later calls. */
   #rest(): void {
     if (this.#waiters.size > 0 || this.#poll === null) return;
     clearInterval(this.#poll);
@@ -86,7 +77,6 @@ export class ChangeFeed {
     if (!this.#looking) void this.#lookWhileNeeded();
   }
 
-  /** Polls all awaited runs with one query. A failed query is repeated at the next tick. */
   async #lookWhileNeeded(): Promise<void> {
     this.#looking = true;
     while (this.#recheck && this.#waiters.size > 0) {
@@ -116,10 +106,7 @@ export class ChangeFeed {
 const firstDelayMs = 200;
 const longestDelayMs = 10_000;
 
-/**
- * Receives notifications on its own connection, and reconnects if that connection breaks. Behind a pooler it stays
- * disconnected, because notifications would go to another client.
- */
+/** Receives notifications on its own connection. A pooler would pass them to another client. */
 class Listener {
   readonly #db: Database;
   readonly #channel: string;

@@ -21,14 +21,10 @@ export type Driver = Pick<typeof import("pg"), "Client" | "Pool" | "types">;
 
 export type Values = readonly unknown[];
 
-/**
- * A database behind a connection pool. Every call is one statement in its own transaction. If the connection is lost,
- * the call is repeated until it succeeds or time runs out, so calls must be repeatable.
- */
+/** A pool of database connections. A statement may run twice if the connection is lost. */
 export class Database {
   readonly settings: Settings;
   readonly columns: Columns;
-  /** The URL without its password, for messages. */
   readonly place: string;
   readonly #driver: Driver;
   readonly #pool: Pool;
@@ -82,7 +78,7 @@ export class Database {
     return text;
   }
 
-  /** Runs a statement. `values` is a function if the values depend on whether the call is a repetition. */
+  /** `values` may depend on whether the call is a repetition. */
   query(sql: string, values: Values | ((repeated: boolean) => Values) = []): Promise<Row[]> {
     return this.#retried(async (repeated) => {
       const given = typeof values === "function" ? values(repeated) : values;
@@ -120,7 +116,7 @@ export class Database {
     });
   }
 
-  /** Makes later calls wait longer for an unavailable database, because its URL is now known to be right. */
+  /** Once the URL is known to be right, calls wait longer for an unavailable database. */
   noteOpened(): void {
     this.#waitMs = this.settings.unreachableTimeoutMs;
   }
@@ -143,7 +139,6 @@ export class Database {
     }
   }
 
-  /** Lets earlier calls finish; rejects later ones. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
@@ -160,7 +155,7 @@ export class Database {
     }
   }
 
-  /** Sets time limits on a connection, unless it belongs to a pooler, whose connections must not be changed. */
+  /** A pooler's connections are shared, so their settings must not change. */
   async #limit(client: ClientBase): Promise<void> {
     if (await isPooled(client)) return;
     const { statementTimeoutMs, lockTimeoutMs } = this.settings;
@@ -172,13 +167,9 @@ export class Database {
 
 const INT8 = 20;
 const longestDelayMs = 1_000;
-/** How long opening a journal waits for a database that is starting. */
 const openingMs = 5_000;
 
-/**
- * True if the server is a pooler such as pgbouncer. A pooler reports a process id that differs from the actual
- * server's.
- */
+/** A pooler such as pgbouncer reports a process id that differs from the server's. */
 export async function isPooled(client: Pick<ClientBase, "query">): Promise<boolean> {
   const { rows } = await client.query("SELECT pg_backend_pid() AS pid");
   return rows[0].pid !== (client as { readonly processID?: unknown }).processID;
@@ -190,7 +181,7 @@ export function closedError(place: string): JournalClosedError {
 
 // Codes are SQLSTATEs (postgresql.org/docs/current/errcodes-appendix.html) and Node's system error names.
 
-/** True if the connection was lost or could not be made. It is then unknown whether the statement ran. */
+/** After a lost connection, it is unknown whether the statement ran. */
 function isLost(error: unknown): boolean {
   const { code, message } = partsOf(error);
   if (/^(08|57P0)/.test(code) || ["53300", "25P03"].includes(code))
@@ -199,16 +190,14 @@ function isLost(error: unknown): boolean {
   return code === "" && lostMessages.test(message);
 }
 
-/** Messages of the driver's errors that have no code. */
 const lostMessages =
   /^(Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout|timeout exceeded when trying to connect|Cannot use a pool after)/;
 
-/** True if this transaction was rolled back because it conflicted with another. It can be tried again. */
+/** Conflicting transactions are rolled back, so they can be tried again. */
 function isConflict(error: unknown): boolean {
   return ["40001", "40P01"].includes(partsOf(error).code);
 }
 
-/** Converts a definite failure to its typed error; returns other errors unchanged. */
 function journalFailure(error: unknown, place: string): unknown {
   if (isShowrunnerError(error)) return error;
   const { code, message } = partsOf(error);
@@ -313,7 +302,7 @@ function partsOf(error: unknown): { readonly code: string; readonly message: str
   return { code: typeof code === "string" ? code : "", message };
 }
 
-/** Loads the driver when a journal is first opened on PostgreSQL, so that only users of PostgreSQL must install it. */
+/** Most users do not need PostgreSQL, so the driver is installed separately. */
 export async function loadDriver(place: string): Promise<typeof import("pg")> {
   try {
     return await import("pg");

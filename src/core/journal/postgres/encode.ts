@@ -5,13 +5,13 @@ import type { LedgerChange } from "../events/spec.ts";
 import { type EntryChange, entryChange, mediaOf, mergeChanges, movedTo, slotOf } from "../record.ts";
 import type { Commit, Wake } from "../store.ts";
 
-/** A write as it is sent to the database; see `write-function.ts`. Empty fields are left out. */
+/** A write, as `write_runs` receives it. Empty fields are left out. */
 export type Wire = WireCreate | WireTake | WireCommit;
 
 interface AnyWire {
   readonly run: string;
   readonly at: number;
-  /** The current time, for tests; absent if the database uses its own clock. */
+  /** The current time in tests. By default, the database's clock is used. */
   readonly now?: number;
 }
 
@@ -37,7 +37,7 @@ export interface WireTake extends AnyWire {
 }
 
 export interface WireCommit extends AnyWire {
-  /** Identifies this write. A repeated write has the same value. */
+  /** Id of this write, the same for every repetition. */
   readonly write: string;
   /** The `write` of the run's previous write, if this process made it. */
   readonly after_write?: string;
@@ -52,7 +52,7 @@ export interface WireCommit extends AnyWire {
   readonly wake_at?: number | null;
   readonly memo?: string;
   readonly ledger?: readonly WireChange[];
-  /** 1 if the ledger changes include a charge, which increments the account's charge counter. */
+  /** 1 if the write includes a charge. */
   readonly charges?: 0 | 1;
   /** The quarter of an hour in which new holds are counted. */
   readonly slot?: number;
@@ -69,10 +69,7 @@ export interface WireCommit extends AnyWire {
   readonly state?: string;
 }
 
-/**
- * A cap on the runs with one tag, or on all runs if `tag` is null. It limits the amount reserved since the quarter of
- * an hour `slot`, or since the beginning if `slot` is null.
- */
+/** `tag` is null for a cap on all runs; `slot` is null for a cap without a period. */
 interface WireCap {
   readonly tag: string | null;
   readonly slot: number | null;

@@ -73,15 +73,13 @@ function outcomeOf(
   };
 }
 
-/** Returns the last driver's memo; null if it is empty or no engine drives the run. */
 function memoOf(columns: Columns, row: Row): Wake["memo"] {
   return row.memo === null ? null : (columns.json(row, "memo") as Wake["memo"]);
 }
 
-/** Skips the fsync, for writes that may be lost if the server's machine stops. */
+/** Skips the fsync, so a crash of the server's machine may lose the write. */
 export const notDurable = "set_config('synchronous_commit', 'off', true)";
 
-/** Renews a lease. Returns false if the run is no longer leased with this epoch. */
 export async function renewLease(
   db: Database,
   clock: LeaseClock,
@@ -109,16 +107,11 @@ export async function releaseLease(db: Database, { runId, epoch }: Lease): Promi
   if (row === undefined) throw new RunUnknownError(runId, db.place);
 }
 
-/**
- * The clock for leases. The database sends the remaining time of a lease as a duration, which each process converts to
- * a time on its own clock.
- */
+/** Converts between the database's clock and this process's clock. */
 export interface LeaseClock {
-  /** Returns the time to use; null if the database uses its own clock. */
+  /** Returns null if the database uses its own clock. */
   forDatabase(at?: number): number | null;
-  /** Returns the time as a field of a write; no field if the database uses its own clock. */
   forWrite(at?: number): { readonly now?: number };
-  /** Returns when `leftMs` will have passed, on this process's clock. */
   expiryOf(leftMs: number, at?: number): number;
 }
 
@@ -135,11 +128,9 @@ export function callersClock(): LeaseClock {
   };
 }
 
-/** Tolerated difference between the clocks of two synchronised machines, including the effect of a slow response. */
 const TOLERATED_MS = 1_000;
 const MEASURED_EVERY_MS = 60_000;
 
-/** Estimates the time on the database's clock from occasional measurements. */
 export class SharedClock {
   readonly #db: Database;
   readonly #own: () => number;

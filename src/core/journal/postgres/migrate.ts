@@ -7,15 +7,11 @@ import { databaseNow, writeNow as now, preamble, settings } from "./function-par
 import { type Migration, migrations } from "./schema.ts";
 import { deliverFunction, moveAccountFunction, writeFunction } from "./write-function.ts";
 
-/** The journal version that this version of Showrunner reads and writes. */
 export const newestVersion = migrations.length;
 
 type Query = (sql: string, values?: Values) => Promise<Row[]>;
 
-/**
- * Migrates the schema to the newest version, in one transaction and under a cluster-wide lock. A newer schema, or
- * another program's schema, is not changed.
- */
+/** Migrates the schema in one transaction. A newer schema, or that of another program, is not changed. */
 export async function prepareSchema(db: Database, steps: readonly Migration[] = migrations): Promise<void> {
   const newest = steps.length;
   if ((await foundVersion(db, (sql, values) => db.query(sql, values), newest)) === newest) return;
@@ -54,7 +50,7 @@ async function createSchema(db: Database, query: Query): Promise<void> {
   await query("CREATE TABLE {s}.journal_versions (version integer PRIMARY KEY, program text NOT NULL)");
 }
 
-/** Returns the version of the existing schema; 0 if the schema is missing or empty. */
+/** Returns 0 if the schema is missing or empty. */
 async function foundVersion(db: Database, query: Query, newest: number): Promise<number> {
   const [found] = await query(
     "SELECT to_regclass($1) IS NOT NULL AS ours, EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace($2)) AS used",
@@ -92,7 +88,7 @@ function newer(
   );
 }
 
-/** Called by `write_runs`, with the same planner settings. `c` has the fields of `WireCreate`. */
+/** `c` is a `WireCreate`. */
 const createRun = `
 CREATE OR REPLACE FUNCTION {s}.create_run(c jsonb, p_event_version integer, p_repeated boolean) RETURNS text
 LANGUAGE plpgsql AS $function$
@@ -123,10 +119,7 @@ BEGIN
   RETURN 'created';
 END $function$`;
 
-/**
- * Takes the lease of the run `r`, whose row `write_runs` has locked. `c` has the fields of `WireTake`. A held lease is
- * taken only if its epoch is `dead_epoch`, because its holder is then dead.
- */
+/** `c` is a `WireTake`. A held lease is taken only if its epoch is `dead_epoch`. */
 const takeLease = `
 CREATE OR REPLACE FUNCTION {s}.take_lease(r {s}.runs, c jsonb, p_event_version integer,
   OUT outcome text, OUT epoch bigint, OUT last_seq bigint, OUT lease_holder text, OUT lease_left bigint, OUT memo text,
@@ -214,7 +207,6 @@ ${tablesOfRun.map((table) => `  DELETE FROM {s}.${table} WHERE run_key = r.run_k
   RETURN 'removed';
 END $function$`;
 
-/** Returns the database functions of a journal version, which replace older ones and reject older programs. */
 function functionsOf(version: number): readonly string[] {
   const all = [createRun, takeLease, sendMessage, deliverFunction, removeRun, moveAccountFunction, writeFunction];
   return all.map((sql) => sql.replaceAll("{version}", String(version)));

@@ -76,14 +76,14 @@ export async function dueRuns(db: Database, { account, at, limit }: DueQuery): P
   return rows.map((row) => db.columns.text(row, "run_id"));
 }
 
-/** Converts a run's row. The row contains the lease's remaining time instead of its expiry time. */
+/** The row contains the lease's remaining time instead of its expiry time. */
 function summaryOf({ columns }: Database, clock: LeaseClock, row: Row): RunRow {
   const run = runOf(columns, row);
   if (run.lease === null) return run;
   return { ...run, lease: { ...run.lease, expiresAt: clock.expiryOf(run.lease.expiresAt) } };
 }
 
-/** Selects a page of a run's events, from at most `rows` commits. No row is returned if the run does not exist. */
+/** Returns no row if the run does not exist. */
 const page = `SELECT r.run_key, e.seq, e.at, e.version, e.body FROM {s}.runs r LEFT JOIN LATERAL (
     SELECT seq, at, version, body FROM {s}.events WHERE run_key = r.run_key AND seq > $2 ORDER BY seq LIMIT $3) e ON true
   WHERE r.run_id = $1 ORDER BY e.seq`;
@@ -128,7 +128,7 @@ async function signatureBefore(db: Database, key: number, seq: number): Promise<
   return row === undefined ? null : db.columns.text(row, "body");
 }
 
-/** Returns a run's snapshot; null if there is none or it is unreadable. The state is then built from the events. */
+/** Returns null if there is no readable snapshot. The state is then built from the events. */
 export async function readSnapshot(db: Database, runId: string): Promise<FoldSnapshot | null> {
   const row = await ofRun(
     db,
@@ -152,7 +152,7 @@ export async function runLedger(db: Database, runId: string): Promise<LedgerTota
   return ledgerTotalsOf(db.columns, row);
 }
 
-/** Returns the first row, or throws if there is none. The statement must return a row if the run exists. */
+/** The statement must return a row if the run exists. */
 async function ofRun(db: Database, runId: string, sql: string): Promise<Row> {
   const [row] = await db.query(sql, [runId]);
   if (row === undefined) throw new RunUnknownError(runId, db.place);

@@ -1,16 +1,9 @@
-/**
- * Migrates a journal by one version; the first migration creates version 1. `{s}` is the schema's name. The functions
- * are created separately, see `migrate.ts`.
- */
+/** Migrates a journal by one version. In `sql`, `{s}` stands for the schema's name. */
 export interface Migration {
   readonly sql: string;
 }
 
-/**
- * The tables are the same as in the SQLite journal, with a few additions. `runs` also stores the id of each run's last
- * write, and `ledger`, `wakes` and `accounts` repeat values, so that checking a limit reads few entries. Text is
- * compared byte by byte.
- */
+/** The tables are those of the SQLite journal, with a few additions. */
 export const migrations: readonly Migration[] = [
   {
     sql: `

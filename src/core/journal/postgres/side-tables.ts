@@ -54,10 +54,7 @@ export async function readProgress(db: Database, runId: string): Promise<readonl
   return (await listOf(db, runId, sql, "step")).map((row) => progressOf(db.columns, row));
 }
 
-/**
- * Lists a run's rows. Throws if the run does not exist. For a run without rows, the statement must return one row in
- * which `column` is null.
- */
+/** For a run without entries, the statement must return one row in which `column` is null. */
 async function listOf(db: Database, runId: string, sql: string, column: string): Promise<readonly Row[]> {
   const rows = await db.query(sql, [runId]);
   if (rows.length === 0) throw new RunUnknownError(runId, db.place);
@@ -128,7 +125,6 @@ export async function readNotices(db: Database): Promise<readonly NoticeRow[]> {
   return rows.map((row) => noticeOf(db.columns, row));
 }
 
-/** Claims notifications that are due, except those that another process is claiming. */
 export async function claimNotices(db: Database, { at, untilAt, limit }: NoticeClaim): Promise<readonly NoticeRow[]> {
   const rows = await db.query(
     `WITH due AS (
@@ -185,7 +181,6 @@ export async function mediaInUse(db: Database, exceptRuns: readonly string[]): P
   return new Set(rows.map((row) => db.columns.text(row, "sha256")));
 }
 
-/** Adds a review link. A repeated call has no effect. */
 export async function addReviewLink(db: Database, link: ReviewLinkRow): Promise<void> {
   await db.query("DELETE FROM {s}.review_links WHERE expires_at < $1", [link.createdAt - LISTED_MS]);
   const { id, secretHash, scope, createdAt, expiresAt, revokedAt, uses, maxUses } = link;
@@ -209,14 +204,13 @@ export async function revokeReviewLink(db: Database, id: string, at: number): Pr
   await db.query("UPDATE {s}.review_links SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL", [id, at]);
 }
 
-/** Counts a use of a review link. The row stores the id of the last use, so that a repeated call is not counted. */
+/** The row stores the id of the last use, so that a repeated call is not counted. */
 export async function useReviewLink(db: Database, id: string, at: number): Promise<boolean> {
   const sql = `UPDATE {s}.review_links SET uses = uses + CASE WHEN last_use = $3 THEN 0 ELSE 1 END, last_use = $3
     WHERE id = $1 AND revoked_at IS NULL AND expires_at > $2 AND (uses < max_uses OR last_use = $3) RETURNING id`;
   return (await db.query(sql, [id, at, randomUUID()])).length > 0;
 }
 
-/** Stores a quote. A repeated call has no effect. */
 export async function issueQuote(db: Database, quote: Omit<IssuedQuote, "usedBy">, at: number): Promise<void> {
   await db.query("DELETE FROM {s}.quotes WHERE expires_at < $1", [at - REMEMBERED_MS]);
   const { id, account, basis, expiresAt } = quote;
@@ -233,7 +227,7 @@ export async function readQuote(db: Database, id: string): Promise<IssuedQuote |
   return row === undefined ? null : issuedQuoteOf(db.columns, row);
 }
 
-/** Assigns a quote to a run. The write is as durable as a commit, because it allows spending. */
+/** This write is as durable as a commit, because it allows spending. */
 export async function useQuote(db: Database, id: string, runId: string, at: number): Promise<boolean> {
   const sql = `UPDATE {s}.quotes SET used_by = $2
     WHERE id = $1 AND (used_by = $2 OR used_by IS NULL AND expires_at > $3) RETURNING id`;

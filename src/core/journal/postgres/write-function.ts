@@ -1,9 +1,6 @@
 import { endedRuns, writeNow as now, preamble, settings } from "./function-parts.ts";
 
-/**
- * Locks the delivery, then the runs that have its job. A commit that adds a job locks in the opposite order, but never
- * the same rows, because no run has the job of a waiting delivery yet.
- */
+/** Locks the delivery, then its runs. Commits lock in the opposite order, but never the same rows. */
 export const deliverFunction = `
 CREATE OR REPLACE FUNCTION {s}.deliver(
   p_version integer, p_account text, p_name text, p_job text, p_at bigint, p_before bigint, p_most bigint, p_channel text
@@ -40,7 +37,7 @@ BEGIN${preamble}
   UPDATE {s}.deliveries SET waiting = false WHERE id = d.id;
 END $function$`;
 
-/** Adds jobs. Deliveries that arrived before their job was recorded move into the inbox of the run `r`. */
+/** Deliveries that arrived before their job was recorded move into the run's inbox. */
 const writeJobs = `
     IF c ? 'jobs' THEN
       INSERT INTO {s}.jobs (run_key, step, attempt, job_id)
@@ -57,7 +54,7 @@ const writeJobs = `
       END IF;
     END IF;`;
 
-/** The ledger entry's amounts after the change `n`. `l` is the entry's previous row, if any. */
+/** Amounts of a ledger entry after the change `n`. `l` is the entry's previous row. */
 const held = "coalesce(n.held, l.held_micros, 0)";
 const settled = "coalesce(n.settled, l.settled_micros, 0)";
 const charged =
@@ -68,17 +65,13 @@ const was = "coalesce(l.held_micros, 0) + coalesce(l.settled_micros, 0)";
 const changes = `jsonb_to_recordset(c -> 'ledger') AS n (step text, attempt integer, held bigint, settled bigint, charged text, slot text)
         LEFT JOIN {s}.ledger l ON l.run_key = r.run_key AND l.step = n.step AND l.attempt = n.attempt`;
 
-/** The tags of a run `r`, including the empty tag, which means all runs. */
+/** The empty tag stands for all runs. */
 const tagsOf = (run: string) =>
   `(SELECT '' AS tag UNION ALL SELECT key || '=' || value FROM jsonb_each_text(${run}.tags::jsonb)) t`;
 const addSpending = `ON CONFLICT (account, tag, slot) DO UPDATE
         SET held_micros = s.held_micros + excluded.held_micros, settled_micros = s.settled_micros + excluded.settled_micros`;
 
-/**
- * Writes several runs, each at most once: first new runs, sorted by id, then leases and commits. Each write succeeds or
- * fails independently of the others. Results are in the order of the writes. The fields of a write are described in
- * `Wire`.
- */
+/** Writes several runs. Each write succeeds or fails independently of the others. */
 export const writeFunction = `
 CREATE OR REPLACE FUNCTION {s}.write_runs(p_version integer, p_event_version integer, p_repeated boolean, p_writes jsonb)
 RETURNS TABLE (outcome text, last_seq bigint, tail bigint, lease_left bigint, committed text, unseen_micros bigint,
@@ -256,9 +249,7 @@ ${writeJobs.slice(1)}
   END LOOP;
 END $function$`;
 
-/**
- * Moves a run's money and results to another account. That account's balance is assumed to include all charges so far.
- */
+/** The new account's balance is assumed to include all of the run's charges. */
 export const moveAccountFunction = `
 CREATE OR REPLACE FUNCTION {s}.move_account(p_key bigint, p_from text, p_to text) RETURNS void ${settings} AS $function$
 DECLARE

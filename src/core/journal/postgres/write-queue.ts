@@ -12,21 +12,16 @@ interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
-/** Maximum number of writes and of characters in a group. Larger groups would hold their locks for too long. */
+/** Larger groups would hold their locks for too long. */
 const largestGroup = 256;
 const longestGroup = 1_000_000;
-/** Number of groups in progress. While the server writes one to disk, the next can be built. */
+/** While the server writes one group to disk, the next can be built. */
 const groupsAtOnce = 2;
 
-/**
- * Sends new runs, leases and commits to the database. All writes that are requested in one turn of the event loop share
- * a transaction and its fsync. Writes of the same run are sent one at a time, in order. If a shared transaction fails,
- * its writes are retried individually.
- */
+/** Sends writes in groups, one transaction per group. Each run's writes keep their order. */
 export class WriteQueue {
   readonly #db: Database;
   readonly #busyRuns = new Set<string>();
-  /** For each run, the lease's epoch and the last known write in that epoch. */
   readonly #lastWrites = new Map<string, { readonly epoch: number; readonly write: string }>();
   #queue: Pending[] = [];
   #groups = 0;
@@ -37,7 +32,6 @@ export class WriteQueue {
     this.#db = db;
   }
 
-  /** Queues a write. `read` processes the result immediately, before the run's next write is sent. */
   add<T>(wire: Wire, read: (row: Row) => T): Promise<T> {
     const length =
       500 + ("body" in wire ? (wire.body?.length ?? 0) : 0) + ("state" in wire ? (wire.state?.length ?? 0) : 0);
@@ -60,7 +54,6 @@ export class WriteQueue {
     while (this.#queue.length > 0 || this.#groups > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
   }
 
-  /** Schedules the next group, which gathers the requests of one turn of the event loop. */
   #schedule(): void {
     if (this.#scheduled || this.#groups >= groupsAtOnce) return;
     this.#scheduled = true;
@@ -73,7 +66,7 @@ export class WriteQueue {
     });
   }
 
-  /** Takes the next group from the queue: new runs first, sorted by id, in the order in which they are locked. */
+  /** New runs come first, sorted by id, because they are locked in this order. */
   #nextGroup(): readonly Pending[] {
     const group: Pending[] = [];
     const rest: Pending[] = [];

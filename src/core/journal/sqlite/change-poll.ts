@@ -1,10 +1,7 @@
 import type { Waiters } from "../waiters.ts";
 import type { Database } from "./database.ts";
 
-/**
- * Wakes waiting calls when other processes write. While calls are waiting, it polls SQLite's change counter every
- * `intervalMs`. The store itself announces the writes of this process.
- */
+/** Wakes waiting calls when other processes write, by polling SQLite's change counter. */
 export class ChangePoll {
   readonly #db: Database;
   readonly #waiters: Waiters;
@@ -19,7 +16,6 @@ export class ChangePoll {
     this.#intervalMs = intervalMs;
   }
 
-  /** Polls until no call is waiting. */
   start(): void {
     if (this.#timer !== null) return;
     this.#seen = this.#version();
@@ -47,7 +43,6 @@ export class ChangePoll {
     this.#waiters.notifyAll();
   }
 
-  /** Returns the change counter, or its last known value if the file is locked. */
   #version(): number {
     try {
       return this.#db.columns.integer(this.#db.get("PRAGMA data_version") ?? {}, "data_version");

@@ -10,18 +10,13 @@ interface Statement {
   readonly isOnRuns: boolean;
 }
 
-/** An open database file with prepared statements. Every call is synchronous and short. */
 export class Database {
   readonly path: string;
   readonly columns: Columns;
   readonly #db: DatabaseSync;
   readonly #statements = new Map<string, Statement>();
-  /** Number of statements that may have changed something. */
   writes = 0;
-  /**
-   * Rows of `runs` as last read or written in a transaction. The caller must clear the map after a failed transaction,
-   * or when another connection may have written.
-   */
+  /** Rows of `runs` as last read. The map must be cleared if another connection may have written. */
   readonly knownRuns = new Map<string, object>();
 
   constructor(db: DatabaseSync, path: string) {
@@ -64,17 +59,16 @@ export class Database {
   }
 }
 
-/** Text as stored. Large text, such as a plan, is deflated. */
+/** Large text is stored deflated. */
 export type EncodedText = string | Uint8Array;
 
 const PACKED_FROM_LENGTH = 4_096;
-/** Longer text is deflated on another thread, because it would block this event loop for tens of milliseconds. */
+/** Deflating longer text would block the event loop, so another thread does it. */
 const PACKED_ASIDE_FROM_LENGTH = 262_144;
-/** Maximum size of stored text. Showrunner never writes more, so a larger size means damage. */
+/** Showrunner never writes longer text, so a larger size means damage. */
 const LONGEST_BYTES = 512 * 1024 * 1024;
 
 const LEVEL = 1;
-/** Smallest and largest size of the pieces that text is inflated into. Most text needs only one piece. */
 const [LEAST_AT_ONCE, MOST_AT_ONCE] = [16_384, 4_194_304];
 const TYPICAL_RATIO = 8;
 const deflateAside = promisify(deflateRaw) as (text: string, options: object) => Promise<Buffer>;

@@ -10,7 +10,7 @@ import {
   JournalReadOnlyError,
 } from "../errors.ts";
 
-/** The SQLite primary result codes used here (sqlite.org/rescode.html). */
+/** SQLite's primary result codes (sqlite.org/rescode.html). */
 const result = { busy: 5, locked: 6, readonly: 8, io: 10, corrupt: 11, full: 13, cantOpen: 14, notADatabase: 26 };
 
 function resultOf(error: unknown): number | null {
@@ -23,7 +23,6 @@ export function isBusy(error: unknown): boolean {
   return code === result.busy || code === result.locked;
 }
 
-/** Converts a SQLite failure to its typed error; returns other errors unchanged. */
 export function journalFailure(error: unknown, path: string): unknown {
   if (isShowrunnerError(error)) return error;
   switch (resultOf(error)) {
@@ -86,7 +85,7 @@ function ioFailed(path: string, cause: unknown): JournalIoError {
   );
 }
 
-/** False if the disk is full. SQLite reports a full disk as an I/O error if it cannot grow its shared-memory file. */
+/** SQLite reports a full disk as an I/O error if it cannot grow its shared-memory file. */
 function hasRoom(path: string): boolean {
   try {
     const { bavail, bsize } = statfsSync(dirname(path));

@@ -55,7 +55,7 @@ export function deliver(db: Database, { account, id, jobId, at }: Delivery): Del
   return { outcome: "delivered", runIds: jobs.map((job) => db.columns.text(job, "run_id")) };
 }
 
-/** Stores a run's jobs, so that webhook deliveries find the run. Moves earlier deliveries into the run's inbox. */
+/** Deliveries that arrived before their job was recorded move into the run's inbox. */
 export function writeJobs(db: Database, { key, account }: RunRecord, events: readonly RunEvent[], at: number): void {
   for (const { step, attempt, jobId } of jobsOf(events)) {
     const values = [key, step, attempt, jobId];

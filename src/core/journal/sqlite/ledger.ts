@@ -13,7 +13,6 @@ export interface LedgerUpdate {
   readonly heldDelta: number;
   readonly settledDelta: number;
   readonly run: LedgerTotals;
-  /** The account's charge counter after the commit. */
   readonly mark: number;
 }
 
@@ -93,10 +92,7 @@ function bySlot({ before, after }: LedgerUpdate): ReadonlyMap<number, LedgerTota
   return sums;
 }
 
-/**
- * Moves the run's money and results to another account. That account's balance is assumed to include all charges so
- * far.
- */
+/** The new account's balance is assumed to include all of the run's charges. */
 export function moveAccount(db: Database, run: RunRecord, account: string): void {
   const { heldMicros: held, settledMicros: settled } = run.ledger;
   db.run(
@@ -127,7 +123,6 @@ export function moveAccount(db: Database, run: RunRecord, account: string): void
   db.run("UPDATE runs SET account = ? WHERE run_key = ?", account, run.key);
 }
 
-/** Computes the account's money as it would be after the update, without writing the update. */
 export function moneyAfter(db: Database, { account, tags }: RunRecord, update: LedgerUpdate): AccountMoney {
   return {
     committedMicros(scope) {

@@ -8,10 +8,7 @@ import { loadSqlite } from "./load.ts";
 import { type Migration, migrations, type StoredBody } from "./schema.ts";
 import { applicationId, checkOpen, newestVersion } from "./version.ts";
 
-/**
- * Migrates an open database to the newest version in one transaction. An older journal is first copied to
- * {@link copyOf}. Throws SQLite's busy error if another process is migrating; the call can then be tried again.
- */
+/** Migrates a database in one transaction. An older journal is first copied to {@link copyOf}. */
 export function prepareSchema(db: DatabaseSync, path: string, steps: readonly Migration[] = migrations): void {
   const newest = newestVersion(steps);
   const found = checkOpen(db, path, steps);
@@ -36,12 +33,11 @@ export function prepareSchema(db: DatabaseSync, path: string, steps: readonly Mi
   }
 }
 
-/** Returns the path of the copy that is made before a journal of this version is migrated. */
 export function copyOf(path: string, version: number): string {
   return `${path}.version-${version}`;
 }
 
-/** Copies the journal. The caller must hold the write lock, because the unfinished copy has a fixed name. */
+/** The caller must hold the write lock, because the unfinished copy has a fixed name. */
 function copyJournal(path: string, version: number): void {
   const copy = copyOf(path, version);
   const part = `${copy}.part`;

@@ -21,21 +21,17 @@ import { prepareSchema } from "./migrate.ts";
 import { applicationId, checkOpen, checkVersion, newestVersion, programOf } from "./version.ts";
 import { type BusyRetryOptions, retryWhileBusy } from "./writer.ts";
 
-/** The write-ahead log is restarted at 2,000 pages, which fit into 8 MiB with their headers. */
 const LOG_PAGES = 2000;
 const LOG_BYTES = 8 * 1024 * 1024;
 
 export interface OpenFile {
   readonly db: Database;
   readonly isReadOnly: boolean;
-  /** Called when a write transaction starts. Throws if another process moved, deleted or migrated the file. */
+  /** Throws if another process moved, deleted or migrated the file. */
   readonly guard: () => void;
 }
 
-/**
- * Opens or creates the journal file. Writes nothing to an existing file unless it is an intact journal of a known
- * version. If this user may only read the file, it is opened for reading, and the first write is refused.
- */
+/** Opens or creates the journal file. If the user may only read the file, the first write is refused. */
 export async function openFile(
   file: string,
   { busyTimeoutMs, readOnly = false }: { readonly busyTimeoutMs: number; readonly readOnly?: boolean },
@@ -83,7 +79,7 @@ async function openToWrite(path: string, busyRetry: BusyRetryOptions): Promise<D
   return raw;
 }
 
-/** Opens a journal for reading. Throws if its version is older, or if its log cannot be read without writing files. */
+/** Throws if the journal's version is older, or if its log cannot be read without writing files. */
 async function openToRead(path: string, busyRetry: BusyRetryOptions): Promise<DatabaseSync> {
   try {
     await inspectWithRetry(path, busyRetry);
@@ -97,10 +93,7 @@ async function openToRead(path: string, busyRetry: BusyRetryOptions): Promise<Da
   throw readOnly(path);
 }
 
-/**
- * Inspects a journal. If the file was written in the last two seconds, inspects it again before rejecting it, because
- * another process may still be creating it.
- */
+/** A new file is inspected again, because another process may still be creating it. */
 async function inspectWithRetry(path: string, busyRetry: BusyRetryOptions): Promise<void> {
   for (let polls = 1; ; polls++) {
     try {
@@ -129,7 +122,6 @@ function prepareFolder(path: string): void {
   }
 }
 
-/** Creates the file with mode 0600, which SQLite also gives its other files. Returns false if the file is read-only. */
 function prepareFile(path: string): boolean {
   const exists = statOf(path);
   if (exists !== undefined && !exists.isFile())
@@ -146,7 +138,6 @@ function prepareFile(path: string): boolean {
   return true;
 }
 
-/** Returns the facts of a file; undefined if there is nothing at the path, or only a broken link. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
@@ -183,19 +174,12 @@ function replaced(path: string): JournalIoError {
   );
 }
 
-/**
- * Files up to this size are checked page by page before they are opened for writing. In larger files, only the header
- * is checked.
- */
+/** Files up to this size are checked page by page; of larger files, only the header is checked. */
 const fullCheckBytes = 8 * 1024 * 1024;
 const headerBytes = 100;
 const magic = "SQLite format 3\0";
 
-/**
- * Checks an existing file before SQLite may write to it. Throws if the file is not a journal, is damaged, or has a
- * newer version. Accepts an empty file as a new journal. Throws SQLite's busy error if another process is using the
- * file; the call can then be tried again.
- */
+/** Checks a file before SQLite may write to it. An empty file is accepted as a new journal. */
 function inspectJournal(path: string): void {
   try {
     inspectOnce(path);
@@ -236,7 +220,7 @@ function readHeader(path: string): Header {
   }
 }
 
-/** Checks a file's header. For its offsets see sqlite.org/fileformat2.html, "The Database Header". */
+/** For the offsets, see "The Database Header" at sqlite.org/fileformat2.html. */
 function checkHeader(path: string, size: number, header: Buffer, logged: boolean): void {
   const known = Buffer.from(magic, "latin1").subarray(0, header.length);
   if (!header.subarray(0, magic.length).equals(known)) throw notAJournal(path, "is not an SQLite database");
@@ -265,7 +249,7 @@ function checkPages(path: string, { logged, every }: { readonly logged: boolean;
   }
 }
 
-/** Opens the file without writing. Without a log, no process has the file open, so SQLite needs no lock files. */
+/** If there is no log, no process has the file open, so SQLite need not lock it. */
 function openUnwritten(path: string, logged: boolean): DatabaseSync {
   const { DatabaseSync } = loadSqlite();
   const url = pathToFileURL(path);

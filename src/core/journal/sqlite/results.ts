@@ -4,10 +4,10 @@ import type { Database, Row } from "./database.ts";
 
 type Free = readonly [step: string, fingerprint: string];
 
-/** Number of results indexed per transaction: few enough to block the event loop only for milliseconds. */
+/** Indexing this many results blocks the event loop only for milliseconds. */
 const SORTED_AT_ONCE = 1_000;
 
-/** Stores results. Results of free steps are indexed only when needed, to save time. */
+/** To save time, results of free steps are indexed only when they are needed. */
 export function writeResults(db: Database, key: number, results: readonly CacheEntry[], at: number): void {
   const paid = results.filter(({ model }) => model !== null);
   // A paid step may have been a local function before. Index its older results first, so that the new one replaces
@@ -53,13 +53,11 @@ function sortIn(db: Database, { id, key, at, results }: Unsorted): void {
   db.run("DELETE FROM unsorted_results WHERE id = ?", id);
 }
 
-/** Returns the id of the newest result that is not indexed yet; null if all are indexed. */
 export function lastUnsorted(db: Database): number | null {
   const row = db.get("SELECT id FROM unsorted_results ORDER BY id DESC LIMIT 1");
   return row === undefined ? null : db.columns.integer(row, "id");
 }
 
-/** Indexes the next results with ids up to `upTo`. Returns true once all of them are indexed. */
 export function sortResults(db: Database, upTo: number): boolean {
   for (let sorted = 0; sorted < SORTED_AT_ONCE; ) {
     const row = db.get("SELECT id, run_key, at, body FROM unsorted_results WHERE id <= ? ORDER BY id LIMIT 1", upTo);
@@ -71,7 +69,7 @@ export function sortResults(db: Database, upTo: number): boolean {
   return false;
 }
 
-/** Selects results. The order of the tables makes SQLite find results by index, then each result's run. */
+/** The order of the tables makes SQLite search the results by index. */
 const rows =
   "SELECT run_id, account, step, fingerprint, model, at, took_ms FROM results CROSS JOIN runs USING (run_key) WHERE";
 const newest = "ORDER BY at DESC, run_key DESC, step";
@@ -83,7 +81,6 @@ export function readResults(db: Database, query: ResultsQuery, limit: number): r
   return found.map((row) => resultOf(db.columns, row));
 }
 
-/** Returns a run's results, including those that are not indexed yet; writes nothing. */
 function resultsOfRun(db: Database, runId: string): readonly StoredResult[] {
   const run = db.get("SELECT run_key, account FROM runs WHERE run_id = ?", runId);
   if (run === undefined) return [];

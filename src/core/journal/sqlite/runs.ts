@@ -14,20 +14,16 @@ export function writeWake(db: Database, runKey: number, { at, memo }: Wake): voi
   db.run("INSERT OR REPLACE INTO wakes (run_key, at, memo) VALUES (?, ?, ?)", runKey, at, JSON.stringify(memo));
 }
 
-/** Makes a run due only when its next message arrives. */
+/** The run is then due only when its next message arrives. */
 export function clearWake(db: Database, runKey: number): void {
   db.run("UPDATE wakes SET at = NULL, memo = 'null' WHERE run_key = ?", runKey);
 }
 
-/** Makes a run due at this time, because a message arrived. Has no effect if no engine drives the run. */
+/** Has no effect if no engine drives the run. */
 export function hastenWake(db: Database, runKey: number, at: number): void {
   db.run("UPDATE wakes SET at = ? WHERE run_key = ? AND (at IS NULL OR at > ?)", at, runKey, at);
 }
 
-/**
- * Returns and clears the memo of the run's last driver; null if no engine drives the run. `parked`: true if the run was
- * parked and is not overdue.
- */
 export function takeMemo(db: Database, runKey: number, now: number): { readonly memo: Json; readonly parked: boolean } {
   const row = db.get("SELECT memo, at FROM wakes WHERE run_key = ?", runKey);
   if (row === undefined) return { memo: null, parked: false };
@@ -51,7 +47,6 @@ export interface RunRecord {
   readonly lastSeq: number;
   readonly status: string;
   readonly resumeAt: number | null;
-  /** Sequence number of the snapshot's last event; 0 without a snapshot. */
   readonly snapshotSeq: number;
   readonly epoch: number;
   readonly isLeased: boolean;
@@ -59,10 +54,7 @@ export interface RunRecord {
   readonly ledger: LedgerTotals;
 }
 
-/**
- * The row of a leased run may be outdated, because most commits write only events. The newest values are then in the
- * last event.
- */
+/** Most commits write only events, so the newest values are in the last event. */
 const lastSeq = ofLeased("last_seq", "seq");
 const updatedAt = ofLeased("updated_at", "at");
 const wakeAt = "(SELECT at FROM wakes WHERE wakes.run_key = runs.run_key) AS wake_at";
@@ -99,14 +91,12 @@ export function createRun(
   if (wake !== undefined) writeWake(db, key, wake);
 }
 
-/** Stores the media that events refer to, so that `gc` need not read every event. */
 export function writeMedia(db: Database, key: number, events: readonly RunEvent[]): void {
   for (const sha256 of events.flatMap(mediaOf)) {
     db.run("INSERT OR IGNORE INTO media (run_key, sha256) VALUES (?, ?)", key, sha256);
   }
 }
 
-/** Writes a commit's events as one row, under the last sequence number. */
 export function writeEvents(
   db: Database,
   key: number,
@@ -166,9 +156,7 @@ export function requireRun(db: Database, runId: string): RunRecord {
   };
 }
 
-/**
- * Returns a run's row within a write transaction. Skips the query if the row is unchanged since the last transaction.
- */
+/** Call this only within a write transaction. */
 export function leasedRun(db: Database, runId: string): RunRecord {
   const known = db.knownRuns.get(runId) as RunRecord | undefined;
   if (known !== undefined) return known;
@@ -192,7 +180,6 @@ export function requireKey(db: Database, runId: string): number {
   return key;
 }
 
-/** Reads a page of a run's events, from at most `rows` commits. */
 export function readEvents(db: Database, runId: string, afterSeq: number, rows: number): readonly StoredEvent[] {
   const key = requireKey(db, runId);
   const records = db.all(
@@ -229,7 +216,7 @@ function recordOf({ columns }: Database, row: Row): EventRecord {
   };
 }
 
-/** Returns a run's snapshot; null if there is none or it is unreadable. The state is then built from the events. */
+/** Returns null if there is no readable snapshot. The state is then built from the events. */
 export function readSnapshot(db: Database, runId: string): FoldSnapshot | null {
   const row = db.get("SELECT fold_version, seq, state FROM snapshots WHERE run_key = ?", requireKey(db, runId));
   const state = unpackText(row?.state);

@@ -1,17 +1,14 @@
-/** Migrates a journal by one version. The first entry creates version 1 in a new file. */
+/** Migrates a journal by one version. */
 export interface Migration {
   readonly sql: string;
-  /** Converts an event of the previous version. Not set if events stay the same. */
+  /** Converts an event of the previous version, if events changed. */
   readonly event?: (event: StoredBody) => StoredBody;
 }
 
 /** An event's JSON, of any version of the format. */
 export type StoredBody = { readonly type: string } & { readonly [field: string]: unknown };
 
-/**
- * All rows of a run contain the same small integer key, so that removing a run is one range delete per table. Large or
- * frequently changed data is kept outside `runs`, so that listing runs is fast.
- */
+/** All rows of a run contain the same small key, so that removing the run is fast. */
 export const migrations: readonly Migration[] = [
   {
     sql: `

@@ -141,7 +141,7 @@ export function readNotices(db: Database): readonly NoticeRow[] {
   return db.all(`SELECT ${columns} ORDER BY due_at, run_key, seq`).map((row) => noticeOf(db.columns, row));
 }
 
-/** True if a notification is due. If not, callers can skip the claim, which writes. */
+/** Lets callers skip the claim, which writes, if nothing is due. */
 export function hasDueNotices(db: Database, at: number): boolean {
   return db.get("SELECT 1 FROM notices WHERE due_at <= ? LIMIT 1", at) !== undefined;
 }

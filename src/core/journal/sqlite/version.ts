@@ -5,7 +5,7 @@ import { notAJournal } from "./failure.ts";
 import { loadSqlite } from "./load.ts";
 import { type Migration, migrations } from "./schema.ts";
 
-/** The number in SQLite's header that marks the file as a Showrunner journal (`Shw2`). */
+/** Marks an SQLite file as a Showrunner journal (`Shw2`). */
 export const applicationId = 0x53687732;
 
 export interface FileVersion {
@@ -18,10 +18,7 @@ export function newestVersion(steps: readonly Migration[] = migrations): number 
   return steps.length;
 }
 
-/**
- * Returns the journal version of an open database; 0 if the database is empty. Throws if this Showrunner cannot read
- * it, or if its tables, indexes, views or triggers differ from ours.
- */
+/** Returns the journal's version; 0 for an empty database. Throws if the tables do not fit the version. */
 export function checkOpen(db: DatabaseSync, path: string, steps: readonly Migration[] = migrations): number {
   db.exec("PRAGMA trusted_schema = OFF");
   if (db.isTransaction) return checkLayout(db, path, steps);
@@ -66,21 +63,16 @@ function layoutAt(version: number, steps: readonly Migration[]): readonly string
   return layout;
 }
 
-/**
- * Returns the type and name of the first table, index, view or trigger that is missing or unexpected; null if none is.
- */
 function differenceOf(found: readonly string[], expected: readonly string[]): string | null {
   const strange = found.find((part) => !expected.includes(part)) ?? expected.find((part) => !found.includes(part));
   return strange?.split("\n", 1)[0]?.slice(0, 100) ?? null;
 }
 
-/** Throws if a non-empty file is not a journal, or if its version is too new for this Showrunner. */
 export function checkVersion(path: string, { id, version, program }: FileVersion, newest = newestVersion()): void {
   if (id !== applicationId || version < 1) throw notAJournal(path, "belongs to another program");
   if (version > newest) throw newerVersion(path, version, newest, program());
 }
 
-/** Returns the version of Showrunner that migrated an open database to this journal version; null if not recorded. */
 export function programOf(db: DatabaseSync, version: number): string | null {
   try {
     const row = db.prepare("SELECT program FROM migrations WHERE version = ?").get(version);

@@ -4,29 +4,23 @@ import { JournalBusyError, JournalClosedError } from "../errors.ts";
 import type { Database } from "./database.ts";
 import { isBusy, journalFailure } from "./failure.ts";
 
-/** Synchronous work inside a transaction. It must make all its checks before it changes anything. */
+/** Work inside a transaction. All checks must precede all changes. */
 export type Work<T> = () => T;
 
 interface Pending {
   readonly durable: boolean;
-  /**
-   * Does the work. The function that it returns passes the result to the caller, and must be called after the commit.
-   */
+  /** Returns a function that must be called after the commit. */
   readonly perform: () => () => void;
   readonly fail: (error: unknown) => void;
 }
 
-/** Maximum number of writes per transaction, so that the event loop is blocked only briefly. */
+/** Larger transactions would block the event loop for too long. */
 const largestGroup = 256;
 
-/**
- * Runs write transactions one after another. All work that is requested in one turn of the event loop shares a
- * transaction and its fsync. If a shared transaction fails, its parts are retried individually.
- */
+/** Work that is requested in the same turn of the event loop shares a transaction and its fsync. */
 export class Writer {
   readonly #db: Database;
   readonly #busyRetry: BusyRetryOptions;
-  /** Checks, inside the transaction, that the file is still the one that was opened. */
   readonly #guard: () => void;
   #queue: Pending[] = [];
   readonly #preparing = new Set<Promise<unknown>>();
@@ -40,15 +34,11 @@ export class Writer {
     this.#guard = guard;
   }
 
-  /**
-   * Resolves once the work is committed. `durable: false` skips the fsync: the write may then be lost if the machine,
-   * not only the process, stops right afterwards.
-   */
+  /** Resolves after the commit. If not durable, the write may be lost when the machine stops. */
   write<T>(work: Work<T>, options: { readonly durable: boolean } = { durable: true }): Promise<T> {
     return this.#closed ? Promise.reject(closedError(this.#busyRetry.path)) : this.#enqueue(work, options);
   }
 
-  /** Like a durable `write`, but first waits for `needed`. */
   writeReady<P, T>(needed: P | Promise<P>, work: (ready: P) => T): Promise<T> {
     if (!(needed instanceof Promise)) return this.write(() => work(needed));
     if (this.#closed) return Promise.reject(closedError(this.#busyRetry.path));
@@ -68,7 +58,6 @@ export class Writer {
     });
   }
 
-  /** Resolves once everything requested earlier is written; later requests are rejected. */
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.allSettled(this.#preparing);
@@ -140,21 +129,17 @@ export function closedError(path: string): JournalClosedError {
   return new JournalClosedError(path, `The journal ${path} was closed. Open it again.`);
 }
 
-/** `busyTimeoutMs`: how long a call is retried while other processes hold the file's lock. */
 export interface BusyRetryOptions {
   readonly busyTimeoutMs: number;
   readonly path: string;
 }
 
-/** How long a call is retried in every turn of the event loop, before delays begin, in milliseconds. */
+/** Until this time has passed, a call is retried in every turn of the event loop. */
 const eagerMs = 2;
 const firstDelayMs = 1;
 const longestDelayMs = 8;
 
-/**
- * Retries `attempt` after growing, random delays until no other process holds the lock. Throws other failures as typed
- * errors.
- */
+/** Retries while another process holds the lock. Other failures are thrown as journal errors. */
 export async function retryWhileBusy<T>(attempt: () => T, busyRetry: BusyRetryOptions): Promise<T> {
   const startedAt = performance.now();
   let delayMs = firstDelayMs;

@@ -9,7 +9,6 @@ import { type RunKind, wholeStep } from "./kind.ts";
 
 const NOTHING_THERE = "there is nothing to choose from";
 
-/** An approval waits for its inputs, and then for a person's decision. */
 export const approveKind: RunKind<ApproveStep> = {
   decide,
   activity: "approval",
@@ -63,13 +62,12 @@ export function offered(state: RunState, decision: Decision): readonly Chosen[] 
   });
 }
 
-/** Returns the value that a person may edit while approving; null for media or if several values are shown. */
+/** Only a single value that is not media can be edited during approval. */
 export function changeable({ shows, choose }: Decision, chosen: Chosen | undefined): Reference["$ref"] | null {
   const shown = choose ? shows[chosen?.index ?? -1] : shows.length === 1 ? shows[0] : undefined;
   return shown?.$ref.as === "value" && shown.$ref.output !== "all" ? shown.$ref : null;
 }
 
-/** Returns the position, from 0, of the result that `pick` selects, or an error message. */
 export function positionOf(offer: readonly Chosen[], step: string, pick: number | string | undefined): number | string {
   const names = [...new Set(offer.map((offered) => offered.step))].join(", ");
   const advice = `pick a number from 0 to ${offer.length - 1}, or the name of the step that produced the result: ${names}.`;

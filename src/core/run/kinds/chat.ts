@@ -10,12 +10,12 @@ import { readerOf } from "../resolve.ts";
 import { watchRequest } from "../waiting.ts";
 import { type RunKind, stretch } from "./kind.ts";
 
-/** Number of unanswered requests after which the step fails. Each of them may have been charged. */
+/** The step fails after this many unanswered requests, all of which may have been charged. */
 const MOST_UNANSWERED = 5;
-/** Number of unanswered requests that are repeated without asking a person. */
+/** If more requests than this were never answered, a person is asked. */
 const REPEATED_UNASKED = 1;
 const FREE_RETRIES = 2;
-/** Refusals that do not concern the request itself. They are retried without limit. */
+/** These refusals do not concern the request, so they are retried without limit. */
 const WAITED_OUT = new Set(["RESOURCE_EXHAUSTED", "UNAVAILABLE", "INSUFFICIENT_BALANCE", "UNSENT", "ACCOUNT_REFUSED"]);
 const LONGEST_WAIT_MS = 30_000;
 
@@ -106,7 +106,6 @@ function begin(plan: ChatStep, step: StepState, builder: DecisionBuilder): void 
   builder.issue({ type: "chat", step: path, attempt, model, input, maxCostMicros: allowedMicros });
 }
 
-/** Returns the answers of the current try that did not match the schema, oldest first. */
 function toRepair(plan: ChatStep, step: StepState): readonly ChatState[] {
   const bad = counting(step).filter(({ answer }) => answer !== null);
   return bad.slice(bad.length - (bad.length % (plan.repairs + 1)));

@@ -6,7 +6,6 @@ import { readiness } from "../readiness.ts";
 import { missingReason, tally } from "../resolve.ts";
 import { type RunKind, wholeStep } from "./kind.ts";
 
-/** Plans an expansion's steps once its value is known, and finishes the expansion when they finish. */
 export const expandKind: RunKind<ExpandStep> = {
   decide,
   activity: "planning",

@@ -12,11 +12,11 @@ import { completed, DECLARED_LOST, isTooOld, restoreIfUnchanged } from "./job.ts
 import { type RunKind, stretch } from "./kind.ts";
 
 export const UNANSWERED = "UNANSWERED";
-/** Error code: the provider cannot be reached, or accepts no requests at the moment. */
+/** The provider cannot be reached or accepts no requests. */
 export const AWAY = "PROVIDER_AWAY";
-/** Maximum number of tries that the provider refuses. Refused tries cost nothing. */
+/** Tries that the provider refuses cost nothing. */
 const FREE_TRIES = 6;
-/** Number of lost responses after which a repeatable request is not sent again. */
+/** After this many lost responses, even a repeatable request is not sent again. */
 const MOST_LOST = 3;
 const LONGEST_WAIT_MS = 60_000;
 
@@ -32,7 +32,6 @@ export const generateKind: RunKind<GenerateStep> = {
   freeResult: () => null,
 };
 
-/** Returns the journal's id for a provider's job. */
 export function generationId(key: string): string {
   return key.replace(/^sr1_/, "gen_");
 }
@@ -97,7 +96,6 @@ function begin(plan: GenerateStep, step: StepState, attempt: number, builder: De
   builder.issue({ type: "generate", ...request, mayExist: false });
 }
 
-/** Handles a request that an earlier process sent or was about to send. */
 function unanswered(plan: GenerateStep, attempt: AttemptState, builder: DecisionBuilder): void {
   const target = { step: plan.path, attempt: attempt.n };
   if (plan.promise === "keyed" && !isTooOld(attempt, builder)) {
@@ -108,12 +106,7 @@ function unanswered(plan: GenerateStep, attempt: AttemptState, builder: Decision
   builder.events.push(...lostAnswer(plan, attempt, { why: null }));
 }
 
-/**
- * Returns the events for a response that never arrived. Unless the step may be repeated, a person must decide.
- *
- * `why`: the error; null if the sending process ended first. `kept`: hashes of the parts of an incomplete response that
- * did arrive.
- */
+/** A person must decide about a lost response, unless the step may be repeated. */
 export function lostAnswer(
   { path: step, model, provider, promise, repeatable }: GenerateStep,
   { n: attempt, key, holdMicros }: Pick<AttemptState, "n" | "key" | "holdMicros">,

@@ -26,13 +26,12 @@ import { ask } from "../waiting.ts";
 import { type RunKind, stretch } from "./kind.ts";
 
 const FREE_RETRIES = 2;
-/** How long a quoted price may be reused, in milliseconds. */
 const QUOTE_LIFE_MS = 5 * 60_000;
 export const TOO_OLD = ownText(
   "the submit request was never answered, and its idempotency key is too old to be sent again",
 );
 export const DECLARED_LOST = ownText("a person stated that nothing was made");
-/** A repeated send is recorded only if the last recorded send is older than this, in milliseconds. */
+/** A repeated send is recorded only if the last recorded one is older than this. */
 const RESENT_NOTE_MS = RESENT_EVERY_MS - 15 * 60_000;
 const NEVER_RETRIED = new Set(["INVALID_ARGUMENT", "MODERATION_FAILED", "FAILED_PRECONDITION", "CANCELLED"]);
 
@@ -121,7 +120,7 @@ function begin(plan: JobStep, step: StepState, attempt: AttemptState | null, bui
   submit(plan, step, { n, input: ready.input, holdMicros }, builder);
 }
 
-/** Replaces inputs that have expired on the service with their files. Returns whether there were any. */
+/** Returns whether any inputs had expired on the service. */
 function replaceLapsed(plan: JobStep, { state, context, events }: DecisionBuilder): boolean {
   const over = lapsed(state, plan, context.now + (context.clockOffsetMs ?? 0));
   events.push(...over);
@@ -133,7 +132,7 @@ function isOutdated(attempt: AttemptState | null, { state, context }: DecisionBu
   return quotedAt < (state.drivenSince ?? 0) && context.now - quotedAt > QUOTE_LIFE_MS;
 }
 
-/** Checks whether the model accepts the existing media, before the missing media are paid for. */
+/** Checks whether the model accepts the existing media before the others are paid for. */
 function checkMedia(plan: JobStep, attempt: AttemptState | null, builder: DecisionBuilder): void {
   const { steps } = builder.state;
   const isThere = conditionsOf(plan, attempt).some((path) => isStepFinal(steps[path]!.status));
@@ -141,7 +140,7 @@ function checkMedia(plan: JobStep, attempt: AttemptState | null, builder: Decisi
   builder.issue({ type: "quote", step: plan.path, attempt: attempt!.n, model: plan.model, input: plan.input });
 }
 
-/** Requests a price. The step keeps its slot meanwhile, because other work could occupy it for minutes. */
+/** The step takes a slot now, because other work could occupy it for minutes. */
 function askPrice(quote: Command & { readonly type: "quote" }, plan: JobStep, builder: DecisionBuilder): void {
   builder.issue(quote);
   const isAsked = builder.isActive(commandId(quote)) || builder.commands.includes(quote);
@@ -192,7 +191,6 @@ function submit(
   builder.issue({ type: "submit", step: path, attempt, key, model, input, mayExist: false });
 }
 
-/** Sends the request with the same body and key until the service acknowledges it. */
 function resend(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder): void {
   const { n, key, model, input, lastSentAt } = attempt;
   const target = { step: plan.path, attempt: n };
@@ -227,7 +225,7 @@ export function isTooOld({ intendedAt }: AttemptState, { context }: DecisionBuil
   return context.now - intendedAt! > context.idempotencyWindowMs;
 }
 
-/** Checks again whether the service knows an unresolved attempt. If it does not, a person decides. */
+/** Asks the service again about an unresolved attempt, although a person may decide meanwhile. */
 function recheckUnresolved(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder): void {
   const { n, jobId, unresolved } = attempt;
   const isKnown = unresolved === "not found" || unresolved === "incomplete";
@@ -270,14 +268,12 @@ function failed(plan: JobStep, step: StepState, attempt: AttemptState, builder: 
   builder.events.push({ type: "job.quoted", step: plan.path, attempt: attempt.n + 1, costMicros, basis });
 }
 
-/** Returns whether the service has erased the output, according to both its clock and the local clock. */
+/** Uses the earlier of the local and the service's time, to be certain. */
 function isErased(output: OutputState, { context: { now, clockOffsetMs = 0 } }: DecisionBuilder): boolean {
   return isOver(output, Math.min(now, now + clockOffsetMs) - ERASED_AFTER_MS);
 }
 
-/**
- * Downloads the outputs and records the costs of all the step's attempts, because even superseded ones were paid for.
- */
+/** Includes superseded attempts, because they were paid for too. */
 export function collectOutputs(plan: PlanStep, step: StepState, builder: DecisionBuilder): void {
   for (const attempt of step.attempts) {
     const isLeft = attempt.n < step.attempts.length || isStepFinal(step.status);
@@ -307,10 +303,7 @@ function copyOutput(
   else builder.watch();
 }
 
-/**
- * Fails a step that has sent nothing if the service has been down for too long and another option is available. Returns
- * whether it did so.
- */
+/** Fails an unsent step if the service is away for too long and another option exists. */
 function giveWay(plan: JobStep, step: StepState, attempt: AttemptState | null, builder: DecisionBuilder): boolean {
   const { outage } = builder.state;
   const awayMs = outage === null || !builder.mayStart ? null : awayMsOf(builder.state, plan.path);

@@ -8,7 +8,6 @@ import { areSkippedByCondition, referenced, referencedValue } from "../resolve.t
 import { whichOption, whyNone } from "../second-choice.ts";
 import { type RunKind, wholeStep } from "./kind.ts";
 
-/** A result that a pick can choose. `file` is null until the output is downloaded. */
 export interface PickCandidate {
   readonly chosen: Chosen;
   readonly file: Pick<StoredCopy, "sha256" | "contentType"> | null;
@@ -54,7 +53,6 @@ function decide(plan: PickStep, step: StepState, builder: DecisionBuilder): void
   builder.events.push({ type: "pick.decided", step: plan.path, chosen: first.chosen, scores: null });
 }
 
-/** Returns a pick's candidates in order, with null for each missing result. */
 export function candidatesOf(state: RunState, plan: PickStep): readonly (PickCandidate | null)[] {
   return plan.among.flatMap(({ $ref }, position): readonly (PickCandidate | null)[] => {
     if ($ref.as === "value") {

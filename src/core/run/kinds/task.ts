@@ -5,7 +5,6 @@ import { readiness } from "../readiness.ts";
 import { awaitCacheLookup } from "../request-identity.ts";
 import { type RunKind, wholeStep } from "./kind.ts";
 
-/** Reruns a function after a crash, and retries it after a failure as often as the policy allows. */
 export const taskKind: RunKind<TaskStep> = {
   decide,
   activity: "working",

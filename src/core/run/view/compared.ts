@@ -6,20 +6,16 @@ import { runKind } from "../kinds/index.ts";
 import { missingReason } from "../resolve.ts";
 
 export interface ComparedPart {
-  /** The part's name. Outside a comparison, this is the step that produced the part. */
+  /** Outside a comparison, this is the step that produced the part. */
   readonly name: string;
   readonly models: readonly string[];
-  /** Total cost of the part's steps; null if none has a bill. */
   readonly costMicros: number | null;
-  /** Milliseconds from the part's first request to its last response; null if there were no requests. */
   readonly tookMs: number | null;
-  /** Positions of the part's results among all offered results, from 0. */
   readonly offered: readonly number[];
-  /** Why the part has no result; null if it has one or may still get one. */
+  /** Why the part can no longer get a result. */
   readonly missing: string | null;
 }
 
-/** Returns the parts that a decision compares; null if it compares nothing. */
 export function comparedParts(state: RunState, decision: Decision): readonly ComparedPart[] | null {
   if (!decision.choose) return null;
   const offer = offered(state, decision);

@@ -7,7 +7,7 @@ import { chosenUpload, type ProducedOutput, referenced, returnedReferences } fro
 
 type Ref = Reference["$ref"];
 
-/** A model's output, or a file that a person supplied. Duration and frame rate are null if unknown. */
+/** A model's output, or a file that a person supplied. */
 export interface EditTake {
   readonly step: string;
   readonly output: Pick<OutputState, "index" | "copy" | "durationMs" | "fps">;
@@ -15,7 +15,6 @@ export interface EditTake {
 
 /** A clip for a video editor: a result and the alternatives to it. */
 export interface EditClip {
-  /** The step's path. */
   readonly name: string;
   readonly takes: readonly EditTake[];
   /** Index in `takes` of the take that the run used. */
@@ -24,11 +23,10 @@ export interface EditClip {
 
 /** The clips that a returned result was made from, or the result itself. */
 export interface EditList {
-  /** The list's name in the pipeline's return value. */
   readonly name: string;
   /** Image and video clips, in the order in which local functions used them. */
   readonly pictures: readonly EditClip[];
-  /** Images that functions used together with films, such as logos. Their position and duration are unknown. */
+  /** Images that functions used together with films, such as logos. */
   readonly stills: readonly EditClip[];
   readonly sounds: readonly EditClip[];
   /** The finished result; null if it is the only clip or a list of clips. */
@@ -36,7 +34,7 @@ export interface EditList {
   readonly captions: readonly EditCaption[];
 }
 
-/** Returns an edit list for each returned result that has a downloaded file, films first. */
+/** Returns an edit list for each downloaded result, films first. */
 export function editLists(state: RunState): readonly EditList[] {
   const { returns } = state.planned.plan;
   const lists = returnedReferences(returns).flatMap(({ name, ref }) => {
@@ -129,7 +127,6 @@ function isLocal(step: PlanStep): boolean {
 interface Taken {
   readonly ref: Ref;
   readonly contentType: string;
-  /** The list in the function's input that contains the file; null if the file is not in a list. */
   readonly list: object | null;
 }
 
@@ -160,7 +157,6 @@ function filesOf(state: RunState, ref: Ref): readonly Ref[] {
   return referenced(state, ref).map(({ output }) => ({ ...ref, output: output.index }));
 }
 
-/** Returns the clip for a reference; null if none of its files is stored. */
 function clipOf(state: RunState, ref: Ref): EditClip | null {
   const given = givenAs(state, ref);
   if (given !== null) return givenClip(ref.step, given);
@@ -202,7 +198,7 @@ function isMedia({ output }: EditTake): boolean {
   return /^(?:image|video|audio)\//.test(output.copy?.contentType ?? "");
 }
 
-/** A caption, with times in seconds from the start of the film. */
+/** Times are in seconds from the start of the film. */
 interface EditCaption {
   readonly start: number;
   readonly end: number;
@@ -233,7 +229,6 @@ function captionsOf(
   ];
 }
 
-/** Durations that differ by no more than this are treated as equal. */
 const SAME_SECONDS = 0.05;
 
 function startsOf(value: unknown, films: readonly Captioned[], seconds: number | null): readonly number[] | null {

@@ -33,13 +33,13 @@ export interface Missing {
    * - `bill`: the cost is not known.
    */
   readonly what: "decision" | "job" | "file" | "expired" | "result" | "bill";
-  /** ISO 8601 time until which the service keeps the output; null if it does not expire or there is no output. */
+  /** ISO 8601 time until which the service keeps the output; null if it does not expire. */
   readonly until: string | null;
   /** A sentence that describes what is missing. */
   readonly text: string;
 }
 
-/** Lists what the run lacks, in plan order; empty while a process drives the run. */
+/** Returns an empty list while a process drives the run. */
 export function missing(state: RunState, { isInterrupted = false } = {}): readonly Missing[] {
   const isAtWork = state.status === "planned" || state.status === "running";
   if (isAtWork && !isInterrupted) return [];
@@ -107,7 +107,7 @@ function files(state: RunState): readonly Missing[] {
   return [...here, ...gone];
 }
 
-/** Lists the missing bills. Only an ended job can have one. */
+/** Only a job that has ended can lack a bill. */
 function bills({ steps }: RunState): readonly Missing[] {
   return Object.values(steps).flatMap((step) => {
     const { path, attempts } = step;
@@ -135,18 +135,13 @@ type Ref = Reference["$ref"];
 interface Expiring {
   readonly step: string;
   readonly index: number;
-  /** Id of the output's asset; null if the service provides only a URL. */
   readonly assetId: string | null;
-  /** Epoch milliseconds. */
   readonly expiresAt: number;
   readonly neededBy: readonly string[];
-  /** True if a local copy exists. It can replace the asset after the asset expires. */
   readonly copied: boolean;
-  /** Why the last download failed; null if it did not fail. */
   readonly uncopied: string | null;
 }
 
-/** Lists outputs that the run still needs and the service will delete, most urgent first. */
 export function expiring(state: RunState): readonly Expiring[] {
   if (isRunFinal(state.status)) return [];
   const users = usersOf(state);
@@ -186,7 +181,7 @@ function usersOf(state: RunState): ReadonlyMap<string, readonly string[]> {
   return users;
 }
 
-/** Returns the outputs that a reference may resolve to. While a choice is open, these are all candidates. */
+/** While a choice is open, these are the outputs of all candidates. */
 function outputsFor(state: RunState, ref: Ref): readonly ProducedOutput[] {
   if (ref.as !== "asset") return [];
   const plan = stepNamed(state.planned.plan, ref.step);
@@ -217,7 +212,7 @@ export function refusedBy(state: RunState, plan: PlanStep): readonly Refused[] {
   return [{ step: plan.path, reason: error.message, shows: shows.slice(0, MOST_SHOWN) }];
 }
 
-/** Returns the outputs that checks rejected, in this step or in the steps whose results it passes on. */
+/** Also returns outputs that were rejected in steps whose results this step passes on. */
 export function refusedBefore(state: RunState, path: string): readonly Refused[] {
   const standsForOthers = (step: PlanStep) => traitsOf(step).standsFor.length > 0;
   const found: Refused[] = [];
@@ -234,10 +229,7 @@ export function refusedBefore(state: RunState, path: string): readonly Refused[]
   return found;
 }
 
-/**
- * Returns the media that a check inspects through a reference. For a value, these are all outputs of the step that
- * produced it.
- */
+/** A check of a value inspects all outputs of the step that produced the value. */
 function lookedAt(state: RunState, ref: Reference["$ref"]): readonly Chosen[] {
   const step = state.steps[ref.step];
   if (step === undefined) return [];

@@ -9,14 +9,14 @@ import { expiring, type Missing, missing, type Refused, refusedBy } from "./miss
 import { runSummary } from "./run-view.ts";
 import { type AttemptView, outputStatus, placedFile, type StepView, stepView } from "./step-view.ts";
 
-/** A run as `showrunner show --json` prints it: snake_case, dollars as decimal strings, times in ISO 8601. */
+/** A run as `showrunner show --json` prints it, with amounts in dollars and times in ISO 8601. */
 export interface RunReport {
   readonly id: string;
   readonly pipeline: string;
-  /** The run's title; null if it is shown by its id. */
+  /** The run's title; null if it has none. */
   readonly title: string | null;
   readonly tags: { readonly [key: string]: string };
-  /** Status of the run. `interrupted` means that its process ended before the run did. */
+  /** `interrupted` means that the run's process ended before the run. */
   readonly status: RunStatus | "interrupted";
   /** Why the run is paused, interrupted or failed; null otherwise. */
   readonly message: string | null;
@@ -34,23 +34,23 @@ export interface RunReport {
   readonly quote: string | null;
   /** Sum of the quotes for reruns; null if a rerun had no price. */
   readonly rerun_quote: string | null;
-  /** Projected total: the cost so far, reserved money, and the latest prices of steps that have not run. */
+  /** The expected total: costs, reserved money, and prices of steps that have not run. */
   readonly projected: string;
   readonly cost: string;
   /** Money reserved for jobs that have no bill yet. */
   readonly held: string;
-  /** Money that may or may not have been charged, because a response was missing or reported no charge. */
+  /** Money that may have been charged, because a response was missing or reported no cost. */
   readonly unconfirmed: string;
   /** The command that continues the run; null if nothing is left to do or a process drives the run. */
   readonly next: NextCommand | null;
-  /** The amount by which the charges exceed the budget; null if they do not. */
+  /** The amount by which charges exceed the budget, if they do. */
   readonly over_budget: string | null;
   /** Models that charged more than they quoted or, without a quote, more than was allowed. */
   readonly overcharges: readonly OverchargeReport[];
   readonly out_dir: string;
   readonly created_at: string;
   readonly finished_at: string | null;
-  /** Active time so far in milliseconds, excluding pauses and times when no process drove the run. */
+  /** Active time in milliseconds, without pauses and times when no process drove the run. */
   readonly took_ms: number;
   /** Outputs that the run still needs and the service will delete, most urgent first. */
   readonly expiring: readonly ExpiringReport[];
@@ -66,7 +66,7 @@ export interface OverchargeReport {
   /** Number of overcharged jobs and chats. */
   readonly times: number;
   readonly excess: string;
-  /** The charge that exceeded its quote by the highest factor; null if nothing was quoted. */
+  /** The charge that exceeded its quote by the highest factor. */
   readonly worst: { readonly quoted: string; readonly charged: string } | null;
 }
 
@@ -79,12 +79,12 @@ export interface ExpiringReport {
   /** Unfinished steps that use the output. */
   readonly needed_by: readonly string[];
   readonly copied: boolean;
-  /** Why the last download failed; null if it did not fail. */
+  /** Why the last download failed. */
   readonly uncopied: string | null;
 }
 
 export interface StepReport {
-  /** True if the step is no longer in the plan. Its results and costs stay listed. */
+  /** True if the step is no longer in the plan. */
   readonly removed?: true;
   readonly path: string;
   readonly kind: string;
@@ -94,13 +94,13 @@ export interface StepReport {
   /** Status in the journal, or `awaiting-approval` while the step waits for a person. */
   readonly status: StepStatus | "awaiting-approval";
   readonly reason: string | null;
-  /** Details of a request that is taking long and is still polled; null if there is none. */
+  /** Details of a request that takes longer than expected. */
   readonly late: {
     /** When the request was accepted. */
     readonly since: string;
     /** Expected duration; null if the request was not reported as slow. */
     readonly expected_ms: number | null;
-    /** True if the expected duration is based on the model's past requests rather than on a typical value. */
+    /** True if the expected duration is based on the model's past requests. */
     readonly learned: boolean;
     /** The step's time limit (`within`) if it was exceeded; otherwise null. */
     readonly within_ms: number | null;
@@ -114,7 +114,7 @@ export interface StepReport {
   /** Jobs, chat requests, or failed attempts of a task. */
   readonly attempts: readonly AttemptReport[];
   readonly outputs: readonly OutputReport[];
-  /** The value that a chat or task returned, or that a person approved instead; null if there is none. */
+  /** The value that a chat or task returned, or that a person approved instead. */
   readonly value: Json;
   /** The output that an approval or pick chose. */
   readonly chosen: { readonly step: string; readonly index: number } | null;
@@ -163,7 +163,6 @@ export interface OutputReport {
   readonly expires_at: string | null;
 }
 
-/** Returns the report of a run. `isInterrupted`: true if the process that drove the run is gone. */
 export function runReport(state: RunState, { isInterrupted = false } = {}): RunReport {
   const { planned } = state;
   const { pause, message, ...summary } = runSummary(state, { isInterrupted });
@@ -321,5 +320,5 @@ function instant(at: number | null): string | null {
   return text;
 }
 
-/** Cache of formatted times. Steps that changed in one commit share the same time. */
+/** Steps that changed in one commit have the same time. */
 const instants = new Map<number, string>();

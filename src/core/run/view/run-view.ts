@@ -13,7 +13,7 @@ export class RunView {
   readonly state: RunState;
   readonly #steps = new Map<string, StepView>();
 
-  /** Takes over the state. From then on, change it only with {@link RunView.add}. */
+  /** Takes over the state, which must then be changed only with {@link RunView.add}. */
   constructor(state: RunState) {
     this.state = state;
   }
@@ -63,28 +63,22 @@ export function touchedSteps(events: readonly RunEvent[]): ReadonlySet<string> |
   return touched;
 }
 
-/** A run without its steps. Money is in micro-dollars, times are in epoch milliseconds. */
 export interface RunSummary {
   readonly id: string;
   readonly pipeline: string;
-  /** The run's title; null if it is shown by its id. */
   readonly title: string | null;
   readonly tags: { readonly [key: string]: string };
-  /** Status of the run. `interrupted` means that its process ended before the run did. */
+  /** `interrupted` means that the run's process ended before the run. */
   readonly status: RunStatus | "interrupted";
   readonly message: string | null;
   readonly pause: PauseState | null;
-  /** The command that continues the run; null if nothing is left to do or a process drives the run. */
   readonly next: NextCommand | null;
   readonly budgetMicros: number | null;
-  /** The tag (`key=value`) of the runs that share the budget; null if the budget is not shared. */
   readonly budgetTag: string | null;
   readonly quoteMicros: number | null;
-  /** Sum of the quotes for reruns; null if a rerun had no price. */
   readonly rerunQuoteMicros: number | null;
   readonly spentMicros: number;
   readonly heldMicros: number;
-  /** Money reserved for unanswered chat requests. */
   readonly unconfirmedMicros: number;
   readonly createdAt: number;
   readonly finishedAt: number | null;

@@ -3,7 +3,7 @@ import { fold } from "../../journal/fold.ts";
 import { changeLedger, emptyEntry, entryChange, type LedgerEntry, ledgerChanges } from "../../journal/record.ts";
 import type { OutputState, RunState } from "../../journal/state.ts";
 
-/** A period in epoch milliseconds. `from` is inclusive, and `to` is exclusive. */
+/** `from` is inclusive, and `to` is exclusive. */
 export interface Period {
   readonly from: number;
   readonly to: number;
@@ -12,7 +12,6 @@ export interface Period {
 export interface MadeOfKind {
   readonly kind: "image" | "video" | "audio" | "voice" | "text" | "file";
   readonly count: number;
-  /** Total duration; 0 for kinds without a duration. */
   readonly durationMs: number;
 }
 
@@ -30,13 +29,11 @@ export interface OpenAmount {
   readonly why: "bill" | "submit" | "impossible" | "answer";
 }
 
-/** A run's charges that the journal recorded within a period. */
 export interface RunCharges {
-  /** Sum of the charges. It may be negative, because corrections of earlier bills are included. */
+  /** May be negative, because corrections of earlier bills are included. */
   readonly costMicros: number;
   readonly made: readonly MadeOfKind[];
   readonly unbilled: readonly OpenAmount[];
-  /** Open amounts for which information from the service is missing or implausible. */
   readonly disputed: readonly OpenAmount[];
 }
 
@@ -49,7 +46,6 @@ interface Entry {
   isAnswered: boolean;
 }
 
-/** Returns the charges that the journal recorded within a period. */
 export function runCharges(events: readonly StoredEvent[], { from, to }: Period): RunCharges {
   const state = fold(events);
   const entries = new Map<string, Entry>();
@@ -139,7 +135,7 @@ export function parseMarkup(text: string): bigint | null {
   return markup > 10n * WHOLE ? null : markup;
 }
 
-/** Returns one invoice line per cost, in cents and with the markup. The rounded lines add up to the total. */
+/** The rounded lines add up to the total. */
 export function invoiced(
   costsMicros: readonly number[],
   markup: bigint,

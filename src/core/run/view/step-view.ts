@@ -61,17 +61,17 @@ export interface StepView {
   readonly path: string;
   readonly kind: PlanStep["kind"];
   readonly model: string | null;
-  /** Stays `running` until the step's files are downloaded, although other steps can already use its result. */
+  /** Stays `running` until the step's files are downloaded. */
   readonly status: StepStatus;
   readonly phase: StepPhase;
   readonly reason: string | null;
-  /** Details of a request that is taking long; null if there is none. */
+  /** Details of a request that takes longer than expected. */
   readonly late: Late | null;
-  /** Error of the current attempt, or of a task's last failed attempt if there is no current one. */
+  /** Error of the current attempt or, for a task, of the last failed attempt. */
   readonly error: JournalError | null;
   readonly startedAt: number | null;
   readonly finishedAt: number | null;
-  /** The current attempt, even if it was only priced and never sent; null before the first. */
+  /** The current attempt, which may not have been sent yet. */
   readonly current: AttemptView | null;
   /** Attempts that were sent or refused: first jobs, then chats, then failed tasks. */
   readonly attempts: readonly AttemptView[];
@@ -237,14 +237,13 @@ function phaseOf({ kind }: PlanStep, status: StepStatus, current: AttemptView | 
   return jobPhases[current.phase as JobPhase];
 }
 
-/** Returns an output's status. Only outputs of jobs can expire, because other outputs were never on the service. */
+/** Only outputs of jobs can expire, because others were never on the service. */
 export function outputStatus({ plan }: Pick<StepView, "plan">, { phase, status }: OutputState): OutputState["status"] {
   return traitsOf(plan).submits !== null && (phase === "expired" || phase === "archived") ? "EXPIRED" : status;
 }
 
 interface PlacedIndex {
   readonly byOutput: Map<string, RunState["files"][number]>;
-  /** Number of files indexed so far. */
   read: number;
 }
 

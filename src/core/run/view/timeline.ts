@@ -4,22 +4,15 @@ import { traitsOf } from "../../plan/index.ts";
 import type { PlanStep } from "../../plan/plan.ts";
 import { runKind } from "../kinds/index.ts";
 
-/**
- * The activity of a step, for example:
- * - `queue`: from the decision to submit until rendering starts.
- * - `render`: until the job ends.
- * - `download`: until the last copy is on disk.
- */
+/** `queue` ends when rendering starts, `render` when the job ends, `download` when the last copy is on disk. */
 export type TimelinePhase = "upload" | "queue" | "render" | "download" | "task" | "chat" | "approval";
 
-/** One activity of a step, with times in epoch milliseconds. */
 export interface TimelineSpan {
   readonly step: string;
-  /** Number of the attempt, from 1. */
   readonly attempt: number;
   readonly phase: TimelinePhase;
   readonly from: number;
-  /** End of the span; null while it continues. */
+  /** Null while the span continues. */
   readonly to: number | null;
 }
 
@@ -31,19 +24,16 @@ interface Span {
   to: number | null;
 }
 
-/** The activities of each step, derived from the run's events and ordered by start. */
 export class Timeline implements TimelineWriter {
   readonly #spans: Span[] = [];
-  /** The open span of each step, by the step's path. */
   readonly #open = new Map<string, Span>();
   readonly #kinds = new Map<string, PlanStep["kind"]>();
   readonly #starts = new Map<string, number>();
   readonly #acknowledged = new Map<string, number>();
-  /** Steps whose outputs stay on the service. */
   readonly #uncopied = new Set<string>();
   readonly #toCopy = new Map<string, number>();
   #running = false;
-  /** The time of the latest event. It never goes back, even if the clocks of two machines differ. */
+  /** The time never goes back, even if the clocks of two machines differ. */
   #now = Number.NEGATIVE_INFINITY;
 
   add({ at, event }: StoredEvent): void {
@@ -122,7 +112,7 @@ export class Timeline implements TimelineWriter {
     return to === null && !this.#running ? this.#now : to;
   }
 
-  /** Treats all time between acknowledgement and end as rendering, because no event records when rendering starts. */
+  /** No event records when rendering starts, so it counts from the acknowledgement. */
   #splitUnseenRender(step: string): void {
     const open = this.#open.get(step);
     const since = this.#acknowledged.get(step);
