@@ -260,7 +260,7 @@ export class LiveRun {
 
   readonly #kept = new Map<string, { readonly of: unknown; readonly at: number; readonly value: unknown }>();
 
-  /** For a large run, keeps a value until `of` changes, for at most `KEPT_MS`. */
+  /** Caches a computed value for at most `KEPT_MS`, or until `of` is another object. Small runs are not cached. */
   kept<T>(what: string, of: unknown, now: number, compute: () => T): T {
     const before = this.#kept.get(what);
     const isMany = (this.#view?.state.planned.plan.steps.length ?? 0) >= MANY_STEPS;

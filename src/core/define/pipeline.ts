@@ -39,7 +39,7 @@ export interface PipelineDefinition<S extends z.ZodType, R extends Returns> {
   readonly input: S;
   /**
    * How a failed step affects other steps. `continue` skips the steps that use its result. `failFast` starts no further
-   * step. With `quorum(n)`, the run succeeds once n of the returned results exist. Default `continue`.
+   * step. With `quorum(n)`, the run succeeds once n of the results that the pipeline returns exist. Default `continue`.
    */
   readonly onFailure?: FailurePolicy | undefined;
   /**
@@ -242,7 +242,7 @@ function titleOf(pipeline: Pipeline, input: unknown): { readonly title?: string 
   }
 }
 
-/** Keeps earlier values to which a transform would otherwise be applied twice. */
+/** Keeps values of the earlier input that the schema would transform a second time. */
 function asBefore(now: unknown, before: Json, changes: Json = {}): unknown {
   if (fingerprint(plainJson(now)) === fingerprint(before)) return now;
   if (!isRecord(changes)) return now;

@@ -63,7 +63,7 @@ export interface Awaited {
   slow?: Expected;
   /** When the request last exceeded its time limit (`within`), in epoch milliseconds. */
   overdueAt?: number;
-  /** When someone last resumed the run to wait for the request again, in epoch milliseconds. */
+  /** When someone last resumed the run and thereby waited longer for the request, in epoch milliseconds. */
   awaitedSince?: number;
 }
 
@@ -98,7 +98,7 @@ export interface AttemptState extends Awaited {
   isAdopted?: true;
   /** Set if a response about the job was incomplete or contradicted an earlier one. */
   doubt?: {
-    /** Time of the first doubtful response, in epoch milliseconds. */
+    /** Time of the first response that could not be interpreted, in epoch milliseconds. */
     readonly since: number;
     readonly message: string;
     /** True if a person accepted the job's outputs as the attempt's result. */

@@ -337,7 +337,7 @@ export interface NoticeRow extends NewNotice {
   readonly lastError: string | null;
 }
 
-/** Claims notifications that are due at `at`. No other process gets them until `untilAt`. */
+/** A claim on the notifications due at the time `at`. Other processes do not get them before `untilAt`. */
 export interface NoticeClaim {
   readonly at: number;
   readonly untilAt: number;

@@ -9,7 +9,7 @@ export interface Expected {
 /** A request that takes longer than expected, or longer than its `within`. */
 export interface Late {
   readonly since: number;
-  /** How long the request usually takes; null if it was not reported as slow. */
+  /** Expected duration of the request. Null unless the run reported it as slow. */
   readonly expected: Expected | null;
   /** The request's `within`; null if it has not passed. */
   readonly withinMs: number | null;

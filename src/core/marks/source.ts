@@ -4,7 +4,7 @@ import { open } from "../kit/file-handle.ts";
 
 export interface Source {
   readonly sizeBytes: number;
-  /** Throws {@link UnmarkableError} if the file has fewer bytes. */
+  /** Reads `length` bytes at a position. Throws {@link UnmarkableError} if the file is shorter. */
   readonly read: (at: number, length: number) => Promise<Buffer>;
 }
 

@@ -191,7 +191,7 @@ export interface PickDraft extends DraftStepBase {
   readonly among: readonly DraftReference[];
   readonly by: "first" | "score";
   readonly version: string | null;
-  /** Set if each candidate is made only when it is needed. Null if all are made. */
+  /** Set if a candidate is made only when the ones before it failed. Null if all candidates are made at once. */
   readonly second: SecondChoice | null;
   readonly onFailure?: "continue" | "failFast";
 }

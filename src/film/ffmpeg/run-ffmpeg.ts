@@ -95,7 +95,7 @@ const DISK_ERRORS = [
   ["EDQUOT", /dis[ck] quota exceeded/i],
 ] as const;
 
-/** Converts a full disk to a Node error, so that the run waits for space instead of failing. */
+/** Returns a Node error if ffmpeg reports a full disk, so that the run waits for space instead of failing. */
 function diskError(stderr: string, { target }: FfmpegCall): Error | null {
   const [code] = DISK_ERRORS.find(([, words]) => words.test(stderr)) ?? [];
   if (code === undefined || target === null) return null;

@@ -17,7 +17,7 @@ import { type Format, pixelsOf, type Size } from "../graph/size.ts";
 export interface JoinOptions extends StepFields, LengthOption {
   /** Size of the film. Default: the first clip's size or, with `format`, its shorter side. */
   readonly size?: Size;
-  /** Aspect ratio of the film. Default: that of `size`, or 16:9 if `size` is only a length such as `1080p`. */
+  /** Aspect ratio of the film. Default: that of `size`, or 16:9 if `size` is only a resolution such as `1080p`. */
   readonly format?: Format;
   /** How clips of another shape fill the frame. Default `blur`. */
   readonly fit?: Fit;

@@ -120,7 +120,7 @@ function foreseenMix(input: unknown, endsOf: EndsOf): Foreseen {
   return foreseenLength("the sound", { ...pictures, sound }, length);
 }
 
-/** With the length `sound`, ignores the film's own audio if there are voices or effects. */
+/** Returns when the audio ends. If `length` is `sound`, the film's own audio counts only if nothing was added. */
 function soundEnd(ends: readonly number[], own: number | null, length: Length | undefined): number | null {
   const counted = own === null || (length === "sound" && ends.length > 0) ? ends : [...ends, own];
   return counted.length === 0 ? null : Math.max(...counted);

@@ -167,7 +167,7 @@ export interface OpenStream {
   timedOut(): boolean;
 }
 
-/** Opens an event stream. Reads and returns a response that is not a stream. */
+/** Opens an event stream. If the response is not a stream, reads it whole. */
 export async function openStream(
   context: HttpContext,
   request: Pick<ApiRequest, "method" | "path" | "json" | "requestClass">,

@@ -96,7 +96,7 @@ export interface WebhookHandlerOptions {
   readonly brand?: string | undefined;
   /** Maximum size of a body in bytes. Default: 1,048,576. */
   readonly maxBytes?: number | undefined;
-  /** Maximum difference between the clock and a delivery's time of signing, in milliseconds. Default: 300,000. */
+  /** Maximum difference between the clock and the time at which a delivery was signed, in milliseconds. Default: 300,000. */
   readonly toleranceMs?: number | undefined;
   /** The clock to use. Default: the machine's clock. */
   readonly clock?: Clock | undefined;

@@ -142,7 +142,7 @@ export interface Call {
 }
 
 const WORDS = new Set(["prompt", "text", "input"]);
-/** A prompt this long is recognized in any field, because ids and names are shorter. */
+/** Minimum number of words by which text in any field is recognized as a prompt. */
 const LONG_WORDS = 20;
 const MEDIUM_CHARACTERS = 64;
 

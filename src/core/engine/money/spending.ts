@@ -133,7 +133,7 @@ export class SpendingWatch {
   #isCapShort = false;
   #later: Later | null = null;
   #failures = 0;
-  /** The error of the last balance read. Null if it succeeded, undefined if there was none. */
+  /** The error of the last balance read. Null if that read succeeded, undefined before the first read. */
   #answer: Judged | null | undefined;
 
   constructor(parts: SpendingParts, wallet: Wallet, state: RunState) {

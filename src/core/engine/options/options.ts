@@ -108,7 +108,7 @@ interface DriveOptions {
    * `misdirected`). Infinity means forever. Default 300 000.
    */
   readonly giveUpAfterMs?: number | undefined;
-  /** How long the run may wait in total for daily caps, in milliseconds, before it pauses (`cap`). Default 0. */
+  /** Total time that the run may wait for daily caps to reset before it pauses, in milliseconds. Default 0. */
   readonly waitForCapMs?: number | undefined;
 }
 
@@ -315,7 +315,7 @@ export interface ApproveDecision {
   /** The reason, for people who read the run later. */
   readonly note?: string | undefined;
   /**
-   * A value to approve instead of the one shown, which all later steps then use. For a chat: text, or JSON that fits
+   * A replacement for the value shown. Later steps use the replacement. For a chat: text, or JSON that fits
    * its schema. For a task: a value of the same type. Default: the value shown.
    */
   readonly value?: Json | undefined;

@@ -15,7 +15,7 @@ export function isRefusal(error: unknown): error is ApiError {
   return !retryable && status >= 400 && status < 500 && ![401, 403, 408, 425, 429].includes(status);
 }
 
-/** Converts a refused estimate to plan problems. If a placeholder was refused, the result has a condition instead. */
+/** Converts a refused estimate to plan problems. If only a placeholder was refused, the step stays valid under a condition. */
 export function readRefusal(
   step: Pick<Requested, "path" | "model">,
   error: ApiError,

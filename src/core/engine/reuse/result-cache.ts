@@ -30,7 +30,7 @@ export interface CacheQuery {
   readonly plan: CacheableStep;
   /** The run that looks for results. Its own results are ignored. */
   readonly runId: string | null;
-  /** Keys of results that other steps of this run already reuse, because each result may be reused only once. */
+  /** Keys of results that other steps of this run reuse. A run reuses each result only once. */
   readonly reusedKeys: Set<string>;
   /** Whether to check that the asset still exists, and to download outputs that must be kept. False for pricing. */
   readonly verify: boolean;

@@ -124,7 +124,7 @@ export interface ReusedFrom {
   readonly completedAt: number;
 }
 
-/** An output of a step. */
+/** The output that a decision chose. */
 export interface Chosen {
   readonly step: string;
   readonly index: number;

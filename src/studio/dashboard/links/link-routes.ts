@@ -212,7 +212,7 @@ const WINDOW_MS = 600_000;
 const MOST_OF_ONE = 20;
 const MOST_OF_ALL = 1000;
 
-/** Limits only invalid tokens, so that nobody can lock out others. */
+/** Limits attempts with invalid tokens. Valid tokens always work, so nobody can lock out others. */
 export class Tries {
   readonly #wrong = new Map<string, number>();
   #total = 0;
