@@ -370,8 +370,7 @@ type LedgerChange = {
   readonly attempt: number;
   readonly amountMicros: number;
   readonly isElsewhere?: true;
-}
-| {
+} | {
   readonly type: "raise";
   readonly step: string;
   readonly attempt: number;
@@ -412,8 +411,7 @@ type ChatEvent = ({
   readonly type: "chat.failed";
   readonly error: JournalError; 
   readonly answer?: CleanText;
-} & Charged)
-| ({
+} & Charged) | ({
   readonly type: "chat.abandoned";
   readonly holdMicros: number;
 } & OfChat);
@@ -424,13 +422,12 @@ type JobEvent = ({
   readonly type: "job.started";
 } & OfAttempt) | ({
   readonly type: "job.completed";
-  readonly outputs: readonly OutputFacts[];
+  readonly outputs: readonly OutputFacts[]; 
   readonly copies?: readonly (StoredCopy | null)[]; 
   readonly unfit?: readonly string[];
-} & OfAttempt)
-| ({
+} & OfAttempt) | ({
   readonly type: "job.doubted";
-  readonly message: CleanText;
+  readonly message: CleanText; 
   readonly saidForMs?: number; 
   readonly isUnread?: true; 
   readonly isOver?: true;
@@ -468,12 +465,12 @@ type PlanEvent = RunPlanned | RunReplanned | ExpandPlanned | {
   readonly note?: string; 
   readonly seeds?: {
     readonly [step: string]: number;
-  };
+  }; 
   readonly quoteMicros?: number | null;
 } | {
   readonly type: "step.reset";
   readonly step: string;
-  readonly why: string;
+  readonly why: string; 
   readonly onlyIfInputsChanged?: true; 
   readonly keepsExpansion?: true;
 } | {
@@ -565,8 +562,7 @@ type StepEvent = {
   readonly type: "step.slow";
   readonly elapsedMs: number;
   readonly expected: Expected;
-} & OfAttempt)
-| ({
+} & OfAttempt) | ({
   readonly type: "step.overdue";
   readonly withinMs: number;
   readonly next?: string;
@@ -1090,8 +1086,7 @@ type CommitOutcome = {
 };
 type RemoveOutcome = {
   readonly removed: true;
-}
-| {
+} | {
   readonly removed: false;
   readonly reason: "leased" | "holds" | "unknown";
 };
@@ -1191,8 +1186,7 @@ type WorkMessage = {
   readonly type: "hint";
   readonly step: string;
   readonly attempt: number;
-}
-| {
+} | {
   readonly type: "performed";
   readonly step: string;
   readonly command: string;
