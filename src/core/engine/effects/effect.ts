@@ -68,7 +68,7 @@ export interface EffectContext {
   /** Resolves when the emitted events are in the journal or the drive ends. */
   recorded(): Promise<void>;
   progress(progress: Progress): void;
-  /** Reports a failure while the effect goes on. Returns the delay before a retry, in milliseconds. */
+  /** Reports a failure while the effect continues. Returns the delay before a retry, in milliseconds. */
   reportOutage(serviceFailure: ServiceFailure): number;
 }
 
