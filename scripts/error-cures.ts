@@ -23,7 +23,7 @@ export const CURES: Readonly<Record<string, string>> = {
     "Wait for the process that uses the file, or end that process. `showrunner runs` shows which one it is.",
   JOURNAL_CLOSED: "Keep the store open until all runs have stopped.",
   JOURNAL_CORRUPT:
-    "Restore the journal from a copy. `showrunner reconcile` then lists the jobs that the copy does not contain.",
+    "Restore the journal from a copy. After that, `showrunner reconcile` lists the jobs that the copy doesn't contain.",
   JOURNAL_DISK_FULL: "Free disk space; runs continue where they stopped.",
   JOURNAL_DRIVER_MISSING: "Run `npm install pg`.",
   JOURNAL_FOLDER: "Create the folder, or choose another with `--journal`.",
@@ -61,7 +61,7 @@ export const CURES: Readonly<Record<string, string>> = {
   RUN_BUSY: "Follow the run with `showrunner events RUN --follow`, or stop it with `showrunner stop RUN`.",
   RUN_DIFFERS: "Choose another id, or apply the changes: `resume RUN --file FILE --accept-changes`.",
   RUN_EXISTS: "Resume the existing run, or choose another id.",
-  RUN_TAKEN_OVER: "You need to do nothing, because the other process continues the run.",
+  RUN_TAKEN_OVER: "You don't have to do anything, because the other process continues the run.",
   RUN_UNKNOWN: "`showrunner runs` lists the runs in the journal; use `--journal` for another journal.",
   RUN_WHILE_LOADING: "Move the code that starts the run into another file, or behind `if (import.meta.main)`.",
   SHIFT_SOUND: "Use a WAV or MP3 file that can be decoded, and an offset shorter than the sound.",

@@ -2,7 +2,7 @@
 export const ENVIRONMENT: Readonly<Record<string, string>> = {
   SHOWRUNNER_SERVICE: "the name of a hosted service, such as `hedra`; see [hosted services](hosted.md)",
   SHOWRUNNER_BASE_URL:
-    "the address of any service; if neither this nor `SHOWRUNNER_SERVICE` is set, jobs go to the local service",
+    "the address of any service; if neither `SHOWRUNNER_BASE_URL` nor `SHOWRUNNER_SERVICE` is set, jobs go to the local service",
   SHOWRUNNER_API_KEY:
     "`<key_id>:<secret>`, or a token; for a named service, its own variable (such as `HEDRA_API_KEY`) takes precedence",
   SHOWRUNNER_JOURNAL: "the journal: a file or a `postgres://` URL; the default is `.showrunner/journal.db`",

@@ -63,11 +63,11 @@ export interface LocalServiceOptions {
   readonly retentionMs?: number;
   /** How long a download URL is valid, in milliseconds. Reading the job again returns a new URL. Default: 1 hour. */
   readonly urlLifeMs?: number;
-  /** Models that replace the built-in models: the path of a JSON file, or its content. */
+  /** Models that replace the built-in models: the path of a JSON file, or the parsed JSON. */
   readonly catalog?: string | readonly unknown[];
   /** Answers like a hosted service, with one fixed message for each kind of error. Default: false. */
   readonly strict?: boolean;
-  /** Model families that extend or replace the built-in ones: the path of a JSON file, or its content. */
+  /** Model families that extend or replace the built-in ones: the path of a JSON file, or the parsed JSON. */
   readonly families?: FamiliesOption;
   /** The published version of the API that the service implements. Default: `today`. */
   readonly asOf?: AsOf;

@@ -63,24 +63,24 @@ const rule = <Kind extends string, Shape extends z.ZodRawShape>(kind: Kind, shap
   z.strictObject({ kind: z.literal(kind), ...match, ...shape });
 
 export const faultRule = z.discriminatedUnion("kind", [
-  /** Waits for this number of real milliseconds before the request is handled. */
+  /** Waits this many real milliseconds before the request is handled. */
   rule("delay", { delay_ms: ms }),
-  /** Cuts the connection before the request is handled, or afterwards, when only the response is lost. */
+  /** Cuts the connection, either before the request is handled or afterwards, so that only the response is lost. */
   rule("drop", { when: z.enum(["before", "after"]).default("before") }),
-  /** Answers with an error instead of handling the request. `envelope: false` sends plain text, as a proxy would. */
+  /** Responds with an error instead of handling the request. `envelope: false` sends plain text, as a proxy would. */
   rule("error", {
     code: z.enum(codes).default("INTERNAL"),
     retry_after: z.int().min(0).max(86_400).optional(),
     status: z.int().min(400).max(599).optional(),
     envelope: z.boolean().default(true),
   }),
-  /** Waits between the events of a stream. */
+  /** Waits this many milliseconds between the events of a stream. */
   rule("slow_stream", { delay_ms: ms }),
   /** Ends a stream after this many frames, without `done`: either cleanly or by resetting the connection. */
   rule("cut_stream", { after_frames: count.default(1), clean: z.boolean().default(true) }),
   /** Cuts a download after this many bytes. */
   rule("truncate_download", { bytes: count.default(1) }),
-  /** The job fails and is refunded. `param` and `category` name what moderation refused. A chat shows `CANCELLED` as `client_abort`, and `DEADLINE_EXCEEDED` as `timeout`. */
+  /** The job fails and is refunded. `param` and `category` name what moderation rejected. A chat shows `CANCELLED` as `client_abort`, and `DEADLINE_EXCEEDED` as `timeout`. */
   rule("fail_job", { code: z.enum(codes).default("INTERNAL"), retryable: z.boolean().default(true), ...objection }),
   /** The outputs at these positions fail and are refunded pro rata. */
   rule("fail_output", {
@@ -90,9 +90,9 @@ export const faultRule = z.discriminatedUnion("kind", [
   }),
   /** The outputs expire as soon as the job completes. */
   rule("expire_now", {}),
-  /** The frame rate of outputs stays null for this long after the job completes. */
+  /** The outputs' frame rate stays null for this many milliseconds after the job completes. */
   rule("fps_late", { delay_ms: ms }),
-  /** The cost stays hidden for this long after the job is submitted. */
+  /** The job's cost stays hidden for this many milliseconds after the job is submitted. */
   rule("cost_late", { delay_ms: ms }),
   /** Charges this multiple of the job's price, regardless of the quote. */
   rule("charge", { factor: z.number().min(0).max(100) }),
@@ -104,7 +104,7 @@ export const faultRule = z.discriminatedUnion("kind", [
   rule("delete_unavailable", {}),
   /** A webhook is sent twice. */
   rule("webhook_duplicate", {}),
-  /** A webhook is sent this much later, on the service's clock; different delays change the order of webhooks. */
+  /** Delays a webhook by `delay_ms`, on the service's clock. Different delays change the order of webhooks. */
   rule("webhook_delay", { delay_ms: ms }),
   /** A webhook is never sent. */
   rule("webhook_never", {}),

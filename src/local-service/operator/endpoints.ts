@@ -223,7 +223,7 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
   const row = (method: Endpoint["method"], path: string, summary: string, handle: Endpoint["handle"]) =>
     endpoint(method, path, "public", summary, handle);
   const rows = [
-    row("GET", "/stats", "Counts of jobs, money and requests", () => ok(readStats(service))),
+    row("GET", "/stats", "Totals for jobs, money and requests", () => ok(readStats(service))),
     row("GET", "/wallet", "All wallets", () => ok(wallets())),
     row("POST", "/wallet", "Add funds, or decline the top-up card", changeWallet),
     row("GET", "/fund", "A page for adding funds", page.show),

@@ -41,7 +41,7 @@ export interface ServiceOptions {
   /** Folder for the embedded local service. Default `.showrunner/local`. */
   readonly localDir?: string | undefined;
   /**
-   * Model families that override the built-in ones: a path to a JSON file, or its content. Default: the file in
+   * Model families that override the built-in ones: a path to a JSON file, or the parsed JSON. Default: the file in
    * environment SHOWRUNNER_FAMILIES, if set. Throws {@link FamiliesError}.
    */
   readonly families?: FamiliesOption | undefined;
