@@ -154,7 +154,7 @@ interface BulkQuoteOptions extends Pick<RunOptions, "maxUnquoted" | "profile" | 
   readonly source?: string | undefined;
 }
 declare function quoteEach(show: Showrunner, pipeline: Pipeline, rows: readonly BulkRow[], options?: BulkQuoteOptions): Promise<BulkQuote>;
-interface BulkOptions extends Omit<RunOptions, "id" | "title" | "budget" | "onExisting"> {
+interface BulkOptions extends Omit<RunOptions, "id" | "title" | "budget" | "quote" | "onExisting"> {
   readonly budget?: string | undefined;
   readonly atOnce?: number | undefined;
   readonly outDir?: string | undefined;

@@ -3,6 +3,7 @@ import { dollars } from "../../core/kit/money.ts";
 import { type DiagramOptions, type Plan, type Problem, type Quote, type Showrunner, traitsOf } from "../../internal.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
+import { checkTableFlags } from "../input/engine-flags.ts";
 import { checkAmount } from "../input/flag-values.ts";
 import { quoteOptions, withProfileService } from "../input/quote-options.ts";
 import { inputSchema, readInput } from "../input/read-input.ts";
@@ -36,6 +37,7 @@ function amount({ basis, costMicros, maxCostMicros }: Quote["prices"][number]): 
 export async function plan(context: Context, spec: string, given: Flags["plan"]): Promise<ExitCode> {
   const { io } = context;
   checkAmount("--max-unquoted", given.maxUnquoted);
+  checkTableFlags(given);
   if (given.json && given.mermaid) {
     const next = "omit one of them; --svg FILE works with either";
     throw usageError("--json and --mermaid both write to stdout", next);

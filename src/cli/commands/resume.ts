@@ -15,6 +15,7 @@ import {
 import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import { type Context, sayWhere, withJournal, withShowrunner } from "../context.ts";
 import { confirm, isAgreed } from "../input/confirm.ts";
+import { checkTableFlags } from "../input/engine-flags.ts";
 import { checkAmount, giveUpAfter, readDuration, waitForCap } from "../input/flag-values.ts";
 import { inputSchema, readInput, readTextOrFile } from "../input/read-input.ts";
 import { checkOwn, codeOf } from "../input/stored-run.ts";
@@ -35,6 +36,7 @@ export async function resume(context: Context, runId: string, flags: Flags["resu
   checkAmount("--max-unquoted", maxUnquoted);
   const waitForFundsMs =
     waitForFunds === undefined ? null : readDuration("--wait-for-funds", waitForFunds, "30m, 2h or 90s");
+  checkTableFlags(flags);
   checkMovesAlone(runId, flags);
   const waits = { ...giveUpAfter(flags.giveUpAfter), ...waitForCap(flags.waitForCap) };
   checkNote(runId, flags);

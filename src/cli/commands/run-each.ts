@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { dollars, formatUsd, parseUsd, wholeCents } from "../../core/kit/money.ts";
 import { shellWord } from "../../core/kit/shell-word.ts";
 import {
+  BATCH_TAG,
   type BulkProblem,
   type BulkQuote,
   checkEach,
@@ -10,10 +11,12 @@ import {
   type RunReport,
   runEach,
   type Showrunner,
+  tagText,
 } from "../../internal.ts";
-import { ExitCode, usageError } from "../cli-error.ts";
+import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { openEngine } from "../engine.ts";
+import { explainError } from "../explain-error.ts";
 import { wholeNumber } from "../input/flag-values.ts";
 import { agreedPrice, quoteOptions, runOptions } from "../input/quote-options.ts";
 import { inputSchema, readInput } from "../input/read-input.ts";
@@ -58,14 +61,15 @@ async function withRows<T>(
     sayWhere(show, context);
     using _waits = sayLimitWaits(() => show.client.pace(), context.output);
     const rows = withKnownIds(read.rows, await show.runs());
-    const { budget: _, ...quoting } = quoteOptions(flags);
+    const { budget: _, ...given } = quoteOptions(flags);
+    // Rows with another name, profile or base input are a different set, so they replace no runs of this set.
+    const source = JSON.stringify([resolve(io.cwd, file), name ?? null, flags.profile ?? null, base]);
+    const quoting = { ...given, source };
     if (!read.ok) {
       const problems = await checkEach(show, loaded.pipeline, rows, quoting);
       return sayMistakes(withProblems(read.mistakes, problems, rows), file, context, flags);
     }
-    // Rows with another name, profile or base input are a different set, so they replace no runs of this set.
-    const source = JSON.stringify([resolve(io.cwd, file), name ?? null, flags.profile ?? null, base]);
-    const quote = await quoteEach(show, loaded.pipeline, rows, { ...quoting, source });
+    const quote = await quoteEach(show, loaded.pipeline, rows, quoting);
     if (!quote.ok) return sayMistakes(withProblems([], quote.problems, rows), file, context, flags);
     return work(show, { quote, rows });
   });
@@ -143,18 +147,20 @@ export async function runRows(context: Context, loaded: LoadedPipeline, flags: F
           throw usageError("every row already has a run", "run the command again without --detach");
         return { runId: first.row.id, isOneOfMany: true, budget: budget ?? null, startAnyway: false };
       }
-      const outcomes = await drive(show, context, {
+      const { outcomes, error } = await drive(show, context, {
         loaded,
         quote,
         rows,
         flags,
-        options: { ...options, budget, atOnce, outDir },
+        options: { ...options, budget, atOnce, outDir, startAnyway: flags.startAnyway },
       });
       sayReplaced(quote.replaced, context, flags);
-      const isPaused = outcomes.some(({ status }) => status === "paused");
+      const isPaused = error === null && outcomes.some(({ status }) => status === "paused");
       const asking = new Set(isPaused ? (await show.waiting()).map(({ runId }) => runId) : []);
       const decisions = outcomes.filter(({ id }) => asking.has(id)).length;
-      return sayEnd(outcomes, context, { budget: budget ?? null, decisions });
+      const end = sayEnd(outcomes, context, { budget: budget ?? null, decisions, list: listOf(quote) });
+      if (error !== null) throw afterRows(error, end, context);
+      return end;
     },
   );
   return typeof outcome === "number" ? outcome : detach(context, outcome, flags);
@@ -166,14 +172,26 @@ interface Drive extends PricedRows {
   readonly options: Parameters<typeof runEach>[3];
 }
 
-async function drive(show: Showrunner, context: Context, { loaded, quote, rows, flags, options }: Drive) {
+interface Driven {
+  readonly outcomes: readonly RowOutcome[];
+  /** What stopped the bulk start after rows had started; otherwise null. */
+  readonly error: unknown;
+}
+
+async function drive(
+  show: Showrunner,
+  context: Context,
+  { loaded, quote, rows, flags, options }: Drive,
+): Promise<Driven> {
   const { io, output } = context;
   let over = 0;
   let spentMicros = 0;
+  const reported = new Map<number, RowOutcome>();
   const onInterrupt = () => output.say("\nStopping as soon as the service has answered all pending submissions.");
   io.interrupt.addEventListener("abort", onInterrupt, { once: true });
   const onRow = (outcome: RowOutcome) => {
     const { id, status, costMicros, message } = outcome;
+    reported.set(outcome.index, outcome);
     if (status !== "waiting") over += 1;
     spentMicros += costMicros;
     const { line } = rows[outcome.index]!;
@@ -190,11 +208,33 @@ async function drive(show: Showrunner, context: Context, { loaded, quote, rows, 
   const engine = flags.detach && flags.engine !== undefined ? await openEngine(context, flags) : null;
   const wake = engine === null ? {} : { wake: (runId: string) => engine.wake(runId) };
   try {
-    return await runEach(show, loaded.pipeline, quote, { ...options, ...wake, signal: io.interrupt, onStart, onRow });
+    const how = { ...options, ...wake, signal: io.interrupt, onStart, onRow };
+    return { outcomes: await runEach(show, loaded.pipeline, quote, how), error: null };
+  } catch (error) {
+    if ([...reported.values()].every(({ status }) => status === "refused")) throw error;
+    const message = error instanceof Error ? error.message : String(error);
+    for (const [index, { row, expectedMicros: projectedMicros }] of quote.rows.entries()) {
+      if (!reported.has(index))
+        onRow({ index, id: row.id, status: "waiting", costMicros: 0, projectedMicros, message });
+    }
+    return { outcomes: quote.rows.map((_, index) => reported.get(index)!), error };
   } finally {
     await engine?.close();
     io.interrupt.removeEventListener("abort", onInterrupt);
   }
+}
+
+/** Exit code 2 would say that nothing was started. */
+function afterRows(error: unknown, end: ExitCode, { io, args }: Context): CliError {
+  const { message, next, exitCode } = explainError(error, { env: io.env, args });
+  const actual = exitCode === ExitCode.refused ? end : exitCode;
+  return new CliError("RUN_INTERRUPTED", message, { next, exitCode: actual, cause: error });
+}
+
+function listOf({ rows }: PricedRows["quote"]): string {
+  const [batch, ...others] = new Set(rows.map((row) => row.batch));
+  if (batch == null || others.length > 0) return "showrunner runs";
+  return `showrunner runs --tag ${shellWord(visible(tagText(BATCH_TAG, batch)))}`;
 }
 
 function maxOf({ rows }: PricedRows["quote"]): number | null {
@@ -238,15 +278,21 @@ function sayReplaced(replaced: readonly RunReport[], { output }: Context, { json
 interface End {
   readonly budget: string | null;
   readonly decisions: number;
+  /** The command that lists the rows' runs. */
+  readonly list: string;
 }
 
-function sayEnd(outcomes: readonly RowOutcome[], { io, output, args }: Context, { budget, decisions }: End): ExitCode {
+function sayEnd(
+  outcomes: readonly RowOutcome[],
+  { io, output, args }: Context,
+  { budget, decisions, list }: End,
+): ExitCode {
   const counts = new Map<RowOutcome["status"], number>();
   for (const { status } of outcomes) counts.set(status, (counts.get(status) ?? 0) + 1);
   output.say([...counts].map(([status, count]) => `${count} ${status}`).join(", "));
   const waiting = outcomes.find(({ status }) => status === "waiting");
   if (waiting !== undefined) output.say(`  not started: ${visible(waiting.message ?? "")}`);
-  if (counts.has("handed")) output.next("showrunner runs", "showrunner worker --engine …   (if no worker is running)");
+  if (counts.has("handed")) output.next(list, "showrunner worker --engine …   (if no worker is running)");
   const isOpen = ["paused", "partial", "waiting"].some((status) => counts.has(status as RowOutcome["status"]));
   const isFailed = ["failed", "cancelled", "refused"].some((status) => counts.has(status as RowOutcome["status"]));
   if (decisions > 0) {
@@ -257,7 +303,7 @@ function sayEnd(outcomes: readonly RowOutcome[], { io, output, args }: Context, 
     const all = withBudget(args, outcomes, budget).map((word) => shellWord(visible(word)));
     output.next(`showrunner ${all.join(" ")}   (continues the unfinished rows; no row is started twice)`);
   }
-  if (isOpen || isFailed) output.next("showrunner runs");
+  if (!counts.has("handed")) output.next(list);
   if (io.interrupt.aborted) return ExitCode.interrupted;
   return isOpen ? ExitCode.unfinished : isFailed ? ExitCode.failed : ExitCode.done;
 }
@@ -287,6 +333,8 @@ function withProblems(
 
 function ofRow({ code, index, step, field, message }: BulkProblem, rows: readonly FileRow[]): RowMistake {
   const { id, line } = rows[index]!;
+  if (code === "invalid-tag")
+    return { line, column: field === "tags" ? null : field!.replace(/^tags\./, "tag:"), message };
   if (code === "repeated-row") {
     const first = rows.find((row) => row.id === id)!;
     const text = `repeats line ${first.line}; to tell the rows apart, add a column whose name begins with #`;

@@ -22,8 +22,6 @@ export async function run(context: Context, spec: string, given: Flags["run"]): 
   const loaded = await loadPipeline(spec, io.cwd);
   const flags = withProfileService(given, loaded.pipeline);
   if (flags.each !== undefined) return (await import("./run-each.ts")).runRows(context, loaded, flags);
-  if (flags.atOnce !== undefined)
-    throw usageError("--at-once only works with --each", "to limit the parallel jobs of one run, use --concurrency N");
   const input = await readInput(flags, io, { schema: await inputSchema(loaded.pipeline) });
   const options = runOptions(flags, loaded);
   if (flags.detach && flags.id !== undefined) checkFileName(flags.id);

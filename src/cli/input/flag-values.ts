@@ -50,7 +50,17 @@ export function turnsOf(text: string): { readonly tag: string; readonly weights:
 }
 
 export function tagsOf(given: readonly string[] | undefined): { readonly [key: string]: string } | undefined {
-  return given === undefined ? undefined : Object.fromEntries(given.map(tagOf));
+  if (given === undefined) return undefined;
+  const tags = new Map<string, string>();
+  for (const [key, value] of given.map(tagOf)) {
+    const other = tags.get(key) ?? value;
+    if (other !== value) {
+      const problem = `--tag: ${visible(key)} has two values, ${visible(other)} and ${visible(value)}`;
+      throw usageError(problem, "give each key once; a run has one value per key");
+    }
+    tags.set(key, value);
+  }
+  return Object.fromEntries(tags);
 }
 
 function tagOf(text: string): readonly [string, string] {

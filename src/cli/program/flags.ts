@@ -123,7 +123,7 @@ export const options = {
     preset(
       choice(
         "--on-existing <what>",
-        'what to do if a run with this --id exists: "resume" continues it, or follows it if it is running; plan and input must be the same',
+        'what to do if a run with this --id exists: "resume" continues it, or follows it if it is running; plan and input must be the same; "fail" is not possible with --each',
         ["resume", "fail"],
       ),
       "resume",
@@ -131,8 +131,11 @@ export const options = {
     flag("--out <dir>", "folder for the returned files"),
     ...rows,
     flag("--at-once <n>", "with --each: maximum parallel runs (default: 4)"),
-    list("--tag <key=value>", "tag for the run, used in lists and caps; repeatable"),
-    flag("--quote <id>", "start only the plan that `plan` quoted under this id, for at most the quoted maximum"),
+    list("--tag <key=value>", "tag for the run, used in lists and caps; repeatable, with one value per key"),
+    flag(
+      "--quote <id>",
+      "start only the plan that `plan` quoted under this id, for at most the quoted maximum; not with --each",
+    ),
     flag("--start-anyway", "start even if the wallet holds less than the plan's minimum cost"),
     flag("--concurrency <limits>", "maximum parallel jobs: 8, or total=8,video=2"),
     profile,

@@ -92,3 +92,30 @@ test("a row that is typed back in continues, and rows of another source replace 
   expect(paidService.jobs.size).toBe(6 + 6 + 6);
   expect(await show.due()).toEqual([]);
 });
+
+test("an id or a tag that no run can have is a problem of its row, and with tags for all rows nothing is stopped or started", async () => {
+  const { show, clock, paidService } = await killedAfterTwo();
+  const problemsOf = async (...rows: Parameters<typeof quoteEach>[2][number][]) => {
+    const quote = await during(clock, quoteEach(show, looks, rows, { source: "rows.csv" }));
+    return quote.ok ? [] : quote.problems.map(({ index, code, field }) => [index, code, field]);
+  };
+  const tagged = (line: string, tags: Record<string, string>) => ({ ...row(line), tags });
+  const seven = Object.fromEntries(Array.from({ length: 7 }, (_, at) => [`k${at}`, "v"]));
+  expect(
+    await problemsOf(row("a"), { ...row("b"), id: "b c" }, tagged("d", { team: "*", "a b": "x" }), tagged("e", seven)),
+  ).toEqual([
+    [1, "invalid-id", "id"],
+    [2, "invalid-tag", "tags.team"],
+    [2, "invalid-tag", "tags.a b"],
+    [3, "invalid-tag", "tags"],
+  ]);
+  const { k6: _, ...six } = seven;
+  const quote = await during(clock, quoteEach(show, looks, [tagged("new", six)], { source: "rows.csv" }));
+  if (!quote.ok) throw new Error(JSON.stringify(quote.problems));
+  expect(quote.replaced).toHaveLength(1);
+  const before = paidService.jobs.size;
+  for (const tags of [{ team: "*" }, { team: "video" }])
+    await expect(during(clock, runEach(show, looks, quote, { budget: "9", tags }))).rejects.toThrow(/^tags: /);
+  expect(paidService.jobs.size).toBe(before);
+  expect((await show.runs()).map(({ runId, status }) => [runId, status])).toEqual([["rows-old", "interrupted"]]);
+});

@@ -2,11 +2,13 @@ import { hash } from "node:crypto";
 import PQueue from "p-queue";
 import type { Pipeline } from "../../define/index.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
-import { BATCH_TAG, SOURCE_TAG } from "../../journal/tags.ts";
+import { BATCH_TAG, SOURCE_TAG, type Tags } from "../../journal/tags.ts";
 import { parseUsd } from "../../kit/money.ts";
 import type { Problem } from "../../plan/plan.ts";
 import type { RunReport } from "../../run/view/report.ts";
-import type { RunOptions } from "../options/options.ts";
+import { InvalidOptionError } from "../errors.ts";
+import { checkRunId, type RunOptions } from "../options/options.ts";
+import { checkTags } from "../options/tags.ts";
 import { openSteps } from "../price/totals.ts";
 import type { Showrunner } from "../showrunner/showrunner.ts";
 
@@ -70,7 +72,7 @@ export async function quoteEach(
 ): Promise<BulkQuote> {
   const { profile, signal, source: from, ...quoting } = options;
   const known = await knownRuns(show, rows);
-  const problems = await problemsOf(show, pipeline, rows, { known, profile, signal });
+  const problems = await problemsOf(show, pipeline, rows, { known, profile, signal, source: from });
   if (problems.length > 0) return { ok: false, problems };
   const earlier = [...known.values()].map(batchOf).find((name) => name !== null);
   const batch = earlier ?? batchName(pipeline, rows);
@@ -104,12 +106,12 @@ export async function checkEach(
   show: Showrunner,
   pipeline: Pipeline,
   rows: readonly BulkRow[],
-  options: Pick<RunOptions, "profile" | "signal"> = {},
+  options: Omit<Checking, "known"> = {},
 ): Promise<readonly BulkProblem[]> {
   return problemsOf(show, pipeline, rows, { ...options, known: await knownRuns(show, rows) });
 }
 
-interface Checking extends Pick<RunOptions, "profile" | "signal"> {
+interface Checking extends Pick<BulkQuoteOptions, "profile" | "signal" | "source"> {
   readonly known: ReadonlyMap<string, RunReport>;
 }
 
@@ -117,14 +119,37 @@ async function problemsOf(
   show: Showrunner,
   pipeline: Pipeline,
   rows: readonly BulkRow[],
-  { known, profile, signal }: Checking,
+  { known, profile, signal, source }: Checking,
 ): Promise<readonly BulkProblem[]> {
+  const added = { [BATCH_TAG]: "x", ...(source !== undefined && { [SOURCE_TAG]: "x" }) };
   const plans = await inOrder(rows, signal, async (row, index) => {
     if (known.has(row.id)) return [];
     const planned = await show.plan(pipeline, row.input, { profile });
-    return planned.ok ? [] : planned.problems.map((problem) => ({ ...problem, index }));
+    const problems = [...optionProblems(row, added), ...(planned.ok ? [] : planned.problems)];
+    return problems.map((problem) => ({ ...problem, index }));
   });
   return [...repeatedIds(rows), ...plans.flat()];
+}
+
+/** What the start of the row's run would refuse, apart from its plan. */
+function optionProblems({ id, tags = {} }: BulkRow, added: Tags): readonly Problem[] {
+  const ofTags = Object.entries(tags).flatMap(([key, value]) =>
+    problemsIn("invalid-tag", `tags.${key}`, () => checkTags({ [key]: value })),
+  );
+  return [
+    ...problemsIn("invalid-id", "id", () => checkRunId(id)),
+    ...(ofTags.length > 0 ? ofTags : problemsIn("invalid-tag", "tags", () => checkTags({ ...tags, ...added }))),
+  ];
+}
+
+function problemsIn(code: string, field: string, check: () => unknown): readonly Problem[] {
+  try {
+    check();
+    return [];
+  } catch (error) {
+    if (!(error instanceof InvalidOptionError)) throw error;
+    return [{ code, step: null, field, message: error.message.replace(`${error.option}: `, "") }];
+  }
 }
 
 function repeatedIds(rows: readonly BulkRow[]): readonly BulkProblem[] {

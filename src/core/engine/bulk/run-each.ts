@@ -1,15 +1,16 @@
 import { join } from "node:path";
 import type { Pipeline } from "../../define/index.ts";
-import { BATCH_TAG, SOURCE_TAG, tagText } from "../../journal/tags.ts";
+import { BATCH_TAG, SOURCE_TAG, type Tags, tagText } from "../../journal/tags.ts";
 import { isShowrunnerError } from "../../kit/errors.ts";
 import { formatUsd, parseUsd } from "../../kit/money.ts";
 import type { RunResult } from "../drive/run-result.ts";
 import { InvalidOptionError } from "../errors.ts";
 import { type RunOptions, usdOption } from "../options/options.ts";
+import { checkTags } from "../options/tags.ts";
 import type { Showrunner } from "../showrunner/showrunner.ts";
 import { type BulkQuote, mostOf, type QuotedRow } from "./quote-each.ts";
 
-export interface BulkOptions extends Omit<RunOptions, "id" | "title" | "budget" | "onExisting"> {
+export interface BulkOptions extends Omit<RunOptions, "id" | "title" | "budget" | "quote" | "onExisting"> {
   /** The maximum cost of all rows together, in US dollars as a decimal string. Default: no limit. */
   readonly budget?: string | undefined;
   /** The maximum number of runs in progress at the same time. Default: 4. */
@@ -60,10 +61,15 @@ export async function runEach(
     throw new InvalidOptionError("atOnce", `${atOnce} is not a valid number of runs; use a whole number above 0.`);
   }
   const budgetMicros = usdOption("budget", budget) ?? Number.POSITIVE_INFINITY;
+  const tags = source === null ? options.tags : { ...options.tags, [SOURCE_TAG]: source };
+  for (const row of rows) if (row.known === null) checkTags(tagsOf(row, tags));
   const reason = "its row was changed or removed";
   for (const { id } of replaced) await show.stop(id, { reason });
-  const tags = source === null ? options.tags : { ...options.tags, [SOURCE_TAG]: source };
   return new Bulk(show, pipeline, rows, { ...options, tags, budgetMicros, atOnce }).run();
+}
+
+function tagsOf({ row, batch }: QuotedRow, tags: Tags | undefined): Tags {
+  return { ...tags, ...row.tags, ...(batch !== null && { [BATCH_TAG]: batch }) };
 }
 
 interface Settings extends BulkOptions {
@@ -208,7 +214,7 @@ class Bulk {
         id: row.id,
         title: row.title,
         outDir: join(outDir, row.id),
-        tags: { ...tags, ...row.tags, ...(batch !== null && { [BATCH_TAG]: batch }) },
+        tags: tagsOf(quoted, tags),
         ...(batch !== null && { budgetTag: tagText(BATCH_TAG, batch) }),
         ...(Number.isFinite(budgetMicros) && { budget: formatUsd(this.#budgetOf(quoted)) }),
       };

@@ -1,5 +1,5 @@
 import type { Turn } from "../../api/index.ts";
-import type { Tags } from "../../journal/tags.ts";
+import { BATCH_TAG, SOURCE_TAG, type Tags } from "../../journal/tags.ts";
 import { InvalidOptionError } from "../errors.ts";
 
 const MOST_TAGS = 8;
@@ -12,7 +12,12 @@ export const ANY_VALUE = "*";
 export function checkTags(tags: Tags | undefined, option = "tags"): Tags {
   const entries = Object.entries(tags ?? {});
   if (entries.length > MOST_TAGS) {
-    throw new InvalidOptionError(option, `${entries.length} tags are too many; a run can have at most ${MOST_TAGS}.`);
+    const added = entries.filter(([key]) => key === BATCH_TAG || key === SOURCE_TAG).length;
+    const why = added === 0 ? "" : ` The bulk start adds ${added} of them.`;
+    throw new InvalidOptionError(
+      option,
+      `${entries.length} tags are too many; a run can have at most ${MOST_TAGS}.${why}`,
+    );
   }
   for (const [key, value] of entries) checkTag(key, value, option);
   return Object.fromEntries(entries.toSorted(([first], [second]) => (first < second ? -1 : 1)));
