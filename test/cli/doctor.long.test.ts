@@ -10,6 +10,7 @@ interface Finding {
   readonly state: "ok" | "fail" | "unknown";
   readonly ok: boolean;
   readonly detail: string;
+  readonly next: string | null;
 }
 
 let service: Service;
@@ -22,7 +23,7 @@ async function doctor(args: readonly string[] = [], cwd = emptyFolder(), env = s
   // Without a PATH, ffmpeg is not found, whose start takes seconds.
   const { code, stdout, stderr } = await cli(["doctor", "--json", ...args], { cwd, env: { ...env, PATH: "" } });
   const findings = stdout === "" ? [] : (JSON.parse(stdout) as readonly Finding[]);
-  return { code, stderr, find: (check: string) => findings.find((one) => one.check === check) };
+  return { code, stderr, findings, find: (check: string) => findings.find((one) => one.check === check) };
 }
 
 describe("doctor", () => {
@@ -78,6 +79,21 @@ describe("doctor", () => {
     const { find, stderr } = await doctor([], emptyFolder(), env);
     expect(find("service")).toMatchObject({ state: "fail" });
     expect(stderr).toContain("Next: check whether the address should be");
+  });
+
+  test.each([
+    ["a wrong key", { SHOWRUNNER_API_KEY: "wrong:key" }, "service"],
+    ["a key of the previous API", { SHOWRUNNER_API_KEY: "sk_old" }, "credential"],
+    ["no key", { SHOWRUNNER_API_KEY: "" }, "credential"],
+    ["an unknown service", { SHOWRUNNER_SERVICE: "nobody", SHOWRUNNER_BASE_URL: "" }, "credential"],
+    ["a proxy that is none", { HTTPS_PROXY: "ftp://nowhere" }, "proxy"],
+    ["certificates that cannot be read", { NODE_EXTRA_CA_CERTS: "/nowhere.pem" }, "authority"],
+  ])("with %s, every failed check says what to do next", async (_what, changed, check) => {
+    const { code, findings } = await doctor([], emptyFolder(), { ...service.env, ...changed });
+    expect(code).toBe(1);
+    const failures = findings.filter(({ state }) => state === "fail");
+    expect(failures.map((one) => one.check)).toContain(check);
+    for (const { check, next } of failures) expect(next, check).toMatch(/\S/);
   });
 
   test("an address that leads here is heard, one that leads elsewhere is not", async () => {

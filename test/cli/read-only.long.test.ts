@@ -36,5 +36,10 @@ test("a journal in a folder that cannot be written is looked at, and changed by 
   const stop = await run("stop", "kept");
   expect(stop).toMatchObject({ code: 2, stderr: expect.stringContaining("read-only for this user") });
   expect(stop.stderr).toContain("--journal FILE");
+  const doctor = await run("doctor");
+  expect(doctor.code).toBe(1);
+  expect(doctor.stdout).toMatch(/FAIL {2}journal .*can be read, but not written/);
+  expect(doctor.stdout).toMatch(/FAIL {2}media .*cannot be created or written to/);
+  expect(doctor.stderr).toContain(`make the folder ${folder} and the files of the journal writable`);
   expect(readdirSync(folder).sort()).toEqual(["journal.db", "media"]);
 });

@@ -75,7 +75,8 @@ export async function doctor(context: Context, flags: Flags["doctor"]): Promise<
   else for (const { check, state, detail } of findings) output.tell(`${marks[state]}  ${check.padEnd(10)}  ${detail}`);
   const advice = (failed: boolean) =>
     findings.flatMap(({ next, state }) => (next !== null && (state === "fail") === failed ? [next] : []));
-  if (advice(true).length > 0) output.next(...advice(true));
+  const cures = new Set(advice(true));
+  if (cures.size > 0) output.next(...cures);
   for (const text of advice(false)) output.say(`To check: ${text}`);
   return findings.some(({ state }) => state === "fail") ? ExitCode.failed : ExitCode.done;
 }
@@ -94,11 +95,20 @@ function credential({ io }: Context, flags: ServiceFlags): Finding {
       "none needed for the local service; for a hosted service, set SHOWRUNNER_SERVICE or SHOWRUNNER_BASE_URL",
     );
   }
-  if ("problem" in hosted) return failed("credential", `${hosted.setting} ${hosted.problem}`);
+  if ("problem" in hosted)
+    return failed(
+      "credential",
+      `${hosted.setting} ${hosted.problem}`,
+      `correct ${hosted.setting}, then: showrunner doctor`,
+    );
   const { apiKey, keyFrom } = hosted;
   if (apiKey === null) return failed("credential", `${keyFrom} ${missingKey(hosted)}`, keyCommand(hosted));
   if (isKeyOfV2(apiKey))
-    return failed("credential", `${keyFrom} contains a key of the previous API (v2), which begins with sk_`);
+    return failed(
+      "credential",
+      `${keyFrom} contains a key of the previous API (v2), which begins with sk_`,
+      `create a v3 key in the service's console, then: ${keyCommand(hosted)}`,
+    );
   const keyId = keyIdOf(apiKey);
   return fine("credential", `${keyId === null ? "a token" : `key ${keyId}`}, from ${keyFrom}`);
 }
@@ -121,7 +131,7 @@ function proxies(env: Io["env"]): Finding {
     ];
     return fine("proxy", visible(parts.join(", ")));
   } catch (error) {
-    return failed("proxy", visible((error as Error).message));
+    return failed("proxy", visible((error as Error).message), "correct the variable, then: showrunner doctor");
   }
 }
 

@@ -37,9 +37,10 @@ function findings(report: ReconcileReport): readonly Finding[] {
   const own = ["run_id", "step", "job_id"] as const;
   return [
     {
-      title: "Jobs that were created during these runs but belong to no run",
+      title:
+        "Jobs of the same models, created from ten minutes before to ten minutes after these runs, that no run in this journal started",
       ...columns(report.orphans, ["job_id", "model", "status", "cost", "created_at", "nearby_runs"]),
-      next: "showrunner jobs get <job-id>   (if a step is unresolved: showrunner adopt <run-id> <step>)",
+      next: "showrunner jobs get <job-id>   (another journal may have started it; if a step is unresolved: showrunner adopt <run-id> <step>)",
     },
     {
       title: "Paid outputs that have not been downloaded yet but are still available on the service",

@@ -1,4 +1,5 @@
 import { mkdir, stat, statfs } from "node:fs/promises";
+import { dirname } from "node:path";
 import { formatBytes } from "../../core/kit/byte-size.ts";
 import { isPostgresUrl, shownJournal } from "../../core/kit/journal-location.ts";
 import type { NoticeRow, RunRow } from "../../internal.ts";
@@ -23,7 +24,7 @@ export function fine(check: string, detail: string): Finding {
   return { check, state: "ok", detail, next: null };
 }
 
-export function failed(check: string, detail: string, next: string | null = null): Finding {
+export function failed(check: string, detail: string, next: string): Finding {
   return { check, state: "fail", detail, next };
 }
 
@@ -44,8 +45,15 @@ export async function journalFindings(io: Io, flags: ServiceFlags): Promise<read
       await readNewest(rows, (runId) => store.read(runId));
       const unfinished = rows.filter(({ status }) => status === "running" || status === "paused").length;
       const said = `${counted(rows.length, "run")}, ${unfinished} unfinished, ${await factsOf(location)}, newest runs verified: ${visible(shownJournal(location))}`;
+      const folder = visible(dirname(location));
       return [
-        fine("journal", said),
+        store.isReadOnly === true
+          ? failed(
+              "journal",
+              `${visible(location)} can be read, but not written by this user`,
+              `make the folder ${folder} and the files of the journal writable, then run the command again`,
+            )
+          : fine("journal", said),
         await diskSpace(journalFolderOf(io, flags)),
         await telling(io, await store.notices()),
       ];
@@ -108,7 +116,6 @@ const NO_SKEW_MS = 2_000;
 
 export async function mediaFindings(io: Io, flags: ServiceFlags): Promise<readonly Finding[]> {
   const options = mediaOptionsOf(io, flags);
-  if (!(options.media || io.env.SHOWRUNNER_MEDIA)) return [];
   try {
     const { checkMedia } = await import("../../internal.ts");
     const { location, clockOffsetMs } = await checkMedia(options);

@@ -1,13 +1,16 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { cp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { thisHolder } from "../../../src/core/journal/host.ts";
 import { createMemoryJournal, openSqliteJournal, pipeline } from "../../../src/internal.ts";
+import { lacksLinux, testNeeding } from "../../support/absence.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { noSmallDisk, smallDisk } from "../../support/small-disk.ts";
 
 const one = pipeline("one", {
   input: z.object({ look: z.string() }),
@@ -119,4 +122,39 @@ test("A lease of another host whose clock is a day ahead keeps nobody from going
     show.resume("a").then((run) => run.result()),
   );
   expect(ended.status).toBe("succeeded");
+});
+
+async function refusal(outDir: string): Promise<string> {
+  const { show } = await openFakeShow();
+  return show.run(one, { look: "grey" }, { outDir }).then(
+    () => "none",
+    (error: Error) => error.message,
+  );
+}
+
+test("A folder that cannot be made is refused with the true reason", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "no-out-"));
+  const [link, file] = [join(folder, "link"), join(folder, "file")];
+  symlinkSync(join(folder, "nowhere"), link);
+  writeFileSync(file, "");
+  expect(await refusal(link)).toContain(`${link} is a broken link`);
+  expect(await refusal(join(link, "a", "b"))).toContain(`${link} is a broken link`);
+  expect(await refusal(file)).toContain(`${file} is not a folder`);
+  expect(await refusal(join(file, "a"))).toContain("has a parent that is not a folder");
+  mkdirSync(join(folder, "real"));
+  symlinkSync(join(folder, "real"), join(folder, "good"));
+  expect(await refusal(join(folder, "good", "a"))).toBe("none");
+});
+
+testNeeding(lacksLinux)("A folder that the system refuses without a reason is not called a broken link", async () => {
+  expect(await refusal("/proc/showrunner/out")).toContain("the system refused /proc/showrunner (ENOENT)");
+});
+
+const disk = smallDisk("1m");
+afterAll(() => disk?.unmount());
+
+testNeeding(disk === null ? noSmallDisk : null)("A read-only disk is called that, at any depth", async () => {
+  execFileSync("mount", ["-o", "remount,ro", disk!.path]);
+  expect(await refusal(join(disk!.path, "out"))).toContain(`${join(disk!.path, "out")} is on a read-only disk`);
+  expect(await refusal(join(disk!.path, "a", "b"))).toContain(`${join(disk!.path, "a")} is on a read-only disk`);
 });

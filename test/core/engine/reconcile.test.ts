@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { type Client, ConnectionError, createClient } from "../../../src/core/api/index.ts";
-import type { ReconcileProgress } from "../../../src/core/engine/adoption/reconcile.ts";
+import { listNearbyJobs, type ReconcileProgress } from "../../../src/core/engine/adoption/reconcile.ts";
 import {
   createMemoryJournal,
   type JournalStore,
@@ -79,6 +79,25 @@ describe("reconcile", () => {
     expect(orphans.map(({ jobId }) => jobId)).not.toContain(jobOf(mine));
     expect({ stats: service.stats().jobs_created, seq: (await journal.run("x"))?.lastSeq }).toEqual(before);
     await show.close();
+  });
+
+  test("lists jobs of the run's own time before those of the ten minutes around it, and no others", async () => {
+    const minute = 60_000;
+    const at = { before: -9, during: 5, after: 19, early: -11, late: 21 };
+    const jobs = Object.entries(at).map(([jobId, minutes]) => ({
+      jobId,
+      createdAt: new Date(minutes * minute).toISOString(),
+    }));
+    const newestFirst = jobs.toSorted((one, other) => Date.parse(other.createdAt) - Date.parse(one.createdAt));
+    async function* modelJobs() {
+      yield* newestFirst;
+    }
+    const planned = { plan: { steps: [{ path: "picture", model: "image-1" }] } };
+    const { orphans } = await listNearbyJobs(
+      { client: { modelJobs }, known: new Set(), now: () => 0 } as never,
+      [{ runId: "x", planned, createdAt: 0, finishedAt: 10 * minute }] as never,
+    );
+    expect(orphans.map(({ jobId }) => jobId)).toEqual(["during", "after", "before"]);
   });
 
   test("lists outputs that were paid for and never fetched, until they are", async () => {

@@ -16,21 +16,23 @@ interface Span {
 export async function listNearbyJobs(parts: ReconcileParts, states: readonly RunState[]) {
   const { client, known, now, onProgress } = parts;
   const listed = new Map<string, JobSummary>();
-  const orphans: ReconcileReport["orphans"][number][] = [];
+  const during: ReconcileReport["orphans"][number][] = [];
+  const around: ReconcileReport["orphans"][number][] = [];
   const byModel = spansByModel(states, now());
   let done = 0;
   for (const [model, spans] of byModel) {
     onProgress?.({ reading: "job lists", done: done++, total: byModel.size });
-    const oldest = Math.min(...spans.map(({ from }) => from));
+    const oldest = Math.min(...spans.map(({ from }) => from - NEAR_MS));
     for await (const job of jobsOf(client, model, oldest)) {
       const createdAt = Date.parse(job.createdAt ?? "");
       listed.set(job.jobId, job);
-      const nearby = spans.filter(({ from, to }) => createdAt >= from && createdAt <= to);
+      const nearby = spans.filter(({ from, to }) => createdAt >= from - NEAR_MS && createdAt <= to + NEAR_MS);
       if (known.has(job.jobId) || nearby.length === 0) continue;
-      orphans.push({ ...job, nearbyRuns: nearby.map(({ runId }) => runId) });
+      const isDuring = nearby.some(({ from, to }) => createdAt >= from && createdAt <= to);
+      (isDuring ? during : around).push({ ...job, nearbyRuns: nearby.map(({ runId }) => runId) });
     }
   }
-  return { listed, orphans };
+  return { listed, orphans: [...during, ...around] };
 }
 
 async function* jobsOf(client: Client, model: string, oldest: number): AsyncGenerator<JobSummary, void, undefined> {
@@ -53,7 +55,7 @@ async function* jobsOf(client: Client, model: string, oldest: number): AsyncGene
 function spansByModel(states: readonly RunState[], now: number): ReadonlyMap<string, readonly Span[]> {
   const spans = new Map<string, Span[]>();
   for (const { runId, planned, createdAt, finishedAt } of states) {
-    const span = { runId, from: createdAt - NEAR_MS, to: (finishedAt ?? now) + NEAR_MS };
+    const span = { runId, from: createdAt, to: finishedAt ?? now };
     const models = new Set(planned.plan.steps.flatMap((step) => (isOfService(step) ? [step.model] : [])));
     for (const model of models) spans.set(model, [...(spans.get(model) ?? []), span]);
   }
@@ -73,7 +75,10 @@ interface OwnJob {
 /** Differences between the journal, the ledger and the service, for a person to judge. */
 export interface ReconcileReport {
   readonly runs: readonly string[];
-  /** Jobs that no run in the journal started, but that were created at about the time of a compared run. */
+  /**
+   * Jobs of the runs' models that no run in the journal started, created from ten minutes before to ten minutes after a
+   * compared run. Jobs that were created during a run come first. Another journal may have started them.
+   */
   readonly orphans: readonly (JobSummary & { readonly nearbyRuns: readonly string[] })[];
   /** Outputs that were paid for, have no local copy, and can still be downloaded. */
   readonly unclaimed: readonly (OwnJob & { readonly index: number; readonly assetId: string | null })[];

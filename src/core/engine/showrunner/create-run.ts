@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { access, constants, mkdir } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { access, constants, mkdir, stat } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import type { Pipeline } from "../../define/index.ts";
 import { RunExistsError } from "../../journal/errors.ts";
 import type { RunEvent, RunPlanned } from "../../journal/events.ts";
@@ -174,12 +174,30 @@ async function prepareOutDir(outDir: string): Promise<void> {
 
 async function faultOf(path: string): Promise<string | null> {
   try {
-    await mkdir(path, { recursive: true });
+    await makeFolder(path);
     await access(path, constants.W_OK | constants.X_OK);
     return null;
   } catch (error) {
-    const { code = "", path: at = path } = error as NodeJS.ErrnoException;
-    return REASONS[code]?.(at) ?? `the system refused ${at} (${code})`;
+    const { code = "", path: at = path, syscall } = error as NodeJS.ErrnoException;
+    const isUnexplained = code === "ENOENT" && syscall !== "stat";
+    return (isUnexplained ? undefined : REASONS[code]?.(at)) ?? `the system refused ${at} (${code})`;
+  }
+}
+
+/** Node's recursive `mkdir` would report ENOENT on a read-only disk, and would never return below `/proc`. */
+async function makeFolder(path: string): Promise<void> {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw error;
+    return null;
+  });
+  if (found?.isDirectory()) return;
+  if (dirname(path) !== path) await makeFolder(dirname(path));
+  try {
+    await mkdir(path);
+  } catch (error) {
+    // A broken link exists, but has no target, so `stat` throws ENOENT.
+    if ((error as NodeJS.ErrnoException).code === "EEXIST" && (await stat(path)).isDirectory()) return;
+    throw error;
   }
 }
 

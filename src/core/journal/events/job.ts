@@ -194,7 +194,7 @@ export const jobEvents: EventTable<JobEvent> = {
       outputOf(fold, event).uncopied = event.message;
     },
     changes: "step",
-    line: ({ index, message }) => line(`output ${index} could not be copied: ${message}`),
+    line: ({ index, message }) => line(`output ${index} could not be copied (retried now or on resume): ${message}`),
     incident: ({ index, message }) => ({ what: `output ${index} could not be copied`, why: message }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
