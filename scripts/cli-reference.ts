@@ -39,7 +39,7 @@ unknown or absent values are null.
 | Command | Document |
 |---|---|
 | \`run\`, \`resume\`, \`approve --resume\` | the document of \`show\`, plus \`pause\`, \`still_running: [{step, jobId, holdMicros}]\`, \`returned\` (the pipeline's results, with local paths) |
-| \`run --detach\` | \`{id, pid, log}\` |
+| \`run --detach\` | \`{id, pid, log}\`; \`pid\` and \`log\` are null if another process is executing the run; for a finished run, the document of \`run\` |
 | \`worker\` | one line for each run that the worker drove: \`{id, status, cost, pause, message}\` |
 | \`show\` | \`{id, pipeline, status, message, pause, budget, quote, rerun_quote, cost, held, unconfirmed, next: {command, note}, out_dir, created_at, finished_at, steps: [{path, kind, model, status, reason, started_at, finished_at, quote, attempts: [{n, job_id, status, cost, error}], outputs: [{index, status, asset_id, voice_id, file, manifest, sha256, content_type, width, height, duration_ms, fps}], value, chosen, approval, reused_from}]}\`; \`status\` is the status in the journal, or \`interrupted\` for an unfinished run that no process drives; a step can also be \`awaiting-approval\`; \`next\` is the command that continues the run |
 | \`plan\` | the library's \`Quote\` (camelCase, micro-dollars as integers): \`{ok, problems, plan, prices, totalMicros, criticalPath, forecastMs, risks}\`, and with \`--against\` also \`against: {against, diff, stale: [{path, why}], totalMicros}\` |
@@ -49,6 +49,7 @@ unknown or absent values are null.
 | \`check\` | \`{runs: [{runId, pipeline, status, isSame, steps: [{path, cause, fields, costMicros}], problems, totalMicros}], others}\`; exit 1 if a run differs |
 | \`runs\` | \`[{id, pipeline, status, created_at, updated_at, events}]\` |
 | \`approve\`, \`reject\` | \`{id, step, approved, pick, note, status}\`; without a step \`[{step, message, choose, shows: [{pick, step, index, content_type, asset_id, path}]}]\`; \`pick\` counts from 1 |
+| \`stop\` | \`{id, status}\` |
 | \`adopt\` | \`{id, step, job_id}\`; without a job, the jobs that the step may have created |
 | \`reconcile\`, \`gc\`, \`models\`, \`jobs\`, \`files\` | what the client or library method returns, with names in snake_case, and amounts as decimals without \`_micros\` |
 | \`report\` | \`{id, file, size_bytes, media: {inline, beside, missing}}\` |

@@ -35,7 +35,7 @@ describe("messages", () => {
     write(`${light}, with gulls`);
     const { stderr } = await here("resume", "harbour", "--file", "p.ts");
     expect(stderr).toMatch(/input\.prompt: "?…[^→]*in studio light" → "?…[^→]*in studio light, with gulls"/);
-    expect(stderr).toContain("Next: showrunner resume harbour --file p.ts --accept-changes\n");
+    expect(stderr).toContain("Next: showrunner resume harbour --file p.ts --accept-changes --yes\n");
     write(light);
   });
 

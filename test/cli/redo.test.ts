@@ -65,7 +65,7 @@ describe("redo with a note, on the command line", () => {
     expect(code, stderr).toBe(3);
     expect(stderr).toContain('input.prompt: "a card" → "a card, warmer"');
     expect(stderr).toContain("Nothing was spent or changed.");
-    expect(stderr).toContain("showrunner resume c --redo fine --note warmer --accept-changes");
+    expect(stderr).toContain("showrunner resume c --redo fine --note warmer --accept-changes --yes");
     expect(await submitted()).toEqual(["a card"]);
   });
 
@@ -96,18 +96,66 @@ describe("redo with a note, on the command line", () => {
     expect(service.stats().jobs_created).toBe(before + 1);
   });
 
+  test("with a request id the note is applied once, however often the command is repeated [G11]", async () => {
+    const before = service.stats().jobs_created;
+    const line = ["resume", "c", "--redo", "fine", "--note", "brighter", "--request-id", "brighter-1", "--yes"];
+    const first = await here(...line);
+    expect(first.code, first.stderr).toBe(3);
+    expect((await submitted()).at(-1)).toMatch(/, brighter$/);
+    const again = await here(...line);
+    expect(again.code, again.stderr).toBe(3);
+    expect(again.stderr).toContain("Nothing runs again.");
+    expect((await submitted()).at(-1)).not.toContain("brighter, brighter");
+    expect(service.stats().jobs_created).toBe(before + 1);
+  });
+
   test("a yes on the terminal is to the quote that was shown: what became another meanwhile is refused with the quote of it [G21]", async () => {
     const edit = ["resume", "c", "--edit", "plain:prompt=sober"];
     const before = service.stats().jobs_created;
     const refused = await asking(edit, () => here("resume", "c", "--rerun", "card", "--yes"));
     expect(refused.code, refused.stderr).toBe(2);
-    const [, shown] = /To accept exactly this: --quote (quote_[0-9a-f]+)/.exec(refused.stderr) ?? [];
+    const [, shown] = /To accept exactly this: .* --quote (quote_[0-9a-f]+)/.exec(refused.stderr) ?? [];
     expect(refused.stderr).toContain(`Quote ${shown} is for a different plan or input`);
     expect(refused.stderr).toMatch(/Current quote: quote_[0-9a-f]+, at most/);
     expect(service.stats().jobs_created).toBe(before + 1);
     const done = await asking(edit);
     expect(done.code, done.stderr).toBe(3);
     expect(service.stats().jobs_created).toBe(before + 2);
+  });
+
+  test("each command that is suggested for a change is accepted as printed", async () => {
+    const suggested = (stderr: string, lead: string) =>
+      new RegExp(`^${lead}(?:npx )?showrunner (.*?)(?: {2,}.*)?$`, "m").exec(stderr)?.[1]?.split(" ") ?? [];
+    const before = service.stats().jobs_created;
+    const refused = await here("resume", "c", "--rerun", "plain");
+    expect(refused.code).toBe(2);
+    const rerun = await here(...suggested(refused.stderr, "To accept exactly this: "));
+    expect(rerun.code, rerun.stderr).toBe(3);
+    const shown = await here("resume", "c", "--edit", "plain:prompt=gaudy");
+    expect(shown.code, shown.stderr).toBe(3);
+    const edited = await here(...suggested(shown.stderr, "Next: "));
+    expect(edited.code, edited.stderr).toBe(3);
+    const declined = cli(["resume", "c", "--edit", "plain:prompt=dull"], {
+      cwd: folder,
+      env: env(),
+      ask: async (question) => (question.startsWith("Apply") ? "y" : "n"),
+    });
+    const quoted = suggested((await declined).stderr, "To accept exactly this: ");
+    expect(quoted).toContain("--accept-changes");
+    expect((await here(...quoted)).code).toBe(3);
+    expect(service.stats().jobs_created).toBe(before + 3);
+  });
+
+  test("an edit with problems is refused without an empty list of changes", async () => {
+    const { code, stderr } = await here("resume", "c", "--edit", "plain:nothing=x");
+    expect(code, stderr).toBe(2);
+    expect(stderr).not.toContain("These requests differ");
+    expect(stderr).toContain("nothing");
+  });
+
+  test("stop --json prints the run's id and status", async () => {
+    const { stdout } = await here("stop", "c", "--json");
+    expect(JSON.parse(stdout)).toEqual({ id: "c", status: "paused" });
   });
 
   test("made again beside changed code, it is agreed to by the quote of both", async () => {
@@ -128,6 +176,10 @@ describe("redo with a note, on the command line", () => {
     [["--redo", "fine"], "--redo needs a note"],
     [["--note", "warmer"], "--note only works together with a rerun or an edit"],
     [["--redo", "fine", "--note", "warmer", "--rerun", "card"], "--redo cannot be combined with other changes"],
+    [["--quote", "quote_00"], "--quote: there is nothing to accept"],
+    [["--everywhere"], "--everywhere only works together with an edit"],
+    [["--no-everywhere", "--rerun", "card"], "--no-everywhere only works together with an edit"],
+    [["--same-seed"], "--same-seed only works together with a rerun"],
     [["--redo", "nothing", "--note", "warmer"], "has no step nothing"],
     [["--redo", "fine", "--note", " "], "note: is empty"],
   ])("resume c %j says what is wrong with it", async (flags, message) => {

@@ -40,7 +40,7 @@ test.each([
   [["run", "one.ts", "--tag", "1=2", "--budget", "1"], '--tag: "1" is not a valid tag key'],
   [["resume", "r", "--rerun-failed"], '--rerun-failed: no step of run "r" has failed'],
   [["resume", "r", "--rerun", "s"], '--rerun: run "r" has no step s'],
-  [["resume", "r", "--request-id", "x"], "--request-id: identifies a rerun"],
+  [["resume", "r", "--request-id", "x"], "--request-id: identifies a rerun or an edit"],
   [["approve", "r", "still"], "argument step: still"],
   [["adopt", "r", "still", "none"], "argument step: still"],
 ])("the error of %j begins with what was typed", async (args, message) => {

@@ -1,7 +1,8 @@
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { JournalStore } from "../../internal.ts";
+import { isDeepStrictEqual } from "node:util";
+import type { RunRow } from "../../internal.ts";
 import type { Background } from "../background.ts";
 import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import { type Context, journalFolderOf, journalOf } from "../context.ts";
@@ -10,10 +11,12 @@ import { visible, visibleLines } from "../text/escape.ts";
 
 export interface Detached {
   readonly runId: string;
+  /** The unfinished run with this id, which the process continues. Absent for a new run. */
+  readonly known?: RunRow;
   /** The agreed maximum in US dollars. Null for the local service. */
-  readonly budget: string | null;
+  readonly budget?: string | null;
   readonly quote?: string | null;
-  readonly startAnyway: boolean;
+  readonly startAnyway?: boolean;
   /** Whether `runId` is the first of several runs, one per row of a file. */
   readonly isOneOfMany?: true;
 }
@@ -23,33 +26,37 @@ const LAST_LINES = 15;
 
 export async function detach(context: Context, detached: Detached, flags: Flags["run"]): Promise<ExitCode> {
   const { io, output } = context;
-  const { runId } = detached;
+  const { runId, known = null } = detached;
   if (io.background === null)
     throw usageError("cannot start a background process on this system", "run without --detach");
   const log = join(journalFolderOf(io, flags), "logs", `${runId}.log`);
   const { openJournal } = await import("../../internal.ts");
   const store = await openJournal(journalOf(io, flags));
+  // The log of a continued run already has lines of earlier processes.
+  const { size: logged } = await stat(log).catch(() => ({ size: 0 }));
   let child: Background;
   let end: "begun" | number | null;
   try {
-    if ((await store.run(runId)) !== null) {
+    if (known === null && (await store.run(runId)) !== null) {
       const next = `showrunner resume ${visible(runId)}   (or choose another --id)`;
       throw usageError(`Run ${visible(runId)} already exists`, next);
     }
-    child = io.background(argumentsOf(context, detached), log);
-    end = await begun(store, runId, child.ended);
+    child = io.background(argumentsOf(context, detached, flags), log);
+    end = await begun(async () => isBegun(await store.run(runId), known), child.ended);
   } finally {
     await store.close();
   }
   if (end !== "begun") {
-    const tail = (await readFile(log, "utf8").catch(() => "")).trimEnd().split("\n").slice(-LAST_LINES).join("\n");
-    output.say(visibleLines(tail));
+    const text = (await readFile(log).catch(() => Buffer.alloc(0))).toString("utf8", logged);
+    // The plan, which precedes the error, has been shown already.
+    const error = text.slice(text.lastIndexOf("\nerror ") + 1).trimEnd();
+    output.say(visibleLines(error.split("\n").slice(-LAST_LINES).join("\n")));
     throw new CliError(
       "USAGE",
-      `The run did not start: its process ${end === null ? "was ended by a signal" : `ended with exit code ${end}`}`,
+      `The run did not ${known === null ? "start" : "continue"}: its process ${end === null ? "was ended by a signal" : `ended with exit code ${end}`}`,
       {
         next: `run the command again without --detach, or read ${visible(log)}`,
-        exitCode: end === ExitCode.refused ? ExitCode.refused : ExitCode.failed,
+        exitCode: end === ExitCode.refused || end === ExitCode.unfinished ? end : ExitCode.failed,
       },
     );
   }
@@ -65,29 +72,39 @@ export async function detach(context: Context, detached: Detached, flags: Flags[
 }
 
 async function begun(
-  store: JournalStore,
-  runId: string,
+  hasBegun: () => Promise<boolean>,
   ended: Promise<number | null>,
 ): Promise<"begun" | number | null> {
   const over = ended.then((code) => ({ code }));
   for (;;) {
-    if ((await store.run(runId)) !== null) return "begun";
+    if (await hasBegun()) return "begun";
     const end = await Promise.race([over, delay(POLL_EVERY_MS, null)]);
     // A short run may have finished before it was seen.
-    if (end !== null) return (await store.run(runId)) !== null ? "begun" : end.code;
+    if (end !== null) return (await hasBegun()) ? "begun" : end.code;
   }
 }
 
-/** The typed arguments come last, because they take precedence. */
+function isBegun(row: RunRow | null, known: RunRow | null): boolean {
+  if (row === null || known === null) return row !== null;
+  return (
+    row.lastSeq > known.lastSeq || (row.lease !== null && !isDeepStrictEqual(row.lease.holder, known.lease?.holder))
+  );
+}
+
+/** Repeats the typed command, and adds what was agreed or generated instead of typed. */
 function argumentsOf(
   { args }: Context,
-  { runId, budget, quote = null, startAnyway, isOneOfMany }: Detached,
+  { runId, budget = null, quote = null, startAnyway, isOneOfMany }: Detached,
+  flags: Flags["run"],
 ): readonly string[] {
   const [command = "run", ...typed] = args.filter((word) => word !== "--detach" && word !== "--json");
-  const agreed = [
-    ...(budget === null ? [] : ["--budget", budget]),
-    ...(quote === null ? [] : ["--quote", quote]),
-    ...(startAnyway ? ["--start-anyway"] : []),
+  const isNamed = isOneOfMany || flags.id !== undefined;
+  return [
+    command,
+    ...(isNamed ? [] : ["--id", runId]),
+    ...(budget === null || flags.budget !== undefined ? [] : ["--budget", budget]),
+    ...(quote === null || flags.quote !== undefined ? [] : ["--quote", quote]),
+    ...(startAnyway && !flags.startAnyway ? ["--start-anyway"] : []),
+    ...typed,
   ];
-  return [command, ...(isOneOfMany ? [] : ["--id", runId]), ...agreed, ...typed];
 }

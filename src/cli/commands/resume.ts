@@ -30,7 +30,7 @@ import { followRun } from "./follow.ts";
 import { reportProblems } from "./plan.ts";
 
 export async function resume(context: Context, runId: string, flags: Flags["resume"]): Promise<ExitCode> {
-  const { waitForFunds, rerunFailed, accountMoved, requestId, budget, agree, quote, maxUnquoted } = flags;
+  const { waitForFunds, rerunFailed, accountMoved, budget, agree, quote, maxUnquoted } = flags;
   checkAmount("--budget", budget);
   checkAmount("--agree", agree);
   checkAmount("--max-unquoted", maxUnquoted);
@@ -40,6 +40,7 @@ export async function resume(context: Context, runId: string, flags: Flags["resu
   checkMovesAlone(runId, flags);
   const waits = { ...giveUpAfter(flags.giveUpAfter), ...waitForCap(flags.waitForCap) };
   checkNote(runId, flags);
+  checkHasChange(flags);
   const edited = await readEdits(flags.edit, context.io);
   const named = flags.file === undefined ? null : await loadPipeline(flags.file, context.io.cwd);
   return withShowrunner(flags, async (show) => {
@@ -48,10 +49,21 @@ export async function resume(context: Context, runId: string, flags: Flags["resu
     const isCompared = flags.acceptChanges === true || isCorrected || edited !== undefined || flags.redo !== undefined;
     const loaded = named ?? (isCompared ? await ownCode(show, runId, context) : null);
     const { edit = edited, rerun = flags.rerun } = await redoFor(show, runId, flags, { context, loaded });
+    // While its steps are running, a redo only continues the run, so there is no request to identify.
+    const isRequested = flags.redo === undefined || edit !== undefined || rerun !== undefined;
+    const requestId = isRequested ? flags.requestId : undefined;
     const input = isCorrected ? await correction(flags, context, loaded!) : undefined;
     const given = loaded?.pipeline ?? null;
     const functions = given === null ? await ownFunctions(show, context, runId) : { pipeline: given };
-    const agreed = await agreeToChanges(show, context, { runId, given, functions, input, edit, rerun, flags });
+    const agreed = await agreeToChanges(show, context, {
+      runId,
+      given,
+      functions,
+      input,
+      edit,
+      rerun,
+      flags: { ...flags, requestId },
+    });
     if ("refused" in agreed) return agreed.refused;
     return continueRun(show, context, runId, flags, {
       ...functions,
@@ -90,6 +102,25 @@ function checkNote(runId: string, { note, redo, edit, rerun, rerunFailed, input,
     "--note only works together with a rerun or an edit",
     "add --redo STEP, --rerun STEP or --edit STEP:FIELD=VALUE",
   );
+}
+
+/** Refuses options that would have no effect, because they only qualify a change. */
+function checkHasChange(flags: Flags["resume"]): void {
+  const { redo, edit, rerun, rerunFailed, input, i, file, acceptChanges } = flags;
+  const again = [redo, edit, rerun, rerunFailed];
+  const isGiven = (changes: readonly unknown[]) => changes.some((change) => change !== undefined);
+  if (flags.quote !== undefined && !isGiven([...again, input, i, file, acceptChanges]))
+    throw usageError(
+      "--quote: there is nothing to accept, because no change to the run was requested",
+      "repeat the command that showed the quote and add --quote ID, or omit --quote",
+    );
+  if (flags.everywhere !== undefined && !isGiven([edit, redo]))
+    throw usageError(
+      `--${flags.everywhere ? "" : "no-"}everywhere only works together with an edit`,
+      "add --edit STEP:FIELD=VALUE or --redo STEP --note TEXT",
+    );
+  if (flags.sameSeed !== undefined && !isGiven(again))
+    throw usageError("--same-seed only works together with a rerun", "add --rerun STEP or --rerun-failed");
 }
 
 async function redoFor(
@@ -203,10 +234,12 @@ async function agreeToChanges(show: Showrunner, context: Context, requested: Res
   const drift = given === null ? null : await show.drift(runId, given, { input, edit, everywhere, ...again });
   const isChanged = drift !== null && !drift.isSame;
   let hasYes = false;
+  const answers: string[] = everywhere === flags.everywhere ? [] : [everywhere ? "--everywhere" : "--no-everywhere"];
   if (isChanged) {
-    const answer = await sayDrift(drift, context, requested);
+    const answer = await sayDrift(drift, context, requested, show.service.kind);
     if (answer !== "agreed" && answer !== "by flag") return { refused: answer };
     hasYes = answer === "agreed";
+    if (hasYes) answers.push("--accept-changes");
   }
   const accepted = isChanged || flags.acceptChanges === true;
   const goOn = { accepted, sameSeed: flags.sameSeed === true, everywhere };
@@ -217,11 +250,13 @@ async function agreeToChanges(show: Showrunner, context: Context, requested: Res
   for (const known of rerunScope?.inProgress ?? []) sayGoesOn(known, context);
   const same = rerunScope?.sameSeed ?? [];
   if (same.length > 0) await agreeToTheSame(same, context, requested);
+  if (same.length > 0 && !flags.sameSeed) answers.push("--same-seed");
   if (rerunScope === null || rerunScope.stale.length === 0) return goOn;
   if (rerunScope.problems.length > 0) return { refused: reportProblems(rerunScope.problems, context, flags) };
   context.output.say(`\n${rerunTable(rerunScope, context.io.stderr.columns)}\n`);
   const { id } = rerunScope;
-  if (id !== null && flags.quote === undefined) context.output.say(`To accept exactly this: --quote ${id}\n`);
+  if (id !== null && flags.quote === undefined)
+    context.output.say(`To accept exactly this: ${repeatedCommand(context, "--quote", id, ...answers)}\n`);
   if (show.service.kind === "hosted") {
     await agree(rerunScope, context, requested);
     hasYes ||= flags.yes !== true;
@@ -234,10 +269,10 @@ async function agreeToChanges(show: Showrunner, context: Context, requested: Res
 async function decideElsewhere(
   show: Showrunner,
   context: Context,
-  { runId, given, input, edit, flags: { everywhere } }: ResumeRequest & { readonly given: Pipeline },
+  { runId, given, input, edit, flags: { everywhere, requestId } }: ResumeRequest & { readonly given: Pipeline },
 ): Promise<boolean | undefined> {
   if (edit === undefined || everywhere !== undefined) return everywhere;
-  const { sameText } = await show.drift(runId, given, { input, edit });
+  const { sameText } = await show.drift(runId, given, { input, edit, requestId });
   const [first] = sameText;
   if (first === undefined) return undefined;
   const { output, io } = context;
@@ -280,6 +315,7 @@ async function sayDrift(
   drift: Drift,
   context: Context,
   requested: ResumeRequest,
+  service: Showrunner["service"]["kind"],
 ): Promise<ExitCode | "agreed" | "by flag"> {
   const { runId, flags } = requested;
   const { output, io } = context;
@@ -287,15 +323,19 @@ async function sayDrift(
   const what = isWanted
     ? "These requests differ from the plan because of your changes and the current code"
     : "The code changed since the run was planned";
-  output.say(`${output.paint(["bold", "yellow"], what)}:`);
-  for (const line of diffLines(drift)) output.say(`  ${line}`);
+  const lines = diffLines(drift);
+  if (lines.length > 0 || drift.problems.length === 0) output.say(`${output.paint(["bold", "yellow"], what)}:`);
+  for (const line of lines) output.say(`  ${line}`);
   if (drift.problems.length > 0) return reportProblems(drift.problems, context, flags);
   if (flags.acceptChanges || (isWanted && flags.yes)) return "by flag";
   output.say(rerunTable(drift, io.stderr.columns));
   if (await isAgreed(io, "Apply these changes?")) return "agreed";
   output.say("Nothing was spent or changed.");
+  // Without a terminal, nobody could confirm the price of the repeated command.
+  const isConfirmed = service === "local" || io.ask !== null || drift.stale.length === 0;
+  const yes = isConfirmed || flags.yes || flags.quote !== undefined ? "" : " --yes";
   output.next(
-    `${repeatedCommand(context, "--accept-changes")}   (or omit ${wantedBy(requested)} to continue as planned)`,
+    `${repeatedCommand(context, "--accept-changes")}${yes}   (or omit ${wantedBy(requested)} to continue as planned)`,
   );
   if (flags.json) output.printJson({ id: runId, drift });
   return ExitCode.unfinished;
@@ -323,6 +363,7 @@ export async function stop(context: Context, runId: string, flags: ServiceFlags)
     await show.stop(runId);
     const { status } = await show.show(runId);
     const isOver = status !== "interrupted" && isRunFinal(status);
+    if (flags.json) context.output.printJson({ id: runId, status });
     context.output.say(
       isOver
         ? `Run ${visible(runId)} has already ended (${status}); nothing was stopped.`

@@ -1,6 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { dollars } from "../../core/kit/money.ts";
-import type { Quote, RunRow, Showrunner } from "../../internal.ts";
+import { dollars, parseUsd } from "../../core/kit/money.ts";
+import {
+  isRunFinal,
+  OverBudgetError,
+  type Quote,
+  type RunRow,
+  type RunState,
+  type Showrunner,
+} from "../../internal.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { openEngine } from "../engine.ts";
@@ -12,7 +19,7 @@ import { loadPipeline } from "../load/pipeline-file.ts";
 import type { Flags } from "../program/flags.ts";
 import { priceTable } from "../report/price-table.ts";
 import { visible, visibleError } from "../text/escape.ts";
-import { detach } from "./detach.ts";
+import { type Detached, detach } from "./detach.ts";
 import { followRun } from "./follow.ts";
 import { reportProblems } from "./plan.ts";
 
@@ -25,17 +32,26 @@ export async function run(context: Context, spec: string, given: Flags["run"]): 
   const input = await readInput(flags, io, { schema: await inputSchema(loaded.pipeline) });
   const options = runOptions(flags, loaded);
   if (flags.detach && flags.id !== undefined) checkFileName(flags.id);
-  const outcome = await withShowrunner(flags, async (show): Promise<ExitCode | Agreed> => {
+  const outcome = await withShowrunner(flags, async (show): Promise<ExitCode | Omit<Detached, "runId">> => {
     sayWhere(show, context);
-    const known = flags.detach ? undefined : await runNamed(show, flags.id);
+    const known = await runNamed(show, flags.id);
     if (known !== undefined && flags.onExisting === "fail") {
       const next = `showrunner resume ${known.runId}   (or choose another --id)`;
       throw usageError(`Run ${visible(known.runId)} already exists (${known.status})`, next);
     }
-    if (known !== undefined) {
-      const handle = await show.run(loaded.pipeline, input, { ...options, budget: flags.budget });
-      const what = known.status === "succeeded" ? "nothing is started" : "it continues";
-      output.say(`Run ${visible(known.runId)} exists (${known.status}): ${what}.`);
+    const isHanded = flags.detach === true && flags.engine !== undefined;
+    if (known !== undefined && !isHanded) {
+      const isOver = isRunFinal(known.status as RunState["status"]);
+      const again = { ...options, budget: flags.budget };
+      if (flags.detach && !isOver) {
+        // With an id that exists, `start` only checks that plan and input are the same.
+        await show.start(loaded.pipeline, input, again);
+        return isDrivenElsewhere(known) ? sayDriven(known, context, flags) : { known };
+      }
+      const handle = await show.run(loaded.pipeline, input, again);
+      output.say(
+        `Run ${visible(known.runId)} exists (${known.status}): ${isOver ? "nothing is started" : "it continues"}.`,
+      );
       return followRun(handle, context, { json: flags.json, afterSeq: known.lastSeq, pace: () => show.client.pace() });
     }
     const quote = await show.quote(loaded.pipeline, input, {
@@ -55,10 +71,13 @@ export async function run(context: Context, spec: string, given: Flags["run"]): 
       ...(agreedTo !== null && { quote: agreedTo }),
       startAnyway,
     };
-    if (flags.detach && flags.engine !== undefined) {
-      return startElsewhere(context, flags, await show.start(loaded.pipeline, input, agreed));
+    if (isHanded) return startElsewhere(context, flags, await show.start(loaded.pipeline, input, agreed));
+    if (flags.detach) {
+      const budgetMicros = budget === null ? null : parseUsd(budget);
+      if (budgetMicros !== null && quote.expectedMicros > budgetMicros)
+        throw new OverBudgetError(quote.expectedMicros, budgetMicros);
+      return { budget, quote: agreedTo, startAnyway };
     }
-    if (flags.detach) return { budget, quote: agreedTo, startAnyway };
     const handle = await show.run(loaded.pipeline, input, agreed);
     output.say(`Run ${handle.id}`);
     return followRun(handle, context, {
@@ -93,10 +112,16 @@ async function startElsewhere(
   return ExitCode.done;
 }
 
-interface Agreed {
-  readonly budget: string | null;
-  readonly quote: string | null;
-  readonly startAnyway: boolean;
+function isDrivenElsewhere({ status }: RunRow): boolean {
+  return status === "running" || status === "planned";
+}
+
+function sayDriven({ runId, status }: RunRow, { output }: Context, flags: Flags["run"]): ExitCode {
+  if (flags.json) output.printJson({ id: runId, pid: null, log: null });
+  else output.print(visible(runId));
+  output.say(`Run ${visible(runId)} exists (${status}): another process is executing it, so nothing is started.`);
+  output.next(`showrunner events ${visible(runId)} --follow`);
+  return ExitCode.done;
 }
 
 async function startsAnyway(

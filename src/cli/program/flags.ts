@@ -214,7 +214,7 @@ export const options = {
     ),
     flag(
       "--request-id <id>",
-      "idempotency id for a rerun: the same command with the same id does not start another rerun",
+      "idempotency id for a rerun, redo or edit: the same command with the same id neither reruns the steps nor applies the change again",
     ),
     ...spending,
     waitForCap,

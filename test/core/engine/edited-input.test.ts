@@ -82,6 +82,25 @@ describe("an input of a step that is edited", () => {
     });
   });
 
+  test("under a request id is applied once, also when the repeated call has other values [G11]", async () => {
+    const { show, edit, prompts, replanned } = await made();
+    const once = { requestId: "older", note: "older" };
+    expect((await edit({ face: { prompt: "an old face" } }, once)).status).toBe("succeeded");
+    expect(prompts().slice(4)).toEqual(["an old face", "a poster"]);
+    const again: Edit = { face: { prompt: "an old, old face" } };
+    expect(await show.drift("x", posters(), { edit: again, requestId: "older" })).toMatchObject({
+      isSame: true,
+      stale: [],
+      inProgress: [{ requestId: "older", steps: ["face"], isOpen: false }],
+    });
+    expect((await edit(again, once)).status).toBe("succeeded");
+    expect(prompts()).toHaveLength(6);
+    expect(await replanned()).toHaveLength(1);
+    await expect(edit({ poster: { prompt: "another" } }, once)).rejects.toMatchObject({ option: "requestId" });
+    expect((await edit(again, { requestId: "older-2" })).status).toBe("succeeded");
+    expect(prompts().slice(6)).toEqual(["an old, old face", "a poster"]);
+  });
+
   test("of an expansion is laid over its steps, also when it is planned again", async () => {
     const { edit, resume, prompts } = await made();
     expect((await edit({ "each/two": { prompt: "2" } })).status).toBe("succeeded");

@@ -75,7 +75,8 @@ export type Revision =
 
 type Replanned = Extract<Replanning, { readonly ok: true }>;
 
-export async function replanFor(state: RunState, how: ResumeOptions, planner: Planner): Promise<Replanning | null> {
+export async function replanFor(state: RunState, asked: ResumeOptions, planner: Planner): Promise<Replanning | null> {
+  const how = onlyOnce(state, asked);
   const { pipeline, compare = true, acceptChanges = false, input, edit } = how;
   for (const option of ["acceptChanges", "input", "edit"] as const) {
     if (!how[option] || pipeline !== undefined) continue;
@@ -87,13 +88,26 @@ export async function replanFor(state: RunState, how: ResumeOptions, planner: Pl
     : null;
 }
 
+/**
+ * Leaves out edits that an earlier call with the same request id has applied. Their values may differ, because `revise`
+ * returns others for an input that it has already changed.
+ */
+function onlyOnce(state: RunState, how: ResumeOptions): ResumeOptions {
+  const known = requestOf(state, how);
+  if (known === undefined || how.edit === undefined) return how;
+  const { edit, ...others } = how;
+  if (!asksForRerun(how)) checkSameSteps(known, editedSteps(state, edit));
+  return others;
+}
+
 /** Checks and prices the changes, without writing anything. Returns null if nothing changes. */
 export async function revise(
   state: RunState,
-  how: ResumeOptions,
+  given: ResumeOptions,
   again: Replanning | null,
   planner: Planner,
 ): Promise<Revision | null> {
+  const how = onlyOnce(state, given);
   const { acceptChanges = false, input, edit } = how;
   const { request, ...asked } = await askedFor(state, how, planner);
   const drift = again === null ? null : await driftFrom(state, { again, asked }, planner);
@@ -131,7 +145,7 @@ export async function revise(
     kind: "rerun",
     agreed,
     of: planId(state),
-    renew: async (now) => revise(now, how, await replanFor(now, how, planner), planner),
+    renew: async (now) => revise(now, given, await replanFor(now, given, planner), planner),
     replaces,
     busy: (now) => [...replaces(now), ...renamed.filter((path) => !hasNoOpenJobs(now.steps[path]!, { paid: true }))],
     events: (now) =>
@@ -139,7 +153,8 @@ export async function revise(
         replanned: replannedOf(replanned, rerunScope, how),
         request: request && {
           ...request,
-          ...(how.note !== undefined && { note: how.note }),
+          // The event of an edit has the note already.
+          ...(how.note !== undefined && edit === undefined && { note: how.note }),
           ...(seeds.length > 0 && { seeds: seedsByStep(seeds) }),
           ...(replanned === null && { quoteMicros: rerunScope.expectedMicros }),
         },
@@ -232,7 +247,9 @@ async function askedFor(state: RunState, how: ResumeOptions, planner: Planner) {
   const { request, inProgress } = resolveRerunRequest(state, how);
   const fixed = how.pipeline === undefined ? [] : await fixedExpansions(state, how.pipeline, planner);
   const maxUnquotedMicros = usdOption("maxUnquoted", how.maxUnquoted);
-  return { request, inProgress, fixed, steps: request?.steps ?? [], maxUnquotedMicros };
+  // Edited steps run again because their inputs change, so the request only records them.
+  const steps = asksForRerun(how) ? (request?.steps ?? []) : [];
+  return { request, inProgress, fixed, steps, maxUnquotedMicros };
 }
 
 function standsElsewhere({ runId }: RunState, places: readonly SameText[]): InvalidOptionError {
@@ -311,7 +328,7 @@ function checkBudget(state: RunState, { expectedMicros }: RerunScope, given: num
   if (budget !== null && most > budget) throw new OverBudgetError(most, budget);
 }
 
-type RerunOptions = Pick<ResumeOptions, "rerun" | "rerunFailed" | "requestId">;
+type RerunOptions = Pick<ResumeOptions, "rerun" | "rerunFailed" | "requestId" | "edit">;
 
 interface ResolvedRerun {
   readonly request: RequestedRerun | null;
@@ -323,8 +340,13 @@ function resolveRerunRequest(state: RunState, how: RerunOptions): ResolvedRerun 
   const { requestId } = how;
   const requested = how.rerun ?? [];
   const isOpenEnded = how.rerunFailed === true || requested.some(isPattern);
-  if (requestId !== undefined) checkRequestId(requestId, isOpenEnded || requested.length > 0);
-  const known = state.reruns.find((request) => request.requestId === requestId);
+  const known = requestOf(state, how);
+  if (requestId !== undefined)
+    checkRequestId(requestId, asksForRerun(how) || how.edit !== undefined || known !== undefined);
+  if (!asksForRerun(how) && requestId !== undefined) {
+    if (known !== undefined) return { request: null, inProgress: [known] };
+    return { request: { requestId, steps: editedSteps(state, how.edit!) }, inProgress: [] };
+  }
   // A repeated pattern selects the steps that it matched in the first request.
   if (known !== undefined && isOpenEnded) return { request: null, inProgress: [known] };
   const open = state.reruns.filter(({ isOpen }) => isOpen);
@@ -342,6 +364,18 @@ function resolveRerunRequest(state: RunState, how: RerunOptions): ResolvedRerun 
   const inProgress = state.reruns.filter((request) => request.isOpen && steps.some((path) => isFor(request, path)));
   const more = steps.filter((path) => !inProgress.some((request) => isFor(request, path)));
   return { request: more.length === 0 ? null : { requestId: randomUUID(), steps: more }, inProgress };
+}
+
+function requestOf(state: RunState, { requestId }: RerunOptions): RerunRequest | undefined {
+  return state.reruns.find((request) => request.requestId === requestId);
+}
+
+function asksForRerun({ rerun = [], rerunFailed = false }: RerunOptions): boolean {
+  return rerunFailed || rerun.length > 0;
+}
+
+function editedSteps(state: RunState, edit: NonNullable<ResumeOptions["edit"]>): readonly string[] {
+  return [...new Set(Object.keys(edit).map((name) => own(state.formerNames, name) ?? name))];
 }
 
 function isFor({ steps }: RerunRequest, path: string): boolean {
@@ -379,11 +413,12 @@ function checkRequestId(requestId: string, isRerun: boolean): void {
     const message = "must consist of 1 to 100 letters, digits, `.`, `_`, `:` or `-`.";
     throw new InvalidOptionError("requestId", message);
   }
-  if (!isRerun) throw new InvalidOptionError("requestId", "identifies a rerun; also pass the steps to rerun.");
+  if (!isRerun)
+    throw new InvalidOptionError("requestId", "identifies a rerun or an edit; also pass the steps to rerun or edit.");
 }
 
 function checkSameSteps({ requestId, steps }: RerunRequest, requested: readonly string[]): void {
   if (steps.length === requested.length && requested.every((path) => steps.includes(path))) return;
-  const message = `${requestId} already identifies the rerun of ${steps.join(", ")}; use another id for other steps.`;
+  const message = `${requestId} already identifies the request for ${steps.join(", ")}; use another id for other steps.`;
   throw new InvalidOptionError("requestId", message);
 }

@@ -257,8 +257,8 @@ export interface ResumeOptions extends DriveOptions {
    */
   readonly sameSeed?: boolean | undefined;
   /**
-   * An id that makes the rerun idempotent: another call with the same id does not rerun the steps again. Default: a
-   * generated id.
+   * An id that makes a rerun or an edit idempotent: another call with the same id neither reruns the steps nor applies
+   * the edit again. Default: a generated id for a rerun, none for an edit.
    */
   readonly requestId?: string | undefined;
   /**
