@@ -59,7 +59,13 @@ export default defineConfig({
       },
       ...["long", "full"].map((name) => ({
         extends: true as const,
-        test: { name, include: [`test/**/*.${name}.test.ts`], exclude: [...defaultExclude, ...absent.keys()] },
+        test: {
+          name,
+          include: [`test/**/*.${name}.test.ts`],
+          exclude: [...defaultExclude, ...absent.keys()],
+          // Some take 40 s on a busy machine.
+          testTimeout: 180_000,
+        },
       })),
     ],
     setupFiles: ["test/support/seed.ts"],

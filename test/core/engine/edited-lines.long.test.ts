@@ -119,5 +119,5 @@ test(
     );
     if (isFull) expect(edited).toBeGreaterThanOrEqual(200);
   },
-  isFull ? 600_000 : 20_000,
+  isFull ? 600_000 : 120_000,
 );
