@@ -3,6 +3,7 @@
 export {
   type CatalogChange,
   diffCatalogs,
+  GENERATED,
   generateModels,
   pullCatalog,
   readSnapshot,

@@ -1,4 +1,4 @@
-import { readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -43,6 +43,15 @@ export default pipeline("film", {
     });
     return { still: face, film: captioned, branded, text: job("plain", "image-1", { prompt: "plain" }) };
   },
+});
+`;
+
+const LIST = `import { pipeline } from "showrunner";
+import { z } from "zod";
+
+export default pipeline("trailer", {
+  input: z.object({}),
+  build: ({ job }) => ({ clips: ["one", "two"].map((name) => job(name, "image-1", { prompt: name })) }),
 });
 `;
 
@@ -139,6 +148,23 @@ describe("a run as a timeline", () => {
     expect(Math.abs(value - 1.5 * rate)).toBeLessThanOrEqual(1);
   });
 
+  test("of a returned list is one item and the names of the others, or the list as a whole", async () => {
+    await writeFile(join(folder, "trailer.ts"), LIST);
+    const run = await here("run", "trailer.ts", "--id", "t", "--budget", "5");
+    expect(run.code, run.stderr).toBe(0);
+    const one = await here("export", "t", "--otio", "cut.otio");
+    expect([one.code, one.stderr]).toEqual([
+      0,
+      expect.stringContaining("Only clips-1 was exported. To export another result, add --of: clips-2, clips."),
+    ]);
+    const whole = await here("export", "t", "--otio", "cut.otio", "--of", "clips");
+    expect([whole.code, whole.stderr]).toEqual([0, expect.not.stringContaining("Only")]);
+    const { tracks } = otioTimelineSchema.parse(JSON.parse(await readFile(join(folder, "cut.otio"), "utf8")));
+    expect(tracks.children.map(({ name, children }) => [name, children.map((clip) => clip.name)])).toEqual([
+      ["clips", ["one", "two"]],
+    ]);
+  });
+
   test("says what there is where a name is wrong, or no file is named", async () => {
     const wrong = await here("export", "f", "--otio", "cut.otio", "--of", "flim");
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("use branded, still, film, text")]);
@@ -168,5 +194,20 @@ describe("a file that a flag names for writing", () => {
       expect(stderr).toContain(`${flag}: ${named} already exists`);
       expect(await readFile(film, "latin1")).toContain("paid for");
     }
+  });
+
+  test.each([
+    [writes[0], "<!doctype html>\n<html><head><title>My site</title></head></html>"],
+    [writes[1], '{\n  "name": "my-project"\n}'],
+    [writes[2], '<?xml version="1.0"?>\n<settings/>'],
+  ])("is kept where it only has the same syntax: %s", async ([command, of, flag], text) => {
+    await writeFile(join(folder, "mine"), text);
+    await mkdir(join(folder, "place"), { recursive: true });
+    for (const named of ["mine", "place"]) {
+      const { code, stderr } = await here(command, of, flag, named);
+      expect(code, stderr).toBe(2);
+      expect(stderr).toContain(`${flag}: ${named} already exists`);
+    }
+    expect(await readFile(join(folder, "mine"), "utf8")).toBe(text);
   });
 });

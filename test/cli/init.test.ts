@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { cli, emptyFolder } from "./support/cli.ts";
@@ -117,6 +117,41 @@ describe("init", () => {
     expect(code).toBe(0);
     expect(stderr).toContain("Next: correct package.json");
     expect(readFileSync(join(cwd, "package.json"), "utf8")).toBe("{");
+    const named = await cli(["init", "ad.ts"], { cwd });
+    expect(named.stderr).toContain("package.json cannot be read or is not valid JSON, so it was left unchanged");
+    expect(named.stderr).not.toContain("lacks");
+    const recipe = await cli(["init", "--recipe", "image-to-video"], { cwd });
+    expect([recipe.code, recipe.stderr]).toEqual([2, expect.stringContaining("is not valid JSON")]);
+  });
+
+  test("a folder that is named like a source file is no code", async () => {
+    const cwd = emptyFolder();
+    mkdirSync(join(cwd, "vendor/three.js"), { recursive: true });
+    const { code, stderr } = await cli(["init"], { cwd });
+    expect(code, stderr).toBe(0);
+    expect(JSON.parse(readFileSync(join(cwd, "package.json"), "utf8"))).toMatchObject({ type: "module" });
+  });
+
+  test.each([
+    ["film.ts", [], "film.ts already exists and was not overwritten"],
+    ["package.json", [], "package.json is a folder, so nothing was written"],
+    [".gitignore", [], ".gitignore is a folder, so nothing was written"],
+    ["tsconfig.json", [], "tsconfig.json is a folder, so nothing was written"],
+    ["cast.ts", ["--recipe", "image-to-video"], "cast.ts is a folder, so nothing was written"],
+  ])("nothing is written where a folder stands in place of %s", async (name, args, message) => {
+    const cwd = emptyFolder();
+    mkdirSync(join(cwd, name));
+    const { code, stderr } = await cli(["init", ...args], { cwd });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+    expect(readdirSync(cwd)).toEqual([name]);
+  });
+
+  test("nothing is written where a file stands in place of a folder", async () => {
+    const cwd = emptyFolder();
+    writeFileSync(join(cwd, "films"), "mine");
+    const { code, stderr } = await cli(["init", "films/first.ts"], { cwd });
+    expect([code, stderr]).toEqual([2, expect.stringContaining("films is not a folder, so nothing was written")]);
+    expect(readdirSync(cwd)).toEqual(["films"]);
   });
 
   test("a file that is no TypeScript is refused", async () => {

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { wireForm } from "../../src/cli/service/present.ts";
@@ -63,10 +63,63 @@ describe("calls of the API", () => {
     expect(readFileSync(join(cwd, "m/models.ts"), "utf8")).toContain('"image-1"');
   });
 
+  test.each([
+    ["models.ts", "export const models = { mine: 1 };\n"],
+    ["catalog.json", '{ "name": "my shop" }'],
+    ["catalog.json", '[{ "id": "shoe-1", "price": 5 }]'],
+    ["catalog.json", "[truncated by somebody else"],
+  ])("a pull overwrites no file of somebody else: %s of %s", async (name, mine) => {
+    const out = emptyFolder();
+    writeFileSync(join(out, name), mine);
+    const { code, stderr } = await cli(["models", "pull"], { cwd: out, env: service.env });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`${name} already exists and was not written by`)]);
+    expect(stderr).toContain("Next: showrunner models pull --out FOLDER");
+    const there = readdirSync(out).filter((one) => one !== ".showrunner");
+    expect([there, readFileSync(join(out, name), "utf8")]).toEqual([[name], mine]);
+  });
+
+  test("a pull replaces its own files, also a damaged catalog, and says so", async () => {
+    const pull = () => cli(["models", "pull"], { cwd: out, env: service.env });
+    const out = emptyFolder();
+    expect(await pull()).toMatchObject({ code: 0, stderr: expect.not.stringContaining("damaged") });
+    const catalog = readFileSync(join(out, "catalog.json"), "utf8");
+    expect(await pull()).toMatchObject({ code: 0, stderr: expect.not.stringContaining("damaged") });
+    for (const damaged of [catalog.slice(0, 900), catalog.replace(/"modality": "\w+"/, '"modality": 7')]) {
+      writeFileSync(join(out, "catalog.json"), damaged);
+      expect(await pull()).toMatchObject({ code: 0, stderr: expect.stringContaining("was damaged and was replaced") });
+      expect(readFileSync(join(out, "catalog.json"), "utf8")).toBe(catalog);
+    }
+  });
+
   test("voices are listed, and searched by name", async () => {
     expect((await json("models", "voices", "speech-1")).length).toBeGreaterThan(3);
     const found = await json("models", "voices", "speech-1", "--search", "sal", "--gender", "female");
     expect(found.map(({ name }: { name: string }) => name)).toEqual(["Sally"]);
+  });
+
+  test.each([
+    [["--gender", "female"], ["Sally"]],
+    [
+      ["--gender", "male", "--limit", "2"],
+      ["Robert", "Alan"],
+    ],
+    [["--language", "de"], []],
+    [["--language", "EN", "--limit", "1"], ["Sally"]],
+  ])("voices are filtered without a search too: %j", async (flags, names) => {
+    const found = await json("models", "voices", "speech-1", ...flags);
+    expect(found.map(({ name }: { name: string }) => name)).toEqual(names);
+  });
+
+  test.each([
+    ["models", "list"],
+    ["models", "voices", "speech-1"],
+    ["models", "voices", "speech-1", "--search", "sal"],
+    ["jobs", "list"],
+  ])("a limit that is no number of entries is refused: %s %s", async (...command) => {
+    for (const limit of ["abc", "0", "-1", "1.5", ""]) {
+      const { code, stderr } = await cli([...command, `--limit=${limit}`], { cwd, env: service.env });
+      expect([code, stderr]).toEqual([2, expect.stringContaining("is not a whole number from 1")]);
+    }
   });
 
   test("a file is uploaded", async () => {

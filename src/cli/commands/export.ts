@@ -17,7 +17,8 @@ export async function exportRun(context: Context, runId: string, flags: Flags["e
   const { editLists, loadRun, openJournal, openMedia } = await import("../../internal.ts");
   const journal = await openJournal(journalOf(io, flags));
   const state = await loadRun(journal, runId).finally(() => journal.close());
-  const list = listNamed(editLists(state), runId, flags.of);
+  const lists = editLists(state);
+  const list = listNamed(lists, runId, flags.of);
   const media = await openMedia(mediaOptionsOf(io, flags));
   const takes = takesOf(list);
   const places = await placeTakes(takes, file, media, state);
@@ -28,6 +29,10 @@ export async function exportRun(context: Context, runId: string, flags: Flags["e
   if (flags.json) output.printJson({ id: runId, of: list.name, file, media: [...places.values()] });
   else output.print(visible(file));
   output.say(`Copied ${counted(places.size, "media file")} to ${visible(mediaFolder(file))}.`);
+  if (flags.of === undefined && lists.length > 1) {
+    const others = lists.filter((one) => one !== list).map(({ name }) => visible(name));
+    output.say(`Only ${visible(list.name)} was exported. To export another result, add --of: ${others.join(", ")}.`);
+  }
   return ExitCode.done;
 }
 

@@ -9,7 +9,7 @@ import { packageOf } from "../load/code-frame.ts";
 import type { Flags } from "../program/flags.ts";
 import { askService, type Begun, exists, isThere } from "../project/begun.ts";
 import { castFrom } from "../project/cast.ts";
-import { manifestFor } from "../project/manifest.ts";
+import { manifestFor, NOT_READABLE } from "../project/manifest.ts";
 import { visible } from "../text/escape.ts";
 import { table } from "../text/table.ts";
 
@@ -76,6 +76,9 @@ export async function beginRecipe(context: Context, name: string): Promise<Begun
   const { files, packages } = filesOf(name);
   const project = await manifestFor(join(cwd, "package.json"), packages);
   const elsewhere = `mkdir films && cd films && npx showrunner init --recipe ${shellWord(name)}`;
+  if (project.manifest === "not readable") {
+    throw usageError(NOT_READABLE, `correct package.json, then: showrunner init --recipe ${shellWord(name)}`);
+  }
   if (!project.isEsm) {
     throw usageError('recipes are ES modules, but package.json here does not have "type": "module"', elsewhere);
   }

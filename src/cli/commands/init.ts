@@ -9,11 +9,11 @@ import {
   exists,
   gitIgnores,
   isThere,
-  refuseLinks,
+  refuseObstacles,
   tsconfig,
   writeNew,
 } from "../project/begun.ts";
-import { manifestFor, type Project } from "../project/manifest.ts";
+import { manifestFor, NOT_READABLE, type Project } from "../project/manifest.ts";
 import { chooseStarter, LOCAL_STARTER, starterSource } from "../project/starter.ts";
 import { visible } from "../text/escape.ts";
 
@@ -37,7 +37,8 @@ async function beginStarter(context: Context, given?: string): Promise<Begun> {
   const file = given ?? (project.isEsm ? "film.ts" : "film.mts");
   if (await isThere(resolve(cwd, file))) throw exists(file);
   const { found, said } = await askService(context, chooseStarter);
-  const isWrongKind = !project.isEsm && !file.endsWith(".mts");
+  const isReadable = project.manifest !== "not readable";
+  const isWrongKind = isReadable && !project.isEsm && !file.endsWith(".mts");
   return {
     file,
     project,
@@ -45,6 +46,7 @@ async function beginStarter(context: Context, given?: string): Promise<Begun> {
     files: new Map([[file, starterSource(found ?? LOCAL_STARTER)]]),
     said: [
       said,
+      ...(isReadable ? [] : [`${NOT_READABLE}, so it was left unchanged`]),
       ...(isWrongKind
         ? [`package.json lacks "type": "module": add it, or rename the file to ${visible(file).replace(/ts$/, "mts")}`]
         : []),
@@ -59,7 +61,7 @@ async function writeBegun(
 ): Promise<ExitCode> {
   const at = (path: string) => resolve(io.cwd, path);
   const kept: string[] = [];
-  await refuseLinks(io.cwd, [...files.keys(), "package.json", ".gitignore", "tsconfig.json"]);
+  await refuseObstacles(io.cwd, [...files.keys(), "package.json", ".gitignore", "tsconfig.json"]);
   for (const [path, text] of files) if ((await writeNew(at(path), text)) === "kept") kept.push(path);
   await project.write();
   const ignored = await gitIgnores(at(".gitignore"));

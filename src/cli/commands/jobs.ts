@@ -3,13 +3,14 @@ import type { ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { whileWorking } from "../live/redraw.ts";
 import type { Flags } from "../program/flags.ts";
-import { printList, printOne, some, wireForm, withClient } from "../service/present.ts";
+import { limitOf, printList, printOne, some, wireForm, withClient } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
 export function listJobs(context: Context, flags: Flags["jobs list"]): Promise<ExitCode> {
   return withClient(flags, {}, async (client) => {
-    const jobs = await some(flags.model === undefined ? client.jobs() : client.modelJobs(flags.model), flags.limit);
+    const all = flags.model === undefined ? client.jobs() : client.modelJobs(flags.model);
+    const jobs = await some(all, limitOf(flags, 20));
     printList(context, flags, jobs, ["job_id", "model", "status", "cost", "created_at"]);
   });
 }

@@ -1,17 +1,20 @@
-import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { Client, Voice, VoiceQuery } from "../../core/api/index.ts";
+import type { Client, Voice } from "../../core/api/index.ts";
 import { writeDurably } from "../../core/kit/durable-file.ts";
+import type { Catalog } from "../../internal.ts";
 import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
+import { headOf } from "../input/written-file.ts";
 import { whileWorking } from "../live/redraw.ts";
 import type { Flags } from "../program/flags.ts";
-import { printList, printOne, some, withClient } from "../service/present.ts";
+import { limitOf, printList, printOne, some, withClient } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
 const OPEN = { keyOptional: true };
+/** Default maximum number of models or voices in a list. */
+const MOST = 1000;
 
 const modalities = ["image", "video", "audio", "text"] as const;
 
@@ -26,17 +29,16 @@ export async function listModels(context: Context, flags: Flags["models list"]):
       const next = `showrunner models list --modality ${meant ?? modalities[0]}`;
       throw usageError(`--modality ${visible(wanted)} is not a modality; ${hint}`, next);
     }
-    const found = await some(client.models({ modality }), flags.limit ?? "1000");
+    const found = await some(client.models({ modality }), limitOf(flags, MOST));
     printList(context, flags, found, ["id", "modality", "name", "price_description"]);
   });
 }
 
 export async function listVoices(context: Context, id: string, flags: Flags["models voices"]): Promise<ExitCode> {
   return withClient(flags, OPEN, async (client) => {
-    const found =
-      flags.search === undefined
-        ? await some(client.voices(id), flags.limit ?? "1000")
-        : await searched(client, id, flags.search, flags);
+    const found = await (flags.search === undefined
+      ? listed(client, id, flags, limitOf(flags, MOST))
+      : searched(client, id, flags.search, flags));
     printList(context, flags, found, ["id", "name", "labels"]);
   });
 }
@@ -45,16 +47,35 @@ async function searched(
   client: Client,
   id: string,
   text: string,
-  { limit: most = "50", gender, language }: Flags["models voices"],
+  flags: Flags["models voices"],
 ): Promise<readonly Voice[]> {
-  const limit = Math.min(50, Number(most));
+  const { gender, language } = flags;
+  const limit = Math.min(50, limitOf(flags, 50));
   try {
-    return await client.searchVoices(id, { q: text, limit, gender: gender as VoiceQuery["gender"], language });
+    return await client.searchVoices(id, { q: text, limit, gender, language });
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    const listed = await some(client.voices(id), "1000");
-    return listed.filter(({ name }) => name?.toLowerCase().includes(text.toLowerCase())).slice(0, limit);
+    return listed(client, id, { ...flags, search: text }, limit);
   }
+}
+
+/** Filters the listed voices here, because the service filters only searches. */
+async function listed(
+  client: Client,
+  id: string,
+  { search = "", gender, language }: Flags["models voices"],
+  limit: number,
+): Promise<readonly Voice[]> {
+  const fits = (label: unknown, wanted: string | undefined) =>
+    wanted === undefined || String(label).toLowerCase().split(/[-_]/)[0] === wanted.toLowerCase();
+  const found: Voice[] = [];
+  for await (const voice of client.voices(id)) {
+    const isNamed = search === "" || voice.name?.toLowerCase().includes(search.toLowerCase()) === true;
+    if (!isNamed || !fits(voice.labels.gender, gender) || !fits(voice.labels.language, language)) continue;
+    found.push(voice);
+    if (found.length >= limit) break;
+  }
+  return found;
 }
 
 export async function showModel(context: Context, id: string, flags: Flags["models show"]): Promise<ExitCode> {
@@ -74,7 +95,7 @@ function isNotFound(error: unknown): error is Error {
 
 async function unknownModel(client: Client, id: string, cause: Error): Promise<CliError> {
   const { suggest } = await import("../../internal.ts");
-  const known = (await some(client.models(), "1000")).map((model) => model.id);
+  const known = (await some(client.models(), MOST)).map((model) => model.id);
   const [first, ...others] = suggest(id, known);
   const message = `Model ${visible(id)} does not exist`;
   const next = first === undefined ? "showrunner models list" : `showrunner models show ${first}`;
@@ -86,10 +107,12 @@ async function unknownModel(client: Client, id: string, cause: Error): Promise<C
 export async function pullModels(context: Context, flags: Flags["models pull"]): Promise<ExitCode> {
   const { io, output } = context;
   return withClient(flags, OPEN, async (client) => {
-    const { generateModels, pullCatalog, readSnapshot, writeSnapshot } = await import("../../internal.ts");
+    const { GENERATED, generateModels, pullCatalog, writeSnapshot } = await import("../../internal.ts");
     const folder = resolve(io.cwd, flags.out ?? ".");
-    const snapshot = join(folder, "catalog.json");
-    const previous = existsSync(snapshot) ? await readSnapshot(snapshot) : null;
+    const [snapshot, models] = [join(folder, "catalog.json"), join(folder, "models.ts")];
+    await refuseForeign(snapshot, (head) => SNAPSHOT.test(head));
+    await refuseForeign(models, (head) => head.startsWith(GENERATED));
+    const { previous, lost } = await previousCatalog(snapshot);
     let progress = "reading the catalog";
     const onProgress = (read: number, all: number) => {
       progress = `reading the models one by one: ${read} of ${all}`;
@@ -97,8 +120,35 @@ export async function pullModels(context: Context, flags: Flags["models pull"]):
     const catalog = await whileWorking(context, pullCatalog(client, previous, { onProgress }), () => progress);
     await mkdir(folder, { recursive: true });
     await writeSnapshot(snapshot, catalog);
-    await writeDurably(join(folder, "models.ts"), generateModels(catalog));
+    await writeDurably(models, generateModels(catalog));
     if (flags.json) output.printJson({ ok: true });
+    if (lost !== null) output.say(lost);
     output.say(`Wrote ${visible(snapshot)} and models.ts with ${counted(catalog.models().length, "model")}`);
   });
+}
+
+/** How a catalog begins that `models pull` wrote, even if the rest is damaged. */
+const SNAPSHOT = /^\s*\[\s*(?:\]|\{\s*"id":\s*"[^"]*",\s*"modality":)/;
+
+async function refuseForeign(file: string, isOwn: (head: string) => boolean): Promise<void> {
+  const head = await headOf(file);
+  if (head === "" || (head !== null && isOwn(head))) return;
+  throw usageError(
+    `${visible(file)} already exists and was not written by models pull, so nothing was written`,
+    "showrunner models pull --out FOLDER   (or move the file)",
+  );
+}
+
+/** `lost` says that the earlier catalog was damaged. */
+async function previousCatalog(
+  file: string,
+): Promise<{ readonly previous: Catalog | null; readonly lost: string | null }> {
+  if ((await headOf(file)) === "") return { previous: null, lost: null };
+  const { readSnapshot } = await import("../../internal.ts");
+  try {
+    return { previous: await readSnapshot(file), lost: null };
+  } catch {
+    const lost = `${visible(file)} was damaged and was replaced; models that the service no longer has are not in the new one`;
+    return { previous: null, lost };
+  }
 }

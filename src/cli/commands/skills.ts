@@ -5,7 +5,7 @@ import { shellWord } from "../../core/kit/shell-word.ts";
 import { type CliError, ExitCode, usageError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import type { Flags } from "../program/flags.ts";
-import { refuseLinks, writeNew } from "../project/begun.ts";
+import { refuseObstacles, writeNew } from "../project/begun.ts";
 import { visible } from "../text/escape.ts";
 
 const SKILL = "showrunner/SKILL.md";
@@ -17,7 +17,7 @@ export async function installSkills({ io, output }: Context, flags: Flags["skill
   const { dir = FOLDER, force = false, json } = flags;
   const file = resolve(io.cwd, dir, SKILL);
   const skill = await readFile(new URL(`../skills/${SKILL}`, import.meta.url), "utf8");
-  await refuseLinks(
+  await refuseObstacles(
     ...(flags.dir === undefined ? ([io.cwd, [join(dir, SKILL)]] as const) : ([resolve(io.cwd, dir), [SKILL]] as const)),
   );
   const found = await writeNew(file, skill);

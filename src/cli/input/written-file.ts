@@ -5,9 +5,9 @@ import { usageError } from "../cli-error.ts";
 import { visible } from "../text/escape.ts";
 
 const KINDS = {
-  html: { begins: /^\s*<!doctype html/i, named: "an HTML page" },
-  svg: { begins: /^\s*<(?:svg|\?xml)/i, named: "an SVG picture" },
-  otio: { begins: /^\s*\{/, named: "a timeline" },
+  html: { begins: /^\s*<!doctype html.*<meta name="generator" content="Showrunner /is, named: "a Showrunner report" },
+  svg: { begins: /^\s*(?:<\?xml.*)?<svg\b/is, named: "an SVG picture" },
+  otio: { begins: /^\s*\{.*"OTIO_SCHEMA"/s, named: "a timeline" },
 } as const;
 
 /** Refuses to overwrite a file of another kind, because the name may be mistyped. */
@@ -18,19 +18,24 @@ export async function writtenFile(
   const file = resolve(cwd, path);
   const { begins, named } = KINDS[kind];
   const head = await headOf(file);
-  if (head === "" || begins.test(head)) return file;
+  if (head === "" || (head !== null && begins.test(head))) return file;
   throw usageError(
     `${flag}: ${visible(path)} already exists and is not ${named}; nothing was written`,
     `choose another name: ${flag} NAME.${kind}`,
   );
 }
 
-async function headOf(file: string): Promise<string> {
+const HEAD_BYTES = 4096;
+
+/** Returns "" if writing to the path would overwrite no content, and null if it is a folder. */
+export async function headOf(file: string): Promise<string | null> {
+  const found = await stat(file).catch(() => null);
+  if (found?.isDirectory()) return null;
   // Opening a named pipe would block until it has a writer.
-  if ((await stat(file).catch(() => null))?.isFile() !== true) return "";
+  if (found?.isFile() !== true) return "";
   const handle = await open(file, "r");
   try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(64), 0, 64, 0);
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
     return buffer.toString("latin1", 0, bytesRead);
   } finally {
     await handle.close();

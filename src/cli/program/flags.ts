@@ -269,7 +269,7 @@ export const options = {
   export: [
     ...common,
     flag("--otio <file>", "OpenTimelineIO file to write, which most video editors can open"),
-    flag("--of <name>", "which returned result to export (default: the first film)"),
+    flag("--of <name>", "which returned result to export, or which returned list as a whole (default: the first film)"),
   ],
   statement: [
     ...common,
@@ -439,8 +439,8 @@ export const options = {
   "models pull": [flag("--out <dir>", "folder for catalog.json and models.ts (default: the current one)"), ...common],
   "models voices": [
     flag("--search <text>", "full or partial name, or a description of the voice"),
-    flag("--gender <gender>", "with --search: male or female"),
-    flag("--language <code>", "with --search: two-letter language code"),
+    choice("--gender <gender>", "only voices labeled male or female", ["male", "female"]),
+    flag("--language <code>", "only voices labeled with this two-letter language code"),
     limit,
     ...common,
   ],

@@ -1,4 +1,4 @@
-import { lstat, mkdir, readFile, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { chooseService } from "../../core/kit/deployments.ts";
 import { writeDurably } from "../../core/kit/durable-file.ts";
@@ -26,7 +26,7 @@ export function exists(file: string): CliError {
 }
 
 export async function isThere(path: string): Promise<boolean> {
-  return readFile(path).then(
+  return stat(path).then(
     () => true,
     () => false,
   );
@@ -51,18 +51,22 @@ export function tsconfig({ isEsm }: { readonly isEsm: boolean }): string {
 `;
 }
 
-/** Throws if a path is a link, which could redirect what this command writes. */
-export async function refuseLinks(folder: string, paths: Iterable<string>): Promise<void> {
+/** Throws if a path cannot be a new file, or is a link, which could redirect what this command writes. */
+export async function refuseObstacles(folder: string, paths: Iterable<string>): Promise<void> {
   for (const path of paths) {
     const parts = relative(folder, resolve(folder, path)).split(sep);
     // The user named paths outside the folder explicitly.
-    if (parts[0] === "..") continue;
+    const look = parts[0] === ".." ? stat : lstat;
     for (let count = 1; count <= parts.length; count++) {
       const part = join(folder, parts.slice(0, count).join(sep));
-      if ((await lstat(part).catch(() => null))?.isSymbolicLink() !== true) continue;
+      const found = await look(part).catch(() => null);
+      if (found === null || (count < parts.length ? found.isDirectory() : found.isFile())) continue;
+      const [is, cure] = found.isSymbolicLink()
+        ? ["a link", "remove the link"]
+        : [found.isDirectory() ? "a folder" : count < parts.length ? "not a folder" : "not a file", "rename it"];
       throw usageError(
-        `${visible(part)} is a link, so nothing was written`,
-        "remove the link, or run the command in another folder",
+        `${visible(part)} is ${is}, so nothing was written`,
+        `${cure}, or run the command in another folder`,
       );
     }
   }
@@ -83,7 +87,10 @@ export async function writeNew(path: string, content: string | Buffer): Promise<
 const IGNORED = [".showrunner/", "out/", "node_modules/"];
 
 export async function gitIgnores(path: string): Promise<readonly string[]> {
-  const before = await readFile(path, "utf8").catch(() => "");
+  const before = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return "";
+    throw error;
+  });
   const there = new Set(before.split(/\r?\n/).map((line) => line.trim().replace(/^\/|\/$/g, "")));
   const added = IGNORED.filter((folder) => !there.has(folder.slice(0, -1)));
   const gap = before === "" || before.endsWith("\n") ? "" : "\n";

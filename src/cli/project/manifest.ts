@@ -1,4 +1,4 @@
-import { glob, readFile } from "node:fs/promises";
+import { glob, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { writeDurably } from "../../core/kit/durable-file.ts";
 import { isPublished, ownRange, ownVersion } from "../../core/kit/own-version.ts";
@@ -14,6 +14,8 @@ interface Manifest extends Readonly<Partial<Record<Field, Packages>>> {
   readonly name?: string;
   readonly type?: string;
 }
+
+export const NOT_READABLE = "package.json cannot be read or is not valid JSON";
 
 export interface Project {
   readonly manifest: "written" | "changed" | "as it was" | "not readable";
@@ -37,7 +39,10 @@ function needed(more: readonly string[]): readonly (readonly [Field, string, str
 }
 
 export async function manifestFor(path: string, more: readonly string[] = []): Promise<Project> {
-  const text = await readFile(path, "utf8").catch(() => null);
+  // A file that exists but cannot be read must not be replaced.
+  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) =>
+    error.code === "ENOENT" ? null : "",
+  );
   const before: Manifest | null = text === null ? {} : parsed(text);
   if (before === null) {
     const left = { manifest: "not readable", added: [], isEsm: false, isNowEsm: false } as const;
@@ -89,8 +94,10 @@ export async function hasOtherCode(folder: string): Promise<boolean> {
   let read = 0;
   const exclude = (name: string) => /(^|[\\/])(node_modules|\.[^\\/]+|dist|out)$/.test(name);
   for await (const file of glob("**/*.{js,jsx,ts,tsx}", { cwd: folder, exclude })) {
-    if (file.endsWith(".d.ts")) continue;
-    if (++read > MOST_READ || !isModule(await readFile(join(folder, file), "utf8"))) return true;
+    const path = join(folder, file);
+    // A folder may be named like a source file: vendor/three.js/
+    if (file.endsWith(".d.ts") || (await stat(path).catch(() => null))?.isFile() !== true) continue;
+    if (++read > MOST_READ || !isModule(await readFile(path, "utf8"))) return true;
   }
   return false;
 }

@@ -3,6 +3,7 @@ import { redactUrls } from "../../core/kit/clean-text.ts";
 import { formatUsd } from "../../core/kit/money.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, withShowrunner } from "../context.ts";
+import { wholeNumber } from "../input/flag-values.ts";
 import type { ServiceFlags } from "../program/flags.ts";
 import { visible, visibleLines } from "../text/escape.ts";
 import { shorten, table } from "../text/table.ts";
@@ -104,8 +105,11 @@ export async function withClient(
   return ExitCode.done;
 }
 
-export async function some<T>(items: AsyncIterable<T>, limit: string | undefined): Promise<readonly T[]> {
-  const most = /^[1-9]\d*$/.test(limit ?? "") ? Number(limit) : 20;
+export function limitOf({ limit }: { readonly limit?: string | undefined }, byDefault: number): number {
+  return limit === undefined ? byDefault : wholeNumber("--limit", limit, [1, 1_000_000], 20);
+}
+
+export async function some<T>(items: AsyncIterable<T>, most: number): Promise<readonly T[]> {
   const found: T[] = [];
   for await (const item of items) {
     found.push(item);

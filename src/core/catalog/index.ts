@@ -1,6 +1,6 @@
 export type { Catalog, CatalogModel, JsonSchema } from "../plan/index.ts";
 export { catalogOf, withFamilies } from "./catalog.ts";
-export { generateModels } from "./codegen/generate.ts";
+export { GENERATED, generateModels } from "./codegen/generate.ts";
 export { type Combination, combinationTable } from "./combination-table.ts";
 export { type CatalogChange, diffCatalogs } from "./diff.ts";
 export { type ChatLook, fetchCatalog, lookForChat, pullCatalog, readCatalog } from "./fetch.ts";

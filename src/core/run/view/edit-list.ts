@@ -34,24 +34,32 @@ export interface EditList {
   readonly captions: readonly EditCaption[];
 }
 
-/** Returns an edit list for each downloaded result, films first. */
+/** Returns an edit list for each downloaded result, films first, and one for each returned list as a whole. */
 export function editLists(state: RunState): readonly EditList[] {
-  const { returns } = state.planned.plan;
-  const lists = returnedReferences(returns).flatMap(({ name, ref }) => {
-    const isMedia = ref.as !== "value" && clipOf(state, ref) !== null;
-    return isMedia ? [editList(state, name, ref)] : [];
-  });
-  return [...lists.filter(isFilm), ...lists.filter((list) => !isFilm(list))];
+  const returned = returnedReferences(state.planned.plan.returns).filter(
+    ({ ref }) => ref.as !== "value" && clipOf(state, ref) !== null,
+  );
+  const lists = returned.map(({ name, ref }) => editList(state, name, [ref]));
+  const items = returned.filter(({ isCounted }) => isCounted);
+  const whole = Map.groupBy(items, ({ name }) => name.replace(/-\d+$/, ""));
+  return [
+    ...lists.filter(isFilm),
+    ...lists.filter((list) => !isFilm(list)),
+    ...[...whole].flatMap(([name, all]) => {
+      const refs = all.map(({ ref }) => ref);
+      return all.length > 1 ? [editList(state, name, refs)] : [];
+    }),
+  ];
 }
 
 const isFilm = ({ finished, pictures }: EditList) =>
   [finished, ...pictures].some((clip) => clip !== null && contentOf(clip).startsWith("video/"));
 
-function editList(state: RunState, name: string, ref: Ref): EditList {
-  const files = filesOf(state, ref);
+function editList(state: RunState, name: string, refs: readonly Ref[]): EditList {
+  const files = refs.flatMap((ref) => filesOf(state, ref));
   const isOne = files.length === 1;
-  const { clips, stills, captions } = isOne ? partsOf(state, ref, new Set()) : inARow(state, files);
-  const whole = clipOf(state, ref)!;
+  const { clips, stills, captions } = isOne ? partsOf(state, refs[0]!, new Set()) : inARow(state, files);
+  const whole = clipOf(state, refs[0]!)!;
   const isWhole = !isOne || (clips.length === 1 && stills.length === 0 && clips[0]!.name === whole.name);
   const sounds = clips.filter((clip) => contentOf(clip).startsWith("audio/"));
   return {
