@@ -79,7 +79,7 @@ function paceOf(text: string): { readonly requests: number; readonly perMs: numb
 }
 
 export function journalOf({ cwd, env }: Io, flags: ServiceFlags): string {
-  const named = flags.journal ?? env.SHOWRUNNER_JOURNAL ?? ".showrunner/journal.db";
+  const named = flags.journal ?? (env.SHOWRUNNER_JOURNAL || ".showrunner/journal.db");
   return isPostgresUrl(named) ? named : resolve(cwd, named);
 }
 

@@ -49,6 +49,25 @@ test.each([
   expect(stderr).toContain(message);
 });
 
+test.each([
+  [["runs"]],
+  [["show", "r"]],
+  [["events", "r"]],
+  [["open", "r", "still", "--print"]],
+  [["report", "r"]],
+  [["approve"]],
+  [["stop", "r"]],
+  [["gc", "--dry-run"]],
+])("%j reads the journal without a key and without a request, also with an empty SHOWRUNNER_JOURNAL", async (args) => {
+  const before = service.stats().requests;
+  const at = { SHOWRUNNER_BASE_URL: service.baseUrl, SHOWRUNNER_JOURNAL: "" };
+  for (const key of [{}, { SHOWRUNNER_API_KEY: service.apiKey }]) {
+    const { code, stderr } = await cli(args, { cwd, env: { ...at, ...key } });
+    expect(code, stderr).toBe(0);
+  }
+  expect(service.stats().requests).toEqual(before);
+});
+
 test("an option that a variable sets is named by the variable, and one without a flag keeps its name", () => {
   const env = { SHOWRUNNER_MEDIA: "s3://b" };
   const said = (option: string, args: readonly string[]) =>

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { hash } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname, platform } from "node:os";
-import { HOUR_MS } from "../kit/duration.ts";
+import { HOUR_MS, MINUTE_MS } from "../kit/duration.ts";
 import { ownVersion } from "../kit/own-version.ts";
 import type { LeaseHolder } from "./store.ts";
 
@@ -29,11 +29,13 @@ export function isHolderDead(holder: LeaseHolder, leftMs = 0): boolean {
   return isGone(holder, processStart) || isClockWrong(holder, leftMs);
 }
 
-const LONGEST_LEASE_MS = HOUR_MS;
+export const LONGEST_LEASE_MS = HOUR_MS;
+/** Clocks of healthy machines differ by less than this. */
+const MOST_SKEW_MS = MINUTE_MS;
 
 /** A lease cannot have so much time left unless a clock is wrong. */
 function isClockWrong({ host }: LeaseHolder, leftMs: number): boolean {
-  return host !== hostname() && leftMs > LONGEST_LEASE_MS;
+  return host !== hostname() && leftMs > LONGEST_LEASE_MS + MOST_SKEW_MS;
 }
 
 /** Like {@link isHolderDead}, but starts no system tool, so it can be called often. */

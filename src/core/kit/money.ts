@@ -2,6 +2,8 @@ export const MICROS_PER_USD = 1_000_000;
 
 /** Parses a dollar amount with at most six decimals (`"5"`, `"0.25"`) to micro-dollars; null if it is malformed. */
 export function parseUsd(text: string): number | null {
+  // Programs without type checks pass numbers.
+  if (typeof text !== "string") return null;
   const match = /^(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text.trim());
   if (match === null) return null;
   return Number(match[1]) * MICROS_PER_USD + Number((match[2] ?? "").padEnd(6, "0"));

@@ -57,7 +57,7 @@ export function spendingLimits(options: {
   const capMicros = limit("spendingCap", options.spendingCap, "SHOWRUNNER_SPENDING_CAP");
   const over: readonly CapRule[] = capMicros === null ? [] : [{ capMicros, per: null, tag: null }];
   const named = (env.SHOWRUNNER_CAPS ?? "").split(",").filter((text) => text.trim() !== "");
-  const given = (options.caps ?? []).map((cap) => (typeof cap === "string" ? parseCap(cap, "caps") : capRule(cap)));
+  const given = (options.caps ?? []).map((cap) => (typeof cap === "object" ? capRule(cap) : parseCap(cap, "caps")));
   const others = replaceCaps(
     named.map((text) => parseCap(text, "SHOWRUNNER_CAPS")),
     given,
@@ -255,7 +255,7 @@ function capRule({ usd, per, tag }: CapOption, option = "caps"): CapRule {
     throw new InvalidOptionError(option, `${JSON.stringify(per)} is not a cap period; use "day" or leave it out.`);
   }
   return {
-    capMicros: usdOption(option, usd)!,
+    capMicros: usdOption(option, usd ?? "")!,
     per: per ?? null,
     tag: tag === undefined ? null : parseTag(tag, option, { anyValue: true }),
   };
@@ -263,7 +263,7 @@ function capRule({ usd, per, tag }: CapOption, option = "caps"): CapRule {
 
 /** Parses a cap as written on the command line: `50/day`, `team=video:10/day`, `team=*:100`. */
 export function parseCap(text: string, option: string): CapRule {
-  const found = /^(?:(.+):)?([^:/]+)(\/day)?$/.exec(text.trim());
+  const found = typeof text === "string" ? /^(?:(.+):)?([^:/]+)(\/day)?$/.exec(text.trim()) : null;
   if (found === null) {
     throw new InvalidOptionError(
       option,

@@ -62,7 +62,7 @@ const OF_NO_RUN = { run: null, pipeline: null, title: null, status: null, reason
 
 function folderOf({ journal, mediaDir }: NotifyOptions, env: NonNullable<NotifyOptions["env"]>): string {
   const file = journal ?? env.SHOWRUNNER_JOURNAL;
-  if (typeof file === "string") return folderOfJournal(file);
+  if (typeof file === "string" && file !== "") return folderOfJournal(file);
   return mediaDir === undefined ? ".showrunner" : dirname(mediaDir);
 }
 

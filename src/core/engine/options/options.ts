@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { type Clock, safeFileName } from "../../api/index.ts";
 import type { Pipeline, ProfileFields } from "../../define/index.ts";
 import type { Chosen } from "../../journal/events.ts";
+import { LONGEST_LEASE_MS } from "../../journal/host.ts";
 import type { RunsQuery } from "../../journal/search.ts";
 import type { JournalStore, RunRow } from "../../journal/store.ts";
 import { DAY_MS } from "../../kit/duration.ts";
@@ -18,6 +19,8 @@ import type { Substitute } from "../service/rehearsal.ts";
 import type { TurnsOption } from "./tags.ts";
 
 export const DEFAULT_LEASE_MS = 30_000;
+/** A process must be able to renew its lease several times before the lease ends. */
+const SHORTEST_LEASE_MS = 1_000;
 export const DEFAULT_IDEMPOTENCY_WINDOW_MS = DAY_MS;
 
 /** A limit on what the account's runs in one journal may spend together. */
@@ -66,13 +69,16 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
   readonly follow?: "auto" | "stream" | "poll" | undefined;
   /** The source of time. Default: the machine's clock. */
   readonly clock?: Clock | undefined;
-  /** How long a suspended process keeps control of its run, in milliseconds. Default 30 000, maximum one hour. */
+  /**
+   * How long a suspended process keeps control of its run, in milliseconds: a whole number from 1 000 to 3 600 000 (one
+   * hour). Default 30 000.
+   */
   readonly leaseMs?: number | undefined;
   /**
    * How the API requests of this process take turns, so that a large run does not block small ones. Default: by run.
    */
   readonly turns?: TurnsOption | undefined;
-  /** How long an unanswered request may be retried, in milliseconds. Default 24 h. */
+  /** How long an unanswered request may be retried, in milliseconds: a whole number above 0. Default 24 h. */
   readonly idempotencyWindowMs?: number | undefined;
   /**
    * The most that all of this account's runs in this journal may spend and reserve together, in US dollars as a decimal
@@ -294,16 +300,66 @@ export function checkRunId(id: string): void {
   throw new InvalidOptionError("id", message, suggestion === "" ? null : `use another id, such as ${suggestion}`);
 }
 
+/** Checks what would otherwise fail, or do harm, only after a run is stored. */
+export function checkOpenOptions({ leaseMs, idempotencyWindowMs, follow }: OpenOptions): void {
+  checkWhole("leaseMs", leaseMs, { least: SHORTEST_LEASE_MS, most: LONGEST_LEASE_MS });
+  checkWhole("idempotencyWindowMs", idempotencyWindowMs, { least: 1 });
+  checkOneOf("follow", follow, ["auto", "stream", "poll"]);
+}
+
+/** Checks options of `run`, `resume` and slices that would otherwise take effect only when the service is away. */
+export function checkWaits(options: Pick<ResumeOptions, "giveUpAfterMs" | "waitForCapMs" | "waitForFundsMs">): void {
+  for (const option of ["giveUpAfterMs", "waitForCapMs", "waitForFundsMs"] as const)
+    checkDuration(option, options[option]);
+}
+
+export function checkDuration(option: string, value: unknown): void {
+  if (value === undefined || (typeof value === "number" && value >= 0)) return;
+  const advice = "use milliseconds: a number of at least 0, or Infinity";
+  throw new InvalidOptionError(option, `${shown(value)} is not valid; ${advice}.`);
+}
+
+interface Bounds {
+  readonly least: number;
+  readonly most?: number;
+}
+
+export function checkWhole(option: string, value: unknown, { least, most = Number.MAX_SAFE_INTEGER }: Bounds): void {
+  if (value === undefined) return;
+  if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most) return;
+  const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
+  throw new InvalidOptionError(option, `${shown(value)} is not valid; use a whole number ${range}.`);
+}
+
+export function checkOneOf(option: string, value: unknown, known: readonly string[]): void {
+  if (value === undefined || known.includes(value as string)) return;
+  throw new InvalidOptionError(option, `${shown(value)} is not valid; use ${known.join(", ")}.`);
+}
+
+/** Returns the text, or undefined if there is none. */
+export function textOption(option: string, value: unknown): string | undefined {
+  return value === undefined || value === null ? undefined : checkText(option, value);
+}
+
+export function checkText(option: string, value: unknown): string {
+  if (typeof value === "string") return value;
+  throw new InvalidOptionError(option, `${shown(value)} is not text; pass a string.`);
+}
+
 export function usdOption(option: string, text: string | undefined): number | null {
   if (text === undefined) return null;
   const micros = parseUsd(text);
   if (micros === null) {
     throw new InvalidOptionError(
       option,
-      `${JSON.stringify(text)} is not an amount in dollars; write it like "5" or "0.25".`,
+      `${shown(text)} is not an amount in dollars; write it as text, like "5" or "0.25".`,
     );
   }
   return micros;
+}
+
+function shown(value: unknown): string {
+  return typeof value === "string" ? JSON.stringify(value) : String(value);
 }
 
 export interface ApproveDecision {
@@ -331,7 +387,7 @@ export interface NewComment {
   readonly text: string;
   /** The output that the comment is about. Default: everything shown. */
   readonly take?: Chosen | null | undefined;
-  /** The position in the video or sound, in milliseconds. Default: none. */
+  /** The position in the video or sound, in milliseconds, from 0. Default: none. */
   readonly timeMs?: number | null | undefined;
   /** Who made the comment. Default: not stated. */
   readonly by?: Decider | undefined;

@@ -14,6 +14,8 @@ export interface Service {
   /** The origin that runs are tied to, even if a local service restarts on another port. */
   readonly origin: string;
   readonly missingKey?: InvalidOptionError | null;
+  /** The error for all calls that need the service, if the options rule out using it. */
+  readonly unusable?: InvalidOptionError;
   close(): Promise<void>;
 }
 
@@ -36,7 +38,10 @@ export interface ServiceOptions {
   readonly keyOptional?: boolean | undefined;
   /** True to use the local service and ignore the environment. Default false. */
   readonly local?: boolean | undefined;
-  /** True to start no service. Runs can be read, stopped and deleted; calls to a service throw. Default false. */
+  /**
+   * True to start no local service and send nothing to a hosted one, so that no key is needed. Runs can be read, decided,
+   * stopped and deleted; calls that need the service throw {@link InvalidOptionError}. Default false.
+   */
   readonly journalOnly?: boolean | undefined;
   /** Folder for the embedded local service. Default `.showrunner/local`. */
   readonly localDir?: string | undefined;
@@ -53,18 +58,28 @@ export interface ServiceOptions {
 
 export async function openService(options: ServiceOptions): Promise<Service> {
   const env = options.env ?? process.env;
-  if (options.client !== undefined) {
-    const { client } = options;
-    return { kind: "hosted", client, origin: client.baseUrl, close: async () => {} };
-  }
+  if (options.client !== undefined) return hostedService(options, { client: options.client, close: async () => {} });
   const hosted = chooseService(options, env);
   if (hosted === null) return openLocal(options);
   if ("problem" in hosted) throw new InvalidOptionError(hosted.setting, hosted.problem);
   const { baseUrl, apiKey } = hosted;
   const missing = apiKey === null ? missingKeyError(hosted) : null;
-  if (missing !== null && options.keyOptional !== true) throw missing;
+  const needsKey = options.keyOptional !== true && options.journalOnly !== true;
+  if (missing !== null && needsKey) throw missing;
   const client = createClient({ ...options.clientOptions, baseUrl, apiKey });
-  return { kind: "hosted", client, origin: client.baseUrl, missingKey: missing, close: () => client.close() };
+  return hostedService(options, { client, missingKey: missing, close: () => client.close() });
+}
+
+/** With `journalOnly`, the client still tells which account the runs belong to. */
+function hostedService({ journalOnly }: ServiceOptions, of: Omit<Service, "kind" | "origin">): Service {
+  const service = { ...of, kind: "hosted", origin: of.client.baseUrl } as const;
+  if (journalOnly !== true) return service;
+  const unusable = notInJournalOnly();
+  return { ...service, unusable, client: refusing(of.client, unusable, ["baseUrl"]) };
+}
+
+function notInJournalOnly(): InvalidOptionError {
+  return new InvalidOptionError("journalOnly", "is set, but this call needs the service.");
 }
 
 function missingKeyError(hosted: HostedService): InvalidOptionError {
@@ -75,8 +90,8 @@ async function openLocal(options: ServiceOptions): Promise<Service> {
   const dataDir = options.localDir ?? ".showrunner/local";
   const origin = `local:${dataDir}`;
   if (options.journalOnly === true) {
-    const client = unusableClient(new InvalidOptionError("journalOnly", "is set, but this call needs the service."));
-    return { kind: "local", client, origin, close: async () => {} };
+    const unusable = notInJournalOnly();
+    return { kind: "local", client: unusableClient(unusable), origin, unusable, close: async () => {} };
   }
   const shared = await shareLocalService(dataDir, options.families).catch(orMissing);
   if (shared instanceof LocalServiceMissingError) {
@@ -102,8 +117,13 @@ function orMissing(error: unknown): LocalServiceMissingError {
 }
 
 function unusableClient(error: Error): Client {
-  const client = createClient({ baseUrl: "http://localhost", apiKey: "local:none" });
-  const own = new Set<string | symbol>(["keyId", "brand", "pace", "clockOffsetMs", "expectWebhooks", "notify"]);
+  return refusing(createClient({ baseUrl: "http://localhost", apiKey: "local:none" }), error);
+}
+
+const SENDS_NOTHING = ["keyId", "brand", "pace", "clockOffsetMs", "expectWebhooks", "notify"];
+
+function refusing(client: Client, error: Error, alsoKeeps: readonly string[] = []): Client {
+  const own = new Set<string | symbol>([...SENDS_NOTHING, ...alsoKeeps]);
   return new Proxy(client, {
     get(target, name) {
       if (own.has(name)) return Reflect.get(target, name);

@@ -19,7 +19,16 @@ import { type Code, codeOf } from "../effects/functions.ts";
 import { InvalidOptionError, OverBudgetError, PlanProblemsError } from "../errors.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import { checkWallet, type GlancedBalance } from "../money/wallet.ts";
-import { checkLimits, checkRunId, limitsOf, type RunOptions, usdOption } from "../options/options.ts";
+import {
+  checkLimits,
+  checkOneOf,
+  checkRunId,
+  checkWaits,
+  limitsOf,
+  type RunOptions,
+  textOption,
+  usdOption,
+} from "../options/options.ts";
 import { checkTags } from "../options/tags.ts";
 import type { ExpectedDurations } from "../price/expected-durations.ts";
 import { newRun as offeredRun } from "../price/offers.ts";
@@ -59,6 +68,9 @@ export async function createRun(
   const budgetMicros = usdOption("budget", options.budget);
   const maxUnquotedMicros = usdOption("maxUnquoted", options.maxUnquoted);
   const limits = limitsOf(options.concurrency);
+  checkWaits(options);
+  checkOneOf("onExisting", options.onExisting, ["resume", "fail"]);
+  textOption("title", options.title);
   const { reuse = false, onExisting = "resume" } = options;
   const isThere = options.id !== undefined && (await store.run(id)) !== null;
   if (isThere && onExisting === "fail") throw new RunExistsError(id);

@@ -28,12 +28,16 @@ import { type AccountMove, accountMove } from "../money/wallet.ts";
 import { openNotifications } from "../notify/notifications.ts";
 import { Notifier } from "../notify/notifier.ts";
 import {
+  checkDuration,
+  checkOpenOptions,
+  checkWaits,
   DEFAULT_IDEMPOTENCY_WINDOW_MS,
   DEFAULT_LEASE_MS,
   inputDoor,
   type OpenOptions,
   type ResumeOptions,
   type RunOptions,
+  textOption,
   usdOption,
 } from "../options/options.ts";
 import { checkTurns, turnOf } from "../options/tags.ts";
@@ -122,6 +126,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
 
   async slice(runId: string, options: SliceOptions = {}): Promise<Slice> {
     const { resume } = options;
+    checkWaits(options);
     const how = resume === undefined ? null : await this.#resuming(await this.repository.load(runId), resume);
     const slice = await this.#slices.slice(runId, options, how);
     // Engines use this machine's clock, so convert the time.
@@ -134,7 +139,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
   }
 
   #creating() {
-    this.#refuseWithoutKey();
+    this.#refuseWithoutService();
     const { store, repository, now, balanceGlance: balance } = this;
     const [planner, durations] = [this.planner, this.durations];
     return { planner, durations, media: this.parts.media, balance, store, repository, now };
@@ -194,12 +199,15 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     return handle;
   }
 
-  #refuseWithoutKey(): void {
-    if (this.service.missingKey !== null) throw this.service.missingKey;
+  #refuseWithoutService(): void {
+    const refusal = this.parts.service.unusable ?? this.service.missingKey;
+    if (refusal !== null) throw refusal;
   }
 
   async #resuming(known: RunState, options: ResumeOptions): Promise<Start> {
-    this.#refuseWithoutKey();
+    checkWaits(options);
+    textOption("note", options.note);
+    this.#refuseWithoutService();
     const move = await this.#move(known, options);
     refuseWhileLoading(known.planned.plan.pipeline);
     const inbox = await this.store.inbox(known.runId);
@@ -213,7 +221,8 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     return { ...options, revision, code, outdatedStops: outdated, lastStop, move };
   }
 
-  gc(options: GcOptions = {}): Promise<GcReport> {
+  async gc(options: GcOptions = {}): Promise<GcReport> {
+    checkDuration("olderThanMs", options.olderThanMs);
     return collectGarbage({ store: this.store, media: this.parts.media, now: this.now }, options);
   }
 
@@ -291,12 +300,13 @@ function isOtherBudget({ budgetMicros, planned }: RunState, given: number | null
 
 /** Opens the journal, the media store and the service. Call `close` on the result when done. */
 export async function openShowrunner(options: OpenOptions = {}): Promise<Showrunner> {
+  checkOpenOptions(options);
   const limits = spendingLimits(options);
   checkTurns(options.turns);
   const notifications = openNotifications(options);
   const ownFamilies = options.families ?? ((options.env ?? process.env).SHOWRUNNER_FAMILIES || undefined);
   const families = readFamilies(ownFamilies);
-  const journal = options.journal ?? process.env.SHOWRUNNER_JOURNAL ?? ".showrunner/journal.db";
+  const journal = options.journal ?? ((options.env ?? process.env).SHOWRUNNER_JOURNAL || ".showrunner/journal.db");
   const store = typeof journal === "string" ? await openJournal(journal) : journal;
   try {
     const folder = typeof journal === "string" ? folderOfJournal(journal) : ".showrunner";

@@ -30,13 +30,16 @@ import { isDriven, isInterrupted, statusNow } from "../drive/attached-run.ts";
 import { InvalidOptionError } from "../errors.ts";
 import { measureMedia } from "../media/measure-media.ts";
 import type { MediaStore } from "../media/media-store.ts";
-import type {
-  ApproveDecision,
-  Decider,
-  NewComment,
-  RejectDecision,
-  WaitingDecision,
-  WaitingQuery,
+import {
+  type ApproveDecision,
+  checkDuration,
+  checkText,
+  type Decider,
+  type NewComment,
+  type RejectDecision,
+  textOption,
+  type WaitingDecision,
+  type WaitingQuery,
 } from "../options/options.ts";
 
 interface StoredRunsParts {
@@ -126,7 +129,8 @@ export abstract class StoredRuns {
     return this.store.deliver({ account: this.account, id, jobId, at: this.now() });
   }
 
-  async stop(runId: string, { reason }: { readonly reason?: string } = {}): Promise<void> {
+  async stop(runId: string, how: { readonly reason?: string } = {}): Promise<void> {
+    const reason = textOption("reason", how.reason);
     await this.#checkRun(runId);
     await this.#send(runId, { type: "stop", ...(reason !== undefined && { reason: cleanText(reason) }) });
   }
@@ -166,26 +170,35 @@ export abstract class StoredRuns {
     return found.sort((a, b) => a.since - b.since);
   }
 
-  async approve(runId: string, step: string, { pick, note, value, by }: ApproveDecision = {}): Promise<void> {
+  async approve(runId: string, step: string, { pick, value, ...said }: ApproveDecision = {}): Promise<void> {
+    const { note, by } = checkDecision(said);
     const { state } = await this.foreseen(runId);
     const plan = decidable(state, step);
+    if (!plan.choose && pick !== undefined)
+      throw new InvalidOptionError("pick", `${step} offers no choice; leave pick out.`);
     const offer = offered(state, plan);
     const found = plan.choose ? positionOf(offer, step, pick) : null;
     if (typeof found === "string") throw new InvalidOptionError("pick", found);
     const picked: { pick?: number; chosen?: Chosen } = found === null ? {} : { pick: found, chosen: offer[found]! };
     const changed = value === undefined ? {} : { value: changedValue(state, plan, picked.chosen, value) };
-    await this.#say(state, { type: "approve", step, ...picked, ...(note && { note }), ...changed, ...deciderOf(by) });
+    await this.#say(state, { type: "approve", step, ...picked, ...(note && { note }), ...changed, ...by });
   }
 
-  async reject(runId: string, step: string, { note, by }: RejectDecision = {}): Promise<void> {
+  async reject(runId: string, step: string, said: RejectDecision = {}): Promise<void> {
+    const { note, by } = checkDecision(said);
     const { state } = await this.foreseen(runId);
-    await this.#say(state, { type: "reject", step, ...(note && { note }), ...deciderOf(by) });
+    await this.#say(state, { type: "reject", step, ...(note && { note }), ...by });
   }
 
   async comment(runId: string, step: string, { text, take = null, timeMs = null, by }: NewComment): Promise<void> {
+    const plain = checkText("text", text).trim();
+    if (plain === "") throw new InvalidOptionError("text", "is empty; write a comment.");
+    checkTake(take);
+    checkDuration("timeMs", timeMs ?? undefined);
+    if (timeMs === Number.POSITIVE_INFINITY) throw new InvalidOptionError("timeMs", "must be finite.");
+    const { by: author = null } = deciderOf(by);
     const { state } = await this.foreseen(runId);
-    if (text.trim() === "") throw new InvalidOptionError("text", "is empty; write a comment.");
-    const comment = { text: cleanText(text.trim()), take, timeMs, at: this.now(), by: deciderOf(by).by ?? null };
+    const comment = { text: cleanText(plain), take, timeMs, at: this.now(), by: author };
     await this.#say(state, { type: "comment", step, comment });
   }
 
@@ -246,10 +259,25 @@ function decidable(state: RunState, path: string): Decision {
   return traitsOf(planStep(state, path)).decision!;
 }
 
+function checkDecision({ note, by }: RejectDecision) {
+  return { note: textOption("note", note), by: deciderOf(by) };
+}
+
+function checkTake(take: unknown): void {
+  if (take === null) return;
+  const { step, index } = Object(take) as Partial<Record<string, unknown>>;
+  if (typeof step === "string" && Number.isSafeInteger(index) && (index as number) >= 0) return;
+  throw new InvalidOptionError("take", 'is not an output; write it like { step: "look", index: 0 }.');
+}
+
 function deciderOf(by: Decider | undefined): { readonly by?: DecidedBy } {
   if (by === undefined) return {};
-  const { name, verified = false, link } = by;
-  return { by: { name: cleanText(name, MOST_NAME), verified, ...(link !== undefined && { link }) } };
+  const { name, verified = false, link } = Object(by) as Decider;
+  if (typeof verified !== "boolean") throw new InvalidOptionError("by.verified", "must be true or false.");
+  const id = textOption("by.link", link);
+  return {
+    by: { name: cleanText(checkText("by.name", name), MOST_NAME), verified, ...(id !== undefined && { link: id }) },
+  };
 }
 
 const MOST_NAME = 100;

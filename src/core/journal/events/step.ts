@@ -167,7 +167,8 @@ export const stepEvents: EventTable<StepEvent> = {
   "approval.decided": {
     apply: (fold, { step, approved, note, value, by }) => {
       // This decision replaces the choice and the value of any earlier decision.
-      Object.assign(fold.step(step), { approval: { approved, note, ...(by && { by }) }, chosen: null, value });
+      const approval = { approved, note: noteText(note), ...(by && { by }) };
+      Object.assign(fold.step(step), { approval, chosen: null, value });
     },
     changes: "step",
     timeline: (timeline, { step }) => timeline.close(step),
@@ -175,7 +176,7 @@ export const stepEvents: EventTable<StepEvent> = {
       const choice = pick === null ? "" : `, take ${pick + 1}`;
       return line(`${decidedText(decided)}${choice}${note === null ? "" : `: ${note}`}`);
     },
-    incident: ({ note, ...decided }) => ({ what: decidedText(decided), why: note ?? "" }),
+    incident: ({ note, ...decided }) => ({ what: decidedText(decided), why: noteText(note) ?? "" }),
     ...ignoredBy("ledger", "media", "notice"),
   },
   "comment.added": {
@@ -228,6 +229,11 @@ interface DecidedParts {
 export function decidedText({ approved, value, by }: DecidedParts): string {
   const what = approved ? `approved${value === undefined ? "" : " with a changed value"}` : "rejected";
   return by === undefined ? what : `${what} ${deciderText(by)}`;
+}
+
+/** Earlier versions stored notes without checking that they are text. */
+function noteText(note: string | null): string | null {
+  return note === null ? null : String(note);
 }
 
 function deciderText({ name, verified }: DecidedBy): string {
