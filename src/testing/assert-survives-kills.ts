@@ -2,6 +2,7 @@ import { AssertionError } from "node:assert";
 import { createHash } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { inspect } from "node:util";
 import type { ServiceStats } from "showrunner-local";
 import {
   createMemoryJournal,
@@ -58,6 +59,10 @@ export async function assertSurvivesKills(
   subject: Subject,
   { every = 1, at, ...options }: KillOptions = {},
 ): Promise<KillReport> {
+  for (const [name, value] of Object.entries({ every, at })) {
+    if (value !== undefined && !(Number.isSafeInteger(value) && value >= 1))
+      throw new TypeError(`${name}: ${inspect(value)} is not a whole number of at least 1.`);
+  }
   await using services = new ServiceSource(studio);
   const live = async (dieAt: number) => lifeWithDeathAt(dieAt, await services.next(), subject, options);
   const calm = await live(NEVER);

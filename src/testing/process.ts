@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { inspect } from "node:util";
 import type { LocalService } from "showrunner-local";
 import type { Dispatcher } from "undici";
 import { type ChatRequest, type Clock, createClient } from "../core/api/index.ts";
@@ -71,7 +72,7 @@ export interface WaitingStep {
 export type Decision = "approve" | "reject" | { readonly pick: number };
 
 /** Returns the decision on a waiting step. */
-export type Decide = (step: WaitingStep) => Decision;
+export type Decide = (step: WaitingStep) => Decision | Promise<Decision>;
 
 /** Approves everything and picks the first option. */
 export const approveAll: Decide = ({ isChoice }) => (isChoice ? { pick: 0 } : "approve");
@@ -88,8 +89,20 @@ export async function decideWaiting(
     const step = steps.get(path);
     const asked = status === "awaiting-approval" && step !== undefined ? traitsOf(step).decision : null;
     if (asked === null) continue;
-    const decision = decide({ path, message: asked.message, isChoice: asked.choose });
+    const decision: unknown = await decide({ path, message: asked.message, isChoice: asked.choose });
     if (decision === "reject") await showrunner.reject(id, path);
-    else await showrunner.approve(id, path, decision === "approve" ? {} : decision);
+    else if (asked.choose && isPick(decision)) await showrunner.approve(id, path, { pick: decision.pick });
+    else if (!asked.choose && decision === "approve") await showrunner.approve(id, path);
+    else throw notADecision(path, decision, asked.choose);
   }
+}
+
+function isPick(decision: unknown): decision is { readonly pick: number } {
+  return typeof decision === "object" && decision !== null && "pick" in decision && Number.isInteger(decision.pick);
+}
+
+/** Only types rule such decisions out, and test runners strip types without checking them. */
+function notADecision(path: string, decision: unknown, isChoice: boolean): TypeError {
+  const forms = isChoice ? '"reject" or a pick such as { pick: 0 }' : '"approve" or "reject"';
+  return new TypeError(`decide: for ${path}, it must return ${forms}, not ${inspect(decision)}.`);
 }

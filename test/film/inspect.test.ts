@@ -84,6 +84,11 @@ describe("an inspection", () => {
     await expect(flaws("damaged.mp4", { notBlack: true })).rejects.toThrow(/the output is damaged/);
   });
 
+  test("fails if whoever judges does not say what is wrong", async () => {
+    const judge = (() => false) as never;
+    await expect(flaws("right.mp4", { judge })).rejects.toThrow("`judge` must return null or what is wrong, not false");
+  });
+
   test("shows three frames to whoever judges, once nothing else is wrong", async () => {
     const seen: (readonly Uint8Array[])[] = [];
     const judge = (frames: readonly Uint8Array[]) => {

@@ -52,3 +52,41 @@ test("a kill of a request that its provider cannot be asked about is named in on
     /^Killed at boundary \d+ \([^\n]*\): step made sends a paid request whose provider [^\n]*$/,
   );
 });
+
+test.each([
+  ["agreed", '"approve" or "reject"', ["rejected", undefined, null, true, { pick: 9 }, { pick: 0 }]],
+  ["still/pick", '"reject" or a pick such as { pick: 0 }', ["approve", 0, {}, { pick: "0" }, { pick: 0.5 }]],
+])("a decision on %s in another form than %s fails the test, and decides nothing", async (path, forms, others) => {
+  await using studio = await startStudio();
+  const asking = pipeline("asking", {
+    input: z.object({}),
+    build: ({ job, takes, approve }) => ({
+      still:
+        path === "agreed"
+          ? approve("agreed", job("still", models.image, { prompt: "a kettle" }))
+          : takes("still", models.image, { prompt: "a kettle" }, { count: 2, choose: "person" }),
+    }),
+  });
+  for (const other of others) {
+    for (const decided of [other, Promise.resolve(other)]) {
+      const run = studio.run(asking, {}, { budget: "1.00", decide: () => decided as never });
+      await expect(run).rejects.toThrow(`decide: for ${path}, it must return ${forms}, not `);
+    }
+  }
+  expect(await studio.showrunner.waiting()).toHaveLength(2 * others.length);
+  const right = path === "agreed" ? "approve" : { pick: 1 };
+  expect((await studio.run(asking, {}, { decide: async () => right as never })).status).toBe("succeeded");
+  expect((await studio.run(asking, {}, { decide: async () => "reject" as const })).status).toBe("failed");
+});
+
+test.each(["at", "every"])("`%s` must be a whole number of at least 1", async (option) => {
+  await using studio = await startStudio();
+  const idle = pipeline("idle", {
+    input: z.object({}),
+    build: ({ task }) => ({ made: task("made", {}, () => 1).value }),
+  });
+  for (const value of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "2", null])
+    await expect(studio.assertSurvivesKills(idle, {}, { [option]: value as never })).rejects.toThrow(
+      new RegExp(`^${option}: .* is not a whole number of at least 1`),
+    );
+});

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { isKeyOfV2, keyIdOf } from "../kit/deployments.ts";
 import { secretsOfProcess } from "../kit/known-secrets.ts";
 import { type Clock, systemClock } from "./clock.ts";
@@ -74,6 +75,10 @@ export function settingsOf(options: ClientOptions): Settings {
     );
   }
   const form = options.credentialForm ?? "bearer";
+  if (form !== "bearer" && form !== "key") {
+    throw new OptionError('credentialForm must be "bearer" or "key".');
+  }
+  checkLimits(options);
   if (form === "key" && keyId === null) {
     throw new OptionError(
       'credentialForm "key" needs a key, such as <key_id>:<secret>, as apiKey; a token is sent as "bearer".',
@@ -95,6 +100,39 @@ export function settingsOf(options: ClientOptions): Settings {
     random: options.random ?? Math.random,
     logger: options.logger ? redactingLogger(options.logger, redactor) : silentLogger,
   };
+}
+
+function checkLimits({ timeoutMs, retry, pace, downloadLimits }: ClientOptions): void {
+  checkTimeout(timeoutMs);
+  checkNumber("retry.maxAttempts", retry?.maxAttempts, 1);
+  for (const name of ["baseDelayMs", "maxDelayMs", "maxElapsedMs"] as const)
+    checkNumber(`retry.${name}`, retry?.[name], 0);
+  checkNumber("pace.maxInFlight", pace?.maxInFlight, 1);
+  checkNumber("pace.maxPerSecond", pace?.maxPerSecond, 1);
+  checkRate("pace.limit", pace?.limit);
+  for (const [name, bucket] of Object.entries(pace?.buckets ?? {}))
+    checkRate(`pace.buckets.${name}.limit`, bucket?.limit);
+  for (const [name, most] of Object.entries(downloadLimits ?? {})) checkNumber(`downloadLimits.${name}`, most, 0);
+}
+
+/** Accepts Infinity, which means no time limit. */
+export function checkTimeout(timeoutMs: unknown, name = "timeoutMs"): void {
+  if (timeoutMs === undefined || (typeof timeoutMs === "number" && timeoutMs > 0)) return;
+  throw new OptionError(`${name} must be a number of milliseconds greater than 0; got ${inspect(timeoutMs)}.`);
+}
+
+function checkRate(name: string, limit: NonNullable<PaceOptions["limit"]> | undefined): void {
+  if (limit === undefined) return;
+  if (typeof limit !== "object" || limit === null) {
+    throw new OptionError(`${name} must be a rate such as { requests: 60, perMs: 60_000 }; got ${inspect(limit)}.`);
+  }
+  checkNumber(`${name}.requests`, limit.requests ?? Number.NaN, 1);
+  checkNumber(`${name}.perMs`, limit.perMs ?? Number.NaN, 1);
+}
+
+function checkNumber(name: string, value: unknown, least: number): void {
+  if (value === undefined || (typeof value === "number" && value >= least)) return;
+  throw new OptionError(`${name} must be a number of at least ${least}; got ${inspect(value)}.`);
 }
 
 export interface Hint {

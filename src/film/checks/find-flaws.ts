@@ -1,4 +1,5 @@
 import type { Candidate } from "../../core/define/index.ts";
+import { reasonsIn } from "../../core/define/steps/accept.ts";
 import { type Probed, probe } from "../ffmpeg/probe.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { type Checks, type Limits, limitsOf } from "./checks.ts";
@@ -24,7 +25,7 @@ export async function findFlaws(
   const frames = await framesOf(found, found.video, signal);
   const { judge } = checks;
   const judged = await (typeof judge === "function" ? judge(frames, signal) : askLanguageModel(judge, frames, signal));
-  return typeof judged === "string" ? [judged] : (judged ?? []);
+  return reasonsIn(judged, "judge");
 }
 
 function sizeFlaws({ seconds, video }: Probed, { seconds: range, size }: Checks): readonly string[] {

@@ -1,4 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { ReadableStream as NodeReadableStream } from "node:stream/web";
 
 export interface BodyLimits {
   /**
@@ -16,7 +19,7 @@ const BODY_MS = 10_000;
 const HANG_UP_AFTER_MS = 1_000;
 
 /**
- * Adapts a Fetch-style handler to Node's server. A body is read only when the handler asks for it, and may take up to
+ * Adapts a Fetch-style handler to Node's server. Responses may be streams of any bytes. A request's body is read only when the handler asks for it, and may take up to
  * 10 s and 16 MiB. If all bodies together exceed 64 MiB, the oldest body of the sender with the most bytes is refused
  * with 503, and the service delivers it again later.
  */
@@ -34,18 +37,41 @@ export function boundedNodeHandler(
   return async (incoming, response) => {
     const body = new Body(incoming, held, limits);
     try {
-      const answer = await answerTo(handle, incoming, body);
-      const text = await answer.text();
+      const answer = await answerTo(handle, incoming, body, goneOf(response));
       const isUnread = !incoming.complete;
       if (isUnread) response.on("finish", () => letGo(incoming));
-      response.writeHead(answer.status, { ...Object.fromEntries(answer.headers), ...(isUnread && CLOSES) });
-      response.end(text);
+      response.writeHead(answer.status, { ...headersOf(answer), ...(isUnread && CLOSES) });
+      // An answer may stream for hours, but the handler has read this body.
+      if (body.isWhole) body.free();
+      await sendBody(answer, response);
     } catch {
       response.destroy();
     } finally {
       body.free();
     }
   };
+}
+
+/** Aborts if the client goes away before it has the whole response. */
+function goneOf(response: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  response.once("close", () => response.writableFinished || gone.abort());
+  return gone.signal;
+}
+
+function headersOf({ headers }: Response): Record<string, string | string[]> {
+  const cookies = headers.getSetCookie();
+  return { ...Object.fromEntries(headers), ...(cookies.length > 0 && { "set-cookie": cookies }) };
+}
+
+/** Sends each piece as it comes. If the client goes away, the body is cancelled. */
+async function sendBody({ body }: Response, response: ServerResponse): Promise<void> {
+  if (body === null || response.req.method === "HEAD" || response.destroyed) {
+    response.end();
+    return body?.cancel();
+  }
+  response.flushHeaders();
+  await pipeline(Readable.fromWeb(body as NodeReadableStream), response);
 }
 
 const CLOSES = { connection: "close" };
@@ -59,6 +85,7 @@ async function answerTo(
   handle: (request: Request) => Promise<Response>,
   { method = "GET", headers, url }: IncomingMessage,
   body: Body,
+  signal: AbortSignal,
 ): Promise<Response> {
   const pairs = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [[name, Array.isArray(value) ? value.join(", ") : value]],
@@ -66,7 +93,7 @@ async function answerTo(
   const hasBody = method !== "GET" && method !== "HEAD";
   const given = hasBody ? { body: body.stream(), duplex: "half" as const } : {};
   const address = new URL(url ?? "/", "http://localhost");
-  const handled = (async () => handle(new Request(address, { method, headers: pairs, ...given })))();
+  const handled = (async () => handle(new Request(address, { method, headers: pairs, signal, ...given })))();
   const answer = await Promise.race([handled.catch(() => refusal(500, "the handler failed; try again")), body.refused]);
   handled.catch(() => {});
   return answer;

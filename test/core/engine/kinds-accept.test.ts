@@ -84,6 +84,39 @@ test("a check that throws has not looked, and causes no other attempt", async ()
   expect(statuses(result)).toMatchObject({ "still/1-ok": "failed", "still/2": "skipped" });
 });
 
+test.each([
+  ["false", false],
+  ["true", true],
+  ["5", 5],
+  ['""', ""],
+  ["an Error", new Error("black")],
+  ["an object", { ok: false }],
+  ["a list with 5", ["it is black", 5]],
+  ['a list with ""', [""]],
+])("an `accept` that returns %s fails its check, and causes no other attempt", async (shown, returned) => {
+  const world = await openFakeShow();
+  const of = pipeline("misread", {
+    input: nothing,
+    build({ job }) {
+      const accept = async () => returned as never;
+      return { still: job("still", models.image, { prompt: "a boat" }, { accept, acceptAttempts: 3 }) };
+    },
+  });
+  const result = await ran(world, of);
+  expect(statuses(result)).toMatchObject({ "still/1-ok": "failed", "still/2": "skipped" });
+  const { reason } = result.report.steps.find(({ path }) => path === "still/1-ok")!;
+  expect(reason).toContain(`\`accept\` must return null or what is wrong, not ${shown}`);
+});
+
+test.each([[null], [undefined], [[]]])("an `accept` that returns %j accepts", async (returned) => {
+  const world = await openFakeShow();
+  const of = pipeline("fine", {
+    input: nothing,
+    build: ({ job }) => ({ still: job("still", models.image, { prompt: "a boat" }, { accept: () => returned }) }),
+  });
+  expect((await ran(world, of)).status).toBe("succeeded");
+});
+
 test("what the machine lacks for a check is a problem of the plan", async () => {
   const world = await openFakeShow();
   const accept = Object.assign(() => null, { requires: () => "no ffmpeg is here. Install it" });

@@ -52,6 +52,96 @@ test("hands over method, path, headers and body, and brings the answer back", as
   expect([answer.status, answer.headers.get("x-asked"), await answer.text()]).toEqual([202, "POST /hook", "told"]);
 });
 
+test("brings back bytes as they are, and each cookie", async () => {
+  const bytes = Uint8Array.from({ length: 300_000 }, (_, index) => (index * 7) % 256);
+  const headers = new Headers({ "content-type": "image/png" });
+  for (const cookie of ["a=1", "b=2"]) headers.append("set-cookie", cookie);
+  const port = await serve(async () => new Response(bytes, { headers }));
+  const answer = await fetch(`http://127.0.0.1:${port}/`);
+  expect(Buffer.compare(await answer.bytes(), bytes)).toBe(0);
+  expect([answer.headers.get("content-type"), answer.headers.getSetCookie()]).toEqual(["image/png", ["a=1", "b=2"]]);
+});
+
+test.each([204, 304])("an answer of %i has no body", async (status) => {
+  const port = await serve(async () => new Response(null, { status }));
+  const answer = await fetch(`http://127.0.0.1:${port}/`);
+  expect([answer.status, await answer.text()]).toEqual([status, ""]);
+});
+
+/** An event stream whose events are said by hand. */
+function eventStream() {
+  let say: (text: string) => void = () => {};
+  let fail: (error: Error) => void = () => {};
+  const cancelled = vi.fn<() => void>();
+  const body = new ReadableStream({
+    start(controller) {
+      say = (text) => controller.enqueue(Buffer.from(text));
+      fail = (error) => controller.error(error);
+    },
+    cancel: cancelled,
+  });
+  const answer = new Response(body, { headers: { "content-type": "text/event-stream" } });
+  return { answer, say, fail, cancelled };
+}
+
+test("an event stream is sent as it comes, and is cancelled once the client goes away", async () => {
+  const { answer, say, cancelled } = eventStream();
+  const signals: AbortSignal[] = [];
+  const port = await serve(async ({ signal }) => {
+    signals.push(signal);
+    return answer;
+  });
+  const leaving = new AbortController();
+  const got = await fetch(`http://127.0.0.1:${port}/`, { signal: leaving.signal });
+  expect([got.status, got.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
+  const reader = got.body!.getReader();
+  for (const event of ["data: 1\n\n", "data: 2\n\n"]) {
+    say(event);
+    expect(Buffer.from((await reader.read()).value!).toString()).toBe(event);
+  }
+  expect([cancelled.mock.calls.length, signals[0]!.aborted]).toEqual([0, false]);
+  leaving.abort();
+  await expect.poll(() => [cancelled.mock.calls.length, signals[0]!.aborted]).toEqual([1, true]);
+});
+
+test("a stream is cancelled if the client went away before the handler answered, or asked for the head only", async () => {
+  const [late, head] = [eventStream(), eventStream()];
+  const isAsked = vi.fn<() => void>();
+  const port = await serve(async ({ method, signal }) => {
+    if (method === "HEAD") return head.answer;
+    isAsked();
+    await once(signal, "abort");
+    return late.answer;
+  });
+  const { sending } = begin(port);
+  sending.end();
+  await expect.poll(() => isAsked.mock.calls.length).toBe(1);
+  sending.destroy();
+  expect((await fetch(`http://127.0.0.1:${port}/`, { method: "HEAD" })).status).toBe(200);
+  await expect.poll(() => [late, head].map(({ cancelled }) => cancelled.mock.calls.length)).toEqual([1, 1]);
+});
+
+test("a stream that fails breaks the connection off, and the server goes on", async () => {
+  const { answer, say, fail } = eventStream();
+  const port = await serve(async (given) => (given.method === "GET" ? answer : echo(given)));
+  const got = await fetch(`http://127.0.0.1:${port}/`);
+  say("data: 1\n\n");
+  fail(new Error("down"));
+  await expect(got.text()).rejects.toThrow();
+  expect((await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body: "told" })).status).toBe(202);
+});
+
+test("a body that was read no longer counts while its answer streams", async () => {
+  const port = await serve(async (given) => {
+    await given.bytes();
+    return eventStream().answer;
+  });
+  const post = () => fetch(`http://127.0.0.1:${port}/`, { method: "POST", body: Buffer.alloc(15 * MIB) });
+  const statuses: number[] = [];
+  for (let streams = 0; streams < 6; streams += 1) statuses.push((await post()).status);
+  expect(statuses).toEqual([200, 200, 200, 200, 200, 200]);
+});
+
 test("a handler that throws is answered 500, so that the sender tries again", async () => {
   const port = await serve(async () => {
     throw new Error("down");

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
+import { loadRun, parseUsd } from "../../../src/internal.ts";
 import type { QuoteView, RunView } from "../../../src/studio/handler/index.ts";
 import { localShow } from "../../support/local-show.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
@@ -162,6 +163,23 @@ describe("what is refused", () => {
     expect((await start({ quote: error.quote.id })).status).toBe(201);
     expect((await start({ quote: error.quote.id })).status).toBe(200);
     expect((await start({})).status).toBe(200);
+  });
+
+  test("without a budget of the caller, the accepted quote is a run's only limit, and the request needs no budget", async () => {
+    const unlimited = serve(world.show, join(world.folder, "sent"), {
+      authorize: () => ({ tags: { customer: "unlimited" } }),
+    });
+    const input = { prompt: "unlimited" };
+    const quote = await quoteOf(await unlimited.post("/api/still/quote", { input }));
+    expect(quote.leftUsd).toBe(null);
+    const body = { input, quote: quote.id };
+    const started = await unlimited.post("/api/still/runs", body, { headers: { "Idempotency-Key": "unlimited" } });
+    expect(started.status).toBe(201);
+    const { id } = (await started.json()) as RunView;
+    await unlimited.until(id);
+    const [row] = await world.show.runs({ tags: { customer: "unlimited" } });
+    const { budgetMicros } = await loadRun(world.show.journal, row!.runId);
+    expect(budgetMicros).toBe(parseUsd(quote.maximumUsd));
   });
 
   test("parallel starts never spend more than the caller's budget", async () => {

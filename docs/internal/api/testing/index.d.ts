@@ -44,7 +44,7 @@ interface WaitingStep {
 type Decision = "approve" | "reject" | {
   readonly pick: number;
 };
-type Decide = (step: WaitingStep) => Decision;
+type Decide = (step: WaitingStep) => Decision | Promise<Decision>;
 declare const approveAll: Decide;
 interface KillOptions extends Pick<RunOptions, "budget" | "concurrency" | "maxUnquoted" | "profile"> {
   readonly decide?: Decide | undefined;

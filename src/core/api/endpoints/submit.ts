@@ -5,6 +5,7 @@ import { MalformedResponseError, UnknownOutcomeError } from "../errors/client-er
 import {
   type ApiRequest,
   type Attempt,
+  checkSending,
   decode,
   errorOf,
   type HttpContext,
@@ -92,6 +93,8 @@ async function submitWithRetries(
   let unknown = options.mayExist ?? false;
   let earlierSend = unknown;
   let sends = 0;
+  // Otherwise, an invalid option would be reported as an unknown outcome.
+  if (unknown) checkSending(request, options);
   const attempt = async (): Promise<Attempt<SubmitAck>> => {
     sends++;
     earlierSend = unknown;

@@ -60,7 +60,7 @@ export class TimeoutError extends ShowrunnerError {
   }
 }
 
-/** A client option has an invalid value. Nothing was sent. */
+/** A client option has an invalid value, or an input is not JSON. Nothing was sent. */
 export class OptionError extends ShowrunnerError {
   readonly code = "INVALID_OPTION";
 }

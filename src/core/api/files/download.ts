@@ -5,6 +5,7 @@ import { sleep } from "../clock.ts";
 import type { JobsApi } from "../endpoints/jobs.ts";
 import { DownloadError } from "../errors/client-errors.ts";
 import type { HttpContext } from "../http/call.ts";
+import { checkTimeout } from "../options.ts";
 import { backoffMs } from "../retry.ts";
 import { type DownloadOptions, fetchPiece, type Piece } from "./fetch-piece.ts";
 import { openPart } from "./part-file.ts";
@@ -77,6 +78,7 @@ export async function download(
   toPath: string,
   options: DownloadOptions = {},
 ): Promise<Downloaded> {
+  checkTimeout(options.idleMs, "idleMs");
   const ref = typeof source === "string" ? null : source;
   const { clock } = context;
   let url = typeof source === "string" ? source : (source.url ?? null);

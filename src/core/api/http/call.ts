@@ -4,8 +4,14 @@ import { redactUrls } from "../../kit/clean-text.ts";
 import { codeOf, environmentAdvice, unreachedReason } from "../../network/index.ts";
 import { sleep } from "../clock.ts";
 import { ApiError, readEnvelope } from "../errors/api-error.ts";
-import { ConnectionError, MalformedResponseError, TimeoutError, UploadError } from "../errors/client-errors.ts";
-import type { BaseUrl, Settings } from "../options.ts";
+import {
+  ConnectionError,
+  MalformedResponseError,
+  OptionError,
+  TimeoutError,
+  UploadError,
+} from "../errors/client-errors.ts";
+import { type BaseUrl, checkTimeout, type Settings } from "../options.ts";
 import type { Priority } from "../pace/fair-queue.ts";
 import type { Pacer, RequestClass } from "../pace/pacer.ts";
 import { backoffMs, type Repeat } from "../retry.ts";
@@ -63,12 +69,13 @@ export async function send(context: HttpContext, request: ApiRequest, options: S
     priority: options.priority ?? request.priority,
     signal: options.signal ?? options.waitSignal,
   };
+  const text = checkSending(request, options);
   const result = await context.pacer.run(slot, () =>
     exchange(context.transport.requests, context.clock, {
       method: request.method,
       url: urlOf(context.base, request),
       headers: headersOf(context, request),
-      body: request.stream?.open ?? (request.json === undefined ? undefined : () => JSON.stringify(request.json)),
+      body: request.stream?.open ?? (text === null ? undefined : () => text),
       timeoutMs: options.timeoutMs ?? context.timeoutMs,
       signal: options.signal,
       sendBefore: options.sendBefore,
@@ -82,6 +89,24 @@ export async function send(context: HttpContext, request: ApiRequest, options: S
     headers: redactor.headers(result.headers),
     body: redactor.json(result.text),
   };
+}
+
+/** Returns the request body as JSON, or null if there is none. @throws OptionError for what cannot be sent */
+export function checkSending({ json }: Pick<ApiRequest, "json">, { timeoutMs }: CallOptions): string | null {
+  checkTimeout(timeoutMs);
+  return jsonText(json);
+}
+
+function jsonText(value: unknown): string | null {
+  if (value === undefined) return null;
+  try {
+    const text: string | undefined = JSON.stringify(value);
+    if (text !== undefined) return text;
+  } catch (cause) {
+    const [why] = (cause instanceof Error ? cause.message : String(cause)).split("\n");
+    throw new OptionError(`input is not JSON: ${why}.`, { cause });
+  }
+  throw new OptionError(`input is not JSON: it is a ${typeof value}.`);
 }
 
 export type Attempt<T> =

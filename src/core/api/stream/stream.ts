@@ -6,10 +6,10 @@ import { sleep, startDeadline } from "../clock.ts";
 import { type JobStatusView, jobStatusView, type LogEvent, logEvent } from "../endpoints/jobs.ts";
 import { ApiError } from "../errors/api-error.ts";
 import { ConnectionError } from "../errors/client-errors.ts";
-import { type ApiRequest, type CallOptions, errorOf, type HttpContext, type Sent } from "../http/call.ts";
+import { type ApiRequest, type CallOptions, checkSending, errorOf, type HttpContext, type Sent } from "../http/call.ts";
 import type { SendMark } from "../http/transport.ts";
 import { SeenUpdates } from "../job-status.ts";
-import { segment } from "../options.ts";
+import { checkTimeout, segment } from "../options.ts";
 import type { Priority } from "../pace/fair-queue.ts";
 import type { Redactor } from "../redactor.ts";
 
@@ -45,6 +45,7 @@ export async function* streamJob(
   jobId: string,
   options: StreamOptions = {},
 ): AsyncGenerator<StreamFrame, void> {
+  checkTimeout(options.idleMs, "idleMs");
   const state: StreamState = {
     lastEventId: options.lastEventId ?? null,
     retryMs: null,
@@ -176,20 +177,21 @@ export async function openStream(
   isOpen = (status: number): boolean => status === 200,
 ): Promise<OpenStream | Sent> {
   const { signal, priority = 0, timeoutMs = context.timeoutMs } = options;
+  const text = checkSending(request, options);
   const opened = await context.pacer.run({ requestClass: request.requestClass, priority, signal }, async () => {
     const mark: SendMark = { sent: false };
     const deadline = startDeadline(context.clock, timeoutMs, signal);
     try {
       const answer = await undici().request(`${context.base.href}${request.path}`, {
         method: request.method,
-        body: request.json === undefined ? null : JSON.stringify(request.json),
+        body: text,
         dispatcher: context.transport.streams,
         opaque: mark,
         headers: {
           ...(context.authorization !== null && { authorization: context.authorization }),
           accept: "text/event-stream",
           "user-agent": "showrunner",
-          ...(request.json === undefined ? {} : { "content-type": "application/json" }),
+          ...(text === null ? {} : { "content-type": "application/json" }),
           ...headers,
         },
         signal: deadline.signal,

@@ -20,7 +20,7 @@ export type InspectorOf<M extends ModelOrId> = Inspector<Extract<YieldOf<M>, Med
 
 /**
  * Inspects an output file of a job. Returns what is wrong with the file, as a sentence for people, or null if nothing
- * is wrong. `showrunner/film` has inspectors, but any such function works.
+ * is wrong. Anything else, such as `false`, fails the inspection. `showrunner/film` has inspectors, but any such function works.
  */
 export interface Inspector<K extends MediaKind = MediaKind> {
   (made: Candidate): Inspected | Promise<Inspected>;
@@ -80,11 +80,30 @@ export class NotAcceptedError extends Error {
 
 export function scorerOf(inspect: Inspector): (candidate: Candidate) => Promise<number> {
   return async (candidate) => {
-    const found = await inspect(candidate);
-    const reasons = typeof found === "string" ? [found] : (found ?? []);
+    const reasons = reasonsIn(await inspect(candidate), "accept");
     if (reasons.length > 0) throw new NotAcceptedError(reasons.join("; "));
     return 1;
   };
+}
+
+/** Returns what an inspection found. `name` is the option with the function that returned it. */
+export function reasonsIn(found: unknown, name: string): readonly string[] {
+  if (found === null || found === undefined) return [];
+  const reasons: readonly unknown[] = Array.isArray(found) ? found : [found];
+  if (reasons.every(isReason)) return reasons;
+  const other = reasons.find((reason) => !isReason(reason));
+  // If this counted as "nothing found", `(file) => file.width > 500` would accept every file.
+  throw new TypeError(
+    `\`${name}\` must return null or what is wrong, not ${other === found ? "" : "a list with "}${named(other)}`,
+  );
+}
+
+const isReason = (reason: unknown): reason is string => typeof reason === "string" && reason !== "";
+
+function named(value: unknown): string {
+  if (value instanceof Error) return "an Error";
+  if (typeof value === "object" && value !== null) return "an object";
+  return typeof value === "function" ? "a function" : value === "" ? '""' : String(value);
 }
 
 /** Adds the attempts `<name>/1`, `<name>/2` …, a check `<name>/N-ok` for each, and `<name>/pick`. */
