@@ -52,6 +52,8 @@ unknown or absent values are null.
 | \`stop\` | \`{id, status}\` |
 | \`adopt\` | \`{id, step, job_id}\`; without a job, the jobs that the step may have created |
 | \`reconcile\`, \`gc\`, \`models\`, \`jobs\`, \`files\` | what the client or library method returns, with names in snake_case, and amounts as decimals without \`_micros\` |
+| \`balance\` | \`{balance, currency, journal: {spent, held, cap, floor, caps: [{tag, cap, spent, held, ends_at}], caps_per_value: [{tag, cap, per}]}}\`; \`caps_per_value\` lists caps such as \`customer=*:5/day\` |
+| \`statement\` | \`{month, tags, markup, cost, amount, charged: [{run, pipeline, title, text, step, cost, amount}], unbilled, disputed}\`; \`amount\` includes the markup |
 | \`report\` | \`{id, file, size_bytes, media: {inline, beside, missing}}\` |
 | \`models diff\` | \`{changes: [{model, field, is_breaking, message}], pipelines: [{file, ok, problems}]}\`; exit 1 if something breaks |
 | \`doctor\` | \`[{check, state, ok, detail, next}]\`; \`state\` is \`ok\`, \`fail\` or \`unknown\` |

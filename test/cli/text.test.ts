@@ -129,6 +129,14 @@ test("a command within a sentence, or within a remark, reaches the journal that 
 test.each([
   ["showrunner resume r", "--cap 50/day --cap 'customer=*:0.50/day' --cap-time-zone Europe/Berlin --wallet-floor 3"],
   ["showrunner resume r --cap customer=acme:0.62/day", "--cap 50/day --cap-time-zone Europe/Berlin --wallet-floor 3"],
+  [
+    "showrunner resume r --cap customer=acme:200",
+    "--cap 50/day --cap 'customer=*:0.50/day' --cap-time-zone Europe/Berlin --wallet-floor 3",
+  ],
+  [
+    "showrunner resume r --cap 'customer=Acme & Co:0.62/day'",
+    "--cap 50/day --cap-time-zone Europe/Berlin --wallet-floor 3",
+  ],
   ["showrunner resume r --cap 60/day --wallet-floor 2", "--cap 'customer=*:0.50/day' --cap-time-zone Europe/Berlin"],
   ["showrunner show r", null],
 ])(

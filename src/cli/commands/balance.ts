@@ -11,7 +11,8 @@ export async function balance(context: Context, flags: ServiceFlags): Promise<Ex
     sayWhere(show, context);
     const [{ balanceMicros, currency }, journal] = await Promise.all([show.balance(), show.spending()]);
     if (flags.json) {
-      output.printJson(wireForm({ balance: formatUsd(balanceMicros), currency, journal }));
+      const caps = journal.caps.map((cap) => ({ ...cap, endsAt: instant(cap.endsAt) }));
+      output.printJson(wireForm({ balance: formatUsd(balanceMicros), currency, journal: { ...journal, caps } }));
       return ExitCode.done;
     }
     output.print(`${dollars(balanceMicros)} ${currency}`);
@@ -21,10 +22,19 @@ export async function balance(context: Context, flags: ServiceFlags): Promise<Ex
     output.say(`Runs in this journal: ${dollars(spentMicros)} spent, ${dollars(heldMicros)} reserved${cap}${floor}`);
     for (const one of journal.caps) {
       const whose = one.tag === null ? "All runs" : `Runs with ${visible(one.tag)}`;
-      const until = one.endsAt === null ? "" : ` until ${new Date(one.endsAt).toISOString()}`;
+      const until = one.endsAt === null ? "" : ` until ${instant(one.endsAt)}`;
       const so = `${dollars(one.spentMicros)} spent, ${dollars(one.heldMicros)} reserved (cap: ${dollars(one.capMicros)})`;
       output.say(`${whose}${until}: ${so}`);
     }
+    for (const { tag, capMicros, per } of journal.capsPerValue) {
+      output.say(
+        `Runs with ${visible(tag)}: cap of ${dollars(capMicros)}${per === null ? "" : " a day"} for each value`,
+      );
+    }
     return ExitCode.done;
   });
+}
+
+function instant(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
 }

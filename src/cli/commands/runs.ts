@@ -7,6 +7,7 @@ import { type Context, withJournal } from "../context.ts";
 import { tagsOf } from "../input/flag-values.ts";
 import type { Flags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
+import { commandLine } from "../text/next-line.ts";
 import { type Column, counted, table } from "../text/table.ts";
 
 const MOST_WAITING = 10;
@@ -110,7 +111,7 @@ async function sayWaiting(show: Showrunner, { output }: Context, rows: readonly 
   for (const { runId } of waiting.slice(0, MOST_WAITING)) {
     const { status, pause, next } = await show.show(runId);
     output.say(`  ${visible(runId)}  ${pause === null ? status : `paused (${pause.reason})`}`);
-    if (next !== null) (pause?.reason === "approval" ? decisions : commands).push(visible(next.command));
+    if (next !== null) (pause?.reason === "approval" ? decisions : commands).push(commandLine(next));
   }
   if (waiting.length > MOST_WAITING) output.say(`  … and ${waiting.length - MOST_WAITING} more`);
   const list = "showrunner approve   (lists all pending decisions; or open Review in showrunner dashboard)";

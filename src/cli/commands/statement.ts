@@ -68,9 +68,9 @@ function document(
   const of = (section: StatementLine["section"]) =>
     lines
       .filter((line) => line.section === section)
-      .map(({ section: _, costMicros: cost, ...line }) => ({ ...line, cost_micros: cost }));
+      .map(({ section: _, costMicros: cost, ...line }) => ({ ...line, cost: formatUsd(cost) }));
   const sections = { charged: of("charged"), unbilled: of("unbilled"), disputed: of("disputed") };
-  return { ...asked, cost_micros: costMicros, amount, ...sections };
+  return { ...asked, cost: formatUsd(costMicros), amount, ...sections };
 }
 
 interface StatementLine {

@@ -45,10 +45,16 @@ const spending = new Set(["run", "resume", "worker", "mcp"]);
 function isSet(flag: string, command: string): boolean {
   const [name = ""] = flag.split(" ");
   if (name !== "--cap") return `${command} `.includes(` ${name} `);
-  const tagOf = (cap: string) => /^'?(?:([^=:']+)=)?/.exec(cap)?.[1];
-  return [...command.matchAll(/ --cap (\S+)/g)].some(
-    ([, cap = ""]) => tagOf(cap) === tagOf(flag.slice("--cap ".length)),
-  );
+  const asked = scopeOf(flag.slice("--cap ".length));
+  return [...command.matchAll(/ --cap ((?:'[^']*'|\\.|[^\s'])+)/g)].some(([, cap = ""]) => {
+    const scope = scopeOf(cap);
+    return scope === asked || scope.replace(/=.*:/, "=*:") === asked;
+  });
+}
+
+/** The cap without its amount: `customer=acme:/day`. Only caps on the same tag and period replace each other. */
+function scopeOf(cap: string): string {
+  return cap.replaceAll("'", "").replace(/[^:/]+(\/day)?$/, "$1");
 }
 
 /** If `more` is a flag with a value, it replaces the typed value. */

@@ -22,6 +22,8 @@ export interface SpendingCap extends SpendingScope {
   readonly capMicros: number;
   /** True for a budget that the runs of a tag share. */
   readonly isBudget?: true;
+  /** The key of a cap that applies to each value of a tag separately. */
+  readonly anyValueOf?: string;
 }
 
 /** Limits on the account's money that a commit must not exceed. */

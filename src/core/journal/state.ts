@@ -192,6 +192,7 @@ export interface PauseState {
   readonly requiredMicros: number | null;
   readonly balanceMicros: number | null;
   readonly flag: string | null;
+  readonly limitFlags?: readonly string[];
   /** When the run may continue without a person, in epoch milliseconds. */
   readonly resumeAt: number | null;
   readonly asks?: readonly AskedPrice[];

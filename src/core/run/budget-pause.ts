@@ -2,6 +2,7 @@ import type { AskedPrice, RunEvent } from "../journal/events.ts";
 import type { RunState } from "../journal/state.ts";
 import { ownText } from "../kit/clean-text.ts";
 import { formatUsd, wholeCents } from "../kit/money.ts";
+import { shellWord } from "../kit/shell-word.ts";
 import { type LimitHeadroom, ownLimitMicros } from "./headroom.ts";
 
 export type Pause = Extract<RunEvent, { readonly type: "run.paused" }>;
@@ -61,15 +62,15 @@ export function overHeadroom(headroom: LimitHeadroom, path: string, holdMicros: 
       const [before, after] = cap.flag;
       const spent = `${needs}, but ${formatUsd(committedMicros)} USD of the ${cap.title} is spent or reserved.`;
       const flag = ownText(`${before}${wholeCents(requiredMicros)}${after}`);
-      const paused = { type: "run.paused", requiredMicros, flag } as const;
+      const limitFlags = cap.limitFlags.length === 0 ? {} : { limitFlags: cap.limitFlags.map(ownText) };
+      const paused = { type: "run.paused", requiredMicros, flag, ...limitFlags } as const;
+      const higher = `higher ${cap.what}: ${pastedFlag(`${before}USD${after}`)}.`;
       // A hold above the whole cap does not fit in a later period either.
       if (cap.endsAt === null || holdMicros > cap.capMicros) {
-        const message = ownText(`${spent} Resume with a higher ${cap.what}: ${before}USD${after}.`);
+        const message = ownText(`${spent} Resume with a ${higher}`);
         return { ...paused, reason: "budget", message };
       }
-      const message = ownText(
-        `${spent} The run can continue from ${cap.resumesAt}, or earlier with a higher cap: ${before}USD${after}.`,
-      );
+      const message = ownText(`${spent} The run can continue from ${cap.resumesAt}, or earlier with a ${higher}`);
       return { ...paused, reason: "cap", message, resumeAt: cap.endsAt };
     }
     case "floor": {
@@ -78,11 +79,19 @@ export function overHeadroom(headroom: LimitHeadroom, path: string, holdMicros: 
       const has = `the wallet has ${formatUsd(balanceMicros)} USD unreserved, and ${formatUsd(floorMicros)} USD must stay in it`;
       const message = `${needs}; ${has}. Add funds, or resume with a lower floor: --wallet-floor USD.`;
       const requiredMicros = floorMicros + holdMicros;
-      return { type: "run.paused", reason: "funds", message: ownText(message), requiredMicros, balanceMicros };
+      const limitFlags = ["--wallet-floor", formatUsd(floorMicros)].map(ownText);
+      const paused = { type: "run.paused", reason: "funds", message: ownText(message) } as const;
+      return { ...paused, requiredMicros, balanceMicros, limitFlags };
     }
     default:
       return headroom satisfies never;
   }
+}
+
+/** Quotes the value of a stored `--flag value` for a shell. The value can contain spaces. */
+export function pastedFlag(flag: string): string {
+  const at = flag.indexOf(" ");
+  return `${flag.slice(0, at)} ${shellWord(flag.slice(at + 1))}`;
 }
 
 /** People are notified at these percentages of a budget or cap. */

@@ -131,6 +131,8 @@ export interface CapTerms {
   readonly resumesAt: string | null;
   /** Text of the option that sets the cap, before and after the amount. */
   readonly flag: readonly [before: string, after: string];
+  /** The options that set the cap as it is; empty if the run stores it. */
+  readonly limitFlags: readonly string[];
 }
 
 /** How much more the run may reserve under shared limits and the wallet's balance. */

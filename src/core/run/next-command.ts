@@ -3,6 +3,7 @@ import { formatUsd, wholeCents } from "../kit/money.ts";
 import { shellWord } from "../kit/shell-word.ts";
 import { traitsOf } from "../plan/index.ts";
 import type { PlanStep, Reference } from "../plan/plan.ts";
+import { pastedFlag } from "./budget-pause.ts";
 import { projectedMicros } from "./headroom.ts";
 import { offered } from "./kinds/approve.ts";
 import { lost } from "./retention.ts";
@@ -53,14 +54,18 @@ function afterPause(state: RunState): NextCommand {
   const { runId } = state;
   switch (state.pause?.reason) {
     case "funds":
-      return resume(state, ["--wait-for-funds 30m"], "run it without the flag once the wallet has funds");
+      return resume(
+        state,
+        ["--wait-for-funds 30m", ...limitWords(state)],
+        "run it without --wait-for-funds once the wallet has funds",
+      );
     case "budget":
       return resume(state, budgetFlag(state));
     case "cap": {
       const { resumeAt, flag } = state.pause;
       const from = resumeAt === null ? "once the cap resets" : `from ${new Date(resumeAt).toISOString()} on`;
-      const note = `run it ${from}; a worker continues automatically${flag === null ? "" : `; to continue at once, add ${flag}`}`;
-      return resume(state, [], note);
+      const higher = flag === null ? "" : `; to continue at once, set a higher cap: ${pastedFlag(flag)}`;
+      return resume(state, limitWords(state), `run it ${from}; a worker continues automatically${higher}`);
     }
     case "approval":
       return decision(state);
@@ -114,13 +119,18 @@ function unread(state: RunState): string | null {
   return `asks the provider again; to state the outcome of ${step.path} yourself, run: showrunner adopt ${state.runId} ${shellWord(step.path)}`;
 }
 
+function limitWords({ pause }: RunState): readonly string[] {
+  return (pause?.limitFlags ?? []).map(shellWord);
+}
+
 function budgetFlag(state: RunState): readonly string[] {
   const required = state.pause?.requiredMicros ?? null;
   if (required === null) return ["--max-unquoted", formatUsd(UNQUOTED_MICROS)];
   const { budgetMicros } = state;
   const isShared = state.planned.budgetTag !== undefined;
   if (state.pause?.asks !== undefined && isShared) return ["--agree", wholeCents(required)];
-  if (state.pause?.flag) return state.pause.flag.split(" ").map(shellWord);
+  // The amount is raised; the time zone of the cap's days stays.
+  if (state.pause?.flag) return [pastedFlag(state.pause.flag), ...limitWords(state).slice(2)];
   if (budgetMicros === null || required <= budgetMicros) return ["--spending-cap", wholeCents(required)];
   return ["--budget", wholeCents(Math.max(required, projectedMicros(state)))];
 }

@@ -223,7 +223,7 @@ describe("A floor under the wallet", () => {
 test("The spending of all runs lists costs, holds and limits", async () => {
   const { clock, open } = world(usd);
   const show = await open({ spendingCap: "0.25", env: { SHOWRUNNER_WALLET_FLOOR: "0.5" } });
-  const limits = { capMicros: 250_000, floorMicros: 500_000, caps: [] };
+  const limits = { capMicros: 250_000, floorMicros: 500_000, caps: [], capsPerValue: [] };
   expect(await show.spending()).toEqual({ spentMicros: 0, heldMicros: 0, ...limits });
   await during(clock, (await during(clock, show.run(pictures, { count: 3 }, { id: "x" }))).result());
   expect(await show.spending()).toEqual({ spentMicros: 200_000, heldMicros: 0, ...limits });

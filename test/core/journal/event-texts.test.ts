@@ -272,6 +272,12 @@ test.each([
   });
 });
 
+test("the news of a pause suggests the limit that stopped the run", () => {
+  const limitFlags = ["--cap", "customer=*:0.30/day"];
+  const paused = { type: "run.paused", reason: "cap", message: "why", limitFlags } as unknown as RunEvent;
+  expect(specOf(paused).notice?.(paused, state())?.next).toBe("showrunner resume r --cap 'customer=*:0.30/day'");
+});
+
 test.each(["approval", "stopped"])("a pause for %s is no news: the person was told before, or did it", (reason) => {
   const paused = { type: "run.paused", reason, message: "why" } as RunEvent;
   expect(specOf(paused).notice?.(paused, state())).toBeNull();

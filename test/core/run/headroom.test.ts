@@ -22,6 +22,7 @@ const daily: CapTerms = {
   endsAt: 5_000,
   resumesAt: "midnight",
   flag: ["--cap ", "/day"],
+  limitFlags: ["--cap", "1.00/day"],
 };
 const cap: LimitHeadroom = { limit: "cap", headroomMicros: 300_000, cap: daily, committedMicros: 700_000 };
 const floor: LimitHeadroom = {
@@ -55,6 +56,7 @@ test("a cap that begins anew pauses until then, and names the cap that would hav
       "face needs 0.301 USD, but 0.70 USD of the 1.00 USD a day is spent or reserved. The run can continue from midnight, or earlier with a higher cap: --cap USD/day.",
     requiredMicros: 1_001_000,
     flag: "--cap 1.01/day",
+    limitFlags: ["--cap", "1.00/day"],
     resumeAt: 5_000,
   });
 });
@@ -81,6 +83,7 @@ test("a wallet floor pauses for funds, and says what the wallet has beside what 
       "face needs 0.15 USD; the wallet has 0.60 USD unreserved, and 0.50 USD must stay in it. Add funds, or resume with a lower floor: --wallet-floor USD.",
     requiredMicros: 650_000,
     balanceMicros: 600_000,
+    limitFlags: ["--wallet-floor", "0.50"],
   });
 });
 

@@ -124,6 +124,7 @@ describe("what other runs and the wallet leave", () => {
     resumesAt: "noon",
     endsAt: NOW + 9,
     flag: ["--cap ", ""] as const,
+    limitFlags: [],
   };
   const cap = (headroomMicros: number): Headroom => ({
     limit: "cap",

@@ -49,7 +49,7 @@ describe("a paused run", () => {
   test.each([
     ["stopped", RESUME, null],
     ["unanswered", RESUME, null],
-    ["funds", `${RESUME} --wait-for-funds 30m`, "run it without the flag once the wallet has funds"],
+    ["funds", `${RESUME} --wait-for-funds 30m`, "run it without --wait-for-funds once the wallet has funds"],
     ["credentials", RESUME, "first set SHOWRUNNER_API_KEY to a key that the service accepts"],
     ["unreachable", RESUME, "run it once the service is available; --give-up-after 1h waits longer"],
     ["misdirected", RESUME, "requests do not reach the service: first check the network and SHOWRUNNER_BASE_URL"],
@@ -65,13 +65,21 @@ describe("a paused run", () => {
     const at = { reason: "cap", resumeAt: Date.UTC(2030, 0, 2) } as const;
     const by = "run it from 2030-01-02T00:00:00.000Z on; a worker continues automatically";
     expect(paused(at)).toEqual({ command: RESUME, note: by });
-    expect(paused({ ...at, flag: "--cap 2/day" })?.note).toBe(`${by}; to continue at once, add --cap 2/day`);
+    const flag = "--cap team=the team:2/day";
+    const limitFlags = ["--cap", "team=the team:1.00/day", "--cap-time-zone", "Europe/Berlin"];
+    expect(paused({ ...at, flag, limitFlags })).toEqual({
+      command: `${RESUME} --cap 'team=the team:1.00/day' --cap-time-zone Europe/Berlin`,
+      note: `${by}; to continue at once, set a higher cap: --cap 'team=the team:2/day'`,
+    });
+    expect(paused({ ...at, reason: "budget", requiredMicros: 1, flag, limitFlags })?.command).toBe(
+      `${RESUME} --cap 'team=the team:2/day' --cap-time-zone Europe/Berlin`,
+    );
     expect(paused({ reason: "cap" })?.note).toBe("run it once the cap resets; a worker continues automatically");
   });
 
   test.each([
     ["no job is priced in advance", {}, {}, "--max-unquoted 1.00"],
-    ["a cap over runs", { requiredMicros: 1, flag: "--cap 2/my day" }, {}, "--cap 2/my day"],
+    ["a cap over runs", { requiredMicros: 1, flag: "--cap 2/day" }, {}, "--cap 2/day"],
     ["it has none", { requiredMicros: 150_001 }, { budgetMicros: null }, "--spending-cap 0.16"],
     ["its own would do", { requiredMicros: 200_000 }, {}, "--spending-cap 0.20"],
     ["it is reached", { requiredMicros: 200_001 }, {}, "--budget 0.21"],

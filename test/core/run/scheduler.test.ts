@@ -60,6 +60,7 @@ const happenings = {
       title: "cap",
       resumesAt: null,
       flag: ["--cap ", ""],
+      limitFlags: [],
       ...{ endsAt: n % 2 === 0 ? null : run.now + 1 },
     } as const;
     const known: readonly Headroom[] = [

@@ -492,6 +492,7 @@ interface Paused {
   readonly requiredMicros?: number | null;
   readonly balanceMicros?: number | null;
   readonly flag?: CleanText;
+  readonly limitFlags?: readonly CleanText[];
   readonly asks?: readonly AskedPrice[];
   readonly resumeAt?: number;
   readonly rerun?: string;
@@ -938,6 +939,7 @@ interface SpendingScope {
 interface SpendingCap extends SpendingScope {
   readonly capMicros: number;
   readonly isBudget?: true;
+  readonly anyValueOf?: string;
 }
 interface SpendingGuard {
   readonly caps: readonly SpendingCap[];
@@ -1772,6 +1774,11 @@ interface SpendingTotals {
     readonly spentMicros: number;
     readonly heldMicros: number;
     readonly endsAt: number | null;
+  }[];
+  readonly capsPerValue: readonly {
+    readonly tag: string;
+    readonly capMicros: number;
+    readonly per: "day" | null;
   }[];
   readonly spentMicros: number;
   readonly heldMicros: number;

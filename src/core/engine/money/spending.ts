@@ -31,13 +31,19 @@ export interface SpendingTotals {
   /** The cap on all runs over all time. Null if there is none. */
   readonly capMicros: number | null;
   readonly floorMicros: number | null;
-  /** Caps with a tag or a period, and the amounts spent under them. Caps on `tag=*` are left out. */
+  /** Caps with a tag or a period, and the amounts spent under them. Caps on `tag=*` are in `capsPerValue`. */
   readonly caps: readonly {
     readonly tag: string | null;
     readonly capMicros: number;
     readonly spentMicros: number;
     readonly heldMicros: number;
     readonly endsAt: number | null;
+  }[];
+  /** Caps on `tag=*`, which hold for each value of the tag separately. */
+  readonly capsPerValue: readonly {
+    readonly tag: string;
+    readonly capMicros: number;
+    readonly per: "day" | null;
   }[];
   readonly spentMicros: number;
   /** The amount reserved for requests whose bills have not arrived yet. */
@@ -110,7 +116,10 @@ export class Spending {
       }),
     );
     const capMicros = all.length === 0 ? null : Math.min(...all);
-    return { spentMicros, heldMicros, capMicros, floorMicros, caps: counted };
+    const capsPerValue = others.flatMap(({ tag, capMicros, per }) =>
+      tag?.value === ANY_VALUE ? [{ tag: tagText(tag.key, ANY_VALUE), capMicros, per }] : [],
+    );
+    return { spentMicros, heldMicros, capMicros, floorMicros, caps: counted, capsPerValue };
   }
 
   watch(state: RunState): SpendingWatch {
@@ -285,28 +294,34 @@ function capsFor({ rules, timeZone }: CapRules, tags: Tags, at: number): readonl
     const value = tag === null ? undefined : Object.hasOwn(tags, tag.key) ? tags[tag.key] : undefined;
     if (tag !== null && (value === undefined || (tag.value !== ANY_VALUE && tag.value !== value))) return [];
     const sinceAt = per === null ? null : dayAt(at, timeZone).startAt;
-    return [{ tag: tag === null ? null : tagText(tag.key, value!), sinceAt, capMicros }];
+    const cap = { tag: tag === null ? null : tagText(tag.key, value!), sinceAt, capMicros };
+    return [tag?.value === ANY_VALUE ? { ...cap, anyValueOf: tag.key } : cap];
   });
 }
 
-function capTerms({ tag, sinceAt, capMicros, isBudget }: SpendingCap, timeZone: string): CapTerms {
+function capTerms({ tag, sinceAt, capMicros, isBudget, anyValueOf }: SpendingCap, timeZone: string): CapTerms {
   if (isBudget === true) {
     const title = `budget of ${formatUsd(capMicros)} USD for all runs with the tag ${tag}`;
-    return { what: "budget", capMicros, title, endsAt: null, resumesAt: null, flag: ["--budget ", ""] };
+    return { what: "budget", capMicros, title, endsAt: null, resumesAt: null, flag: ["--budget ", ""], limitFlags: [] };
   }
   const endsAt = sinceAt === null ? null : dayAt(sinceAt, timeZone).endAt;
   const isPlain = tag === null && sinceAt === null;
   const name = `${isPlain ? "spending cap" : "cap"} of ${formatUsd(capMicros)} USD`;
   const day = sinceAt === null ? "" : ` a day (${timeZone})`;
+  // A cap given for one value would not replace the cap of this option.
+  const scope = anyValueOf === undefined ? tag : tagText(anyValueOf, ANY_VALUE);
+  const before = scope === null ? "" : `${scope}:`;
+  const after = sinceAt === null ? "" : "/day";
+  const option = isPlain ? "--spending-cap" : "--cap";
+  const zone = sinceAt === null || timeZone === "UTC" ? [] : ["--cap-time-zone", timeZone];
   return {
     what: "cap",
     capMicros,
     title: `${name}${day} across all runs in this journal${tag === null ? "" : ` with the tag ${tag}`}`,
     endsAt,
     resumesAt: endsAt === null ? null : instantText(endsAt, timeZone),
-    flag: isPlain
-      ? ["--spending-cap ", ""]
-      : [`--cap ${tag === null ? "" : `${tag}:`}`, sinceAt === null ? "" : "/day"],
+    flag: [`${option} ${before}`, after],
+    limitFlags: [option, `${before}${formatUsd(capMicros)}${after}`, ...zone],
   };
 }
 

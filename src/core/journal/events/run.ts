@@ -1,5 +1,6 @@
 import type { CleanText } from "../../kit/clean-text.ts";
 import { dollars, formatUsd } from "../../kit/money.ts";
+import { shellWord } from "../../kit/shell-word.ts";
 import { lastRequest, passClock, type RunState, type StepState, startClock, stopClock } from "../state.ts";
 import type { AgreedQuote, AskedPrice, PauseReason, RunEnd } from "./facts.ts";
 import type { Fold } from "./fold-context.ts";
@@ -16,6 +17,8 @@ interface Paused {
   readonly balanceMicros?: number | null;
   /** The command-line option that raises a shared cap. */
   readonly flag?: CleanText;
+  /** The command-line flags of the cap or wallet floor that stopped the run. Suggested commands repeat them. */
+  readonly limitFlags?: readonly CleanText[];
   /** Prices that a person must accept, by setting a budget of `requiredMicros`. */
   readonly asks?: readonly AskedPrice[];
   /** When the run may continue without a person, in epoch milliseconds. */
@@ -162,6 +165,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
       if (rerun !== undefined) fold.state.pause = { ...fold.state.pause, rerun };
       if (replaced !== undefined) fold.state.pause = { ...fold.state.pause, replaced };
       if (late !== undefined) fold.state.pause = { ...fold.state.pause, late };
+      if (funds.limitFlags !== undefined) fold.state.pause = { ...fold.state.pause, limitFlags: funds.limitFlags };
       if (funds.asks !== undefined) fold.state.pause = { ...fold.state.pause, asks: funds.asks };
       if (reason === "approval") closeReruns(fold.state);
     },
@@ -280,7 +284,7 @@ function reachedText({ percent, limit, committedMicros }: SpendingReached): stri
   return `${percent} % of the ${limit} is spent or reserved: ${formatUsd(committedMicros)} USD`;
 }
 
-function pauseNotice(runId: string, { reason, message }: Paused): NoticeText | null {
+function pauseNotice(runId: string, { reason, message, limitFlags = [] }: Paused): NoticeText | null {
   const paused = { status: "paused", reason, message, step: null };
   switch (reason) {
     // People were already notified of each waiting step. The person who stopped the run knows that it stopped.
@@ -290,7 +294,11 @@ function pauseNotice(runId: string, { reason, message }: Paused): NoticeText | n
     case "funds":
     case "budget":
     case "cap":
-      return { event: "run.needs-funds", ...paused, next: `showrunner resume ${runId}` };
+      return {
+        event: "run.needs-funds",
+        ...paused,
+        next: ["showrunner resume", runId, ...limitFlags.map(shellWord)].join(" "),
+      };
     case "unreachable":
     case "misdirected":
     case "credentials":
