@@ -119,9 +119,11 @@ export function explainError(error: unknown, { env = {}, args = null }: ErrorCon
   const exits = [ExitCode.refused, ExitCode.unfinished] as const;
   const exitCode = exits.find((exit) => Object.hasOwn(advice[exit]!, code)) ?? ExitCode.failed;
   const known = ownEntry(advice[exitCode]!, code) ?? "showrunner doctor";
-  const generic = code === "INVALID_OPTION" && args?.[0] !== undefined ? `showrunner ${args[0]} --help` : known;
-  const next = own ? visibleLines(own) : (retyped(error, args) ?? generic.replace("{run}", runId ?? "<run-id>"));
-  const message = code === "INVALID_OPTION" ? asTyped(error, { env, args }) : error.message;
+  const isOption = code === "INVALID_OPTION";
+  const generic = isOption && args?.[0] !== undefined ? `showrunner ${args[0]} --help` : known;
+  const cure = retyped(error, args) ?? (isOption ? cureOf(typedName(error, { env, args })) : null);
+  const next = own ? visibleLines(own) : (cure ?? generic.replace("{run}", runId ?? "<run-id>"));
+  const message = isOption ? asTyped(error, { env, args }) : error.message;
   return { code, message: visibleLines(redactUrls(message)) + detailList(error), next, exitCode };
 }
 
@@ -134,9 +136,23 @@ const FLAGS_BY_OPTION: Readonly<Record<string, readonly string[]>> = {
 };
 const ARGUMENTS: Readonly<Record<string, string>> = { step: "step", run: "run-id", "job-id": "job-id", file: "job-id" };
 
+interface OfOption extends Error {
+  readonly option?: string | null;
+}
+
 /** Returns an option error's message, beginning with the flag, argument or variable that sets the option. */
-export function asTyped(error: Error & { readonly option?: string }, { env = {}, args }: ErrorContext = {}): string {
-  const { option = "", message } = error;
+export function asTyped(error: OfOption, context: ErrorContext = {}): string {
+  const { option, message } = error;
+  if (!option) return message;
+  if (option === "resume") return message.replace(`${option}: `, "");
+  const name = typedName(error, context);
+  if (message.startsWith(`${option} `)) return name + message.slice(option.length);
+  return message.replace(`${option}: `, `${name}: `);
+}
+
+/** Returns the flag, argument or variable that sets the error's option, or the option's name in code. */
+function typedName({ option }: OfOption, { env = {}, args }: ErrorContext): string {
+  if (!option) return "";
   const isTyped = (name: string) =>
     args?.some((word) => word === `--${name}` || word.startsWith(`--${name}=`)) === true;
   const names = ownEntry(FLAGS_BY_OPTION, option) ?? [flagName(option)];
@@ -146,8 +162,25 @@ export function asTyped(error: Error & { readonly option?: string }, { env = {},
   const variable = `SHOWRUNNER_${name.replaceAll("-", "_").toUpperCase()}`;
   const isFromVariable = env[variable] && !isTyped(name);
   const isFlag = Object.values(options).some((all) => all.some(({ flags }) => flags.split(" ")[0] === flag));
-  const typed = argument ? `argument ${argument}` : isFromVariable ? variable : isFlag ? flag : option;
-  return message.replace(`${option}: `, option === "resume" ? "" : `${typed}: `);
+  return argument ? `argument ${argument}` : isFromVariable ? variable : isFlag ? flag : option;
+}
+
+const AMOUNT = "an amount in dollars, such as 5 or 0.25";
+const VALUES: Readonly<Record<string, string>> = {
+  SHOWRUNNER_BASE_URL: "the service's v3 address, such as https://host/v3",
+  SHOWRUNNER_API_KEY: "a key, <key_id>:<secret>, or a token",
+  SHOWRUNNER_SPENDING_CAP: AMOUNT,
+  SHOWRUNNER_WALLET_FLOOR: AMOUNT,
+  SHOWRUNNER_CAPS: "caps, such as 50/day,team=video:10/day",
+  SHOWRUNNER_CAP_TIME_ZONE: "a time zone, such as Europe/Berlin",
+};
+
+/** Returns what to set if a variable or the base URL is wrong. The help of the command would not say it. */
+function cureOf(typed: string): string | null {
+  if (typed === "--base-url") return "use the service's v3 address: --base-url https://host/v3";
+  if (!typed.startsWith("SHOWRUNNER_")) return null;
+  const value = ownEntry(VALUES, typed);
+  return value === undefined ? `correct ${typed}, then run the command again` : `set ${typed} to ${value}`;
 }
 
 function detailList(error: object): string {

@@ -73,12 +73,27 @@ export function createProgram(context: Context, finish: (code: ExitCode) => void
     .version(ownVersion(), "--version", "print the version")
     .hook("preAction", (root, command) => {
       const flags = command.opts<ServiceFlags>();
+      checkPlaces(command);
       context.output.carry(serviceFlags(flags));
       if (command.parent === root && needsJournal.has(command.name())) checkJournal(io, flags);
     })
     .addHelpText("after", examples);
   addCommands(program, act);
   return program;
+}
+
+const PLACES = /^(?:place|url|s3-url|folder|dir|file|path|journal|origin|target)$/;
+
+/** Refuses empty paths and URLs. An empty path would mean the current folder; often a shell variable is not set. */
+function checkPlaces(command: Command): void {
+  for (const option of command.options) {
+    const [, value = ""] = /<(.+)>/.exec(option.flags) ?? [];
+    const given: unknown = command.getOptionValue(option.attributeName());
+    const isPlace = value.split(/[|.[]/).some((part) => PLACES.test(part));
+    if (!isPlace || ![given].flat().some((one) => typeof one === "string" && one.trim() === "")) continue;
+    const orOmit = option.mandatory ? "" : `, or omit ${option.long} for its default`;
+    throw usageError(`${option.long}: the value is empty`, `give a value: ${option.flags}${orOmit}`);
+  }
 }
 
 /** Commands that must not create a journal, because `--journal` may be mistyped. */

@@ -24,6 +24,12 @@ test("An output that is only on the service is told with the time that is left [
   expect(missingLines(report({}), at - 1)[0]).toContain("less than an hour");
 });
 
+test("A text that ends in a full stop goes on without it", () => {
+  const text = "The file is only on the service. Resume the run.";
+  expect(missingLines(report({ text }), at - 1)[0]).toMatch(/Resume the run: resume within/);
+  expect(missingLines(report({ text, until: null }), at)).toEqual([text]);
+});
+
 test("After its hour, the line says that it may have to be produced again", () => {
   expect(missingLines(report({}), at)).toEqual([
     "Output 0 of face is only on the service: that time has passed, so it may have to be generated again.",

@@ -92,7 +92,7 @@ describe("with a service of its own", () => {
       "an address without its end",
       ["plan", imageToVideo],
       { withoutEnd: "yes" },
-      /check whether the base URL is missing its version: http:\S+\/v3\n/,
+      /check whether the base URL should be http:\S+\/v3\n/,
     ],
   ])(
     "%s is named, and what to type next",

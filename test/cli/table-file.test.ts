@@ -141,6 +141,17 @@ test("a number with a comma is read where semicolons divide the cells, and else 
   });
 });
 
+test.each([
+  ["rows.csv", "size,shots\n1e999,[]\n", ["size", "1e999 is too large for a number"]],
+  ["rows.csv", `size,shots\n1,${"[".repeat(1500)}${"]".repeat(1500)}\n`, ["shots", "is nested deeper than 500 levels"]],
+  ["rows.jsonl", '{"size": 1}\n{"size": -1e999}\n', ["10", "-1e999 is too large for a number"]],
+  ["rows.jsonl", `{}\n{"#n": ${"[".repeat(1500)}${"]".repeat(1500)}}\n`, ["507", "is nested deeper than 500 levels"]],
+])("a value in %s that cannot be stored is named by line and column (%#)", async (name, text, [column, message]) => {
+  writeFileSync(join(folder, name), text);
+  const read = await readRows(name, { io, flags: {}, pipeline: "p", schema, base: {} });
+  expect(read).toMatchObject({ ok: false, mistakes: [{ line: 2, column, message }] });
+});
+
 test("all that is wrong with rows stands in one list: cells, counts, columns", async () => {
   writeFileSync(join(folder, "rows.csv"), "slogan;size;colour\nfine;1;red\nwell;ten;red\ntoo;many;cells;here\nfew;1\n");
   const of = { io, flags: {}, pipeline: "p", schema, base: {} };

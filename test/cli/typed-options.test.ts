@@ -107,3 +107,41 @@ test("the dashboard says that its default port is in use, and which one it took"
   taken.close();
   expect(stderr).toContain(`The default port 8788 is in use, so the dashboard uses port ${port}.`);
 });
+
+test.each<[Record<string, string>, readonly string[], string, string]>([
+  [
+    { SHOWRUNNER_BASE_URL: "htp://x/v3" },
+    [],
+    "SHOWRUNNER_BASE_URL must start with http:// or https://; got htp://.",
+    "set SHOWRUNNER_BASE_URL to the service's v3 address",
+  ],
+  [
+    { SHOWRUNNER_BASE_URL: "http://x/v2" },
+    [],
+    "SHOWRUNNER_BASE_URL http://x/v2 belongs to",
+    "set SHOWRUNNER_BASE_URL to",
+  ],
+  [{}, ["--base-url", "host"], "--base-url is not a URL", "use the service's v3 address: --base-url https://host/v3"],
+  [{ SHOWRUNNER_API_KEY: "a:b\nc" }, [], "SHOWRUNNER_API_KEY must be <key_id>:<secret>", "set SHOWRUNNER_API_KEY to"],
+  [{ SHOWRUNNER_SPENDING_CAP: "1e-3" }, [], "SHOWRUNNER_SPENDING_CAP: ", "set SHOWRUNNER_SPENDING_CAP to an amount"],
+  [
+    { SHOWRUNNER_CAP_TIME_ZONE: "Mars" },
+    [],
+    "SHOWRUNNER_CAP_TIME_ZONE: ",
+    "set SHOWRUNNER_CAP_TIME_ZONE to a time zone",
+  ],
+])("a wrong setting %j %j is named, and the next step is to set it", async (wrong, args, message, next) => {
+  const env = { SHOWRUNNER_BASE_URL: service.baseUrl, SHOWRUNNER_API_KEY: service.apiKey, ...wrong };
+  const { code, stderr } = await cli(["run", "one.ts", "--budget", "1", ...args], { cwd, env });
+  expect(code, stderr).toBe(2);
+  expect(stderr).toContain(message);
+  expect(stderr).toContain(`Next: ${next}`);
+});
+
+test("the doctor's credential line fails for a key that cannot be sent", async () => {
+  const env = { SHOWRUNNER_BASE_URL: service.baseUrl, SHOWRUNNER_API_KEY: "a:b\nc" };
+  const { code, stdout, stderr } = await cli(["doctor"], { cwd, env });
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/FAIL +credential +SHOWRUNNER_API_KEY must be/);
+  expect(stderr).not.toContain("Next: showrunner doctor");
+});

@@ -3,7 +3,19 @@ import { join } from "node:path";
 import { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { addCommands } from "../../src/cli/program/commands.ts";
+import { likelyAddress } from "../../src/core/kit/deployments.ts";
 import { cli, emptyFolder } from "./support/cli.ts";
+
+test.each([
+  ["http://h:1/v3", null],
+  ["http://h:1/v3/", null],
+  ["http://h:1/v3/models", "http://h:1/v3"],
+  ["http://h:1/a/v12/x/v3", "http://h:1/a/v12"],
+  ["http://v3/x", "http://v3/x/v3"],
+  ["http://h:1", "http://h:1/v3"],
+])("the address %s is probably meant as %s", (given, meant) => {
+  expect(likelyAddress(given)).toBe(meant);
+});
 
 describe("help", () => {
   test("goes to stdout with examples and exit 0", async () => {
@@ -37,6 +49,15 @@ describe("wrong usage", () => {
     const { code, stderr } = await cli(["plan", "p.ts", "--max-unquoted", "lots"], { cwd });
     expect(code).toBe(2);
     expect(stderr).toContain("--max-unquoted lots is not an amount");
+  });
+
+  test("an empty path or URL is refused, whatever the flag", async () => {
+    for (const flag of ["--out", "--media", "--base-url", "--journal", "--files", "--each", "--inside"]) {
+      const { code, stderr } = await cli(["run", "p.ts", flag, ""]);
+      expect(code, stderr).toBe(2);
+      expect(stderr).toContain(`${flag}: the value is empty`);
+      expect(stderr).toContain(`Next: give a value: ${flag} <`);
+    }
   });
 
   test("every amount may be written with a dollar sign", () => {

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import process from "node:process";
-import { chooseService, isKeyOfV2, keyCommand, keyIdOf, missingKey } from "../../core/kit/deployments.ts";
+import { chooseService, isKeyOfV2, isUsableKey, keyCommand, keyIdOf, missingKey } from "../../core/kit/deployments.ts";
 import { dollars } from "../../core/kit/money.ts";
 import { namedProxy, noProxy, shownProxy } from "../../core/kit/proxy-route.ts";
 import { ExitCode } from "../cli-error.ts";
@@ -103,6 +103,12 @@ function credential({ io }: Context, flags: ServiceFlags): Finding {
     );
   const { apiKey, keyFrom } = hosted;
   if (apiKey === null) return failed("credential", `${keyFrom} ${missingKey(hosted)}`, keyCommand(hosted));
+  if (!isUsableKey(apiKey))
+    return failed(
+      "credential",
+      `${keyFrom} must be <key_id>:<secret> or a token, without spaces or line breaks`,
+      keyCommand(hosted),
+    );
   if (isKeyOfV2(apiKey))
     return failed(
       "credential",

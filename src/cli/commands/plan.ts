@@ -1,3 +1,4 @@
+import { likelyAddress } from "../../core/kit/deployments.ts";
 import { writeDurably } from "../../core/kit/durable-file.ts";
 import { dollars } from "../../core/kit/money.ts";
 import { type DiagramOptions, type Plan, type Problem, type Quote, type Showrunner, traitsOf } from "../../internal.ts";
@@ -114,13 +115,11 @@ export function reportProblems(
   const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
   output.say(`${output.paint(["bold", "red"], count)} in the plan; nothing was submitted:`);
   output.say(problemList(problems));
-  const baseUrl = flags.baseUrl ?? io.env.SHOWRUNNER_BASE_URL ?? "/v3";
-  const isWholeAddress = /\/v\d+\/?$/.test(baseUrl);
+  const baseUrl = flags.baseUrl ?? io.env.SHOWRUNNER_BASE_URL;
+  const likely = baseUrl ? likelyAddress(baseUrl) : null;
   const check = args[0] === "plan" ? "" : "; `showrunner plan` checks without spending";
   const next = `correct ${problems.length === 1 ? "it" : "them"} and try again${check}`;
   const isNoModel = problems.every(({ code }) => code === "unknown-model");
-  output.next(
-    isNoModel && !isWholeAddress ? `check whether the base URL is missing its version: ${visible(baseUrl)}/v3` : next,
-  );
+  output.next(isNoModel && likely !== null ? `check whether the base URL should be ${visible(likely)}` : next);
   return ExitCode.refused;
 }

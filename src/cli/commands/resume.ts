@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { parseJson } from "../../core/kit/json-text.ts";
+import { MOST_LEVELS, parseJson } from "../../core/kit/json-text.ts";
 import {
   type Drift,
   isRunFinal,
@@ -396,10 +396,11 @@ async function readEdits(flags: readonly string[] | undefined, io: Io): Promise<
 }
 
 function jsonOf(text: string, name: string): Json {
-  const outcome = parseJson(text);
+  const outcome = parseJson(text, MOST_LEVELS);
   if ("value" in outcome) return outcome.value as Json;
+  const { message, isValid } = outcome.mistake;
   throw usageError(
-    `--edit ${visible(name)} is not valid JSON: ${visible(outcome.mistake.message)}`,
+    `--edit ${visible(name)} ${isValid ? "has an unusable value" : "is not valid JSON"}: ${visible(message)}`,
     `for text, write: --edit ${visible(name)}=TEXT`,
   );
 }

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { type JsonMistake, parseJson } from "../../core/kit/json-text.ts";
+import { type JsonMistake, MOST_LEVELS, parseJson } from "../../core/kit/json-text.ts";
 import { shellWord } from "../../core/kit/shell-word.ts";
 import type { Json, Pipeline } from "../../internal.ts";
 import { CliError, usageError } from "../cli-error.ts";
@@ -60,7 +60,7 @@ export async function readJson(flag: string, given: string, io: InputIo): Promis
     const file = resolve(io.cwd, given.slice(1));
     return parsedJson(await readTextFile(file, `${flag} @`, null, io), visible(file), flag);
   }
-  const outcome = parseJson(given);
+  const outcome = parseJson(given, MOST_LEVELS);
   if ("value" in outcome) return outcome.value;
   if (!(await isFile(resolve(io.cwd, given)))) throw notJson(given, outcome.mistake, flag, flag);
   const next = `to read the file: ${flag} ${visible(shellWord(`@${given}`))}`;
@@ -82,15 +82,17 @@ export async function readTextOrFile(flag: string, text: string, io: InputIo): P
 }
 
 export function parsedJson(text: string, where: string, flag = "--input"): unknown {
-  const outcome = parseJson(text);
+  const outcome = parseJson(text, MOST_LEVELS);
   if ("value" in outcome) return outcome.value;
   throw notJson(text, outcome.mistake, where, flag);
 }
 
-function notJson(text: string, { line, column, message }: JsonMistake, where: string, flag: string) {
+function notJson(text: string, { line, column, message, isValid }: JsonMistake, where: string, flag: string) {
   return wrong(
-    `${where} is not valid JSON at line ${line}, column ${column}: ${visible(message)}\n${pointer(text, line, column)}`,
-    `quote JSON for the shell: ${flag} '{"key": "value"}', or put it in a file: ${flag} @input.json`,
+    `${where} ${isValid ? "has an unusable value" : "is not valid JSON"} at line ${line}, column ${column}: ${visible(message)}\n${pointer(text, line, column)}`,
+    isValid
+      ? "correct the value and try again"
+      : `quote JSON for the shell: ${flag} '{"key": "value"}', or put it in a file: ${flag} @input.json`,
   );
 }
 
@@ -146,7 +148,7 @@ function noTable(file: string, faults: readonly string[]): CliError {
 }
 
 /** Maximum nesting depth of a field in `-i`. */
-const MOST_LEVELS = 100;
+const MOST_KEYS = 100;
 
 async function assign(target: Record<string, unknown>, assignment: string, reading: Reading): Promise<void> {
   const found = /^([^=:]+?)(:?=)([\s\S]*)$/.exec(assignment);
@@ -160,15 +162,15 @@ async function assign(target: Record<string, unknown>, assignment: string, readi
   const [, file] = /^@(.+\.(?:csv|json))$/i.exec(text) ?? [];
   const read = async () => (file === undefined ? text : await readValue(file, path, reading));
   const keys = path.split(".");
-  const field = fieldAt(reading.schema, keys.slice(0, MOST_LEVELS));
+  const field = fieldAt(reading.schema, keys.slice(0, MOST_KEYS));
   if (sign === "=" && file === undefined && field !== null && !takesText(field)) {
     const next = `write -i ${visible(path)}:=${"value" in parseJson(text) ? visible(text) : "JSON"}`;
     throw wrong(`-i ${visible(assignment)}: "=" sets text, but ${visible(path)} has type ${typeOf(field)}`, next);
   }
   const value = sign === ":=" ? parsedJson(text, `-i ${visible(path)}`) : await read();
-  if (keys.length > MOST_LEVELS) {
+  if (keys.length > MOST_KEYS) {
     throw wrong(
-      `-i ${visible(path.slice(0, 60))}… has ${keys.length} levels; the maximum is ${MOST_LEVELS}`,
+      `-i ${visible(path.slice(0, 60))}… has ${keys.length} levels; the maximum is ${MOST_KEYS}`,
       "set the whole value with :=",
     );
   }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { basename, extname, resolve } from "node:path";
-import { parseJson } from "../../core/kit/json-text.ts";
+import { MOST_LEVELS, parseJson } from "../../core/kit/json-text.ts";
 import { type BulkRow, canonicalJson, type RunRow, suggest } from "../../internal.ts";
 import { usageError } from "../cli-error.ts";
 import type { Io } from "../io.ts";
@@ -72,9 +72,10 @@ function putField(keys: readonly string[], cell: Cell, schema: Schema, input: Ta
     if (cell.text === "") return null;
     const [point] = /^-?\d+,\d+$/.test(cell.text.trim()) ? [cell.text.trim().replace(",", ".")] : [];
     const written = cell.decimalComma ? (point ?? cell.text) : cell.text;
-    const parsed = takesText(schema) ? { value: cell.text } : parseJson(written.trim());
+    const parsed = takesText(schema) ? { value: cell.text } : parseJson(written.trim(), MOST_LEVELS);
     const hint = point === undefined ? "" : `; write ${point} with a decimal point`;
     const type = typeOf(schema);
+    if ("mistake" in parsed && parsed.mistake.isValid) return parsed.mistake.message;
     if ("mistake" in parsed)
       return `${JSON.stringify(cell.text)} is not ${/^[aeio]/.test(type) ? "an" : "a"} ${type}${hint}`;
     value = parsed.value;
@@ -203,12 +204,12 @@ function jsonRecords(text: string): Records {
   const records = text.split("\n").flatMap((written, at): readonly TableRow[] => {
     if (written.trim() === "") return [];
     const line = at + 1;
-    const parsed = parseJson(written);
+    const parsed = parseJson(written, MOST_LEVELS);
     if ("mistake" in parsed) {
       mistakes.push({
         line,
         column: `${parsed.mistake.column}`,
-        message: `is not valid JSON: ${parsed.mistake.message}`,
+        message: parsed.mistake.isValid ? parsed.mistake.message : `is not valid JSON: ${parsed.mistake.message}`,
       });
       return [];
     }

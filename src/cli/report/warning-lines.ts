@@ -1,3 +1,4 @@
+import { withoutFullStop } from "../../core/kit/clean-text.ts";
 import { HOUR_MS } from "../../core/kit/duration.ts";
 import type { Missing, Problem, RunReport } from "../../internal.ts";
 import { visible } from "../text/escape.ts";
@@ -49,8 +50,8 @@ function withoutWord(text: string, word: string): string {
 const toldBySteps: ReadonlySet<Missing["what"]> = new Set(["decision", "result"]);
 
 function lineOf({ what, until, text }: Missing, now: number): string {
-  const said = visible(text);
-  if (what === "job") return said;
+  if (what === "job") return visible(text);
+  const said = visible(withoutFullStop(text));
   if (what !== "file" || until === null) return `${said}.`;
   const leftMs = Date.parse(until) - now;
   if (leftMs <= 0) return `${said}: that time has passed, so it may have to be generated again.`;

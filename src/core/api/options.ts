@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { isKeyOfV2, keyIdOf } from "../kit/deployments.ts";
+import { isKeyOfV2, isUsableKey, keyIdOf, likelyAddress } from "../kit/deployments.ts";
 import { secretsOfProcess } from "../kit/known-secrets.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { OptionError } from "./errors/client-errors.ts";
@@ -65,8 +65,10 @@ export interface Settings {
 export function settingsOf(options: ClientOptions): Settings {
   const apiKey = options.apiKey?.trim() ?? "";
   const base = parseBaseUrl(options.baseUrl);
-  if (options.apiKey !== null && (apiKey === "" || /[^\x21-\x7e]/.test(apiKey))) {
-    throw new OptionError("apiKey must be <key_id>:<secret> or a token, without spaces or line breaks.");
+  if (options.apiKey !== null && !isUsableKey(apiKey)) {
+    throw new OptionError("apiKey must be <key_id>:<secret> or a token, without spaces or line breaks.", {
+      option: "apiKey",
+    });
   }
   const keyId = keyIdOf(apiKey);
   if (keyId !== null && "document" in globalThis) {
@@ -147,9 +149,10 @@ function keyHint(apiKey: string): Hint | null {
 }
 
 function addressHint({ href }: BaseUrl): Hint | null {
-  if (/\/v\d+$/.test(href)) return null;
+  const likely = likelyAddress(href);
+  if (likely === null) return null;
   const note = `The service's address, ${href}, does not end in a version.`;
-  return { note, next: `check whether the address should be ${href}/v3` };
+  return { note, next: `check whether the address should be ${likely}` };
 }
 
 /** Maximum size of a download in bytes, for each kind of media. */
@@ -184,18 +187,24 @@ export function parseBaseUrl(input: string): BaseUrl {
   try {
     url = new URL(input);
   } catch (cause) {
-    throw new OptionError(`baseUrl is not a URL. Use the service's v3 address, such as https://host/v3.`, { cause });
+    throw new OptionError(`baseUrl is not a URL. Use the service's v3 address, such as https://host/v3.`, {
+      option: "baseUrl",
+      cause,
+    });
   }
   if (url.protocol !== "http:" && url.protocol !== "https:") {
-    throw new OptionError(`baseUrl must start with http:// or https://; got ${url.protocol}//.`);
+    throw new OptionError(`baseUrl must start with http:// or https://; got ${url.protocol}//.`, { option: "baseUrl" });
   }
   if (url.username || url.password || url.search || url.hash) {
-    throw new OptionError("baseUrl must not contain a user name, a query or a fragment; pass the key as apiKey.");
+    throw new OptionError("baseUrl must not contain a user name, a query or a fragment; pass the key as apiKey.", {
+      option: "baseUrl",
+    });
   }
   const path = url.pathname.replace(/\/+$/, "");
   if (/(^|\/)v2(\/|$)/i.test(path)) {
     throw new OptionError(
       `baseUrl ${url.origin}${path} belongs to the previous API (v2). Use the v3 address; see docs/client.md.`,
+      { option: "baseUrl" },
     );
   }
   return { href: `${url.origin}${path}`, origin: url.origin };

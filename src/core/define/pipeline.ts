@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { Draft, DraftJson, Recorded } from "../plan/draft.ts";
-import { fingerprint, plainJson } from "../plan/plain-json.ts";
+import { fingerprint, misfitIn, plainJson } from "../plan/plain-json.ts";
 import type { FailurePolicy, Json, Problem } from "../plan/plan.ts";
 import { didYouMean } from "../plan/suggest.ts";
 import { type Builder, stepMethods } from "./builder.ts";
@@ -170,10 +170,14 @@ export interface Drafted {
 
 /** Parses the input and runs `build`. Mistakes are returned, not thrown. */
 export function draft(pipeline: Pipeline, input: unknown): Drafted {
+  const unusable = misfits(input);
+  if (unusable.length > 0) return { draft: null, problems: unusable };
   const parsed = parse(pipeline, input);
   const misnamed = misnamedIn(pipeline, input);
   if ("problems" in parsed) return { draft: null, problems: [...misnamed, ...parsed.problems] };
   if (misnamed.length > 0) return { draft: null, problems: misnamed };
+  const tooDeep = misfits(parsed.value, true);
+  if (tooDeep.length > 0) return { draft: null, problems: tooDeep };
   const titled = titleOf(pipeline, parsed.value);
   if ("problem" in titled) return { draft: null, problems: [titled.problem] };
   const recorded = record(pipeline, parsed.value);
@@ -190,6 +194,8 @@ export function redraft(pipeline: Pipeline, parsedInput: Json): Draft {
 
 /** Like {@link redraft}, with changes to input fields. Objects are merged, other values replaced. */
 export function corrected(pipeline: Pipeline, parsedInput: Json, changes: Json): Drafted {
+  const unusable = misfits(changes);
+  if (unusable.length > 0) return { draft: null, problems: unusable };
   const wanted = merged(parsedInput, changes);
   const parsed = parse(pipeline, wanted);
   // The schema may reject fields that it parsed before, because a transform may have changed them.
@@ -212,6 +218,13 @@ export function outdatedInput(pipeline: Pipeline, parsedInput: Json): readonly P
   return outdated.map((problem) => {
     return { ...problem, message: `${problem.message}; set it with: -i ${problem.field?.slice(6)}=VALUE` };
   });
+}
+
+/** Checked before the schema and `build` run, because deeply nested values would exhaust their stack. */
+function misfits(input: unknown, anyNumber = false): Problem[] {
+  const misfit = misfitIn(input, anyNumber);
+  if (misfit === null) return [];
+  return [{ code: "input", step: null, field: fieldPath("input", misfit.path), message: misfit.message }];
 }
 
 function isOf(changes: Json, field: string | null): boolean {

@@ -33,6 +33,11 @@ export function sentence(texts: TemplateStringsArray, ...parts: readonly (CleanT
   return String.raw({ raw: texts }, ...parts) as CleanText;
 }
 
+/** Removes a final full stop, so that the text can go on. */
+export function withoutFullStop<T extends string>(text: T): T {
+  return text.replace(/(?<!\.)\.$/, "") as T;
+}
+
 export function cleanId(text: string | null): CleanText | null {
   return text !== null && /^[\w.:/@+=~-]{1,300}$/.test(text) ? (text as CleanText) : null;
 }
@@ -68,7 +73,8 @@ export function redactUrls(text: string): string {
   return (
     text
       // Search each run of characters only once. Text before the URL's scheme is kept.
-      .replace(/(?<![a-z0-9+.-])([a-z0-9+.-]*)(:\/\/[^\s"'<>]+)/gi, (_, run: string, rest: string) => {
+      // Punctuation after a URL is not part of it, so "https://;" is only a scheme.
+      .replace(/(?<![a-z0-9+.-])([a-z0-9+.-]*)(:\/\/[^\s"'<>]*[^\s"'<>;,])/gi, (_, run: string, rest: string) => {
         const at = run.search(/[a-z]/i);
         return at < 0 ? run + rest.replace(/[?#].*$/s, "") : run.slice(0, at) + redactUrl(run.slice(at) + rest);
       })

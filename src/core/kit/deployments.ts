@@ -94,6 +94,13 @@ export function outputsLiveMs(baseUrl: string): number {
   return deploymentAt(baseUrl)?.outputsLiveMs ?? DAY_MS;
 }
 
+/** Returns the address that was probably meant: up to its version, or with one. Null if it ends in a version. */
+export function likelyAddress(href: string): string | null {
+  const given = href.replace(/\/+$/, "");
+  const versioned = /^\w+:\/\/[^/]+.*?\/v\d+(?=\/|$)/.exec(given)?.[0] ?? `${given}/v3`;
+  return versioned === given ? null : versioned;
+}
+
 function sameAddress(a: string, b: string): boolean {
   return a.replace(/\/+$/, "") === b.replace(/\/+$/, "");
 }
@@ -104,6 +111,11 @@ export function keyIdOf(apiKey: string): string | null {
   if (colon >= 0) return apiKey.slice(0, colon);
   const prefix = Object.values(DEPLOYMENTS).find(({ keyPrefix }) => apiKey.startsWith(keyPrefix))?.keyPrefix;
   return prefix === undefined ? null : prefix + createHash("sha256").update(apiKey).digest("hex").slice(0, 8);
+}
+
+/** Spaces and line breaks around a key are ignored. */
+export function isUsableKey(apiKey: string): boolean {
+  return /^[\x21-\x7e]+$/.test(apiKey.trim());
 }
 
 export function isKeyOfV2(apiKey: string): boolean {

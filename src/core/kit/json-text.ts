@@ -6,6 +6,8 @@ export interface Position {
 
 export interface JsonMistake extends Position {
   readonly message: string;
+  /** True if the text is valid JSON, but its value cannot be used. */
+  readonly isValid: boolean;
 }
 
 /** Legitimate data is never nested deeper, and recursive functions do not overflow the stack at this depth. */
@@ -20,15 +22,64 @@ export function isTooDeep(value: unknown, most = MOST_LEVELS): boolean {
   return false;
 }
 
-export function parseJson(text: string): { readonly value: unknown } | { readonly mistake: JsonMistake } {
+/** Parses JSON. Numbers that would become infinite are mistakes, and so is deeper nesting than `mostLevels`. */
+export function parseJson(
+  text: string,
+  mostLevels = Number.POSITIVE_INFINITY,
+): { readonly value: unknown } | { readonly mistake: JsonMistake } {
   try {
-    return { value: JSON.parse(text) };
+    const value: unknown = JSON.parse(text);
+    const excess = excessIn(text, value, mostLevels);
+    if (excess === null) return { value };
+    return { mistake: { ...positionAt(text, excess.offset), message: excess.message, isValid: true } };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const message = reason.replace(/ in JSON at.*|, "[\s\S]*|, \.\.\.[\s\S]*/, "");
-    return { mistake: { ...positionAt(text, mistakeOffset(text, reason)), message } };
+    return { mistake: { ...positionAt(text, mistakeOffset(text, reason)), message, isValid: false } };
   }
 }
+
+/** Checks the value first, because searching the text is slow. */
+function excessIn(text: string, value: unknown, mostLevels: number): Excess | null {
+  return isWithin(value, mostLevels) ? null : excessAt(text, mostLevels);
+}
+
+function isWithin(value: unknown, mostLevels: number): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    const next: unknown[] = [];
+    for (const item of level) {
+      if (typeof item === "number" && !Number.isFinite(item)) return false;
+      if (typeof item !== "object" || item === null) continue;
+      if (depth >= mostLevels) return false;
+      for (const inner of Object.values(item)) next.push(inner);
+    }
+    level = next;
+  }
+  return true;
+}
+
+interface Excess {
+  readonly offset: number;
+  readonly message: string;
+}
+
+function excessAt(text: string, mostLevels: number): Excess | null {
+  let isInString = false;
+  let level = 0;
+  for (const { 0: token, index: offset } of text.matchAll(/\\.|"|-?\d[\d.eE+-]*|[[\]{}]/g)) {
+    if (token === '"') isInString = !isInString;
+    if (isInString) continue;
+    if (token === "]" || token === "}") level--;
+    if (token === "[" || token === "{") level++;
+    if (level > mostLevels) return { offset, message: tooDeep(mostLevels) };
+    if (/^-?\d/.test(token) && !Number.isFinite(Number(token)))
+      return { offset, message: `${token.length > 40 ? `${token.slice(0, 40)}…` : token} is too large for a number` };
+  }
+  return null;
+}
+
+export const tooDeep = (mostLevels = MOST_LEVELS) => `is nested deeper than ${mostLevels} levels`;
 
 export function positionAt(text: string, offset: number): Position {
   let line = 1;

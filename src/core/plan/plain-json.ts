@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
+import { MOST_LEVELS, tooDeep } from "../kit/json-text.ts";
 import type { Json } from "./plan.ts";
 
 /** Converts a parsed input to JSON: dates to ISO text, big integers to digits. */
@@ -42,6 +43,39 @@ function convertMembers(value: object, around: Set<object>): Json {
     if (json !== undefined) converted.push([String(key), json]);
   }
   return Object.fromEntries(converted);
+}
+
+export interface Misfit {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+/**
+ * Finds a value in arrays and plain objects that {@link plainJson} cannot convert: it is nested too deeply, or, unless
+ * `anyNumber`, it is a number that JSON lacks. Each object is visited once, because objects may share their members.
+ */
+export function misfitIn(value: unknown, anyNumber = false): Misfit | null {
+  const seen = new Set<object>();
+  const find = (item: unknown, path: readonly (string | number)[]): Misfit | null => {
+    if (typeof item === "number" && !anyNumber && !Number.isFinite(item))
+      return { path, message: `must be a finite number, not ${item}` };
+    if (!isPlain(item) || seen.has(item)) return null;
+    // Only the first field is named, because the whole path would be unreadable.
+    if (path.length >= MOST_LEVELS) return { path: path.slice(0, 1), message: tooDeep() };
+    seen.add(item);
+    for (const [key, inner] of Array.isArray(item) ? item.entries() : Object.entries(item)) {
+      const found = find(inner, [...path, key]);
+      if (found !== null) return found;
+    }
+    return null;
+  };
+  return find(value, []);
+}
+
+function isPlain(value: unknown): value is object {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return Array.isArray(value) || prototype === Object.prototype || prototype === null;
 }
 
 export function fingerprint(value: Json): string {

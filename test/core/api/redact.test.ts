@@ -8,6 +8,11 @@ test.each([
   ["https://me:word@host.test:99999999/x is no address", "https://host.test:99999999/x is no address"],
   ["wss://host.test/live?token=S closed", "wss://host.test/live closed"],
   ["GET /files/b?sig=S&part=1 was refused", "GET /files/b was refused"],
+  [
+    "it must start with http:// or https://; or, in a list, https://, or so",
+    "it must start with http:// or https://; or, in a list, https://, or so",
+  ],
+  ["https://s3.test/a?sig=S; https://s3.test/b?sig=S, then", "https://s3.test/a; https://s3.test/b, then"],
   ["is it 1/2 or 3/4? or both = none", "is it 1/2 or 3/4? or both = none"],
 ])("%s", (said, kept) => {
   expect(redactUrls(said)).toBe(kept);

@@ -145,3 +145,45 @@ test.each([
 ])("the ending of %s promises %s", (path, kind) => {
   expect(kindOfPath(path)).toBe(kind);
 });
+
+function nested(levels: number): unknown {
+  let value: unknown = 1;
+  for (let level = 0; level < levels; level++) value = level % 2 === 0 ? [value] : { a: value };
+  return value;
+}
+
+describe("an input that cannot be stored is refused before the schema and `build` see it", () => {
+  const { made, seen } = seeing(
+    z.looseObject({
+      text: z
+        .string()
+        .transform((text) => JSON.parse(text))
+        .optional(),
+    }),
+  );
+  const deep = "is nested deeper than 500 levels";
+  const cyclic: { self?: unknown } = {};
+  cyclic.self = cyclic;
+
+  test.each([
+    [{ any: nested(1_500) }, "input.any", deep],
+    [{ any: nested(100_000) }, "input.any", deep],
+    [{ any: [{ n: Number.POSITIVE_INFINITY }] }, "input.any[0].n", "must be a finite number, not Infinity"],
+    [{ any: Number.NaN }, "input.any", "must be a finite number, not NaN"],
+  ])("%#", (input, field, message) => {
+    const problems = [{ code: "input", step: null, field, message }];
+    expect(draft(made, input)).toEqual({ draft: null, problems });
+    expect(corrected(made, {}, input as Json)).toEqual({ draft: null, problems });
+    expect(seen).toEqual([]);
+  });
+
+  test("even if a transform makes it so deep", () => {
+    const text = "[".repeat(1_500) + "]".repeat(1_500);
+    expect(draft(made, { text }).problems).toMatchObject([{ field: "input.text", message: deep }]);
+  });
+
+  test("and 499 levels, cycles and shared values are accepted", () => {
+    const shared = nested(50);
+    expect(draft(made, { any: nested(499), cyclic, both: [shared, shared] }).problems).toEqual([]);
+  });
+});

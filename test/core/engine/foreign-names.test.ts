@@ -77,3 +77,8 @@ test.each(["con", "AUX", "nul.txt", "com1", "a.", "lpt1.log"])("%s names no run"
   const { show } = await openFakeShow();
   await expect(show.run(plain, {}, { id })).rejects.toMatchObject({ code: "INVALID_OPTION" });
 });
+
+test("an empty outDir is refused, because it would be the current folder", async () => {
+  const { show } = await openFakeShow();
+  await expect(show.run(plain, {}, { id: "x", outDir: "" })).rejects.toMatchObject({ option: "outDir" });
+});

@@ -63,6 +63,13 @@ export class TimeoutError extends ShowrunnerError {
 /** A client option has an invalid value, or an input is not JSON. Nothing was sent. */
 export class OptionError extends ShowrunnerError {
   readonly code = "INVALID_OPTION";
+  /** Name of the option. Null if the value is not an option of `createClient`. */
+  readonly option: string | null;
+
+  constructor(message: string, options: { readonly option?: string; readonly cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.option = options.option ?? null;
+  }
 }
 
 /**

@@ -213,7 +213,7 @@ class Bulk {
         ...rest,
         id: row.id,
         title: row.title,
-        outDir: join(outDir, row.id),
+        outDir: outDir.trim() === "" ? outDir : join(outDir, row.id),
         tags: tagsOf(quoted, tags),
         ...(batch !== null && { budgetTag: tagText(BATCH_TAG, batch) }),
         ...(Number.isFinite(budgetMicros) && { budget: formatUsd(this.#budgetOf(quoted)) }),

@@ -17,7 +17,15 @@ import {
 } from "../../api/index.ts";
 import type { Flagged, JournalError, RunEvent } from "../../journal/events.ts";
 import type { AttemptState, RunState, ServiceOutage } from "../../journal/state.ts";
-import { type CleanText, cleanAddress, cleanContentType, cleanText, ownText, sentence } from "../../kit/clean-text.ts";
+import {
+  type CleanText,
+  cleanAddress,
+  cleanContentType,
+  cleanText,
+  ownText,
+  sentence,
+  withoutFullStop,
+} from "../../kit/clean-text.ts";
 import { ShowrunnerError } from "../../kit/errors.ts";
 
 export interface Judged {
@@ -60,7 +68,7 @@ export function serviceFailureOf(
   if (error.envelope && pause === "unreachable") {
     const askedS = Math.ceil((error.retryAfterMs ?? 0) / 1000);
     const asked = askedS > 60 ? sentence` (the service asks clients to wait ${askedS} s)` : ownText("");
-    return { pause, message: sentence`${at}: ${text}${asked}` };
+    return { pause, message: sentence`${at}: ${asked === "" ? text : withoutFullStop(text)}${asked}` };
   }
   const type = cleanContentType(error.contentType) ?? ownText("without a content type");
   const to = error.location === null ? ownText("") : sentence`, a redirect to ${cleanText(error.location, 500)}`;
@@ -281,7 +289,11 @@ export class ServiceWatch {
   }
 
   #pause({ pause: reason, message }: ServiceFailure): RunEvent {
-    return { type: "run.paused", reason, message: sentence`${message}. Nothing is lost or paid for twice.` };
+    return {
+      type: "run.paused",
+      reason,
+      message: sentence`${withoutFullStop(message)}. Nothing is lost or paid for twice.`,
+    };
   }
 }
 
