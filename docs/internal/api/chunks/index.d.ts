@@ -419,6 +419,11 @@ declare class TimeoutError extends ShowrunnerError {
 }
 declare class OptionError extends ShowrunnerError {
   readonly code = "INVALID_OPTION";
+  readonly option: string | null;
+  constructor(message: string, options?: {
+    readonly option?: string;
+    readonly cause?: unknown;
+  });
 }
 declare class MalformedResponseError extends ShowrunnerError {
   readonly code = "MALFORMED_RESPONSE";
