@@ -92,5 +92,5 @@ test("a title that is long gets smaller, on two lines; one that nobody could rea
   expect(placed("Ada Lovelace").lines).toEqual(["Ada Lovelace"]);
   const long = placed("Professor Augusta Ada King, Countess of Lovelace");
   expect(long.lines).toHaveLength(2);
-  expect(() => placed("x".repeat(80))).toThrow(/title of 80 .*shorten them/);
+  expect(() => placed("x".repeat(80))).toThrow(/title \(80 characters\).*shorten them/);
 });

@@ -33,7 +33,7 @@ export function sentence(texts: TemplateStringsArray, ...parts: readonly (CleanT
   return String.raw({ raw: texts }, ...parts) as CleanText;
 }
 
-/** Removes a final full stop, so that the text can go on. */
+/** Removes a final full stop, so that the text can continue. */
 export function withoutFullStop<T extends string>(text: T): T {
   return text.replace(/(?<!\.)\.$/, "") as T;
 }

@@ -218,7 +218,7 @@ describe("a refused submit", () => {
     const refuses = () => apiError(400, "INVALID_ARGUMENT", { message });
     const { show, clock, outDir, journal } = await openFakeShow({ refuses });
     const result = await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir }))).result());
-    expect(result.report.steps[0]?.reason).toContain("could not fetch https://s3.test/files/abc nor /files/b");
+    expect(result.report.steps[0]?.reason).toContain("could not fetch https://s3.test/files/abc, nor /files/b");
     expect(JSON.stringify(await journal.read("x"))).not.toMatch(/SECRET|me:word/);
   });
 
