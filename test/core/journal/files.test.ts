@@ -231,6 +231,16 @@ describe("A journal file", () => {
     expect(error.message).toContain(`has a schema that Showrunner did not create (${part})`);
   });
 
+  test("whose definitions have other comments is the same journal", async () => {
+    await writeJournal();
+    const raw = new DatabaseSync(path, { defensive: false });
+    raw.exec(`PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, '--', '-- Earlier words:')`);
+    raw.close();
+    const journal = await openSqliteJournal(path);
+    expect(await journal.runs()).not.toEqual([]);
+    await journal.close();
+  });
+
   test.each([
     ["another mark", "PRAGMA application_id = 0x53687772"],
     ["no version", "PRAGMA user_version = 0"],

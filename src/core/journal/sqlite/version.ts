@@ -44,7 +44,9 @@ function checkLayout(db: DatabaseSync, path: string, steps: readonly Migration[]
 
 function layoutOf(db: DatabaseSync): readonly string[] {
   const rows = db.prepare("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'").all();
-  return rows.map(({ type, name, sql }) => `${type} ${name}\n${sql}`).sort();
+  // SQLite keeps the comments of a definition, and those may differ between versions.
+  const plain = (sql: unknown) => String(sql).replace(/--.*$/gm, "").replace(/\s+/g, " ");
+  return rows.map(({ type, name, sql }) => `${type} ${name}\n${plain(sql)}`).sort();
 }
 
 const layouts = new Map<Migration, readonly string[]>();
