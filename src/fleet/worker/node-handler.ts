@@ -1,7 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import type { ReadableStream as NodeReadableStream } from "node:stream/web";
+import { sendResponse } from "../../core/kit/send-response.ts";
 
 export interface BodyLimits {
   /**
@@ -19,9 +17,9 @@ const BODY_MS = 10_000;
 const HANG_UP_AFTER_MS = 1_000;
 
 /**
- * Adapts a Fetch-style handler to Node's server. Responses may be streams of any bytes. A request's body is read only when the handler asks for it, and may take up to
- * 10 s and 16 MiB. If all bodies together exceed 64 MiB, the oldest body of the sender with the most bytes is refused
- * with 503, and the service delivers it again later.
+ * Adapts a Fetch-style handler to Node's server. Responses may be streams of any bytes. A request's body is read only
+ * when the handler asks for it, and may take up to 10 s and 16 MiB. If all bodies together exceed 64 MiB, the oldest
+ * body of the sender with the most bytes is refused with 503, and the service delivers it again later.
  */
 export function nodeHandler(
   handle: (request: Request) => Promise<Response>,
@@ -40,10 +38,9 @@ export function boundedNodeHandler(
       const answer = await answerTo(handle, incoming, body, goneOf(response));
       const isUnread = !incoming.complete;
       if (isUnread) response.on("finish", () => letGo(incoming));
-      response.writeHead(answer.status, { ...headersOf(answer), ...(isUnread && CLOSES) });
       // An answer may stream for hours, but the handler has read this body.
       if (body.isWhole) body.free();
-      await sendBody(answer, response);
+      await sendResponse(response, answer, isUnread ? CLOSES : {});
     } catch {
       response.destroy();
     } finally {
@@ -57,21 +54,6 @@ function goneOf(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
   response.once("close", () => response.writableFinished || gone.abort());
   return gone.signal;
-}
-
-function headersOf({ headers }: Response): Record<string, string | string[]> {
-  const cookies = headers.getSetCookie();
-  return { ...Object.fromEntries(headers), ...(cookies.length > 0 && { "set-cookie": cookies }) };
-}
-
-/** Sends each piece as it comes. If the client goes away, the body is cancelled. */
-async function sendBody({ body }: Response, response: ServerResponse): Promise<void> {
-  if (body === null || response.req.method === "HEAD" || response.destroyed) {
-    response.end();
-    return body?.cancel();
-  }
-  response.flushHeaders();
-  await pipeline(Readable.fromWeb(body as NodeReadableStream), response);
 }
 
 const CLOSES = { connection: "close" };

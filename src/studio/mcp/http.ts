@@ -5,8 +5,9 @@ import {
   type ServerResponse,
 } from "node:http";
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
+import { sendResponse } from "../../core/kit/send-response.ts";
 import { allowedHosts, listen, shut } from "../dashboard/index.ts";
-import { bodyOfMessage, headOf, isSame, Refusal, readJson, sendResponse } from "../served/index.ts";
+import { bodyOfMessage, headOf, isSame, Refusal, readJson } from "../served/index.ts";
 import { createServer } from "./server.ts";
 import type { AgentSession } from "./session.ts";
 

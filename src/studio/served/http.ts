@@ -1,7 +1,5 @@
 import { hash, timingSafeEqual } from "node:crypto";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import type { IncomingMessage } from "node:http";
 import { isRunId } from "../../internal.ts";
 import { notFound } from "./refusal.ts";
 
@@ -65,13 +63,4 @@ export function headOf({ method = "GET", headers: given }: IncomingMessage): Pic
   for (const [name, value] of Object.entries(given))
     if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(", ") : value);
   return { method, headers };
-}
-
-export async function sendResponse(response: ServerResponse, { status, headers, body }: Response): Promise<void> {
-  response.writeHead(status, Object.fromEntries(headers));
-  if (body === null) return void response.end();
-  // A player that seeks aborts the response, which is not an error.
-  await pipeline(Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]), response).catch(() => {
-    response.destroy();
-  });
 }

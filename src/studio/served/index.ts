@@ -38,7 +38,6 @@ export {
   STREAM_BEAT_MS,
   STREAM_HEADERS,
   STREAM_START,
-  sendResponse,
   streamFrame,
 } from "./http.ts";
 export { inTurn } from "./in-turn.ts";
