@@ -1,4 +1,5 @@
 import type { DraftJson, DraftReference, DraftStep, LocalFunction } from "../plan/draft.ts";
+import { isPlainObject } from "../plan/plain-json.ts";
 import type { FailurePolicy, Plan, Problem } from "../plan/plan.ts";
 import { BuilderClosedError, stepNameProblem } from "./errors.ts";
 import { type Build, isListPointer, type Pointer, pointerOf, type StepPointer } from "./handle.ts";
@@ -240,12 +241,6 @@ function reference(pointer: StepPointer, field: string, context: Context): Draft
 
 function refuse(field: string, context: Context, problem: string, code = "not-json"): undefined {
   context.report({ code, step: context.step, field, message: `${field} ${problem}` });
-}
-
-function isPlainObject(value: unknown): value is object {
-  if (typeof value !== "object" || value === null) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 function describe(value: unknown): string {

@@ -14,12 +14,21 @@ export interface JsonMistake extends Position {
 export const MOST_LEVELS = 500;
 
 export function isTooDeep(value: unknown, most = MOST_LEVELS): boolean {
-  let level: unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > most) return true;
-    level = level.flatMap((value) => (typeof value === "object" && value !== null ? Object.values(value) : []));
-  }
+  for (const { depth } of levelsOf(value)) if (depth > most) return true;
   return false;
+}
+
+/** Yields the value, then its members, then their members, and so on. */
+function* levelsOf(value: unknown): Iterable<{ readonly depth: number; readonly items: readonly unknown[] }> {
+  let items = [value];
+  for (let depth = 0; items.length > 0; depth++) {
+    yield { depth, items };
+    items = items.flatMap((item) => (isObject(item) ? Object.values(item) : []));
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }
 
 /** Parses JSON. Numbers that would become infinite are mistakes, and so is deeper nesting than `mostLevels`. */
@@ -45,16 +54,9 @@ function excessIn(text: string, value: unknown, mostLevels: number): Excess | nu
 }
 
 function isWithin(value: unknown, mostLevels: number): boolean {
-  let level: unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    const next: unknown[] = [];
-    for (const item of level) {
-      if (typeof item === "number" && !Number.isFinite(item)) return false;
-      if (typeof item !== "object" || item === null) continue;
-      if (depth >= mostLevels) return false;
-      for (const inner of Object.values(item)) next.push(inner);
-    }
-    level = next;
+  for (const { depth, items } of levelsOf(value)) {
+    if (items.some((item) => typeof item === "number" && !Number.isFinite(item))) return false;
+    if (depth >= mostLevels && items.some(isObject)) return false;
   }
   return true;
 }

@@ -59,7 +59,7 @@ export function misfitIn(value: unknown, anyNumber = false): Misfit | null {
   const find = (item: unknown, path: readonly (string | number)[]): Misfit | null => {
     if (typeof item === "number" && !anyNumber && !Number.isFinite(item))
       return { path, message: `must be a finite number, not ${item}` };
-    if (!isPlain(item) || seen.has(item)) return null;
+    if (!(Array.isArray(item) || isPlainObject(item)) || seen.has(item)) return null;
     // Only the first field is named, because the whole path would be unreadable.
     if (path.length >= MOST_LEVELS) return { path: path.slice(0, 1), message: tooDeep() };
     seen.add(item);
@@ -72,10 +72,10 @@ export function misfitIn(value: unknown, anyNumber = false): Misfit | null {
   return find(value, []);
 }
 
-function isPlain(value: unknown): value is object {
+export function isPlainObject(value: unknown): value is object {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
-  return Array.isArray(value) || prototype === Object.prototype || prototype === null;
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 export function fingerprint(value: Json): string {
