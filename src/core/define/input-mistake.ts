@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { own } from "../kit/own.ts";
-import { kindOfValue, shown, typeWords } from "../kit/value-words.ts";
+import { kindOfValue, shown, typeWords, valueText } from "../kit/value-words.ts";
 import { didYouMean } from "../plan/suggest.ts";
 
 export function fieldPath(root: string, keys: readonly PropertyKey[]): string {
@@ -23,7 +23,7 @@ const FORMATS: Readonly<Record<string, string>> = { url: "URL", email: "email ad
 
 function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
   const { input: value } = issue;
-  const given = typeof value === "object" ? kindOfValue(value) : shown(value);
+  const given = valueText(value);
   switch (issue.code) {
     case "invalid_type":
       if (value === undefined) return `is missing; give ${typeText(issue.expected)}`;

@@ -21,7 +21,13 @@ export function kindOfValue(value: unknown): string {
   return TYPES[typeof value] ?? typeof value;
 }
 
+/** Returns a value as text. Objects are named by their kind, because they can be large or cyclic. */
+export function valueText(value: unknown): string {
+  return typeof value === "object" ? kindOfValue(value) : shown(value);
+}
+
 export function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
+  const isNumber = typeof value === "number" || typeof value === "bigint";
+  const text = isNumber ? String(value) : (JSON.stringify(value) ?? String(value));
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }

@@ -7,6 +7,7 @@ import type { RunsQuery } from "../../journal/search.ts";
 import type { JournalStore, RunRow } from "../../journal/store.ts";
 import { DAY_MS } from "../../kit/duration.ts";
 import { parseUsd } from "../../kit/money.ts";
+import { valueText } from "../../kit/value-words.ts";
 import { webOrigin } from "../../kit/web-origin.ts";
 import { expansionsIn, type JobLimits } from "../../plan/index.ts";
 import type { Json, Plan } from "../../plan/plan.ts";
@@ -316,7 +317,7 @@ export function checkWaits(options: Pick<ResumeOptions, "giveUpAfterMs" | "waitF
 export function checkDuration(option: string, value: unknown): void {
   if (value === undefined || (typeof value === "number" && value >= 0)) return;
   const advice = "use milliseconds: a number of at least 0, or Infinity";
-  throw new InvalidOptionError(option, `${shown(value)} is not valid; ${advice}.`);
+  throw new InvalidOptionError(option, `${valueText(value)} is not valid; ${advice}.`);
 }
 
 interface Bounds {
@@ -328,12 +329,12 @@ export function checkWhole(option: string, value: unknown, { least, most = Numbe
   if (value === undefined) return;
   if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most) return;
   const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
-  throw new InvalidOptionError(option, `${shown(value)} is not valid; use a whole number ${range}.`);
+  throw new InvalidOptionError(option, `${valueText(value)} is not valid; use a whole number ${range}.`);
 }
 
 export function checkOneOf(option: string, value: unknown, known: readonly string[]): void {
   if (value === undefined || known.includes(value as string)) return;
-  throw new InvalidOptionError(option, `${shown(value)} is not valid; use ${known.join(", ")}.`);
+  throw new InvalidOptionError(option, `${valueText(value)} is not valid; use ${known.join(", ")}.`);
 }
 
 /** Returns the text, or undefined if there is none. */
@@ -343,7 +344,7 @@ export function textOption(option: string, value: unknown): string | undefined {
 
 export function checkText(option: string, value: unknown): string {
   if (typeof value === "string") return value;
-  throw new InvalidOptionError(option, `${shown(value)} is not text; pass a string.`);
+  throw new InvalidOptionError(option, `${valueText(value)} is not text; pass a string.`);
 }
 
 export function usdOption(option: string, text: string | undefined): number | null {
@@ -352,14 +353,10 @@ export function usdOption(option: string, text: string | undefined): number | nu
   if (micros === null) {
     throw new InvalidOptionError(
       option,
-      `${shown(text)} is not an amount in dollars; write it as text, like "5" or "0.25".`,
+      `${valueText(text)} is not an amount in dollars; write it as text, like "5" or "0.25".`,
     );
   }
   return micros;
-}
-
-function shown(value: unknown): string {
-  return typeof value === "string" ? JSON.stringify(value) : String(value);
 }
 
 export interface ApproveDecision {
