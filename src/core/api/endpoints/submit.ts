@@ -1,11 +1,10 @@
 import { z } from "zod";
 import { type VerdictName, verdictOf } from "../../answers/index.ts";
 import { ApiError, answerOf } from "../errors/api-error.ts";
-import { MalformedResponseError, UnknownOutcomeError } from "../errors/client-errors.ts";
+import { MalformedResponseError, OptionError, UnknownOutcomeError } from "../errors/client-errors.ts";
 import {
   type ApiRequest,
   type Attempt,
-  checkSending,
   decode,
   errorOf,
   type HttpContext,
@@ -93,8 +92,6 @@ async function submitWithRetries(
   let unknown = options.mayExist ?? false;
   let earlierSend = unknown;
   let sends = 0;
-  // Otherwise, an invalid option would be reported as an unknown outcome.
-  if (unknown) checkSending(request, options);
   const attempt = async (): Promise<Attempt<SubmitAck>> => {
     sends++;
     earlierSend = unknown;
@@ -109,7 +106,7 @@ async function submitWithRetries(
     return { ...judged, mayRepeat: judged.mayRepeat && key !== null, note: { model: requested.model, unknown } };
   };
   return withRetries(context, options, attempt).catch((cause: unknown) => {
-    throw unknown
+    throw unknown && !(cause instanceof OptionError)
       ? new UnknownOutcomeError({ model: requested.model, idempotencyKey: key, cause, earlierSend })
       : cause;
   });
