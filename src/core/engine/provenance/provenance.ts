@@ -187,9 +187,7 @@ function manifestStep(state: RunState, plan: PlanStep): ManifestStep {
     value: cleanJson(step.value ?? null),
     chosen: step.chosen,
     approval:
-      step.approval === null
-        ? null
-        : { ...step.approval, note: step.approval.note && redactText(String(step.approval.note)) },
+      step.approval === null ? null : { ...step.approval, note: step.approval.note && redactText(step.approval.note) },
     reused_from:
       step.reusedFrom === null
         ? null
