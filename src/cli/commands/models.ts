@@ -110,9 +110,9 @@ export async function pullModels(context: Context, flags: Flags["models pull"]):
     const { GENERATED, generateModels, pullCatalog, writeSnapshot } = await import("../../internal.ts");
     const folder = resolve(io.cwd, flags.out ?? ".");
     const [snapshot, models] = [join(folder, "catalog.json"), join(folder, "models.ts")];
-    await refuseForeign(snapshot, (head) => SNAPSHOT.test(head));
-    await refuseForeign(models, (head) => head.startsWith(GENERATED));
-    const { previous, lost } = await previousCatalog(snapshot);
+    const hasSnapshot = await isThereAndOwn(snapshot, (head) => SNAPSHOT.test(head));
+    await isThereAndOwn(models, (head) => head.startsWith(GENERATED));
+    const { previous, lost } = hasSnapshot ? await previousCatalog(snapshot) : { previous: null, lost: null };
     let progress = "reading the catalog";
     const onProgress = (read: number, all: number) => {
       progress = `reading the models one by one: ${read} of ${all}`;
@@ -130,9 +130,11 @@ export async function pullModels(context: Context, flags: Flags["models pull"]):
 /** How a catalog begins that `models pull` wrote, even if the rest is damaged. */
 const SNAPSHOT = /^\s*\[\s*(?:\]|\{\s*"id":\s*"[^"]*",\s*"modality":)/;
 
-async function refuseForeign(file: string, isOwn: (head: string) => boolean): Promise<void> {
+/** False if there is no such file, or an empty one. @throws CliError if somebody else wrote the file */
+async function isThereAndOwn(file: string, isOwn: (head: string) => boolean): Promise<boolean> {
   const head = await headOf(file);
-  if (head === "" || (head !== null && isOwn(head))) return;
+  if (head === "") return false;
+  if (head !== null && isOwn(head)) return true;
   throw usageError(
     `${visible(file)} already exists and was not written by models pull, so nothing was written`,
     "showrunner models pull --out FOLDER   (or move the file)",
@@ -143,7 +145,6 @@ async function refuseForeign(file: string, isOwn: (head: string) => boolean): Pr
 async function previousCatalog(
   file: string,
 ): Promise<{ readonly previous: Catalog | null; readonly lost: string | null }> {
-  if ((await headOf(file)) === "") return { previous: null, lost: null };
   const { readSnapshot } = await import("../../internal.ts");
   try {
     return { previous: await readSnapshot(file), lost: null };
