@@ -40,7 +40,8 @@ export async function removeTemporaries(
     if (tag === undefined || !tags.has(tag)) continue;
     const path = join(folder, name);
     const found = await lstat(path).catch(() => null);
-    if (found?.isFile() !== true || Date.now() - found.mtimeMs < olderThanMs) continue;
+    // A file that is a fraction of a millisecond old seems to be from the future, because `Date.now()` is rounded down.
+    if (found?.isFile() !== true || (olderThanMs > 0 && Date.now() - found.mtimeMs < olderThanMs)) continue;
     if (!dryRun) await rm(path, { force: true });
     count += 1;
   }

@@ -292,6 +292,8 @@ describe("The media store", () => {
       mkdirSync(join(outDir, "b", "blocked.png"), { recursive: true });
       const remains = `.showrunner-tag-${"0".repeat(8)}-0000-0000-0000-${"0".repeat(12)}.part`;
       writeFileSync(join(outDir, "b", remains), "half");
+      const soon = new Date(Date.now() + 60_000);
+      utimesSync(join(outDir, "b", remains), soon, soon);
       const names = ["blocked.png", ...Array.from({ length: 30 }, (_, at) => `shot-${at}.png`)];
       const files = names.map((name) => ({ sha256, name: `b/${name}` }));
       await expect(media.place(files, outDir, "tag")).rejects.toMatchObject({ code: "MEDIA_PATH" });
