@@ -16,12 +16,20 @@ export interface Guarded {
   readonly committedMicros: readonly number[];
 }
 
-export function guarded({ guard, ledger = [] }: Commit, moneyAfter: () => AccountMoney): Guarded {
+/** Returns what the commit has to be checked against. Only holds are refused; only the account's wallet has a floor. */
+export function guardOf({ guard, ledger = [] }: Commit): SpendingGuard | null {
   const requested = heldBy(ledger);
-  if (guard === undefined || requested === 0) return { refused: null, committedMicros: [] };
+  if (guard === undefined || requested === 0) return null;
+  return requested === heldElsewhereBy(ledger) ? { ...guard, wallet: null } : guard;
+}
+
+export function guarded(commit: Commit, moneyAfter: () => AccountMoney): Guarded {
+  const guard = guardOf(commit);
+  if (guard === null) return { refused: null, committedMicros: [] };
+  const { ledger = [] } = commit;
   const money = moneyAfter();
   const committedMicros = guard.caps.map((cap) => money.committedMicros(cap));
-  const refused = overCap(guard, requested, committedMicros) ?? belowFloor(guard, ledger, money);
+  const refused = overCap(guard, heldBy(ledger), committedMicros) ?? belowFloor(guard, ledger, money);
   return { refused, committedMicros };
 }
 
@@ -42,12 +50,11 @@ export function isSince({ sinceAt }: SpendingScope, { slot }: LedgerEntry): bool
 }
 
 function belowFloor({ wallet }: SpendingGuard, ledger: readonly LedgerChange[], money: AccountMoney): Refusal | null {
-  const requested = heldBy(ledger) - heldElsewhereBy(ledger);
-  if (wallet === null || requested === 0) return null;
+  if (wallet === null) return null;
   // A hold at a provider counts only if the balance was read before the hold. The balance is then read again.
   const unseen = money.unseenMicros(wallet.mark);
   if (wallet.balanceMicros - unseen >= wallet.floorMicros) return null;
-  const unseenMicros = unseen - requested;
+  const unseenMicros = unseen - (heldBy(ledger) - heldElsewhereBy(ledger));
   const headroomMicros = Math.max(0, wallet.balanceMicros - unseenMicros - wallet.floorMicros);
   return { committed: false, reason: "floor", headroomMicros, unseenMicros };
 }

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll } from "vitest";
+import { openPostgresJournal } from "../../../src/core/journal/postgres.ts";
 import { describeNeeding } from "../../support/absence.ts";
 import { lacksPostgres, PostgresCluster } from "../../support/postgres.ts";
 import { interleavingsContract } from "./interleavings.ts";
+import { ledgersContract } from "./ledgers.ts";
 import { processesContract } from "./processes.ts";
 
 describeNeeding(lacksPostgres())("On PostgreSQL", () => {
@@ -17,4 +19,6 @@ describeNeeding(lacksPostgres())("On PostgreSQL", () => {
 
   processesContract("PostgreSQL", place);
   interleavingsContract("PostgreSQL", place, 25);
+  const open = () => openPostgresJournal(url, { schema: `s${++schemas}` });
+  ledgersContract("PostgreSQL", open, process.env.SHOWRUNNER_TEST_RUNS === undefined ? 2_000 : 100_000);
 });

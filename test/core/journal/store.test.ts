@@ -5,6 +5,7 @@ import { afterAll } from "vitest";
 import { createMemoryJournal } from "../../../src/core/journal/open.ts";
 import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
 import { journalContract } from "./contract.ts";
+import { ledgersContract } from "./ledgers.ts";
 import { createReferenceJournal } from "./reference-journal.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "journal-"));
@@ -14,3 +15,5 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 journalContract("memory", async (options) => createMemoryJournal(options));
 journalContract("reference", async (options) => createReferenceJournal(options));
 journalContract("SQLite", (options) => openSqliteJournal(join(folder, `${++files}.db`), options));
+
+ledgersContract("SQLite", async () => createMemoryJournal(), 300);

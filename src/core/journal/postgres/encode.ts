@@ -3,6 +3,7 @@ import { jobsOf, type KnownJob } from "../deliveries.ts";
 import { encodeEvents } from "../event-codec.ts";
 import type { LedgerChange } from "../events/spec.ts";
 import { type EntryChange, entryChange, mediaOf, mergeChanges, movedTo, slotOf } from "../record.ts";
+import { guardOf } from "../spend-guard.ts";
 import type { Commit, Wake } from "../store.ts";
 
 /** A write, as `write_runs` receives it. Empty fields are left out. */
@@ -110,7 +111,7 @@ export function encodeCommit(commit: Commit & { readonly status: string }): Wire
     ...(events.length > 0 && { body: encodeEvents(events) }),
     ...(park && wake !== undefined && encodeWake(wake)),
     ...(ledger.length > 0 && { ...encodeLedger(ledger), slot: slotOf(at) }),
-    ...guardOf(commit),
+    ...encodeGuard(commit),
     ...unlessEmpty("media", [...new Set(events.flatMap(mediaOf))]),
     ...unlessEmpty("jobs", lastOf(jobsOf(events), ({ step, attempt }) => `${attempt} ${step}`).map(jobOf)),
     ...unlessEmpty("results", resultsOf(commit)),
@@ -128,9 +129,9 @@ export function encodeWake({ at, memo }: Wake): { readonly wake_at: number | nul
   return { wake_at: at, memo: JSON.stringify(memo) };
 }
 
-function guardOf({ guard, ledger = [] }: Commit): Pick<WireCommit, "caps" | "wallet_mark" | "most_unseen"> {
-  const holds = ledger.some((change) => change.type === "hold" && change.amountMicros > 0);
-  if (guard === undefined || !holds) return {};
+function encodeGuard(commit: Commit): Pick<WireCommit, "caps" | "wallet_mark" | "most_unseen"> {
+  const guard = guardOf(commit);
+  if (guard === null) return {};
   const { wallet } = guard;
   const caps = guard.caps.map(({ tag, sinceAt, capMicros: cap }): WireCap => {
     return { tag, slot: sinceAt === null ? null : slotOf(sinceAt), cap };

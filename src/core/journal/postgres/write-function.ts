@@ -264,9 +264,9 @@ BEGIN
   UPDATE {s}.accounts SET held_micros = held_micros + r.held_micros, settled_micros = settled_micros + r.settled_micros,
     uncharged_micros = uncharged_micros + v_uncharged WHERE account = p_to;
   INSERT INTO {s}.spending AS s (account, tag, slot, held_micros, settled_micros)
-    SELECT w.account, t.tag, l.slot, w.sign * sum(l.held_micros), w.sign * sum(l.settled_micros)
+    SELECT w.account, t.tag, l.slot, sum(w.sign * l.held_micros), sum(w.sign * l.settled_micros)
     FROM {s}.ledger l, (VALUES (p_from, -1), (p_to, 1)) AS w (account, sign), ${tagsOf("r")}
-    WHERE l.run_key = p_key GROUP BY w.account, w.sign, t.tag, l.slot
+    WHERE l.run_key = p_key GROUP BY w.account, t.tag, l.slot
     ${addSpending};
   UPDATE {s}.ledger SET account = p_to, charged = CASE WHEN charged IS NULL THEN NULL ELSE 0 END WHERE run_key = p_key;
   UPDATE {s}.wakes SET account = p_to WHERE run_key = p_key;
