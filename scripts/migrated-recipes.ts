@@ -8,14 +8,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { models } from "../recipes/models.ts";
 import { loadPipeline } from "../src/cli/load/pipeline-file.ts";
-import { catalogOf } from "../src/core/catalog/index.ts";
+import { catalogOf, pullCatalog } from "../src/core/catalog/index.ts";
 import {
   type Catalog,
   createClient,
   createMemoryJournal,
   openShowrunner,
   type Pipeline,
-  pullCatalog,
   type Showrunner,
 } from "../src/internal.ts";
 import { startLocalService } from "../src/local-service/index.ts";

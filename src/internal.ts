@@ -1,16 +1,5 @@
 // For our own folders only: undocumented, and free to change with any version.
 
-export {
-  type CatalogChange,
-  diffCatalogs,
-  GENERATED,
-  generateModels,
-  pullCatalog,
-  readSnapshot,
-  withFamilies,
-  writeSnapshot,
-} from "./core/catalog/index.ts";
-export { isPipeline } from "./core/define/index.ts";
 export type { ReconcileReport } from "./core/engine/adoption/reconcile.ts";
 export type { AdoptionCandidate, UnresolvedStep } from "./core/engine/adoption/unresolved.ts";
 export { type BulkProblem, type BulkQuote, type BulkRow, checkEach } from "./core/engine/bulk/quote-each.ts";
@@ -19,24 +8,18 @@ export type { RerunScope } from "./core/engine/change/drift.ts";
 export { changeableValue } from "./core/engine/change/edits.ts";
 export { statusNow } from "./core/engine/drive/attached-run.ts";
 export type { RunUpdate } from "./core/engine/drive/updates.ts";
-export { whileLoading } from "./core/engine/drive/while-loading.ts";
-export { InvalidOptionError } from "./core/engine/errors.ts";
 export { openMediaStore } from "./core/engine/media/folder-store.ts";
 export { discardUnnamed } from "./core/engine/media/gc.ts";
 export { measureMedia } from "./core/engine/media/measure-media.ts";
 export { readingFor } from "./core/engine/media/media-reader.ts";
 export type { MediaStore } from "./core/engine/media/media-store.ts";
 export { checkMedia, type MediaOptions, openMedia } from "./core/engine/media/open-media.ts";
-export { fileExtension } from "./core/engine/media/place-file.ts";
 export { openNotifications } from "./core/engine/notify/notifications.ts";
-export { isRunId, type QuoteOptions, type WaitingDecision } from "./core/engine/options/options.ts";
-export { checkTags } from "./core/engine/options/tags.ts";
-export { openSteps, priceText } from "./core/engine/price/totals.ts";
+export type { QuoteOptions, WaitingDecision } from "./core/engine/options/options.ts";
 export { claimOf, fileHash, readManifest } from "./core/engine/provenance/provenance.ts";
 export { rehearsal } from "./core/engine/service/rehearsal.ts";
 export { isOfService } from "./core/engine/service/service-answers.ts";
 export type { LocalWork, Slice, SliceOptions } from "./core/engine/slice/run-slices.ts";
-export type { FamiliesOption } from "./core/families/index.ts";
 export type { Comment } from "./core/journal/events/facts.ts";
 export { decidedText } from "./core/journal/events/step.ts";
 export { eventText, liveText } from "./core/journal/events.ts";
@@ -54,25 +37,6 @@ export {
   type StepState,
 } from "./core/journal/state.ts";
 export type { InboxEntry, NoticeRow, RunRow } from "./core/journal/store.ts";
-export { BATCH_TAG, listedTags, tagText, tagTexts } from "./core/journal/tags.ts";
-export { formatDuration } from "./core/kit/duration.ts";
-export { lateText } from "./core/kit/late-text.ts";
-export { formatUsd, parseUsd } from "./core/kit/money.ts";
-export {
-  canonicalJson,
-  type DiagramOptions,
-  diffPlans,
-  expectedSpanMs,
-  type FieldChange,
-  isReference,
-  type PlanDiff,
-  planMermaid,
-  referencesOf,
-  traitsOf,
-} from "./core/plan/index.ts";
-export { FOR_CALLERS, type Json, type Reference } from "./core/plan/plan.ts";
-export { suggestedValues } from "./core/plan/schema/schema.ts";
-export { suggest } from "./core/plan/suggest.ts";
 export { type OpenDecision, openDecisions } from "./core/run/decisions.ts";
 export { foresee } from "./core/run/inbox.ts";
 export { offered } from "./core/run/kinds/approve.ts";
@@ -82,12 +46,7 @@ export { type ComparedPart, comparedParts } from "./core/run/view/compared.ts";
 export { type EditClip, type EditList, type EditTake, editLists } from "./core/run/view/edit-list.ts";
 export { type Missing, missing, type Refused, refusedBefore } from "./core/run/view/missing.ts";
 export type { StepReport } from "./core/run/view/report.ts";
-export {
-  FoldedRun,
-  RunView,
-  runSummary,
-  touchedSteps,
-} from "./core/run/view/run-view.ts";
+export { FoldedRun, RunView, runSummary, touchedSteps } from "./core/run/view/run-view.ts";
 export {
   formatCents,
   invoiced,

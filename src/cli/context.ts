@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
 import { folderOfJournal, isPostgresUrl } from "../core/kit/journal-location.ts";
+import { suggest } from "../core/kit/suggest.ts";
 import type { OpenOptions, Showrunner } from "../internal.ts";
 import { type CliError, usageError } from "./cli-error.ts";
 import { checkAmount, parseRateLimit, turnsOf } from "./input/flag-values.ts";
@@ -65,7 +66,6 @@ export async function withShowrunner<T>(
 async function unknownRun(show: Showrunner, error: unknown): Promise<CliError | null> {
   if (!(error instanceof Error) || !("code" in error) || error.code !== "RUN_UNKNOWN" || !("runId" in error))
     return null;
-  const { suggest } = await import("../internal.ts");
   const known = (await show.runs()).map(({ runId }) => runId);
   const suggestion = suggest(String(error.runId), known);
   if (suggestion.length === 0) return null;

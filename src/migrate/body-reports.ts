@@ -1,6 +1,6 @@
 import { withoutSecrets } from "../core/kit/clean-text.ts";
+import { suggest } from "../core/kit/suggest.ts";
 import type { Json } from "../core/plan/plan.ts";
-import { suggest } from "../core/plan/suggest.ts";
 import { convert } from "./bodies/convert.ts";
 import { batchOf } from "./bodies/variations.ts";
 import { type Body, given } from "./body.ts";

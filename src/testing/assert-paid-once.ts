@@ -1,6 +1,7 @@
 import { AssertionError } from "node:assert";
 import type { LocalService } from "showrunner-local";
-import { FoldedRun, formatUsd, type JournalStore, type RunState } from "../internal.ts";
+import { formatUsd } from "../core/kit/money.ts";
+import { FoldedRun, type JournalStore, type RunState } from "../internal.ts";
 
 export async function assertPaidOnce(service: Pick<LocalService, "stats">, journal: JournalStore): Promise<void> {
   const stats = service.stats();

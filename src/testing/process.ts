@@ -3,16 +3,9 @@ import { inspect } from "node:util";
 import type { LocalService } from "showrunner-local";
 import type { Dispatcher } from "undici";
 import { type ChatRequest, type Clock, createClient } from "../core/api/index.ts";
-import {
-  type FamiliesOption,
-  type JournalStore,
-  loadRun,
-  openShowrunner,
-  type RunResult,
-  rehearsal,
-  type Showrunner,
-  traitsOf,
-} from "../internal.ts";
+import type { FamiliesOption } from "../core/families/index.ts";
+import { traitsOf } from "../core/plan/index.ts";
+import { type JournalStore, loadRun, openShowrunner, type RunResult, rehearsal, type Showrunner } from "../internal.ts";
 import type { CrashInjector } from "./crash-injector.ts";
 import type { StudioOptions } from "./options.ts";
 

@@ -5,13 +5,12 @@ import { setImmediate as turn } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { LocalService } from "showrunner-local";
 import type { z } from "zod";
+import { formatUsd, parseUsd } from "../core/kit/money.ts";
 import {
   createMemoryJournal,
   FoldedRun,
-  formatUsd,
   type JournalStore,
   type Pipeline,
-  parseUsd,
   type Quote,
   type QuoteOptions,
   type Returns,

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { asTyped } from "../../src/cli/explain-error.ts";
-import { InvalidOptionError } from "../../src/core/engine/errors.ts";
+import { InvalidOptionError } from "../../src/core/kit/errors.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { fastFolder } from "../../src/testing/surroundings.ts";
 import { beginCli, cli, emptyFolder } from "./support/cli.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { runCli } from "../../src/cli/program.ts";
-import { writeSnapshot } from "../../src/internal.ts";
+import { writeSnapshot } from "../../src/core/catalog/index.ts";
 import { fakeIo } from "../cli/support/fake-io.ts";
 import { ownCatalog } from "../support/built-in-catalog.ts";
 import { id } from "./support/migrate-one.ts";

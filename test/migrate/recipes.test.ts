@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { folder, migratedRecipes } from "../../scripts/migrated-recipes.ts";
-import { isPipeline } from "../../src/internal.ts";
+import { isPipeline } from "../../src/core/define/index.ts";
 
 const recipes = await migratedRecipes(async (file) => {
   const { default: pipeline } = (await import(file)) as { readonly default: unknown };

@@ -1,6 +1,7 @@
 import { formatDuration } from "../../core/kit/duration.ts";
 import { dollars } from "../../core/kit/money.ts";
 import { shellWord } from "../../core/kit/shell-word.ts";
+import { traitsOf } from "../../core/plan/index.ts";
 import {
   type ComparedPart,
   comparedParts,
@@ -9,7 +10,6 @@ import {
   type RunState,
   refusedBefore,
   type Showrunner,
-  traitsOf,
   type WaitingDecision,
 } from "../../internal.ts";
 import { ExitCode, usageError } from "../cli-error.ts";

@@ -1,6 +1,7 @@
 import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { temporaryTag, writeDurably } from "../../core/kit/durable-file.ts";
+import { fileExtension } from "../../core/kit/file-name.ts";
 import type { EditClip, EditList, EditTake, MediaStore, RunState } from "../../internal.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, journalOf, mediaOptionsOf } from "../context.ts";
@@ -72,7 +73,6 @@ async function placeTakes(
   media: MediaStore,
   { planned }: RunState,
 ) {
-  const { fileExtension } = await import("../../internal.ts");
   const copies = [...takes].map(([sha256, { step, output }]) => {
     const stem = `${step.replaceAll("/", "-")}${output.index === 0 ? "" : `-${output.index + 1}`}`;
     return { sha256, name: `${stem}${fileExtension(output.copy!.contentType)}` };

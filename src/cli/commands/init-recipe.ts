@@ -87,7 +87,7 @@ export async function beginRecipe(context: Context, name: string): Promise<Begun
   if (lacking !== null) throw usageError(`${lacking}, which the recipe imports`, elsewhere);
   const own = await readFile(join(cwd, "models.ts"), "utf8").catch(() => null);
   const { found, said } = await askService(context, async (show, catalog) => {
-    const { generateModels } = await import("../../internal.ts");
+    const { generateModels } = await import("../../core/catalog/index.ts");
     const models = generateModels(catalog);
     const cast = await castFrom(show, catalog, namesIn(own ?? models));
     return { models, cast: cast.source, missing: cast.missing };

@@ -20,7 +20,8 @@ export async function migrate(context: Context, file: string, flags: Flags["migr
   const before = await readDecisions(context, flags.decisions);
   const decided = { ...before, map: { ...before.map, ...readMap(flags.map ?? []) } };
   const folder = resolve(io.cwd, flags.out);
-  const { readFamilies, readSnapshot, pullCatalog, withFamilies } = await import("../../internal.ts");
+  const { readFamilies } = await import("../../internal.ts");
+  const { readSnapshot, pullCatalog, withFamilies } = await import("../../core/catalog/index.ts");
   const { writeMigration } = await import("../../migrate/index.ts");
   const named = familiesFileOf(io, flags);
   const families = readFamilies(named);

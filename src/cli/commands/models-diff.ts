@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
-import type { Catalog, CatalogChange, Problem, Showrunner } from "../../internal.ts";
+import type { CatalogChange } from "../../core/catalog/index.ts";
+import type { Catalog, Problem, Showrunner } from "../../internal.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, withShowrunner } from "../context.ts";
 import { inputSchema, readInput } from "../input/read-input.ts";
@@ -22,7 +23,7 @@ export async function modelsDiff(
   flags: Flags["models diff"],
 ): Promise<ExitCode> {
   const { io, output } = context;
-  const { diffCatalogs, pullCatalog } = await import("../../internal.ts");
+  const { diffCatalogs, pullCatalog } = await import("../../core/catalog/index.ts");
   const before = await snapshot(flags.snapshot ?? "catalog.json", io.cwd);
   const compare = async (show: Showrunner) => {
     const after =
@@ -44,7 +45,7 @@ export async function modelsDiff(
 }
 
 async function snapshot(file: string, cwd: string): Promise<Catalog> {
-  const { readSnapshot } = await import("../../internal.ts");
+  const { readSnapshot } = await import("../../core/catalog/index.ts");
   try {
     return await readSnapshot(resolve(cwd, file));
   } catch (cause) {

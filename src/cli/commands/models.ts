@@ -2,6 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Client, Voice } from "../../core/api/index.ts";
 import { writeDurably } from "../../core/kit/durable-file.ts";
+import { suggest } from "../../core/kit/suggest.ts";
 import type { Catalog } from "../../internal.ts";
 import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
@@ -23,7 +24,6 @@ export async function listModels(context: Context, flags: Flags["models list"]):
     const wanted = flags.modality;
     const modality = modalities.find((known) => known === wanted);
     if (modality === undefined && wanted !== undefined) {
-      const { suggest } = await import("../../internal.ts");
       const [meant] = suggest(wanted, modalities);
       const hint = meant === undefined ? `use ${modalities.join(", ")}` : `did you mean ${meant}?`;
       const next = `showrunner models list --modality ${meant ?? modalities[0]}`;
@@ -94,7 +94,6 @@ function isNotFound(error: unknown): error is Error {
 }
 
 async function unknownModel(client: Client, id: string, cause: Error): Promise<CliError> {
-  const { suggest } = await import("../../internal.ts");
   const known = (await some(client.models(), MOST)).map((model) => model.id);
   const [first, ...others] = suggest(id, known);
   const message = `Model ${visible(id)} does not exist`;
@@ -107,7 +106,7 @@ async function unknownModel(client: Client, id: string, cause: Error): Promise<C
 export async function pullModels(context: Context, flags: Flags["models pull"]): Promise<ExitCode> {
   const { io, output } = context;
   return withClient(flags, OPEN, async (client) => {
-    const { GENERATED, generateModels, pullCatalog, writeSnapshot } = await import("../../internal.ts");
+    const { GENERATED, generateModels, pullCatalog, writeSnapshot } = await import("../../core/catalog/index.ts");
     const folder = resolve(io.cwd, flags.out ?? ".");
     const [snapshot, models] = [join(folder, "catalog.json"), join(folder, "models.ts")];
     const hasSnapshot = await isThereAndOwn(snapshot, (head) => SNAPSHOT.test(head));
@@ -145,7 +144,7 @@ async function isThereAndOwn(file: string, isOwn: (head: string) => boolean): Pr
 async function previousCatalog(
   file: string,
 ): Promise<{ readonly previous: Catalog | null; readonly lost: string | null }> {
-  const { readSnapshot } = await import("../../internal.ts");
+  const { readSnapshot } = await import("../../core/catalog/index.ts");
   try {
     return { previous: await readSnapshot(file), lost: null };
   } catch {

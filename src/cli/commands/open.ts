@@ -1,4 +1,6 @@
-import { loadRun, type RunReport, type StepReport, traitsOf } from "../../internal.ts";
+import { suggest } from "../../core/kit/suggest.ts";
+import { traitsOf } from "../../core/plan/index.ts";
+import { loadRun, type RunReport, type StepReport } from "../../internal.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, withJournal } from "../context.ts";
 import type { Flags } from "../program/flags.ts";
@@ -43,7 +45,6 @@ async function own(step: StepReport, report: RunReport, review: ReviewFiles): Pr
 }
 
 async function unknownStep(report: RunReport, path: string): Promise<never> {
-  const { suggest } = await import("../../internal.ts");
   const known = report.steps.map((step) => step.path);
   const [suggestion] = suggest(path, known);
   const hint = suggestion === undefined ? "" : `; did you mean ${visible(suggestion)}?`;

@@ -1,7 +1,8 @@
 import { likelyAddress } from "../../core/kit/deployments.ts";
 import { writeDurably } from "../../core/kit/durable-file.ts";
 import { dollars } from "../../core/kit/money.ts";
-import { type DiagramOptions, type Plan, type Problem, type Quote, type Showrunner, traitsOf } from "../../internal.ts";
+import { type DiagramOptions, traitsOf } from "../../core/plan/index.ts";
+import type { Plan, Problem, Quote, Showrunner } from "../../internal.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { checkTableFlags } from "../input/engine-flags.ts";
@@ -86,7 +87,7 @@ async function sayPlan(
 }
 
 async function mermaid(drawn: Plan, drawing: DiagramOptions): Promise<string> {
-  const { planMermaid } = await import("../../internal.ts");
+  const { planMermaid } = await import("../../core/plan/index.ts");
   return planMermaid(drawn, drawing).trimEnd();
 }
 

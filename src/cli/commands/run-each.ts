@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import { dollars, formatUsd, parseUsd, wholeCents } from "../../core/kit/money.ts";
 import { shellWord } from "../../core/kit/shell-word.ts";
+import { BATCH_TAG, tagText } from "../../core/kit/tags.ts";
 import {
-  BATCH_TAG,
   type BulkProblem,
   type BulkQuote,
   checkEach,
@@ -11,7 +11,6 @@ import {
   type RunReport,
   runEach,
   type Showrunner,
-  tagText,
 } from "../../internal.ts";
 import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";

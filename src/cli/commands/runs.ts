@@ -1,7 +1,8 @@
 import { formatAgo } from "../../core/kit/duration.ts";
 import { dollars } from "../../core/kit/money.ts";
 import { shellWord } from "../../core/kit/shell-word.ts";
-import { BATCH_TAG, listedTags, type RunRow, type Showrunner, tagText, tagTexts } from "../../internal.ts";
+import { BATCH_TAG, listedTags, tagText, tagTexts } from "../../core/kit/tags.ts";
+import type { RunRow, Showrunner } from "../../internal.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, withJournal } from "../context.ts";
 import { tagsOf } from "../input/flag-values.ts";

@@ -1,5 +1,6 @@
+import { lateText } from "../../core/kit/late-text.ts";
 import { dollars } from "../../core/kit/money.ts";
-import { decidedText, lateText, type RunReport, type Showrunner } from "../../internal.ts";
+import { decidedText, type RunReport, type Showrunner } from "../../internal.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, withJournal } from "../context.ts";
 import { duration } from "../input/flag-values.ts";

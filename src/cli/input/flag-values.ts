@@ -1,5 +1,7 @@
+export { formatDuration as duration } from "../../core/kit/duration.ts";
+
 import { parseDuration } from "../../core/kit/duration.ts";
-import { parseUsd } from "../../internal.ts";
+import { parseUsd } from "../../core/kit/money.ts";
 import { usageError } from "../cli-error.ts";
 import { visible } from "../text/escape.ts";
 
@@ -74,8 +76,6 @@ export function readDuration(flag: string, text: string, examples: string): numb
   if (ms !== null) return ms;
   throw usageError(`${flag} ${visible(text)} is not a duration`, `write it as ${flag} ${examples}`);
 }
-
-export { formatDuration as duration } from "../../internal.ts";
 
 /** Parses a number of requests per number of seconds, such as `600/60`. */
 export function parseRateLimit(text: string): { readonly requests: number; readonly windowMs: number } {

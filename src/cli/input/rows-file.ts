@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
 import { basename, extname, resolve } from "node:path";
 import { MOST_LEVELS, parseJson } from "../../core/kit/json-text.ts";
-import { type BulkRow, canonicalJson, type RunRow, suggest } from "../../internal.ts";
+import { suggest } from "../../core/kit/suggest.ts";
+import { canonicalJson } from "../../core/plan/index.ts";
+import type { BulkRow, RunRow } from "../../internal.ts";
 import { usageError } from "../cli-error.ts";
 import type { Io } from "../io.ts";
 import type { TableFlags } from "../program/flags.ts";

@@ -5,6 +5,7 @@ import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { installCommand } from "../../core/kit/own-version.ts";
+import { whileLoading } from "../../core/kit/while-loading.ts";
 import type { Pipeline } from "../../internal.ts";
 import { CliError } from "../cli-error.ts";
 import { visible, visibleLines } from "../text/escape.ts";
@@ -83,7 +84,6 @@ export async function importFile(
   const { timeoutMs = LOAD_TIMEOUT_MS, generation = 0 } = options;
   const url = pathToFileURL(file);
   if (generation > 0) url.searchParams.set(GENERATION, String(generation));
-  const { whileLoading } = await import("../../internal.ts");
   const over = new AbortController();
   const onEmpty = Promise.withResolvers<never>();
   const onBeforeExit = () => onEmpty.reject(neverLoaded(file, cwd, "(nothing is pending that could settle it)"));
@@ -132,7 +132,7 @@ export async function loadPipelines(path: string, cwd: string): Promise<readonly
 
 async function importPipelines(file: string, cwd: string) {
   shareOwnModules();
-  const { isPipeline } = await import("../../internal.ts");
+  const { isPipeline } = await import("../../core/define/index.ts");
   const exports = await importFile(file, cwd, { generation: nextGeneration(file) });
   const pipelines = Object.entries(exports).filter((entry): entry is [string, Pipeline] => isPipeline(entry[1]));
   return { exports, pipelines };

@@ -117,7 +117,7 @@ export async function askService<T>(
   const service = "problem" in named ? named.setting : (named.deployment?.title ?? visible(named.baseUrl));
   try {
     const found = await withShowrunner({}, async (show) => {
-      const { pullCatalog } = await import("../../internal.ts");
+      const { pullCatalog } = await import("../../core/catalog/index.ts");
       const work = pullCatalog(show.client, null).then((catalog) => choose(show, catalog));
       return whileWorking(context, work, () => `asking ${service} for its models and prices`);
     });

@@ -1,14 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import {
-  diffPlans,
-  type FieldChange,
-  type Pipeline,
-  type PlanDiff,
-  type Quote,
-  type QuoteOptions,
-  type Showrunner,
-} from "../../internal.ts";
+import { diffPlans, type FieldChange, type PlanDiff } from "../../core/plan/index.ts";
+import type { Pipeline, Quote, QuoteOptions, Showrunner } from "../../internal.ts";
 import { CliError } from "../cli-error.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { visible } from "../text/escape.ts";

@@ -1,15 +1,9 @@
 import { constants } from "node:fs";
 import { copyFile, mkdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import {
-  type Json,
-  type Plan,
-  type Reference,
-  type Refused,
-  type RunReport,
-  type StepReport,
-  traitsOf,
-} from "../../internal.ts";
+import { fileExtension } from "../../core/kit/file-name.ts";
+import { type Reference, traitsOf } from "../../core/plan/index.ts";
+import type { Json, Plan, Refused, RunReport, StepReport } from "../../internal.ts";
 import { type Context, journalFolderOf, mediaOptionsOf } from "../context.ts";
 import type { ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
@@ -26,7 +20,7 @@ export type ReviewFiles = (result: Reviewed) => Promise<string>;
 
 /** Copies results, so that no editor changes files of the media store. */
 export async function reviewFiles({ io }: Context, flags: ServiceFlags): Promise<ReviewFiles> {
-  const { fileExtension, openMedia } = await import("../../internal.ts");
+  const { openMedia } = await import("../../internal.ts");
   const store = await openMedia({ ...mediaOptionsOf(io, flags), isReadOnly: true });
   const folder = join(journalFolderOf(io, flags), "review");
   return async ({ runId, step, index, sha256, contentType }) => {

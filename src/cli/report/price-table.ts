@@ -1,5 +1,6 @@
 import { dollars } from "../../core/kit/money.ts";
-import { openSteps, priceText, type Quote, type RerunScope } from "../../internal.ts";
+import { openSteps, priceText } from "../../core/kit/price-text.ts";
+import type { Quote, RerunScope } from "../../internal.ts";
 import { duration } from "../input/flag-values.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, table } from "../text/table.ts";

@@ -1,4 +1,5 @@
 export { redactUrl, redactUrls } from "../kit/clean-text.ts";
+export { safeFileName } from "../kit/file-name.ts";
 export { type Client, createClient } from "./client.ts";
 export { type Clock, sleep, systemClock, type Timer } from "./clock.ts";
 export type {
@@ -69,7 +70,7 @@ export {
   UnknownOutcomeError,
   UploadError,
 } from "./errors/client-errors.ts";
-export { type Downloaded, type DownloadSource, safeFileName } from "./files/download.ts";
+export type { Downloaded, DownloadSource } from "./files/download.ts";
 export type { DownloadOptions } from "./files/fetch-piece.ts";
 export type { MediaKind, UploadHandle, UploadOptions, UploadSource } from "./files/upload.ts";
 export type { FollowEvent, FollowOptions, FollowStrategyName } from "./follow/context.ts";

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { own } from "../kit/own.ts";
+import { didYouMean } from "../kit/suggest.ts";
 import { kindOfValue, shown, typeWords, valueText } from "../kit/value-words.ts";
-import { didYouMean } from "../plan/suggest.ts";
 
 export function fieldPath(root: string, keys: readonly PropertyKey[]): string {
   return keys.reduce<string>(

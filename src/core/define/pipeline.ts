@@ -1,8 +1,8 @@
 import type { z } from "zod";
+import { didYouMean } from "../kit/suggest.ts";
 import type { Draft, DraftJson, Recorded } from "../plan/draft.ts";
 import { fingerprint, misfitIn, plainJson } from "../plan/plain-json.ts";
 import type { FailurePolicy, Json, Problem } from "../plan/plan.ts";
-import { didYouMean } from "../plan/suggest.ts";
 import { type Builder, stepMethods } from "./builder.ts";
 import { callSite, errorText, isStepName, PipelineDefinitionError, thrownProblem } from "./errors.ts";
 import { pointerOf } from "./handle.ts";

@@ -1,7 +1,7 @@
+import { didYouMean } from "../kit/suggest.ts";
 import { plainJson } from "../plan/plain-json.ts";
 import type { Json, Problem } from "../plan/plan.ts";
 import type { AppliedProfile, ProfileChange } from "../plan/profile.ts";
-import { didYouMean } from "../plan/suggest.ts";
 import type { InputOf, Model, ModelOrId, YieldOf } from "./model.ts";
 
 /** Field values that replace the pipeline's values in a model's input. `undefined` omits the field. */

@@ -136,16 +136,3 @@ export class RunBusyError extends ShowrunnerError {
     this.runId = runId;
   }
 }
-
-/** An option has a value that cannot be used. */
-export class InvalidOptionError extends ShowrunnerError {
-  readonly code = "INVALID_OPTION";
-  readonly option: string;
-  /** The command to run next. Null if there is none. */
-  readonly next: string | null;
-  constructor(option: string, message: string, next: string | null = null) {
-    super(`${option}: ${message}`);
-    this.option = option;
-    this.next = next;
-  }
-}

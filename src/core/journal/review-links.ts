@@ -1,6 +1,6 @@
 import { DAY_MS } from "../kit/duration.ts";
+import type { Tags } from "../kit/tags.ts";
 import type { Columns, Row } from "./columns.ts";
-import type { Tags } from "./tags.ts";
 
 /** Selects the runs whose decisions a review link shows. A run must match every field that is set. */
 export interface ReviewScope {

@@ -1,3 +1,4 @@
+import type { Tags } from "../kit/tags.ts";
 import type { Columns, Row } from "./columns.ts";
 import type { AccountTotals, LedgerTotals } from "./money.ts";
 import type {
@@ -10,7 +11,6 @@ import type {
   StoredResult,
   UploadHandleRow,
 } from "./store.ts";
-import type { Tags } from "./tags.ts";
 
 export function runOf(columns: Columns, row: Row): RunRow {
   return {

@@ -1,6 +1,6 @@
+import { type Tags, tagTexts } from "../kit/tags.ts";
 import type { Json } from "../plan/plan.ts";
 import type { RunPlanned } from "./events.ts";
-import { type Tags, tagTexts } from "./tags.ts";
 
 /** Selects the runs that match all fields that are set. */
 export interface RunsQuery {

@@ -1,5 +1,6 @@
 import type { CleanText } from "../kit/clean-text.ts";
 import { DAY_MS } from "../kit/duration.ts";
+import type { Tags } from "../kit/tags.ts";
 import type { Json } from "../plan/plan.ts";
 import type { Columns, Row } from "./columns.ts";
 import type { Delivery, DeliveryOutcome } from "./deliveries.ts";
@@ -8,7 +9,6 @@ import type { Chosen, Comment, DecidedBy, GivenFile, RunEvent, StoredEvent } fro
 import type { AccountTotals, LedgerTotals, SpendingCap, SpendingGuard, SpendingScope } from "./money.ts";
 import type { ReviewLinkStore } from "./review-links.ts";
 import type { RunsQuery } from "./search.ts";
-import type { Tags } from "./tags.ts";
 
 /** The process that holds a run's lease. */
 export interface LeaseHolder {

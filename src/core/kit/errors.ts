@@ -34,6 +34,19 @@ export function isCallerError(value: unknown): value is Error {
   return value instanceof Error && FOR_CALLERS in value;
 }
 
+/** An option has a value that cannot be used. */
+export class InvalidOptionError extends ShowrunnerError {
+  readonly code = "INVALID_OPTION";
+  readonly option: string;
+  /** The command to run next. Null if there is none. */
+  readonly next: string | null;
+  constructor(option: string, message: string, next: string | null = null) {
+    super(`${option}: ${message}`);
+    this.option = option;
+    this.next = next;
+  }
+}
+
 /**
  * True for every error that Showrunner throws on purpose. Errors of the package showrunner-local are instances of its
  * `LocalServiceError` instead.

@@ -25,6 +25,7 @@ export {
 } from "./make-plan.ts";
 export { type DiagramOptions, planMermaid } from "./mermaid.ts";
 export { canonicalJson, fingerprint, plainJson } from "./plain-json.ts";
+export { FOR_CALLERS, type Reference } from "./plan.ts";
 export {
   type AppliedProfile,
   editedFields,
@@ -36,6 +37,7 @@ export {
   withOverlay,
 } from "./profile.ts";
 export { isOwnSource, isReference, referencesOf, resolveInput } from "./references.ts";
+export { suggestedValues } from "./schema/schema.ts";
 export {
   CANNOT_BE_MADE,
   givesWay,

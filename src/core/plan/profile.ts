@@ -1,8 +1,8 @@
 import { own } from "../kit/own.ts";
+import { didYouMean, suggest } from "../kit/suggest.ts";
 import type { Catalog } from "./catalog-port.ts";
 import type { Draft, DraftJson, DraftStep } from "./draft.ts";
 import type { Json, Problem } from "./plan.ts";
-import { didYouMean, suggest } from "./suggest.ts";
 import { type TextChange, withTexts } from "./texts.ts";
 
 /** In a pattern, `*` stands for any characters, including `/`. */

@@ -1,4 +1,5 @@
-import { type DiagramOptions, type Plan, type PlanStep, traitsOf } from "../../internal.ts";
+import { type DiagramOptions, traitsOf } from "../../core/plan/index.ts";
+import type { Plan, PlanStep } from "../../internal.ts";
 import { curve, draw, type Placed } from "./page/graph/layout.ts";
 
 const BOX = { width: 168, height: 46 };

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { HOUR_MS } from "../../core/kit/duration.ts";
-import { fileExtension } from "../../internal.ts";
+import { fileExtension } from "../../core/kit/file-name.ts";
 import { isSame } from "../served/index.ts";
 import type { Context } from "./options.ts";
 

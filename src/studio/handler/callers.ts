@@ -1,5 +1,8 @@
 import { hash } from "node:crypto";
-import { checkTags, formatUsd, InvalidOptionError, parseUsd, type RunRow } from "../../internal.ts";
+import { InvalidOptionError } from "../../core/kit/errors.ts";
+import { formatUsd, parseUsd } from "../../core/kit/money.ts";
+import { checkTags } from "../../core/kit/tags.ts";
+import type { RunRow } from "../../internal.ts";
 import { leftOfBudget, notFound, Refusal } from "../served/index.ts";
 import type { Call, Caller, Context } from "./options.ts";
 

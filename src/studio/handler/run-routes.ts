@@ -1,8 +1,8 @@
+import { parseUsd } from "../../core/kit/money.ts";
 import {
   RunView as Folded,
   foresee,
   loadRun,
-  parseUsd,
   type ResumeOptions,
   type RunRow,
   type RunState,

@@ -1,20 +1,18 @@
 import { cleanText } from "../../core/kit/clean-text.ts";
+import { formatUsd } from "../../core/kit/money.ts";
+import { isReference, type Reference, traitsOf } from "../../core/plan/index.ts";
 import {
   type RunView as Folded,
   type StepView as FoldedStep,
-  formatUsd,
-  isReference,
   type OutputState,
   openDecisions,
   outputsOf,
   placedFile,
-  type Reference,
   type RunRow,
   type RunState,
   referenced,
   referencedValue,
   runSummary,
-  traitsOf,
 } from "../../internal.ts";
 import type { MediaView, RunLine, RunView, StepView, WaitingView } from "../browser/index.ts";
 import { isDecided, kindOfType, runText, stepText } from "../served/index.ts";

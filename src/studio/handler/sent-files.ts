@@ -3,7 +3,8 @@ import { mkdir, readdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { HOUR_MS } from "../../core/kit/duration.ts";
-import { discardUnnamed, isRunId, type Showrunner } from "../../internal.ts";
+import { isRunId } from "../../core/kit/file-name.ts";
+import { discardUnnamed, type Showrunner } from "../../internal.ts";
 import { keepFile, type Refusal, Shares } from "../served/index.ts";
 
 /** Interval of the search for expired files, and minimum age of leftovers. */

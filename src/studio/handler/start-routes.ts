@@ -1,4 +1,6 @@
-import { formatUsd, loadRun, openSteps, parseUsd, type Quote, QuoteRefusedError } from "../../internal.ts";
+import { formatUsd, parseUsd } from "../../core/kit/money.ts";
+import { openSteps } from "../../core/kit/price-text.ts";
+import { loadRun, type Quote, QuoteRefusedError } from "../../internal.ts";
 import type { QuoteView } from "../browser/index.ts";
 import { badRequest, inputChanges, notFound, optionalText, Refusal, reported, unplannable } from "../served/index.ts";
 import { budgetTag, ENDPOINT, leftMicros, overBudget, runIdOf } from "./callers.ts";

@@ -1,20 +1,12 @@
 import { realpath } from "node:fs/promises";
 import { isAbsolute, resolve } from "node:path";
+import { isPipeline } from "../../core/define/index.ts";
 import { cleanText } from "../../core/kit/clean-text.ts";
+import { isRunId } from "../../core/kit/file-name.ts";
 import { isWithin } from "../../core/kit/is-within.ts";
-import {
-  foresee,
-  formatUsd,
-  isPipeline,
-  isRunId,
-  loadRun,
-  openSteps,
-  parseUsd,
-  type Quote,
-  type RunReport,
-  type RunState,
-  type WaitingDecision,
-} from "../../internal.ts";
+import { formatUsd, parseUsd } from "../../core/kit/money.ts";
+import { openSteps } from "../../core/kit/price-text.ts";
+import { foresee, loadRun, type Quote, type RunReport, type RunState, type WaitingDecision } from "../../internal.ts";
 import { decide, leftOfBudget } from "../served/index.ts";
 import type { AgentPipeline, Decision, McpOptions } from "./options.ts";
 import { ToolError } from "./tool-error.ts";

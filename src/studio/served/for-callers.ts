@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { cleanText } from "../../core/kit/clean-text.ts";
 import { isCallerError, isShowrunnerError } from "../../core/kit/errors.ts";
+import { formatUsd } from "../../core/kit/money.ts";
 import { own } from "../../core/kit/own.ts";
+import { FOR_CALLERS } from "../../core/plan/index.ts";
 import {
-  FOR_CALLERS,
   failureOf,
-  formatUsd,
   isOfService,
   openDecisions,
   type Problem,

@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { isRunId } from "../../internal.ts";
+import { isRunId } from "../../core/kit/file-name.ts";
 import { notFound } from "./refusal.ts";
 
 interface Routed {

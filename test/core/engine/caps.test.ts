@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { dayAt, instantText, parseCap, spendingLimits } from "../../../src/core/engine/money/spending.ts";
-import { checkTags } from "../../../src/core/engine/options/tags.ts";
+import { checkTags } from "../../../src/core/kit/tags.ts";
 import {
   createMemoryJournal,
   type OpenOptions,

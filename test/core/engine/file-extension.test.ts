@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fileExtension } from "../../../src/core/engine/media/place-file.ts";
+import { fileExtension } from "../../../src/core/kit/file-name.ts";
 
 test.each([
   ["image/png", ".png"],

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import { priceText, type StepPrice } from "../../../src/core/engine/price/totals.ts";
+import type { StepPrice } from "../../../src/core/engine/price/totals.ts";
 import { dollars } from "../../../src/core/kit/money.ts";
+import { priceText } from "../../../src/core/kit/price-text.ts";
 
 const price = (step: string, costMicros: number | null, mostMicros: number | null): StepPrice => {
   return { step, model: "m", costMicros, mostMicros, basis: "quoted", maxCostMicros: null, reason: null };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import type { InvalidOptionError } from "../../../src/core/engine/errors.ts";
+import type { InvalidOptionError } from "../../../src/core/kit/errors.ts";
 import { type OverBudgetError, type Pipeline, pipeline, type RunReport, type Showrunner } from "../../../src/index.ts";
 import { apiError } from "../../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";

@@ -57,8 +57,8 @@ import {
   REMEMBERED_MS,
   type Wake,
 } from "../../../src/core/journal/store.ts";
-import { tagTexts } from "../../../src/core/journal/tags.ts";
 import { Waiters } from "../../../src/core/journal/waiters.ts";
+import { tagTexts } from "../../../src/core/kit/tags.ts";
 
 interface MemoryRun {
   account: string;

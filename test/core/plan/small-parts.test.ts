@@ -1,9 +1,9 @@
 import canonicalize from "canonicalize";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { didYouMean, suggest } from "../../../src/core/kit/suggest.ts";
 import { fingerprint, mapRecord, plainJson } from "../../../src/core/plan/plain-json.ts";
 import { Slots, slotsOf } from "../../../src/core/plan/slots.ts";
-import { didYouMean, suggest } from "../../../src/core/plan/suggest.ts";
 import { job, ref } from "../run/support/plans.ts";
 import { chat, gate, task } from "../run/support/steps.ts";
 

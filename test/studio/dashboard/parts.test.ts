@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { BATCH_TAG, listedTags } from "../../../src/core/journal/tags.ts";
 import { parseRange } from "../../../src/core/kit/byte-range.ts";
+import { BATCH_TAG, listedTags } from "../../../src/core/kit/tags.ts";
 import { draw, neighbour } from "../../../src/studio/dashboard/page/graph/layout.ts";
 import { usd } from "../../../src/studio/dashboard/page/ui/format.ts";
 import type { StepView } from "../../../src/studio/dashboard/views/document.ts";

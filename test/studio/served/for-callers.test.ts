@@ -3,14 +3,9 @@ import { expect, test } from "vitest";
 import { ApiError } from "../../../src/core/api/index.ts";
 import { RunBusyError } from "../../../src/core/engine/errors.ts";
 import { RunUnknownError } from "../../../src/core/journal/errors.ts";
+import { InvalidOptionError } from "../../../src/core/kit/errors.ts";
 import { OverBudgetError, RunDiffersError, WalletShortError } from "../../../src/index.ts";
-import {
-  CallerError,
-  InvalidOptionError,
-  PlanProblemsError,
-  type Problem,
-  type RunState,
-} from "../../../src/internal.ts";
+import { CallerError, PlanProblemsError, type Problem, type RunState } from "../../../src/internal.ts";
 import {
   type Audience,
   problemFor,

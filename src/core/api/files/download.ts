@@ -10,35 +10,6 @@ import { backoffMs } from "../retry.ts";
 import { type DownloadOptions, fetchPiece, type Piece } from "./fetch-piece.ts";
 import { openPart } from "./part-file.ts";
 
-const reserved = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?$/i;
-const longestBytes = 120;
-
-/** Converts a name to a file name that is valid on every system and contains no folder. */
-export function safeFileName(requested: string): string {
-  const replaced = requested
-    .normalize("NFC")
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must go
-    .replace(/[\u0000-\u001f\u007f-\u009f<>:"/\\|?*\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "_")
-    .trimStart()
-    .replace(/^\.+/, (dots) => "_".repeat(dots.length));
-  const shortened = shorten(replaced).replace(/[. ]+$/, "");
-  if (shortened === "") return "file";
-  return reserved.test(shortened) ? `_${shortened}` : shortened;
-}
-
-function shorten(name: string): string {
-  if (Buffer.byteLength(name) <= longestBytes) return name;
-  const extension = /\.[A-Za-z0-9]{1,8}$/.exec(name)?.[0] ?? "";
-  let stem = "";
-  let sizeBytes = Buffer.byteLength(extension);
-  for (const character of name.slice(0, name.length - extension.length)) {
-    sizeBytes += Buffer.byteLength(character);
-    if (sizeBytes > longestBytes) break;
-    stem += character;
-  }
-  return stem + extension;
-}
-
 /** The output to download: its URL, or its job and index. With a job, the client renews an expired URL. */
 export type DownloadSource =
   | string

@@ -1,7 +1,7 @@
+import { didYouMean } from "../../kit/suggest.ts";
 import { kindOfValue, shown, typeWords } from "../../kit/value-words.ts";
 import type { FieldProblem, JsonSchema } from "../../plan/index.ts";
 import { branches, isSchema, localRef } from "../../plan/schema/schema.ts";
-import { didYouMean } from "../../plan/suggest.ts";
 import type { ErrorObject } from "./ajv.ts";
 
 /**

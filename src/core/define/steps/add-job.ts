@@ -1,6 +1,6 @@
+import { didYouMean } from "../../kit/suggest.ts";
 import type { DraftJson } from "../../plan/draft.ts";
 import type { StepPolicy } from "../../plan/plan.ts";
-import { didYouMean } from "../../plan/suggest.ts";
 import { MissingModel, type ModelOrId, type YieldOf } from "../model.ts";
 import type { Recorder } from "../recorder.ts";
 import type { OptionReader } from "./options.ts";

@@ -3,11 +3,11 @@ import type { StoredEvent } from "../../journal/events.ts";
 import type { RunRepository } from "../../journal/run-repository.ts";
 import { type AttemptState, lastAttempt, RESENT_EVERY_MS, type RunState } from "../../journal/state.ts";
 import type { InboxMessage, JournalStore } from "../../journal/store.ts";
+import { InvalidOptionError } from "../../kit/errors.ts";
 import { jobPhases } from "../../lifecycle/index.ts";
 import type { Json } from "../../plan/plan.ts";
 import { whyUnadoptable } from "../../run/inbox.ts";
 import { isForPerson } from "../../run/waiting.ts";
-import { InvalidOptionError } from "../errors.ts";
 
 /** Throws unless the step is unresolved and may have created the job. */
 export async function checkAdoption(

@@ -2,14 +2,13 @@ import { hash } from "node:crypto";
 import PQueue from "p-queue";
 import type { Pipeline } from "../../define/index.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
-import { BATCH_TAG, SOURCE_TAG, type Tags } from "../../journal/tags.ts";
+import { InvalidOptionError } from "../../kit/errors.ts";
 import { parseUsd } from "../../kit/money.ts";
+import { openSteps } from "../../kit/price-text.ts";
+import { BATCH_TAG, checkTags, SOURCE_TAG, type Tags } from "../../kit/tags.ts";
 import type { Problem } from "../../plan/plan.ts";
 import type { RunReport } from "../../run/view/report.ts";
-import { InvalidOptionError } from "../errors.ts";
 import { checkRunId, type RunOptions } from "../options/options.ts";
-import { checkTags } from "../options/tags.ts";
-import { openSteps } from "../price/totals.ts";
 import type { Showrunner } from "../showrunner/showrunner.ts";
 
 export interface BulkRow {

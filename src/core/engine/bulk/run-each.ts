@@ -1,12 +1,10 @@
 import { join } from "node:path";
 import type { Pipeline } from "../../define/index.ts";
-import { BATCH_TAG, SOURCE_TAG, type Tags, tagText } from "../../journal/tags.ts";
-import { isShowrunnerError } from "../../kit/errors.ts";
+import { InvalidOptionError, isShowrunnerError } from "../../kit/errors.ts";
 import { formatUsd, parseUsd } from "../../kit/money.ts";
+import { BATCH_TAG, checkTags, SOURCE_TAG, type Tags, tagText } from "../../kit/tags.ts";
 import type { RunResult } from "../drive/run-result.ts";
-import { InvalidOptionError } from "../errors.ts";
 import { type RunOptions, usdOption } from "../options/options.ts";
-import { checkTags } from "../options/tags.ts";
 import type { Showrunner } from "../showrunner/showrunner.ts";
 import { type BulkQuote, mostOf, type QuotedRow } from "./quote-each.ts";
 

@@ -1,10 +1,10 @@
 import type { RunState } from "../../journal/state.ts";
 import type { InboxEntry } from "../../journal/store.ts";
 import { formatUsd } from "../../kit/money.ts";
+import { priceText } from "../../kit/price-text.ts";
 import { diffPlans, expansionsIn, type FieldChange, isReference, type PlanDiff } from "../../plan/index.ts";
 import type { Json, Plan, Problem } from "../../plan/plan.ts";
 import type { StepPrice } from "../price/totals.ts";
-import { priceText } from "../price/totals.ts";
 
 /** A step of the new plan that cannot reuse a result of the earlier run. */
 export interface StaleStep {

@@ -1,6 +1,7 @@
 import type { RerunRequest, RunState } from "../../journal/state.ts";
 import { formatUsd } from "../../kit/money.ts";
 import { own } from "../../kit/own.ts";
+import { priceText } from "../../kit/price-text.ts";
 import { jobPhases } from "../../lifecycle/index.ts";
 import { canonicalJson, fingerprint, type PlanDiff, type SameText, traitsOf } from "../../plan/index.ts";
 import type { Json, Plan, PlanStep, Problem } from "../../plan/plan.ts";
@@ -19,7 +20,6 @@ import type { EarlierMs } from "../price/expected-media.ts";
 import type { Offered } from "../price/offers.ts";
 import type { Planner } from "../price/planner.ts";
 import type { StepPrice } from "../price/totals.ts";
-import { priceText } from "../price/totals.ts";
 import { noDiff, type Replanning } from "./replanning.ts";
 
 /** The steps of a run that would run again, and their price. */

@@ -3,14 +3,14 @@ import { valueProblems } from "../../catalog/index.ts";
 import { changeOf } from "../../define/index.ts";
 import type { Chosen } from "../../journal/events.ts";
 import { planStep, type RunState } from "../../journal/state.ts";
+import { InvalidOptionError } from "../../kit/errors.ts";
 import { own } from "../../kit/own.ts";
+import { didYouMean } from "../../kit/suggest.ts";
 import { plainJson, type StepEdits, type TextChange, traitsOf, withTexts } from "../../plan/index.ts";
 import { schemaAt } from "../../plan/kinds/facts.ts";
 import type { Decision, Json, Reference } from "../../plan/plan.ts";
-import { didYouMean } from "../../plan/suggest.ts";
 import { changeable } from "../../run/kinds/approve.ts";
 import { referencedValue } from "../../run/resolve.ts";
-import { InvalidOptionError } from "../errors.ts";
 import type { ResumeOptions } from "../options/options.ts";
 
 export function editsOf(state: RunState, edit: ResumeOptions["edit"] = {}): StepEdits {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Pipeline } from "../../define/index.ts";
 import { isStepFinal, planStep, type RunState } from "../../journal/state.ts";
+import { InvalidOptionError } from "../../kit/errors.ts";
 import { own } from "../../kit/own.ts";
 import { isSecondChoice, traitsOf } from "../../plan/index.ts";
 import type { Json, PlanStep, Reference } from "../../plan/plan.ts";
@@ -8,7 +9,6 @@ import { readiness } from "../../run/readiness.ts";
 import { missingReason } from "../../run/resolve.ts";
 import { madeAgainFor } from "../../run/second-choice.ts";
 import { functionsFor, type StepFunctions } from "../effects/functions.ts";
-import { InvalidOptionError } from "../errors.ts";
 import type { ResumeOptions } from "../options/options.ts";
 
 /** What {@link Showrunner.resume} does with a person's note on a step. */

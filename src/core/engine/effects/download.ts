@@ -5,6 +5,7 @@ import { type OutputState, outputsOf, type RunState } from "../../journal/state.
 import { type CleanText, cleanContentType, cleanText, sentence } from "../../kit/clean-text.ts";
 import { temporaryTag } from "../../kit/durable-file.ts";
 import { HOUR_MS } from "../../kit/duration.ts";
+import { fileExtension } from "../../kit/file-name.ts";
 import { LongWork } from "../../kit/long-work.ts";
 import { ownVersion } from "../../kit/own-version.ts";
 import type { Command } from "../../run/command.ts";
@@ -14,7 +15,6 @@ import { measureBytes } from "../media/media-files.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import { openNamedFile } from "../media/open-file.ts";
 import { DamagedOutputError, downloadOutput } from "../media/output-damage.ts";
-import { fileExtension } from "../media/place-file.ts";
 import { manifestName, manifestOf, placeManifests, plannedMark } from "../provenance/provenance.ts";
 import {
   deferToNextDrive,

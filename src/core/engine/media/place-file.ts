@@ -11,13 +11,11 @@ import {
   rename,
   rm,
 } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { basename, dirname, extname, isAbsolute, join, posix, relative } from "node:path";
 import PQueue from "p-queue";
-import { safeFileName } from "../../api/index.ts";
 import { removeTemporaries, syncFolder, temporaryPath } from "../../kit/durable-file.ts";
 import { open } from "../../kit/file-handle.ts";
-import { own } from "../../kit/own.ts";
+import { safeFileName } from "../../kit/file-name.ts";
 import { type Mark, writeMarked } from "../../marks/index.ts";
 import type { HeldMedia } from "./held-media.ts";
 import { isDiskError, MediaPathError } from "./media-errors.ts";
@@ -223,34 +221,4 @@ function withHash(safe: string, requested: string): string {
   const extension = extname(safe);
   const hash = createHash("sha256").update(requested).digest("hex").slice(0, 8);
   return `${basename(safe, extension)}-${hash}${extension}`;
-}
-
-const load = createRequire(import.meta.url);
-
-/** File extensions for content types that the MIME table lacks or maps to an unusual extension. */
-const preferred: { readonly [contentType: string]: string } = {
-  "audio/mpeg": "mp3",
-  "audio/mp4": "m4a",
-  "audio/ogg": "ogg",
-  "audio/flac": "flac",
-  "audio/vnd.wave": "wav",
-  "audio/webm": "webm",
-  "video/quicktime": "mov",
-  "application/x-subrip": "srt",
-  "text/vtt": "vtt",
-  "text/plain": "txt",
-};
-
-/** Types that a browser opens as a page with scripts. */
-const ACTIVE = new Set(["image/svg+xml"]);
-
-/** Types that are neither media nor listed get `.bin`, so that a double click does not execute the file. */
-export function fileExtension(contentType: string): string {
-  const mediaType = contentType.split(";")[0]!.trim().toLowerCase();
-  const known = own(preferred, mediaType);
-  if (known !== undefined) return `.${known}`;
-  if (!/^(?:image|video|audio)\//.test(mediaType) || ACTIVE.has(mediaType)) return ".bin";
-  // Loaded on demand, because its tables are large and rarely needed.
-  const found = (load("mime") as typeof import("mime")).default.getExtension(mediaType);
-  return found === null || found === undefined ? ".bin" : `.${found}`;
 }

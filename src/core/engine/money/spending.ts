@@ -3,14 +3,13 @@ import type { SpendingReached } from "../../journal/events.ts";
 import type { SpendingCap, SpendingGuard } from "../../journal/money.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { CommitOutcome, JournalStore } from "../../journal/store.ts";
-import { type Tags, tagText } from "../../journal/tags.ts";
 import { HOUR_MS } from "../../kit/duration.ts";
+import { InvalidOptionError } from "../../kit/errors.ts";
 import { formatUsd } from "../../kit/money.ts";
+import { ANY_VALUE, parseTag, type Tags, tagText } from "../../kit/tags.ts";
 import { shareReached } from "../../run/budget-pause.ts";
 import type { CapTerms, Headroom } from "../../run/headroom.ts";
-import { InvalidOptionError } from "../errors.ts";
 import { type CapOption, usdOption } from "../options/options.ts";
-import { ANY_VALUE, parseTag } from "../options/tags.ts";
 import { type Judged, judge } from "../service/service-answers.ts";
 import { Wallet } from "./wallet.ts";
 

@@ -3,7 +3,8 @@ import type { RunEvent } from "../../journal/events.ts";
 import type { Account, RunRepository } from "../../journal/run-repository.ts";
 import type { AttemptState, RunState } from "../../journal/state.ts";
 import type { JournalStore } from "../../journal/store.ts";
-import { InvalidOptionError, WalletShortError } from "../errors.ts";
+import { InvalidOptionError } from "../../kit/errors.ts";
+import { WalletShortError } from "../errors.ts";
 
 /** How long a balance is trusted, in milliseconds, because others may spend from the same wallet. */
 const BELIEVED_MS = 10_000;

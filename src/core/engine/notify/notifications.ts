@@ -4,9 +4,9 @@ import { dirname, join, resolve } from "node:path";
 import type { RunNotification } from "../../api/webhooks/verify-webhook.ts";
 import type { JournalStore } from "../../journal/store.ts";
 import { syncFolder } from "../../kit/durable-file.ts";
+import { InvalidOptionError } from "../../kit/errors.ts";
 import { open } from "../../kit/file-handle.ts";
 import { folderOfJournal } from "../../kit/journal-location.ts";
-import { InvalidOptionError } from "../errors.ts";
 import { ATTEMPT_MS } from "./notifier.ts";
 import { type NotifyOption, notifyTarget, type Send, senderOf, shownTarget } from "./send.ts";
 

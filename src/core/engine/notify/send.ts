@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { type KeyObject, sign } from "node:crypto";
 import { signedText } from "../../api/webhooks/verify-webhook.ts";
+import { InvalidOptionError } from "../../kit/errors.ts";
 import { fetchForOperator, unreached } from "../../network/index.ts";
-import { InvalidOptionError } from "../errors.ts";
 
 /** One attempt to deliver a notification. */
 export interface Delivery {

@@ -1,23 +1,24 @@
 import { resolve } from "node:path";
-import { type Clock, safeFileName } from "../../api/index.ts";
+import type { Clock } from "../../api/index.ts";
 import type { Pipeline, ProfileFields } from "../../define/index.ts";
 import type { Chosen } from "../../journal/events.ts";
 import { LONGEST_LEASE_MS } from "../../journal/host.ts";
 import type { RunsQuery } from "../../journal/search.ts";
 import type { JournalStore, RunRow } from "../../journal/store.ts";
 import { DAY_MS } from "../../kit/duration.ts";
+import { InvalidOptionError } from "../../kit/errors.ts";
+import { isRunId, safeFileName } from "../../kit/file-name.ts";
 import { parseUsd } from "../../kit/money.ts";
+import { didYouMean } from "../../kit/suggest.ts";
 import { valueText } from "../../kit/value-words.ts";
 import { webOrigin } from "../../kit/web-origin.ts";
 import { expansionsIn, type JobLimits } from "../../plan/index.ts";
 import type { Json, Plan } from "../../plan/plan.ts";
-import { didYouMean } from "../../plan/suggest.ts";
 import type { OpenDecision } from "../../run/decisions.ts";
-import { InvalidOptionError } from "../errors.ts";
 import type { NotifyOptions } from "../notify/notifications.ts";
 import type { ServiceOptions } from "../service/embedded-service.ts";
 import type { Substitute } from "../service/rehearsal.ts";
-import type { TurnsOption } from "./tags.ts";
+import type { TurnsOption } from "./turns.ts";
 
 export const DEFAULT_LEASE_MS = 30_000;
 /** A process must be able to renew its lease several times before the lease ends. */
@@ -281,13 +282,6 @@ export interface ResumeOptions extends DriveOptions {
   readonly unattended?: boolean | undefined;
   /** How long to wait and retry if the wallet lacks funds, in milliseconds. Default 0. */
   readonly waitForFundsMs?: number | undefined;
-}
-
-const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
-
-/** True if the id is a safe file name on every system, because files and folders are named after runs. */
-export function isRunId(id: string): boolean {
-  return RUN_ID.test(id) && safeFileName(id) === id;
 }
 
 export function checkRunId(id: string): void {

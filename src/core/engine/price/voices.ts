@@ -1,7 +1,7 @@
 import { ApiError, type Client } from "../../api/index.ts";
+import { suggest } from "../../kit/suggest.ts";
 import { type Draft, type NamedVoice, traitsOf, type VoicesByName, voiceKey, voicesNamedIn } from "../../plan/index.ts";
 import type { PlanStep, Problem, SubmittingStep } from "../../plan/plan.ts";
-import { suggest } from "../../plan/suggest.ts";
 import type { StepPrice } from "./totals.ts";
 
 const MOST_VOICES = 1000;

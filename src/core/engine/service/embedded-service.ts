@@ -5,8 +5,8 @@ import type { LocalService } from "showrunner-local";
 import { type Client, type ClientOptions, createClient } from "../../api/index.ts";
 import type { FamiliesOption } from "../../families/index.ts";
 import { chooseService, type HostedService, keyCommand, missingKey, type ServiceName } from "../../kit/deployments.ts";
+import { InvalidOptionError } from "../../kit/errors.ts";
 import { LocalServiceMissingError, loadLocalService } from "../../kit/load-local-service.ts";
-import { InvalidOptionError } from "../errors.ts";
 
 export interface Service {
   readonly kind: "hosted" | "local";

@@ -8,15 +8,16 @@ import { newRun } from "../../journal/fold.ts";
 import type { RunRepository } from "../../journal/run-repository.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { JournalStore } from "../../journal/store.ts";
-import { tagTexts } from "../../journal/tags.ts";
 import { cleanText } from "../../kit/clean-text.ts";
+import { InvalidOptionError } from "../../kit/errors.ts";
 import { LongWork } from "../../kit/long-work.ts";
 import { ownVersion } from "../../kit/own-version.ts";
+import { checkTags, tagTexts } from "../../kit/tags.ts";
+import { refuseWhileLoading } from "../../kit/while-loading.ts";
 import { firstPrices } from "../drive/begin-run.ts";
 import { type DriveTools, driveTools } from "../drive/drive-tools.ts";
-import { refuseWhileLoading } from "../drive/while-loading.ts";
 import { type Code, codeOf } from "../effects/functions.ts";
-import { InvalidOptionError, OverBudgetError, PlanProblemsError } from "../errors.ts";
+import { OverBudgetError, PlanProblemsError } from "../errors.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import { checkWallet, type GlancedBalance } from "../money/wallet.ts";
 import {
@@ -29,7 +30,6 @@ import {
   textOption,
   usdOption,
 } from "../options/options.ts";
-import { checkTags } from "../options/tags.ts";
 import type { ExpectedDurations } from "../price/expected-durations.ts";
 import { newRun as offeredRun } from "../price/offers.ts";
 import type { Planned, Planner } from "../price/planner.ts";

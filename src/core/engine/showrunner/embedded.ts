@@ -9,6 +9,7 @@ import { openJournal } from "../../journal/open.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
 import type { JournalStore } from "../../journal/store.ts";
 import { folderOfJournal } from "../../kit/journal-location.ts";
+import { refuseWhileLoading } from "../../kit/while-loading.ts";
 import { checkSameRun } from "../change/check-same-run.ts";
 import { outdatedStops } from "../change/compare.ts";
 import { replanFor, revise } from "../change/revision.ts";
@@ -18,7 +19,6 @@ import type { DriveDependencies } from "../drive/drive-tools.ts";
 import type { HolderParts } from "../drive/leased-drive.ts";
 import { type RunHandle, type RunHandleOf, result } from "../drive/run-result.ts";
 import { changesLimits, RunSupervisor } from "../drive/run-supervisor.ts";
-import { refuseWhileLoading } from "../drive/while-loading.ts";
 import { JobOwners } from "../effects/effect.ts";
 import { functionsFor } from "../effects/functions.ts";
 import { collectGarbage, type GcOptions, type GcReport } from "../media/gc.ts";
@@ -40,7 +40,7 @@ import {
   textOption,
   usdOption,
 } from "../options/options.ts";
-import { checkTurns, turnOf } from "../options/tags.ts";
+import { checkTurns, turnOf } from "../options/turns.ts";
 import { keysReusedBy } from "../reuse/result-cache.ts";
 import { openService } from "../service/embedded-service.ts";
 import { noSubstitute, rehearsal, type Substitute } from "../service/rehearsal.ts";

@@ -10,6 +10,7 @@ import { EVENTS_READ_AT_ONCE } from "../../journal/snapshot.ts";
 import { isRunFinal, planStep, type RunState } from "../../journal/state.ts";
 import type { InboxEntry, InboxMessage, JournalStore, RunRow } from "../../journal/store.ts";
 import { cleanText, ownText } from "../../kit/clean-text.ts";
+import { InvalidOptionError } from "../../kit/errors.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { Decision, GenerateStep } from "../../plan/plan.ts";
 import { openDecisions, whyUndecidable } from "../../run/decisions.ts";
@@ -27,7 +28,6 @@ import {
 import { isAskedToGoOn } from "../change/compare.ts";
 import { changedValue } from "../change/edits.ts";
 import { isDriven, isInterrupted, statusNow } from "../drive/attached-run.ts";
-import { InvalidOptionError } from "../errors.ts";
 import { measureMedia } from "../media/measure-media.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import {

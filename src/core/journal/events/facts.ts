@@ -1,9 +1,9 @@
 import type { CleanText } from "../../kit/clean-text.ts";
+import type { Tags } from "../../kit/tags.ts";
 import type { Json, Plan, PlanStep, Reference } from "../../plan/plan.ts";
 import type { AppliedProfile, StepEdits } from "../../plan/profile.ts";
 import type { JobLimits } from "../../plan/slots.ts";
 import type { TextChange } from "../../plan/texts.ts";
-import type { Tags } from "../tags.ts";
 
 /** An error from the service or from Showrunner, without URLs and secrets. */
 export interface JournalError {

@@ -1,3 +1,4 @@
+import { tagTexts } from "../../kit/tags.ts";
 import type { Row } from "../columns.ts";
 import { RunExistsError, RunUnknownError } from "../errors.ts";
 import { decodeEvents, encodeEvents, SIGNED_BODY } from "../event-codec.ts";
@@ -7,7 +8,6 @@ import { accountOf, mediaOf } from "../record.ts";
 import { ledgerTotalsOf, runOf } from "../rows.ts";
 import { type RunsQuery, searchText, searchWords } from "../search.ts";
 import type { DueQuery, FoldSnapshot, RemoveOutcome, RunRow, Wake } from "../store.ts";
-import { tagTexts } from "../tags.ts";
 import type { Database } from "./database.ts";
 import { encodeWake, unlessEmpty, type WireCreate } from "./encode.ts";
 import type { LeaseClock } from "./leases.ts";

@@ -1,3 +1,4 @@
+import { type Tags, tagTexts } from "../../kit/tags.ts";
 import type { Json } from "../../plan/plan.ts";
 import { RunExistsError, RunUnknownError } from "../errors.ts";
 import { decodeEvents, type EventRecord, SIGNED_BODY } from "../event-codec.ts";
@@ -7,7 +8,6 @@ import { accountOf, mediaOf } from "../record.ts";
 import { runOf } from "../rows.ts";
 import { type RunsQuery, searchText, searchWords } from "../search.ts";
 import { type DueQuery, type FoldSnapshot, ON_TIME_MS, type RemoveOutcome, type RunRow, type Wake } from "../store.ts";
-import { type Tags, tagTexts } from "../tags.ts";
 import { type Database, type EncodedText, type Row, unpackText } from "./database.ts";
 
 export function writeWake(db: Database, runKey: number, { at, memo }: Wake): void {

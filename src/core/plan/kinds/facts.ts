@@ -1,8 +1,8 @@
+import { didYouMean } from "../../kit/suggest.ts";
 import type { JsonSchema } from "../catalog-port.ts";
 import type { DraftReference } from "../draft.ts";
 import type { FileKind, Json, Reference, Yield } from "../plan.ts";
 import { applicable, isSchema, itemSchemas, propertySchemas } from "../schema/schema.ts";
-import { didYouMean } from "../suggest.ts";
 
 /** `missing` is the first key of the path that the schema rules out. */
 export interface FoundSchema {

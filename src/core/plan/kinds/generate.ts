@@ -1,9 +1,9 @@
+import { didYouMean } from "../../kit/suggest.ts";
 import { providerPromise } from "../../providers/index.ts";
 import type { DraftJson, GenerateDraft } from "../draft.ts";
 import { fingerprint } from "../plain-json.ts";
 import type { GenerateStep, Json, MediaKind, ProviderPromise, Reference } from "../plan.ts";
 import { referencesOf } from "../references.ts";
-import { didYouMean } from "../suggest.ts";
 import { MEDIA } from "./facts.ts";
 import { bindFreeInput, bindWhen, checkReadable, needsOf } from "./free-input.ts";
 import type { Planning, StepKind } from "./kind.ts";

@@ -1,3 +1,4 @@
+import { didYouMean, suggest } from "../../kit/suggest.ts";
 import { BY_DEFAULT, type Catalog, type CatalogModel, type FieldProblem } from "../catalog-port.ts";
 import type { Draft, DraftJson, JobDraft } from "../draft.ts";
 import { fingerprint } from "../plain-json.ts";
@@ -5,7 +6,6 @@ import type { JobStep, Json, Plan } from "../plan.ts";
 import { isOwnSource, referencesOf } from "../references.ts";
 import { type SchemaLocation, schemaLocation } from "../schema/field.ts";
 import { mostSeed, outputsOf, yieldsOf } from "../schema/model-facts.ts";
-import { didYouMean, suggest } from "../suggest.ts";
 import {
   AnyOf,
   type BoundValue,

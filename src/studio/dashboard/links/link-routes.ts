@@ -1,7 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { join } from "node:path";
-import { InvalidOptionError, type ReviewLinkRow } from "../../../internal.ts";
+import { InvalidOptionError } from "../../../core/kit/errors.ts";
+import type { ReviewLinkRow } from "../../../internal.ts";
 import {
   decide,
   headOf,

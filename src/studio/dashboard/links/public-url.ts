@@ -1,4 +1,4 @@
-import { InvalidOptionError } from "../../../internal.ts";
+import { InvalidOptionError } from "../../../core/kit/errors.ts";
 import { allowedHosts, ownNames, proxiedHosts } from "../http/visitor.ts";
 import type { DashboardOptions } from "../options.ts";
 

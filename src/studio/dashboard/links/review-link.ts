@@ -1,14 +1,8 @@
 import { createHmac, hash, randomBytes } from "node:crypto";
 import { DAY_MS, HOUR_MS } from "../../../core/kit/duration.ts";
-import {
-  checkTags,
-  InvalidOptionError,
-  type JournalStore,
-  loadRun,
-  type ReviewLinkRow,
-  type ReviewScope,
-  tagTexts,
-} from "../../../internal.ts";
+import { InvalidOptionError } from "../../../core/kit/errors.ts";
+import { checkTags, tagTexts } from "../../../core/kit/tags.ts";
+import { type JournalStore, loadRun, type ReviewLinkRow, type ReviewScope } from "../../../internal.ts";
 import { isSame } from "../../served/index.ts";
 
 export const SHARED = "/shared";

@@ -1,3 +1,4 @@
+import { traitsOf } from "../../../core/plan/index.ts";
 import {
   type Comment,
   foresee,
@@ -13,7 +14,6 @@ import {
   type RunState,
   referencedValue,
   type StepState,
-  traitsOf,
 } from "../../../internal.ts";
 import { kindOfType } from "../../served/index.ts";
 import { type RunCache, RunMemo } from "../runs/run-cache.ts";

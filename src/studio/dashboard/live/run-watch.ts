@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { traitsOf } from "../../../core/plan/index.ts";
 import {
   type JournalStore,
   type RunRow,
@@ -8,7 +9,6 @@ import {
   type StoredEvent,
   statusNow,
   touchedSteps,
-  traitsOf,
 } from "../../../internal.ts";
 import { notFound } from "../../served/index.ts";
 import type { EventStream } from "../http/answer.ts";

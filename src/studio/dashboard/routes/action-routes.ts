@@ -1,4 +1,5 @@
-import { type AdoptionCandidate, changeableValue, openSteps, plannedStep, type Quote } from "../../../internal.ts";
+import { openSteps } from "../../../core/kit/price-text.ts";
+import { type AdoptionCandidate, changeableValue, plannedStep, type Quote } from "../../../internal.ts";
 import { badRequest, decide, notFound, optionalText, textField, verdictIn } from "../../served/index.ts";
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext, OfferedPipeline } from "../options.ts";

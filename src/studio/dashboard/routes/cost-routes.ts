@@ -1,5 +1,6 @@
 import { DAY_MS } from "../../../core/kit/duration.ts";
-import { type JournalStore, listedTags, type RunRow, tagTexts } from "../../../internal.ts";
+import { listedTags, tagTexts } from "../../../core/kit/tags.ts";
+import type { JournalStore, RunRow } from "../../../internal.ts";
 import { badRequest } from "../../served/index.ts";
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";

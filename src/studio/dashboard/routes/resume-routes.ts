@@ -1,13 +1,13 @@
+import { openSteps } from "../../../core/kit/price-text.ts";
+import { traitsOf } from "../../../core/plan/index.ts";
 import {
   type Drift,
   type Json,
-  openSteps,
   type Quote,
   type RerunScope,
   type ResumeOptions,
   type RunState,
   statusNow,
-  traitsOf,
 } from "../../../internal.ts";
 import { badRequest, isRecord, notFound, optionalText, textField, textList } from "../../served/index.ts";
 import type { Call, Route } from "../http/route.ts";

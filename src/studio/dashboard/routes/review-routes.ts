@@ -1,5 +1,6 @@
 import { DAY_MS } from "../../../core/kit/duration.ts";
-import { offered, traitsOf } from "../../../internal.ts";
+import { traitsOf } from "../../../core/plan/index.ts";
+import { offered } from "../../../internal.ts";
 import { badRequest, notFound, optionalPosition, textField } from "../../served/index.ts";
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";

@@ -1,12 +1,11 @@
+import { listedTags, tagTexts } from "../../../core/kit/tags.ts";
 import {
   isRunFinal,
   type JournalStore,
-  listedTags,
   loadRun,
   type OpenDecision,
   openDecisions,
   type RunRow,
-  tagTexts,
 } from "../../../internal.ts";
 import { cut } from "../views/truncate.ts";
 import { RunMemo } from "./run-cache.ts";

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { own } from "../../../core/kit/own.ts";
-import { type Json, suggestedValues } from "../../../internal.ts";
+import { suggestedValues } from "../../../core/plan/index.ts";
+import type { Json } from "../../../internal.ts";
 import { cut } from "./truncate.ts";
 
 export interface FieldView {

@@ -1,12 +1,5 @@
-import {
-  listedTags,
-  missing,
-  openDecisions,
-  type RunRow,
-  type RunState,
-  runSummary,
-  tagTexts,
-} from "../../../internal.ts";
+import { listedTags, tagTexts } from "../../../core/kit/tags.ts";
+import { missing, openDecisions, type RunRow, type RunState, runSummary } from "../../../internal.ts";
 import type { StepCounts } from "./groups.ts";
 import type { MediaView } from "./media-view.ts";
 import { countSteps } from "./run-groups.ts";

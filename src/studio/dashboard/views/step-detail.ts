@@ -1,3 +1,4 @@
+import { traitsOf } from "../../../core/plan/index.ts";
 import {
   eventText,
   type JournalStore,
@@ -6,7 +7,6 @@ import {
   type RunView,
   type StepView,
   type StoredEvent,
-  traitsOf,
 } from "../../../internal.ts";
 import { usedMedia } from "./step-view.ts";
 import { cut, cutJson } from "./truncate.ts";

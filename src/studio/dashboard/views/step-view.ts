@@ -1,3 +1,4 @@
+import { type Reference, referencesOf, traitsOf } from "../../../core/plan/index.ts";
 import {
   type AttemptView as Attempt,
   comparedParts,
@@ -6,15 +7,12 @@ import {
   type PlanStep,
   placedFile,
   type Quote,
-  type Reference,
   type RunState,
   type RunView,
   referencedValue,
-  referencesOf,
   refusedBefore,
   type StepView as Step,
   type StepState,
-  traitsOf,
   unresolvedText,
 } from "../../../internal.ts";
 import { kindOfType, notFound } from "../../served/index.ts";

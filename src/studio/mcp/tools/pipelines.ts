@@ -1,5 +1,7 @@
 import { z } from "zod";
-import { formatUsd, openSteps, type Pipeline, type Quote } from "../../../internal.ts";
+import { formatUsd } from "../../../core/kit/money.ts";
+import { openSteps } from "../../../core/kit/price-text.ts";
+import type { Pipeline, Quote } from "../../../internal.ts";
 import { problemFor, unplannable } from "../../served/index.ts";
 import type { Person } from "../person.ts";
 import type { AgentSession } from "../session.ts";

@@ -1,7 +1,7 @@
 import { thisHolder } from "../../../../src/core/journal/host.ts";
 import type { LeaseHolder } from "../../../../src/core/journal/store.ts";
-import type { Tags } from "../../../../src/core/journal/tags.ts";
 import { ownText } from "../../../../src/core/kit/clean-text.ts";
+import type { Tags } from "../../../../src/core/kit/tags.ts";
 import type { JournalStore, PlanStep, RunEvent } from "../../../../src/index.ts";
 
 /** A step that a test adds to the journal. */

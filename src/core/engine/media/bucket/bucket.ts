@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { InvalidOptionError } from "../../errors.ts";
+import { InvalidOptionError } from "../../../kit/errors.ts";
 import type { Spooled } from "../media-files.ts";
 import type { LinkOptions } from "../media-store.ts";
 import { bucketError, MediaBucketError } from "./bucket-errors.ts";

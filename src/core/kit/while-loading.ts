@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { ShowrunnerError } from "../../kit/errors.ts";
+import { ShowrunnerError } from "./errors.ts";
 
 /** A pipeline file that was only being loaded tried to start a run. Nothing was submitted. */
 export class RunWhileLoadingError extends ShowrunnerError {

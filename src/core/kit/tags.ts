@@ -1,6 +1,26 @@
-import type { Turn } from "../../api/index.ts";
-import { BATCH_TAG, SOURCE_TAG, type Tags } from "../../journal/tags.ts";
-import { InvalidOptionError } from "../errors.ts";
+import { InvalidOptionError } from "./errors.ts";
+
+/** Labels of a run, for filters, caps and shared slots. */
+export type Tags = { readonly [key: string]: string };
+
+export function tagText(key: string, value: string): string {
+  return `${key}=${value}`;
+}
+
+export function tagTexts(tags: Tags = {}): readonly string[] {
+  return Object.keys(tags)
+    .toSorted()
+    .map((key) => tagText(key, tags[key]!));
+}
+
+export const BATCH_TAG = "batch-of";
+/** Key of the tag that names the source of a run's input row. */
+export const SOURCE_TAG = "rows-of";
+
+export function listedTags(tags: readonly string[]): readonly string[] {
+  const prefixes = [BATCH_TAG, SOURCE_TAG].map((key) => tagText(key, ""));
+  return tags.filter((tag) => !prefixes.some((key) => tag.startsWith(key)));
+}
 
 const MOST_TAGS = 8;
 const KEY = /^[A-Za-z][A-Za-z0-9._-]{0,39}$/;
@@ -50,34 +70,4 @@ function badKey(key: string, option: string): InvalidOptionError {
     option,
     `${JSON.stringify(key)} is not a valid tag key; use a letter, then up to 39 letters, digits, ".", "_" and "-".`,
   );
-}
-
-/** How queued requests or functions take turns. */
-export interface TurnsOption {
-  /** The tag whose values take turns. Runs with the same value share its turns; so do all runs without the tag. */
-  readonly tag: string;
-  /** How many turns each value gets relative to others, from 0.01 to 100, such as `{ acme: 3 }`. Default 1. */
-  readonly weights?: Readonly<Record<string, number>> | undefined;
-}
-
-export function checkTurns(turns: TurnsOption | undefined): void {
-  if (turns === undefined) return;
-  const { tag, weights = {} } = turns;
-  checkTags({ [tag]: "x" }, "turns");
-  for (const [value, weight] of Object.entries(weights)) {
-    checkTags({ [tag]: value }, "turns");
-    if (weight >= 0.01 && weight <= 100) continue;
-    throw new InvalidOptionError(
-      "turns",
-      `the weight ${weight} of ${tag}=${value} is not valid; use a number from 0.01 to 100.`,
-    );
-  }
-}
-
-export function turnOf(run: string, tags: Tags, turns: TurnsOption | undefined): Turn {
-  if (turns === undefined) return { share: `run ${run}`, run };
-  const value = Object.hasOwn(tags, turns.tag) ? tags[turns.tag]! : null;
-  const weights = turns.weights ?? {};
-  const weight = value !== null && Object.hasOwn(weights, value) ? weights[value] : 1;
-  return { share: value === null ? "untagged" : `${turns.tag}=${value}`, weight, run };
 }
