@@ -11,9 +11,16 @@ declare class CallerError extends ShowrunnerError {
     readonly cause?: unknown;
   });
 }
+declare class InvalidOptionError extends ShowrunnerError {
+  readonly code = "INVALID_OPTION";
+  readonly option: string;
+  readonly next: string | null;
+  constructor(option: string, message: string, next?: string | null);
+}
 declare function isShowrunnerError(value: unknown): value is ShowrunnerError;
 export {
   CallerError,
+  InvalidOptionError,
   ShowrunnerError,
   isShowrunnerError,
 };

@@ -295,6 +295,7 @@ type CleanText = string & {
 };
 declare function redactUrl(url: string): string;
 declare function redactUrls(text: string): string;
+declare function safeFileName(requested: string): string;
 type Shape = Readonly<Record<string, z.ZodType>>;
 type Read<S extends Shape> = { readonly [K in keyof S]: z.output<S[K]> };
 interface Field<T> extends z.ZodType<T> {}
@@ -1109,7 +1110,6 @@ interface DownloadOptions {
   readonly maxMs?: number | undefined;
   readonly onProgress?: ((receivedBytes: number, totalBytes: number | null) => void) | undefined;
 }
-declare function safeFileName(requested: string): string;
 type DownloadSource = string | {
   readonly jobId: string;
   readonly outputIndex: number; 

@@ -25,11 +25,12 @@ import {
   Reference,
 } from "./accept.js";
 import {
-  FamiliesOption,
-} from "./families.js";
-import {
+  InvalidOptionError,
   ShowrunnerError,
 } from "./errors.js";
+import {
+  FamiliesOption,
+} from "./families.js";
 import {
   z,
 } from "zod";
@@ -1263,57 +1264,6 @@ declare const DEPLOYMENTS: {
   };
 };
 type ServiceName = keyof typeof DEPLOYMENTS;
-declare class PlanProblemsError extends ShowrunnerError {
-  readonly code = "PLAN_PROBLEMS";
-  readonly problems: readonly Problem[];
-  constructor(problems: readonly Problem[]);
-}
-declare class OverBudgetError extends ShowrunnerError {
-  readonly code = "OVER_BUDGET";
-  readonly quoteMicros: number;
-  readonly budgetMicros: number;
-  constructor(quoteMicros: number, budgetMicros: number);
-}
-interface Offer {
-  readonly id: string | null;
-  readonly maximumUsd: string | null;
-  readonly expiresAt: number | null;
-}
-interface QuoteRefusal {
-  readonly why: "unknown" | "used" | "expired" | "plan" | "price";
-  readonly changes: readonly string[];
-}
-declare class QuoteRefusedError extends ShowrunnerError {
-  readonly code = "QUOTE_REFUSED";
-  readonly quoteId: string;
-  readonly why: QuoteRefusal["why"];
-  readonly changes: readonly string[];
-  readonly offer: Offer;
-  constructor(quoteId: string, {
-    why,
-    changes
-  }: QuoteRefusal, offer: Offer);
-}
-declare class WalletShortError extends ShowrunnerError {
-  readonly code = "WALLET_SHORT";
-  readonly leastMicros: number;
-  readonly balanceMicros: number;
-  readonly fundingUrl: string | null;
-  constructor(found: Pick<WalletShortError, "leastMicros" | "balanceMicros" | "fundingUrl">);
-}
-declare class RunDiffersError extends ShowrunnerError {
-  readonly code = "RUN_DIFFERS";
-  readonly runId: string;
-  readonly differences: readonly string[];
-  readonly next: string;
-  constructor(runId: string, differences: readonly string[], next: string);
-}
-declare class InvalidOptionError extends ShowrunnerError {
-  readonly code = "INVALID_OPTION";
-  readonly option: string;
-  readonly next: string | null;
-  constructor(option: string, message: string, next?: string | null);
-}
 interface ServiceOptions {
   readonly client?: Client | undefined;
   readonly service?: ServiceName | undefined;
@@ -1559,6 +1509,51 @@ interface NewSeed {
   readonly step: string;
   readonly before: number;
   readonly after: number;
+}
+declare class PlanProblemsError extends ShowrunnerError {
+  readonly code = "PLAN_PROBLEMS";
+  readonly problems: readonly Problem[];
+  constructor(problems: readonly Problem[]);
+}
+declare class OverBudgetError extends ShowrunnerError {
+  readonly code = "OVER_BUDGET";
+  readonly quoteMicros: number;
+  readonly budgetMicros: number;
+  constructor(quoteMicros: number, budgetMicros: number);
+}
+interface Offer {
+  readonly id: string | null;
+  readonly maximumUsd: string | null;
+  readonly expiresAt: number | null;
+}
+interface QuoteRefusal {
+  readonly why: "unknown" | "used" | "expired" | "plan" | "price";
+  readonly changes: readonly string[];
+}
+declare class QuoteRefusedError extends ShowrunnerError {
+  readonly code = "QUOTE_REFUSED";
+  readonly quoteId: string;
+  readonly why: QuoteRefusal["why"];
+  readonly changes: readonly string[];
+  readonly offer: Offer;
+  constructor(quoteId: string, {
+    why,
+    changes
+  }: QuoteRefusal, offer: Offer);
+}
+declare class WalletShortError extends ShowrunnerError {
+  readonly code = "WALLET_SHORT";
+  readonly leastMicros: number;
+  readonly balanceMicros: number;
+  readonly fundingUrl: string | null;
+  constructor(found: Pick<WalletShortError, "leastMicros" | "balanceMicros" | "fundingUrl">);
+}
+declare class RunDiffersError extends ShowrunnerError {
+  readonly code = "RUN_DIFFERS";
+  readonly runId: string;
+  readonly differences: readonly string[];
+  readonly next: string;
+  constructor(runId: string, differences: readonly string[], next: string);
 }
 interface HeldMedia extends AsyncDisposable {
   path(sha256: string): string;
