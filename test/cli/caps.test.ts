@@ -1,6 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { openShowrunner, pipeline } from "../../src/index.ts";
 import { cli, emptyFolder } from "./support/cli.ts";
 import { type Service, startService } from "./support/service.ts";
 
@@ -99,6 +101,29 @@ test("balance shows every cap, and its JSON has decimal amounts and ISO times", 
       { tag: "team=*", cap: "3.00", per: null },
     ],
   });
+});
+
+test("a run that a worker continues when the cap allows it does not wait for anyone", async () => {
+  const { options, run } = world();
+  expect((await run("first")).code).toBe(0);
+  const bells = pipeline("bell", {
+    input: z.object({}),
+    build: ({ job }) => ({ bell: job("bell", "image-1", { prompt: "a bell" }) }),
+  });
+  const caps = [{ usd: "0.03", per: "day" }] as const;
+  const show = await openShowrunner({
+    baseUrl: service.baseUrl,
+    apiKey: service.apiKey,
+    caps,
+    journal: join(options.cwd, ".showrunner/journal.db"),
+  });
+  await show.start(bells, {}, { id: "second", budget: "1" });
+  const { driven, wakeAt } = await show.engine.slice("second", { findPipeline: async () => bells });
+  await show.close();
+  expect([driven?.pause, wakeAt]).toEqual(["cap", expect.any(Number)]);
+  const { stdout, stderr } = await cli(["runs"], options);
+  expect(stdout).toMatch(/second +paused/);
+  expect(stderr).not.toContain("for you");
 });
 
 test("the JSON of a statement has decimal amounts", async () => {

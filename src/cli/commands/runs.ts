@@ -1,4 +1,4 @@
-import { formatAgo } from "../../core/kit/duration.ts";
+import { formatAgo, MINUTE_MS } from "../../core/kit/duration.ts";
 import { dollars } from "../../core/kit/money.ts";
 import { shellWord } from "../../core/kit/shell-word.ts";
 import { BATCH_TAG, listedTags, tagText, tagTexts } from "../../core/kit/tags.ts";
@@ -103,8 +103,14 @@ async function batchText(show: Showrunner, { runId, account, pipeline, tags }: R
   return `${counted(rows.length, "row")} of ${visible(pipeline)}: ${spent}, ${done} of ${rows.length} succeeded${others}`;
 }
 
+/** True if a worker continues the run. A wake that is overdue has no worker. */
+function isWithWorker({ wakeAt }: RunRow): boolean {
+  return wakeAt !== null && wakeAt > Date.now() - MINUTE_MS;
+}
+
 async function sayWaiting(show: Showrunner, { output }: Context, rows: readonly RunRow[]): Promise<void> {
-  const waiting = rows.filter(({ status }) => status === "paused" || status === "interrupted");
+  const stopped = rows.filter(({ status }) => status === "paused" || status === "interrupted");
+  const waiting = stopped.filter((row) => !isWithWorker(row));
   if (waiting.length === 0) return;
   output.say(`\n${waiting.length === 1 ? "1 run waits" : `${waiting.length} runs wait`} for you:`);
   const decisions: string[] = [];

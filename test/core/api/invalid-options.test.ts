@@ -59,13 +59,15 @@ describe("options of a call are refused before anything is sent, and only once",
     request: (client, timeoutMs) => client.request({ method: "GET", path: "/balance" }, { timeoutMs }),
     stream: (client, idleMs) => all(client.stream("job_1", { idleMs })),
     download: (client, idleMs) => client.download("http://127.0.0.1:9/a", "/nowhere/a", { idleMs }),
+    "whole download": (client, maxMs) => client.download("http://127.0.0.1:9/a", "/nowhere/a", { maxMs }),
+    follow: (client, deadlineMs) => all(client.follow("job_1", { deadlineMs })),
   };
   test.each(Object.keys(limited))("a time limit of %s", async (name) => {
     const { client, service } = await setUp([json(200, {})]);
     for (const value of [0, -1, Number.NaN]) {
       const error = await limited[name]!(client, value).catch((cause: unknown) => cause);
       expect(error).toBeInstanceOf(OptionError);
-      expect(String(error)).toMatch(/(timeoutMs|idleMs) must be/);
+      expect(String(error)).toMatch(/(timeoutMs|idleMs|maxMs|deadlineMs) must be/);
     }
     expect([service.seen, client.pace().sent]).toEqual([[], 0]);
   });

@@ -74,6 +74,13 @@ test("a caller's budget that is a number is refused with what to write", () => {
   );
 });
 
+test("a slice refuses a maxMs that cannot be used", async () => {
+  const { show, outDir } = await openFakeShow();
+  await show.start(gated, {}, { id: "x", outDir });
+  for (const maxMs of [Number.NaN, -1, untyped<number>("5")])
+    await expect(show.engine.slice("x", { maxMs }), String(maxMs)).rejects.toMatchObject(invalid("maxMs"));
+});
+
 async function waiting() {
   const life = await openFakeShow();
   const run = await during(life.clock, life.show.run(gated, {}, { id: "x", outDir: life.outDir }));

@@ -50,6 +50,7 @@ export async function download(
   options: DownloadOptions = {},
 ): Promise<Downloaded> {
   checkTimeout(options.idleMs, "idleMs");
+  checkTimeout(options.maxMs, "maxMs");
   const ref = typeof source === "string" ? null : source;
   const { clock } = context;
   let url = typeof source === "string" ? source : (source.url ?? null);

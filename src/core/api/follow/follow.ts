@@ -2,6 +2,7 @@ import { type Deadline, startDeadline } from "../clock.ts";
 import { ApiError } from "../errors/api-error.ts";
 import { ConnectionError, MalformedResponseError, TimeoutError } from "../errors/client-errors.ts";
 import { SeenUpdates } from "../job-status.ts";
+import { checkTimeout } from "../options.ts";
 import { telemetry } from "../telemetry.ts";
 import type { FollowContext, FollowEvent, FollowOptions } from "./context.ts";
 import { pollBetween } from "./poll-once.ts";
@@ -13,6 +14,7 @@ export async function* followJob(
   jobId: string,
   options: FollowOptions = {},
 ): AsyncGenerator<FollowEvent, void> {
+  checkTimeout(options.deadlineMs, "deadlineMs");
   const span = await telemetry.open("showrunner.follow", {
     "showrunner.job_id": jobId,
     "showrunner.strategy": options.strategy ?? "auto",

@@ -127,6 +127,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
   async slice(runId: string, options: SliceOptions = {}): Promise<Slice> {
     const { resume } = options;
     checkWaits(options);
+    checkDuration("maxMs", options.maxMs);
     const how = resume === undefined ? null : await this.#resuming(await this.repository.load(runId), resume);
     const slice = await this.#slices.slice(runId, options, how);
     // Engines use this machine's clock, so convert the time.
