@@ -44,10 +44,10 @@ const groups: Readonly<Record<string, Group>> = {
       ...["fold", "state", "replan", "overcharge"].map((name) => `src/core/journal/${name}.ts`),
       "src/core/journal/events/*.ts",
     ],
-    tests: ["core/run/!(view).test.ts", "core/journal/{fold,replan,overcharge,event-texts}.test.ts"],
+    tests: ["core/run/*.test.ts", "core/journal/{fold,replan,overcharge,event-texts}.test.ts"],
   },
-  decide: { mutate: ["src/core/run/*.ts", "src/core/run/kinds/*.ts"], tests: ["core/run/!(view|timeline).test.ts"] },
-  view: { mutate: ["src/core/run/view/*.ts"], tests: ["core/run/*.test.ts"] },
+  decide: { mutate: ["src/core/run/*.ts", "src/core/run/kinds/*.ts"], tests: ["core/run/*.test.ts"] },
+  view: { mutate: ["src/core/view/*.ts"], tests: ["core/view/*.test.ts"] },
 };
 
 const root = join(import.meta.dirname, "..");

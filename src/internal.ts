@@ -42,11 +42,12 @@ export { foresee } from "./core/run/inbox.ts";
 export { offered } from "./core/run/kinds/approve.ts";
 export { referenced, referencedValue } from "./core/run/resolve.ts";
 export { failureOf } from "./core/run/step-failure.ts";
-export { type ComparedPart, comparedParts } from "./core/run/view/compared.ts";
-export { type EditClip, type EditList, type EditTake, editLists } from "./core/run/view/edit-list.ts";
-export { type Missing, missing, type Refused, refusedBefore } from "./core/run/view/missing.ts";
-export type { StepReport } from "./core/run/view/report.ts";
-export { FoldedRun, RunView, runSummary, touchedSteps } from "./core/run/view/run-view.ts";
+export { unresolvedText } from "./core/run/waiting.ts";
+export { type ComparedPart, comparedParts } from "./core/view/compared.ts";
+export { type EditClip, type EditList, type EditTake, editLists } from "./core/view/edit-list.ts";
+export { type Missing, missing, type Refused, refusedBefore } from "./core/view/missing.ts";
+export type { StepReport } from "./core/view/report.ts";
+export { FoldedRun, RunView, runSummary, touchedSteps } from "./core/view/run-view.ts";
 export {
   formatCents,
   invoiced,
@@ -56,8 +57,7 @@ export {
   parseMarkup,
   type RunCharges,
   runCharges,
-} from "./core/run/view/statement.ts";
-export { type AttemptView, placedFile, plannedStep, type StepPhase, type StepView } from "./core/run/view/step-view.ts";
-export type { TimelineSpan } from "./core/run/view/timeline.ts";
-export { unresolvedText } from "./core/run/waiting.ts";
+} from "./core/view/statement.ts";
+export { type AttemptView, placedFile, plannedStep, type StepPhase, type StepView } from "./core/view/step-view.ts";
+export type { TimelineSpan } from "./core/view/timeline.ts";
 export * from "./index.ts";

@@ -1,8 +1,18 @@
 import type { OutputFacts, RunEvent } from "../journal/events.ts";
-import { lastAttempt, type OutputState, outputsOf, type RunState, type StepState } from "../journal/state.ts";
+import {
+  isRunFinal,
+  isStepFinal,
+  lastAttempt,
+  type OutputPhase,
+  type OutputState,
+  outputsOf,
+  type RunState,
+  type StepState,
+} from "../journal/state.ts";
 import { DAY_MS, HOUR_MS } from "../kit/duration.ts";
 import { traitsOf } from "../plan/index.ts";
-import type { PlanStep } from "../plan/plan.ts";
+import type { PlanStep, Reference } from "../plan/plan.ts";
+import { stepNamed } from "../plan/plan-index.ts";
 import { type ProducedOutput, referenced } from "./resolve.ts";
 
 /** An earlier output is reused only if it stays available for longer than this. */
@@ -55,4 +65,64 @@ export function lost({ planned, steps }: RunState): readonly ProducedOutput[] {
       return isLost ? { step: plan.path, output } : [];
     });
   });
+}
+
+type Ref = Reference["$ref"];
+
+interface Expiring {
+  readonly step: string;
+  readonly index: number;
+  readonly assetId: string | null;
+  readonly expiresAt: number;
+  readonly neededBy: readonly string[];
+  readonly copied: boolean;
+  readonly uncopied: string | null;
+}
+
+export function expiring(state: RunState): readonly Expiring[] {
+  if (isRunFinal(state.status)) return [];
+  const users = usersOf(state);
+  const found = state.planned.plan.steps.flatMap((plan) => outputsAtService(state, plan, users));
+  return found.sort((a, b) => a.expiresAt - b.expiresAt);
+}
+
+function outputsAtService(
+  state: RunState,
+  plan: PlanStep,
+  users: ReadonlyMap<string, readonly string[]>,
+): readonly Expiring[] {
+  return outputsOf(state.steps[plan.path]!).flatMap((output): readonly Expiring[] => {
+    const { index, assetId, voiceId, phase, copy, expiresAt, uncopied = null } = output;
+    if (voiceId !== null || expiresAt === undefined || !atService.has(phase)) return [];
+    const neededBy = users.get(`${plan.path} ${index}`) ?? [];
+    const copied = copy !== null;
+    const isWanted = (assetId !== null && neededBy.length > 0) || (traitsOf(plan).keeps && !copied);
+    return isWanted ? [{ step: plan.path, index, assetId, expiresAt, neededBy, copied, uncopied }] : [];
+  });
+}
+
+const atService: ReadonlySet<OutputPhase> = new Set(["available", "downloaded", "lapsed"]);
+
+function usersOf(state: RunState): ReadonlyMap<string, readonly string[]> {
+  const users = new Map<string, string[]>();
+  for (const plan of state.planned.plan.steps) {
+    if (isStepFinal(state.steps[plan.path]!.status)) continue;
+    const used = traitsOf(plan).uses.flatMap((ref) => outputsFor(state, ref));
+    for (const { step, output } of used) {
+      const key = `${step} ${output.index}`;
+      const known = users.get(key);
+      if (known === undefined) users.set(key, [plan.path]);
+      else known.push(plan.path);
+    }
+  }
+  return users;
+}
+
+/** While a choice is open, these are the outputs of all candidates. */
+function outputsFor(state: RunState, ref: Ref): readonly ProducedOutput[] {
+  if (ref.as !== "asset") return [];
+  const plan = stepNamed(state.planned.plan, ref.step);
+  const { standsFor } = plan === undefined ? { standsFor: [] } : traitsOf(plan);
+  const isOpen = standsFor.length > 0 && state.steps[ref.step]?.chosen === null;
+  return isOpen ? standsFor.flatMap(({ $ref }) => outputsFor(state, $ref)) : referenced(state, ref);
 }

@@ -12,11 +12,10 @@ import { decideStep } from "./kinds/index.ts";
 import { collectOutputs } from "./kinds/job.ts";
 import { runOutcome } from "./outcome.ts";
 import type { ProducedOutput } from "./resolve.ts";
-import { uncopied } from "./retention.ts";
+import { expiring, uncopied } from "./retention.ts";
 import { RunIndex } from "./run-index.ts";
 import { secondGate } from "./second-choice.ts";
 import type { StepNode } from "./step-node.ts";
-import { expiring } from "./view/missing.ts";
 import {
   askForLate,
   askingIds,

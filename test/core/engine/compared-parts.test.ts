@@ -5,7 +5,7 @@ import { models } from "../../../recipes/models.ts";
 import type { StepMethods } from "../../../src/core/define/index.ts";
 import { loadRun } from "../../../src/core/journal/snapshot.ts";
 import { traitsOf } from "../../../src/core/plan/index.ts";
-import { comparedParts } from "../../../src/core/run/view/compared.ts";
+import { comparedParts } from "../../../src/core/view/compared.ts";
 import { pipeline } from "../../../src/index.ts";
 import { apiError } from "../../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";

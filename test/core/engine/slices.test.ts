@@ -5,7 +5,7 @@ import { models } from "../../../recipes/models.ts";
 import { JournalNewerVersionError } from "../../../src/core/journal/errors.ts";
 import { retireHolder, thisHolder } from "../../../src/core/journal/host.ts";
 import type { LeaseHolder } from "../../../src/core/journal/store.ts";
-import { FoldedRun } from "../../../src/core/run/view/run-view.ts";
+import { FoldedRun } from "../../../src/core/view/run-view.ts";
 import { openShowrunner, pipeline } from "../../../src/index.ts";
 import type { LocalWork, Pipeline, Slice } from "../../../src/internal.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";

@@ -4,7 +4,7 @@ import type { RunEvent, StoredEvent } from "../../../src/core/journal/events.ts"
 import { fold } from "../../../src/core/journal/fold.ts";
 import { activeMs } from "../../../src/core/journal/state.ts";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
-import { runReport } from "../../../src/core/run/view/report.ts";
+import { runReport } from "../../../src/core/view/report.ts";
 import { FakeRun } from "../run/support/fake-run.ts";
 import { job, planOf } from "../run/support/plans.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { PlanStep } from "../../../src/core/plan/plan.ts";
-import { expiring } from "../../../src/core/run/view/missing.ts";
+import { expiring } from "../../../src/core/run/retention.ts";
 import { runningState } from "./support/decided.ts";
 import { job, ref } from "./support/plans.ts";
 import { gate, task, valueRef } from "./support/steps.ts";

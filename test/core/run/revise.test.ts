@@ -10,9 +10,9 @@ import { diffPlans, fingerprint } from "../../../src/core/plan/index.ts";
 import type { Plan, PlanStep } from "../../../src/core/plan/plan.ts";
 import { cancelledSteps, hasNoOpenJobs, staleSteps } from "../../../src/core/run/rerun.ts";
 import { revisionEvents } from "../../../src/core/run/revise.ts";
+import { expectPatchedView } from "../view/support/patched-view.ts";
 import { expectCharted } from "./support/charted.ts";
 import { FakeRun, type World } from "./support/fake-run.ts";
-import { expectPatchedView } from "./support/patched-view.ts";
 import { cycling, randomWorld } from "./support/random-world.ts";
 import { runs } from "./support/runs.ts";
 

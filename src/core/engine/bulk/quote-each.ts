@@ -7,7 +7,7 @@ import { parseUsd } from "../../kit/money.ts";
 import { openSteps } from "../../kit/price-text.ts";
 import { BATCH_TAG, checkTags, SOURCE_TAG, type Tags } from "../../kit/tags.ts";
 import type { Problem } from "../../plan/plan.ts";
-import type { RunReport } from "../../run/view/report.ts";
+import type { RunReport } from "../../view/report.ts";
 import { checkRunId, type RunOptions } from "../options/options.ts";
 import type { Showrunner } from "../showrunner/showrunner.ts";
 

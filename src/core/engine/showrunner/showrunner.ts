@@ -7,7 +7,7 @@ import type { RunsQuery } from "../../journal/search.ts";
 import type { JournalStore, RunRow } from "../../journal/store.ts";
 import type { InvalidOptionError } from "../../kit/errors.ts";
 import type { Plan, PlanStep, Problem } from "../../plan/plan.ts";
-import type { RunReport } from "../../run/view/report.ts";
+import type { RunReport } from "../../view/report.ts";
 import type { ReconcileOptions, ReconcileReport } from "../adoption/reconcile.ts";
 import type { AdoptionCandidate, UnresolvedStep } from "../adoption/unresolved.ts";
 import type { Comparison } from "../change/compare.ts";

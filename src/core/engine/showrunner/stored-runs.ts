@@ -16,7 +16,7 @@ import type { Decision, GenerateStep } from "../../plan/plan.ts";
 import { openDecisions, whyUndecidable } from "../../run/decisions.ts";
 import { foresee, refusalOf } from "../../run/inbox.ts";
 import { offered, positionOf } from "../../run/kinds/approve.ts";
-import { type RunReport, runReport } from "../../run/view/report.ts";
+import { type RunReport, runReport } from "../../view/report.ts";
 import { compareWithService, type ReconcileOptions, type ReconcileReport } from "../adoption/reconcile.ts";
 import {
   type AdoptionCandidate,

@@ -1,7 +1,7 @@
 import { fold } from "../../../../src/core/journal/fold.ts";
 import { ownText } from "../../../../src/core/kit/clean-text.ts";
 import type { JobStep, UploadStep } from "../../../../src/core/plan/plan.ts";
-import { runReport } from "../../../../src/core/run/view/report.ts";
+import { runReport } from "../../../../src/core/view/report.ts";
 import type { Json, Plan, PlanStep, RunEvent, RunReport, StoredEvent } from "../../../../src/internal.ts";
 
 const start = Date.UTC(2030, 0, 1, 9);

@@ -1,4 +1,4 @@
-import type { Chosen, JournalError, PriceBasis, ReusedFrom } from "../../journal/events.ts";
+import type { Chosen, JournalError, PriceBasis, ReusedFrom } from "../journal/events.ts";
 import {
   type AttemptState,
   type ChatState,
@@ -12,16 +12,16 @@ import {
   type RunState,
   type StepState,
   type StepStatus,
-} from "../../journal/state.ts";
-import type { Late } from "../../kit/late-text.ts";
-import { stepStates } from "../../lifecycle/index.ts";
-import { traitsOf } from "../../plan/index.ts";
-import type { Json, PlanStep } from "../../plan/plan.ts";
-import { runKind } from "../kinds/index.ts";
-import type { StepActivity } from "../kinds/kind.ts";
-import { isOverdue, requestInFlight } from "../open-jobs.ts";
-import { uncopiedOf } from "../retention.ts";
-import { isForPerson } from "../waiting.ts";
+} from "../journal/state.ts";
+import type { Late } from "../kit/late-text.ts";
+import { stepStates } from "../lifecycle/index.ts";
+import { traitsOf } from "../plan/index.ts";
+import type { Json, PlanStep } from "../plan/plan.ts";
+import { runKind } from "../run/kinds/index.ts";
+import type { StepActivity } from "../run/kinds/kind.ts";
+import { isOverdue, requestInFlight } from "../run/open-jobs.ts";
+import { uncopiedOf } from "../run/retention.ts";
+import { isForPerson } from "../run/waiting.ts";
 
 export type StepPhase =
   | Exclude<StepStatus, "running">

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { StoredEvent } from "../../../../src/core/journal/events.ts";
-import type { RunView } from "../../../../src/core/run/view/run-view.ts";
-import { FoldedRun, type RunHistory } from "../../../../src/core/run/view/run-view.ts";
+import type { RunView } from "../../../../src/core/view/run-view.ts";
+import { FoldedRun, type RunHistory } from "../../../../src/core/view/run-view.ts";
 
 /** The complete contents of a view and a history. */
 function picture(view: RunView, history: RunHistory) {

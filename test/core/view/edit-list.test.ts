@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Json, PlanStep } from "../../../src/core/plan/plan.ts";
-import { editLists } from "../../../src/core/run/view/edit-list.ts";
-import { runningState } from "./support/decided.ts";
-import { job, ref } from "./support/plans.ts";
-import { expansion, gate, task, upload, uploadRef, valueRef } from "./support/steps.ts";
+import { editLists } from "../../../src/core/view/edit-list.ts";
+import { runningState } from "../run/support/decided.ts";
+import { job, ref } from "../run/support/plans.ts";
+import { expansion, gate, task, upload, uploadRef, valueRef } from "../run/support/steps.ts";
 
 const made = (contentType: string, seconds: number | null = null, value?: Json) => ({
   status: "succeeded",

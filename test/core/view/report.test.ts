@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { runReport } from "../../../src/core/run/view/report.ts";
-import { RunHistory } from "../../../src/core/run/view/run-view.ts";
-import { placedFile } from "../../../src/core/run/view/step-view.ts";
-import { attempt, output } from "./support/attempts.ts";
-import { runningState } from "./support/decided.ts";
-import { FakeRun } from "./support/fake-run.ts";
-import { job, planOf, ref } from "./support/plans.ts";
-import { gate, pick, task } from "./support/steps.ts";
+import { runReport } from "../../../src/core/view/report.ts";
+import { RunHistory } from "../../../src/core/view/run-view.ts";
+import { placedFile } from "../../../src/core/view/step-view.ts";
+import { attempt, output } from "../run/support/attempts.ts";
+import { runningState } from "../run/support/decided.ts";
+import { FakeRun } from "../run/support/fake-run.ts";
+import { job, planOf, ref } from "../run/support/plans.ts";
+import { gate, pick, task } from "../run/support/steps.ts";
 
 const iso = (ms: number) => new Date(ms).toISOString();
 

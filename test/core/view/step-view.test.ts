@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import type { PlanStep } from "../../../src/core/plan/plan.ts";
-import { outputStatus, plannedStep, stepView } from "../../../src/core/run/view/step-view.ts";
-import { attempt, output } from "./support/attempts.ts";
-import { runningState } from "./support/decided.ts";
-import { job } from "./support/plans.ts";
-import { chat, gate, pick, task } from "./support/steps.ts";
+import { outputStatus, plannedStep, stepView } from "../../../src/core/view/step-view.ts";
+import { attempt, output } from "../run/support/attempts.ts";
+import { runningState } from "../run/support/decided.ts";
+import { job } from "../run/support/plans.ts";
+import { chat, gate, pick, task } from "../run/support/steps.ts";
 
 const error = { code: "INTERNAL", message: "no", retryable: true };
 const asked = (n: number, more: object = {}) => ({

@@ -1,11 +1,12 @@
-import type { RunState, RunStatus, StepState, StepStatus } from "../../journal/state.ts";
-import { activeMs } from "../../journal/state.ts";
-import { formatUsd } from "../../kit/money.ts";
-import { editedFields } from "../../plan/index.ts";
-import type { Json, PlanStep, ProviderPromise } from "../../plan/plan.ts";
-import { projectedMicros } from "../headroom.ts";
-import type { NextCommand } from "../next-command.ts";
-import { expiring, type Missing, missing, type Refused, refusedBy } from "./missing.ts";
+import type { RunState, RunStatus, StepState, StepStatus } from "../journal/state.ts";
+import { activeMs } from "../journal/state.ts";
+import { formatUsd } from "../kit/money.ts";
+import { editedFields } from "../plan/index.ts";
+import type { Json, PlanStep, ProviderPromise } from "../plan/plan.ts";
+import { projectedMicros } from "../run/headroom.ts";
+import type { NextCommand } from "../run/next-command.ts";
+import { expiring } from "../run/retention.ts";
+import { type Missing, missing, type Refused, refusedBy } from "./missing.ts";
 import { runSummary } from "./run-view.ts";
 import { type AttemptView, outputStatus, placedFile, type StepView, stepView } from "./step-view.ts";
 

@@ -1,9 +1,9 @@
-import { isStepFinal, type RunState, type StepState } from "../../journal/state.ts";
-import type { Decision, PlanStep } from "../../plan/plan.ts";
-import { stepNamed } from "../../plan/plan-index.ts";
-import { offered } from "../kinds/approve.ts";
-import { runKind } from "../kinds/index.ts";
-import { missingReason } from "../resolve.ts";
+import { isStepFinal, type RunState, type StepState } from "../journal/state.ts";
+import type { Decision, PlanStep } from "../plan/plan.ts";
+import { stepNamed } from "../plan/plan-index.ts";
+import { offered } from "../run/kinds/approve.ts";
+import { runKind } from "../run/kinds/index.ts";
+import { missingReason } from "../run/resolve.ts";
 
 export interface ComparedPart {
   /** Outside a comparison, this is the step that produced the part. */

@@ -1,22 +1,14 @@
-import type { Chosen } from "../../journal/events.ts";
-import {
-  isRunFinal,
-  isStepFinal,
-  lastAttempt,
-  type OutputPhase,
-  outputsOf,
-  type RunState,
-  type StepState,
-} from "../../journal/state.ts";
-import { dollars } from "../../kit/money.ts";
-import { jobPhases } from "../../lifecycle/index.ts";
-import { traitsOf } from "../../plan/index.ts";
-import { NOT_ACCEPTED, type PlanStep, type Reference } from "../../plan/plan.ts";
-import { stepNamed } from "../../plan/plan-index.ts";
-import { openJobs } from "../open-jobs.ts";
-import { type ProducedOutput, referenced } from "../resolve.ts";
-import { lost, uncopied } from "../retention.ts";
-import { isForPerson, unresolvedText } from "../waiting.ts";
+import type { Chosen } from "../journal/events.ts";
+import { isRunFinal, lastAttempt, outputsOf, type RunState, type StepState } from "../journal/state.ts";
+import { dollars } from "../kit/money.ts";
+import { jobPhases } from "../lifecycle/index.ts";
+import { traitsOf } from "../plan/index.ts";
+import { NOT_ACCEPTED, type PlanStep, type Reference } from "../plan/plan.ts";
+import { stepNamed } from "../plan/plan-index.ts";
+import { openJobs } from "../run/open-jobs.ts";
+import { referenced } from "../run/resolve.ts";
+import { expiring, lost, uncopied } from "../run/retention.ts";
+import { isForPerson, unresolvedText } from "../run/waiting.ts";
 
 /** Something missing from a run that no process currently drives. */
 export interface Missing {
@@ -128,66 +120,6 @@ function iso(at: number | null): string | null {
 
 function minute(at: number): string {
   return `${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC`;
-}
-
-type Ref = Reference["$ref"];
-
-interface Expiring {
-  readonly step: string;
-  readonly index: number;
-  readonly assetId: string | null;
-  readonly expiresAt: number;
-  readonly neededBy: readonly string[];
-  readonly copied: boolean;
-  readonly uncopied: string | null;
-}
-
-export function expiring(state: RunState): readonly Expiring[] {
-  if (isRunFinal(state.status)) return [];
-  const users = usersOf(state);
-  const found = state.planned.plan.steps.flatMap((plan) => outputsAtService(state, plan, users));
-  return found.sort((a, b) => a.expiresAt - b.expiresAt);
-}
-
-function outputsAtService(
-  state: RunState,
-  plan: PlanStep,
-  users: ReadonlyMap<string, readonly string[]>,
-): readonly Expiring[] {
-  return outputsOf(state.steps[plan.path]!).flatMap((output): readonly Expiring[] => {
-    const { index, assetId, voiceId, phase, copy, expiresAt, uncopied = null } = output;
-    if (voiceId !== null || expiresAt === undefined || !atService.has(phase)) return [];
-    const neededBy = users.get(`${plan.path} ${index}`) ?? [];
-    const copied = copy !== null;
-    const isWanted = (assetId !== null && neededBy.length > 0) || (traitsOf(plan).keeps && !copied);
-    return isWanted ? [{ step: plan.path, index, assetId, expiresAt, neededBy, copied, uncopied }] : [];
-  });
-}
-
-const atService: ReadonlySet<OutputPhase> = new Set(["available", "downloaded", "lapsed"]);
-
-function usersOf(state: RunState): ReadonlyMap<string, readonly string[]> {
-  const users = new Map<string, string[]>();
-  for (const plan of state.planned.plan.steps) {
-    if (isStepFinal(state.steps[plan.path]!.status)) continue;
-    const used = traitsOf(plan).uses.flatMap((ref) => outputsFor(state, ref));
-    for (const { step, output } of used) {
-      const key = `${step} ${output.index}`;
-      const known = users.get(key);
-      if (known === undefined) users.set(key, [plan.path]);
-      else known.push(plan.path);
-    }
-  }
-  return users;
-}
-
-/** While a choice is open, these are the outputs of all candidates. */
-function outputsFor(state: RunState, ref: Ref): readonly ProducedOutput[] {
-  if (ref.as !== "asset") return [];
-  const plan = stepNamed(state.planned.plan, ref.step);
-  const { standsFor } = plan === undefined ? { standsFor: [] } : traitsOf(plan);
-  const isOpen = standsFor.length > 0 && state.steps[ref.step]?.chosen === null;
-  return isOpen ? standsFor.flatMap(({ $ref }) => outputsFor(state, $ref)) : referenced(state, ref);
 }
 
 const MOST_VISITED = 100;

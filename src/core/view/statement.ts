@@ -1,7 +1,7 @@
-import type { StoredEvent } from "../../journal/events.ts";
-import { fold } from "../../journal/fold.ts";
-import { changeLedger, emptyEntry, entryChange, type LedgerEntry, ledgerChanges } from "../../journal/record.ts";
-import type { OutputState, RunState } from "../../journal/state.ts";
+import type { StoredEvent } from "../journal/events.ts";
+import { fold } from "../journal/fold.ts";
+import { changeLedger, emptyEntry, entryChange, type LedgerEntry, ledgerChanges } from "../journal/record.ts";
+import type { OutputState, RunState } from "../journal/state.ts";
 
 /** `from` is inclusive, and `to` is exclusive. */
 export interface Period {

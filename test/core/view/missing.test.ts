@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { nextCommand } from "../../../src/core/run/next-command.ts";
-import { runReport } from "../../../src/core/run/view/report.ts";
+import { runReport } from "../../../src/core/view/report.ts";
 import type { Missing } from "../../../src/internal.ts";
-import { attempt, output } from "./support/attempts.ts";
-import { runningState } from "./support/decided.ts";
-import { job } from "./support/plans.ts";
-import { gate } from "./support/steps.ts";
+import { attempt, output } from "../run/support/attempts.ts";
+import { runningState } from "../run/support/decided.ts";
+import { job } from "../run/support/plans.ts";
+import { gate } from "../run/support/steps.ts";
 
 const plan = [
   [

@@ -1,10 +1,10 @@
-import type { IncidentText } from "../../journal/events/spec.ts";
-import { type RunEvent, type StoredEvent, specOf } from "../../journal/events.ts";
-import { apply, fold } from "../../journal/fold.ts";
-import type { PauseState, RunState, RunStatus } from "../../journal/state.ts";
-import { own } from "../../kit/own.ts";
-import { stepNamed } from "../../plan/plan-index.ts";
-import { type NextCommand, nextCommand } from "../next-command.ts";
+import type { IncidentText } from "../journal/events/spec.ts";
+import { type RunEvent, type StoredEvent, specOf } from "../journal/events.ts";
+import { apply, fold } from "../journal/fold.ts";
+import type { PauseState, RunState, RunStatus } from "../journal/state.ts";
+import { own } from "../kit/own.ts";
+import { stepNamed } from "../plan/plan-index.ts";
+import { type NextCommand, nextCommand } from "../run/next-command.ts";
 import { type StepView, stepView } from "./step-view.ts";
 import { Timeline, type TimelineSpan } from "./timeline.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
-import { Timeline } from "../../../src/core/run/view/timeline.ts";
+import { Timeline } from "../../../src/core/view/timeline.ts";
 import type { RunEvent, StoredEvent, TimelineSpan } from "../../../src/internal.ts";
 
 function timelineOf(events: Iterable<StoredEvent>): readonly TimelineSpan[] {

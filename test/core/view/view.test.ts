@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { RunView } from "../../../src/core/run/view/run-view.ts";
-import { FakeRun } from "./support/fake-run.ts";
+import { RunView } from "../../../src/core/view/run-view.ts";
+import { FakeRun } from "../run/support/fake-run.ts";
+import { job, planOf, ref } from "../run/support/plans.ts";
+import { cycling, randomWorld } from "../run/support/random-world.ts";
+import { runs } from "../run/support/runs.ts";
 import { expectPatchedView } from "./support/patched-view.ts";
-import { job, planOf, ref } from "./support/plans.ts";
-import { cycling, randomWorld } from "./support/random-world.ts";
-import { runs } from "./support/runs.ts";
 
 // A full check takes many more runs.
 vi.setConfig({ testTimeout: 600_000 });

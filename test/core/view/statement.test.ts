@@ -5,11 +5,11 @@ import type { RunEvent } from "../../../src/core/journal/events.ts";
 import { createMemoryJournal } from "../../../src/core/journal/open.ts";
 import { ledgerChanges } from "../../../src/core/journal/record.ts";
 import type { JournalStore } from "../../../src/core/journal/store.ts";
-import { formatCents, invoiced, parseMarkup } from "../../../src/core/run/view/statement.ts";
+import { formatCents, invoiced, parseMarkup } from "../../../src/core/view/statement.ts";
 import { isFull } from "../../support/sample.ts";
 import { holder, nobodyIsDead, planned } from "../journal/samples.ts";
 import * as sample from "../journal/support/folded.ts";
-import { planOf } from "./support/plans.ts";
+import { planOf } from "../run/support/plans.ts";
 
 const YEAR = 2026;
 const monthAt = (month: number) => ({ from: Date.UTC(YEAR, month), to: Date.UTC(YEAR, month + 1) });

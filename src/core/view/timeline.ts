@@ -1,8 +1,8 @@
-import type { TimelineWriter } from "../../journal/events/spec.ts";
-import { type OutputFacts, type StoredEvent, specOf } from "../../journal/events.ts";
-import { traitsOf } from "../../plan/index.ts";
-import type { PlanStep } from "../../plan/plan.ts";
-import { runKind } from "../kinds/index.ts";
+import type { TimelineWriter } from "../journal/events/spec.ts";
+import { type OutputFacts, type StoredEvent, specOf } from "../journal/events.ts";
+import { traitsOf } from "../plan/index.ts";
+import type { PlanStep } from "../plan/plan.ts";
+import { runKind } from "../run/kinds/index.ts";
 
 /** `queue` ends when rendering starts, `render` when the job ends, `download` when the last copy is on disk. */
 export type TimelinePhase = "upload" | "queue" | "render" | "download" | "task" | "chat" | "approval";
