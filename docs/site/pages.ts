@@ -95,7 +95,7 @@ export const TASKS: readonly (readonly [folder: string, task: string])[] = [
   ["./core/engine/options/", "Price and run"],
   ["./core/engine/showrunner/", "Price and run"],
   ["./core/engine/drive/", "Follow a run"],
-  ["./core/run/", "Follow a run"],
+  ["./core/view/", "Follow a run"],
   ["./core/journal/", "Keep and read the journal"],
   ["./core/plan/", "Look into a plan"],
   ["./core/engine/provenance/", "Say how a file was made"],
