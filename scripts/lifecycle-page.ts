@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AnyStateMachine } from "xstate";
-import { chatMachine, jobMachine, outputMachine, runMachine, stepMachine } from "../src/core/lifecycle/index.ts";
+import { jobMachine, outputMachine, runMachine, stepMachine } from "../src/core/lifecycle/index.ts";
 
 const charts: readonly [string, AnyStateMachine, string][] = [
   [
@@ -14,14 +14,9 @@ const charts: readonly [string, AnyStateMachine, string][] = [
   [
     "Job",
     jobMachine,
-    "A job is one attempt of a step. The state of the job and the state of its money are separate. If the cost arrives late, you can already use the result, and only the hold stays open. Showrunner reserves the money before it sends anything.",
+    "A job is one attempt of a step: a submitted job, a request to a provider, a request to a chat model, or a call of local code that failed. The state of the job and the state of its money are separate. If the cost arrives late, you can already use the result, and only the hold stays open. Showrunner reserves the money before it sends anything.",
   ],
   ["Output", outputMachine, "An `archived` output was deleted on the service, but your copy remains."],
-  [
-    "Chat",
-    chatMachine,
-    "A chat is one request of a chat step. A repair or a retry is a separate request; the step's policy limits the number of requests.",
-  ],
 ];
 
 const stately = `## In Stately's tools
@@ -30,9 +25,9 @@ This script writes one file per machine for the [Stately editor](https://stately
 
 \`\`\`ts run
 import { writeFileSync } from "node:fs";
-import { chatMachine, jobMachine, outputMachine, runMachine, stepMachine } from "showrunner/statecharts";
+import { jobMachine, outputMachine, runMachine, stepMachine } from "showrunner/statecharts";
 
-for (const { config } of [runMachine, stepMachine, jobMachine, outputMachine, chatMachine]) {
+for (const { config } of [runMachine, stepMachine, jobMachine, outputMachine]) {
   const source = \`import { createMachine } from "xstate";\\n\\nexport default createMachine(\${JSON.stringify(config, null, 2)});\\n\`;
   writeFileSync(\`\${config.id}.machine.ts\`, source);
 }
@@ -48,7 +43,7 @@ export function lifecyclePage(): string {
   );
   return `# Lifecycles
 
-These charts show every state of a run, step, job, output and chat, and every event that leads from one state to another. \`showrunner/statecharts\`
+These charts show every state of a run, step, job and output, and every event that leads from one state to another. \`showrunner/statecharts\`
 exports them. \`node scripts/lifecycle-page.ts\` generates this page from \`src/core/lifecycle\`, which the engine itself follows.
 
 ${parts.join("\n")}

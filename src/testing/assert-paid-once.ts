@@ -21,7 +21,9 @@ export async function assertPaidOnce(service: Pick<LocalService, "stats">, journ
 
 function paidTwice(state: RunState): readonly string[] {
   return Object.values(state.steps).flatMap(({ path, attempts, superseded }) => {
-    const paid = attempts.filter(({ n, costMicros }) => n > superseded && (costMicros ?? 0) > 0);
+    const paid = attempts.filter(
+      ({ kind, n, costMicros }) => kind === "job" && n > superseded && (costMicros ?? 0) > 0,
+    );
     if (paid.length < 2) return [];
     const charges = paid.map(({ n, jobId, costMicros }) => `attempt ${n}, ${jobId}, ${formatUsd(costMicros ?? 0)}`);
     return [`step ${path} of run ${state.runId} was charged ${paid.length} times: ${charges.join("; ")}`];
@@ -44,10 +46,10 @@ function jobsOfOneKey(jobsByKey: Readonly<Record<string, number>>, states: reado
 /** Lists paid jobs that no run knows. Ignores chats, which may be sent again after a crash. */
 function unknownJobs(jobsByModel: Readonly<Record<string, number>>, states: readonly RunState[]): readonly string[] {
   const known = new Map<string, Set<string>>();
-  for (const { model, jobId } of states.flatMap(({ steps }) =>
+  for (const { kind, model, jobId } of states.flatMap(({ steps }) =>
     Object.values(steps).flatMap(({ attempts }) => attempts),
   )) {
-    if (model === null || jobId === null) continue;
+    if (kind !== "job" || model === null || jobId === null) continue;
     known.set(model, (known.get(model) ?? new Set()).add(jobId));
   }
   return Object.entries(jobsByModel).flatMap(([model, jobs]) => {

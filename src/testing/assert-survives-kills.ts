@@ -155,8 +155,8 @@ async function isRewritingLost(journal: JournalStore): Promise<boolean> {
   const state = (await journal.run(RUN_ID)) === null ? null : await loadRun(journal, RUN_ID);
   if (state === null || !isRunFinal(state.status)) return false;
   return state.planned.plan.steps.some((step) => {
-    const { status, chats } = state.steps[step.path]!;
-    return step.kind === "chat" && step.once === true && status === "failed" && chats.at(-1)?.phase === "abandoned";
+    const { status, attempts } = state.steps[step.path]!;
+    return step.kind === "chat" && step.once === true && status === "failed" && attempts.at(-1)?.phase === "abandoned";
   });
 }
 
@@ -234,7 +234,7 @@ async function lifeOf({ result, outDir, state }: Ended, before: ServiceStats, af
     [...chatModels].reduce((sum, model) => sum + (jobs[model] ?? 0), 0);
   const net = (stats: ServiceStats) => stats.charged_micros - stats.refunded_micros;
   const chatMicros = Object.values(state.steps)
-    .flatMap(({ chats }) => chats)
+    .flatMap(({ attempts }) => attempts.filter(({ kind }) => kind === "chat"))
     .reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
   const unknown = net(after) - net(before) - (state.spentMicros - chargedElsewhere(state));
   return {

@@ -1,9 +1,8 @@
-import { stepNamed } from "../plan/plan-index.ts";
-import type { AttemptState, ChatState, Overcharge, RunState } from "./state.ts";
+import type { AttemptState, Overcharge, RunState } from "./state.ts";
 
 type Worst = Overcharge["worst"];
 
-export function noteJobCharge(state: RunState, attempt: AttemptState, costMicros: number): void {
+export function noteCharge(state: RunState, attempt: AttemptState, costMicros: number): void {
   const { model, quote, expectedMicros, costMicros: before } = attempt;
   const expected = expectedMicros ?? 0;
   const already = Math.max(0, (before ?? 0) - expected);
@@ -17,21 +16,10 @@ export function noteJobCharge(state: RunState, attempt: AttemptState, costMicros
   if (costMicros === quote?.costMicros && known.worst?.quotedMicros === costMicros) known.worst = null;
   known.times += Number(excess > 0) - Number(already > 0);
   known.excessMicros += excess - already;
-  if (excess > 0) noteCharge(known, quote?.costMicros ?? null, costMicros);
+  if (excess > 0) noteExcess(known, quote?.costMicros ?? null, costMicros);
 }
 
-export function noteChatCharge(state: RunState, path: string, { costMicros, holdMicros }: ChatState): void {
-  const excess = (costMicros ?? 0) - holdMicros;
-  if (excess <= 0) return;
-  const plan = stepNamed(state.planned.plan, path) ?? state.removedSteps.find((step) => step.path === path);
-  if (plan === undefined || !("model" in plan)) return;
-  const known = overchargeOf(state, plan.model);
-  known.times++;
-  known.excessMicros += excess;
-  noteCharge(known, null, costMicros!);
-}
-
-function noteCharge(known: Overcharge, quotedMicros: number | null, chargedMicros: number): void {
+function noteExcess(known: Overcharge, quotedMicros: number | null, chargedMicros: number): void {
   if (quotedMicros === null || quotedMicros === 0) known.unquotedMicros = mostOf(known.unquotedMicros, chargedMicros);
   else known.worst = worseOf(known.worst, { quotedMicros, chargedMicros });
 }

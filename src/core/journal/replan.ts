@@ -2,7 +2,7 @@ import { traitsOf, withEdits, withSeeds } from "../plan/index.ts";
 import type { Plan, PlanStep, Reference } from "../plan/plan.ts";
 import { stepNamed } from "../plan/plan-index.ts";
 import type { ExpandPlanned, RunReplanned } from "./events/facts.ts";
-import { isStepFinal, newStep, type RunState, type StepState } from "./state.ts";
+import { isStepFinal, newStep, type RunState, type StepState, wasSent } from "./state.ts";
 
 /** @throws {@link IllegalEventError} if the step's state chart has no such transition. */
 export type Move = (step: StepState, type: string) => void;
@@ -71,19 +71,18 @@ export function enterExpansion(state: RunState, event: ExpandPlanned, move: Move
   state.planned = withSteps(state, [...stored, ...event.steps], event.groups);
 }
 
-/** The step's results stay listed, but an attempt that was only quoted is dropped. */
+/** The step's results stay listed, but attempts after the last request are dropped. */
 export function reset(state: RunState, step: StepState, move: Move, more: Partial<StepState> = {}): void {
   move(step, "step.reset");
-  const { path, chats } = step;
-  const attempts = step.attempts.slice(0, step.attempts.findLastIndex(({ key }) => key !== null) + 1);
-  const superseded = attempts.length + chats.length;
+  const { path } = step;
+  const attempts = step.attempts.slice(0, step.attempts.findLastIndex(wasSent) + 1);
+  const superseded = attempts.length;
   // A rerun request that is not fulfilled yet stays open.
   const isOwed = step.rerunRequested && superseded === step.superseded;
   const again = isOwed || more.onlyIfInputsChanged !== true;
   state.steps[path] = {
     ...newStep(path),
     attempts,
-    chats,
     superseded,
     ...more,
     rerunRequested: again,

@@ -69,8 +69,8 @@ export function jobsOf(states: readonly RunState[]): ReadonlySet<string> {
 }
 
 function noteJobs({ steps }: RunState, known: Set<string>): void {
-  for (const { attempts, chats } of Object.values(steps)) {
-    for (const { jobId } of [...attempts, ...chats]) if (jobId !== null) known.add(jobId);
+  for (const { attempts } of Object.values(steps)) {
+    for (const { jobId } of attempts) if (jobId !== null) known.add(jobId);
   }
 }
 

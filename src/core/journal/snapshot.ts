@@ -22,8 +22,8 @@ const WORTH = 4;
 
 export function weightOf({ steps, files }: RunState): number {
   let weight = files.length;
-  for (const { attempts, chats, failures, outputs } of Object.values(steps)) {
-    weight += 1 + attempts.length + chats.length + failures.length + (outputs?.length ?? 0);
+  for (const { attempts, outputs } of Object.values(steps)) {
+    weight += 1 + attempts.length + (outputs?.length ?? 0);
   }
   return weight;
 }

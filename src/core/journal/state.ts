@@ -1,6 +1,5 @@
 import type { Expected } from "../kit/late-text.ts";
 import {
-  type ChatPhase,
   type JobPhase,
   type MoneyPhase,
   type OutputPhase,
@@ -67,7 +66,10 @@ export interface Awaited {
   awaitedSince?: number;
 }
 
+/** One attempt of a step. Fields that do not apply to its kind are null. */
 export interface AttemptState extends Awaited {
+  /** A request to a provider is a `job`; a `try` is a failed call of local code. */
+  readonly kind: "job" | "chat" | "try";
   readonly n: number;
   phase: JobPhase;
   money: MoneyPhase;
@@ -76,11 +78,12 @@ export interface AttemptState extends Awaited {
   quotedAt: number | null;
   key: string | null;
   model: string | null;
-  /** The resolved input that was sent or is about to be sent. */
+  /** The resolved input that was sent or is about to be sent; null for chats. */
   input: Json | null;
   holdMicros: number;
   /** The attempt's quote, or its maximum cost if it has no quote. */
   expectedMicros: number | null;
+  /** Null until the cost is known, and always null for an abandoned attempt. */
   costMicros: number | null;
   jobId: string | null;
   error: JournalError | null;
@@ -113,8 +116,12 @@ export interface AttemptState extends Awaited {
   provider?: string;
   /** The handle for polling the provider, if the request can be polled. */
   operation?: Json;
-  /** True if the cost is the held amount, because the provider reports no cost. */
+  /** True if the response reports no cost, so the cost is estimated or is the held amount. */
   isUnconfirmed?: true;
+  /** A chat model's answer, if it did not match the schema. */
+  answer?: string;
+  /** True if the abandoned request may be sent, and charged, again. */
+  mayRepeat?: true;
   impossibleBill?: string;
   submittedAt: number | null;
   completedAt: number | null;
@@ -126,25 +133,6 @@ export const UNREAD_MS = 2 * 60_000;
 
 /** Every unrecorded send follows a recorded one within this time. */
 export const RESENT_EVERY_MS = 60 * 60_000;
-
-/** One send of a chat request. */
-export interface ChatState extends Awaited {
-  readonly n: number;
-  phase: ChatPhase;
-  readonly holdMicros: number;
-  /** Null until the cost is known, and always null for an abandoned request. */
-  costMicros: number | null;
-  /** True if the service responded without reporting the cost. */
-  isUnconfirmed?: true;
-  error: JournalError | null;
-  jobId: string | null;
-  /** The model's answer, if it did not match the schema. */
-  answer: string | null;
-  readonly sentAt: number;
-  endedAt: number | null;
-  /** True if the unanswered request may be sent, and charged, again. */
-  mayRepeat?: true;
-}
 
 export interface StepState {
   readonly path: string;
@@ -161,15 +149,12 @@ export interface StepState {
   startedAt: number | null;
   finishedAt: number | null;
   attempts: AttemptState[];
-  /** Number of attempts and chats that reruns of the step superseded. */
+  /** Number of attempts that reruns of the step superseded. */
   superseded: number;
   /** True for a step that runs again only if its inputs changed. */
   onlyIfInputsChanged: boolean;
   /** The stored copy of an upload step's file. */
   upload: StoredCopy | null;
-  chats: ChatState[];
-  /** Failed attempts of a task. */
-  failures: { readonly at: number; readonly error: JournalError }[];
   /** A task's files, or results reused from an earlier run. */
   outputs: OutputState[] | null;
   /** The value that a chat or task returned; undefined before that. */
@@ -266,13 +251,30 @@ export function lastAttempt(step: StepState): AttemptState | null {
   return step.attempts.length > step.superseded ? step.attempts.at(-1)! : null;
 }
 
-/** A step never has both attempts and chats. */
-export function lastRequest(step: StepState): AttemptState | ChatState | null {
-  return lastAttempt(step) ?? lastChat(step);
+/** The attempts since the last rerun of the step. */
+export function ownAttempts({ attempts, superseded }: StepState): readonly AttemptState[] {
+  return superseded === 0 ? attempts : attempts.slice(superseded);
 }
 
-export function lastChat(step: StepState): ChatState | null {
-  return step.chats.length > step.superseded ? step.chats.at(-1)! : null;
+export function costOf(attempts: readonly AttemptState[]): number {
+  return attempts.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
+}
+
+/** Returns what the step cost or, where that is not known, what is reserved for it. */
+export function committedOn({ attempts }: StepState): number {
+  return attempts.reduce((sum, { money, holdMicros, costMicros }) => {
+    return sum + (money === "held" || money === "unconfirmed" ? holdMicros : (costMicros ?? 0));
+  }, 0);
+}
+
+export function wasSent({ intendedAt }: AttemptState): boolean {
+  return intendedAt !== null;
+}
+
+/** The error that the step's local code threw last. */
+export function thrownBy(step: StepState): JournalError | null {
+  const attempt = lastAttempt(step);
+  return attempt?.kind === "try" ? attempt.error : null;
 }
 
 export function isStepFinal(status: StepStatus): boolean {
@@ -300,8 +302,6 @@ export function newStep(path: string): StepState {
     superseded: 0,
     onlyIfInputsChanged: false,
     upload: null,
-    chats: [],
-    failures: [],
     outputs: null,
     value: undefined,
     approval: null,
@@ -309,6 +309,32 @@ export function newStep(path: string): StepState {
     expanded: null,
     reusedFrom: null,
     rerunRequested: false,
+  };
+}
+
+export function newAttempt(n: number, kind: AttemptState["kind"]): AttemptState {
+  return {
+    kind,
+    n,
+    phase: "planned",
+    money: "none",
+    quote: null,
+    quotedAt: null,
+    key: null,
+    model: null,
+    input: null,
+    holdMicros: 0,
+    expectedMicros: null,
+    costMicros: null,
+    jobId: null,
+    error: null,
+    intendedAt: null,
+    lastSentAt: null,
+    sentByService: null,
+    unresolved: null,
+    submittedAt: null,
+    completedAt: null,
+    outputs: [],
   };
 }
 

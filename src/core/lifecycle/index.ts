@@ -1,7 +1,7 @@
-import { chatMachine, jobMachine, outputMachine, runMachine, stepMachine } from "./machines.ts";
+import { jobMachine, outputMachine, runMachine, stepMachine } from "./machines.ts";
 import { compileTable, tagged } from "./table.ts";
 
-export { chatMachine, jobMachine, outputMachine, runMachine, stepMachine } from "./machines.ts";
+export { jobMachine, outputMachine, runMachine, stepMachine } from "./machines.ts";
 export { next, type StateNames, stateName, type TransitionTable } from "./table.ts";
 
 // These types are written out, so that the package's types do not depend on xstate. A type test compares them with the
@@ -27,17 +27,16 @@ export type JobPhase =
   | "completed"
   | "failed"
   | "refused"
-  | "lost";
-export type MoneyPhase = "none" | "held" | "settled" | "released";
+  | "lost"
+  | "abandoned";
+export type MoneyPhase = "none" | "held" | "settled" | "released" | "unconfirmed";
 export type OutputPhase = "pending" | "available" | "downloaded" | "lapsed" | "archived" | "expired" | "failed";
-export type ChatPhase = "sent" | "answered" | "failed" | "abandoned";
 
 export const tables = {
   run: compileTable(runMachine),
   step: compileTable(stepMachine),
   job: compileTable(jobMachine),
   output: compileTable(outputMachine),
-  chat: compileTable(chatMachine),
 } as const;
 
 const phase = jobMachine.states.phase!;

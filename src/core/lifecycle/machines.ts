@@ -39,7 +39,8 @@ export const outputMachine = setup({
 });
 
 /**
- * One attempt of a paid job. `phase` is the state of the job, and `money` is the state of the amount reserved for it.
+ * One attempt of a step: a job, a request to a provider, a request to a chat model, or a failed call of local code.
+ * `phase` is the state of the work, and `money` is the state of the amount reserved for it.
  */
 export const jobMachine = setup({
   types: {
@@ -63,9 +64,15 @@ export const jobMachine = setup({
       | { type: "job.unresolved" }
       | { type: "job.found" }
       | { type: "job.adopted" }
-      | { type: "job.lost" },
+      | { type: "job.lost" }
+      | { type: "chat.intended" }
+      | { type: "chat.answered" }
+      | { type: "chat.failed" }
+      | { type: "chat.abandoned" }
+      | { type: "task.failed" },
   },
   guards: {
+    isPlanned: stateIn({ phase: "planned" }),
     isPriced: stateIn({ phase: "priced" }),
     isSubmitting: stateIn({ phase: "submitting" }),
     // A refusal may arrive after the attempt was left to a person.
@@ -86,7 +93,8 @@ export const jobMachine = setup({
     phase: {
       initial: "planned",
       states: {
-        planned: { on: { "job.quoted": "priced" } },
+        // A chat is not quoted, and its answer contains the result and the cost.
+        planned: { on: { "job.quoted": "priced", "chat.intended": "submitting", "task.failed": "failed" } },
         priced: { on: { "job.quoted": "priced", "job.submit.intended": "submitting" } },
         submitting: {
           tags: ["open", "inFlight", "submitting"],
@@ -96,6 +104,9 @@ export const jobMachine = setup({
             "job.submit.refused": "refused",
             "job.submit.withdrawn": "priced",
             "job.unresolved": "unresolved",
+            "chat.answered": "completed",
+            "chat.failed": "failed",
+            "chat.abandoned": "abandoned",
           },
           states: {
             sent: { on: { "job.submit.unknown": "unknown" } },
@@ -129,12 +140,19 @@ export const jobMachine = setup({
         failed: { type: "final" },
         refused: { type: "final" },
         lost: { type: "final" },
+        // The process that sent the request ended, and the outcome of the request cannot be looked up.
+        abandoned: { type: "final" },
       },
     },
     money: {
       initial: "none",
       states: {
-        none: { on: { "job.submit.intended": { target: "held", guard: "isPriced" } } },
+        none: {
+          on: {
+            "job.submit.intended": { target: "held", guard: "isPriced" },
+            "chat.intended": { target: "held", guard: "isPlanned" },
+          },
+        },
         held: {
           on: {
             "job.hold.raised": "held",
@@ -142,10 +160,15 @@ export const jobMachine = setup({
             "job.submit.refused": { target: "released", guard: "isUnanswered" },
             "job.submit.withdrawn": { target: "none", guard: "isSubmitting" },
             "job.lost": { target: "released", guard: "isUnresolved" },
+            "chat.answered": { target: "settled", guard: "isSubmitting" },
+            "chat.failed": { target: "settled", guard: "isSubmitting" },
+            "chat.abandoned": { target: "unconfirmed", guard: "isSubmitting" },
           },
         },
         settled: { on: { "job.settled": "settled" } },
         released: { type: "final" },
+        // The amount may have been charged, so it stays reserved.
+        unconfirmed: { type: "final" },
       },
     },
   },
@@ -259,24 +282,5 @@ export const runMachine = setup({
     partial: ended,
     failed: ended,
     cancelled: ended,
-  },
-});
-
-/**
- * One request to a chat model, journaled before it is sent. A request becomes `abandoned` if its process died, because
- * the outcome is then unknown.
- */
-export const chatMachine = setup({
-  types: {
-    events: {} as { type: "chat.answered" } | { type: "chat.failed" } | { type: "chat.abandoned" },
-  },
-}).createMachine({
-  id: "chat",
-  initial: "sent",
-  states: {
-    sent: { on: { "chat.answered": "answered", "chat.failed": "failed", "chat.abandoned": "abandoned" } },
-    answered: { type: "final" },
-    failed: { type: "final" },
-    abandoned: { type: "final" },
   },
 });

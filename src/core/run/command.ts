@@ -78,9 +78,8 @@ export function commandId(command: Command): string {
   return `${name}#${command.attempt}${command.type === "download" ? `.${command.index}` : ""}`;
 }
 
-export function localCommandIds({ path, attempts, chats }: StepState): readonly string[] {
+export function localCommandIds({ path, attempts }: StepState): readonly string[] {
   const local = [...stepKinds, "reuse"].map((type) => `${type}:${path}`);
   const n = attempts.length;
-  const paid = [`quote:${path}#${n}`, `quote:${path}#${n + 1}`, `chat:${path}#${chats.length}`];
-  return [...local, ...paid, `generate:${path}#${n}`];
+  return [...local, `quote:${path}#${n}`, `quote:${path}#${n + 1}`, `chat:${path}#${n}`, `generate:${path}#${n}`];
 }

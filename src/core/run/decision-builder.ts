@@ -1,5 +1,5 @@
 import type { AskedPrice, PauseReason, RunEvent, StepEnd } from "../journal/events.ts";
-import { type AttemptState, lastAttempt, type RunState, type StepState } from "../journal/state.ts";
+import { type AttemptState, lastAttempt, type RunState, type StepState, thrownBy } from "../journal/state.ts";
 import { ownText } from "../kit/clean-text.ts";
 import type { Expected } from "../kit/late-text.ts";
 import { groupsAround } from "../plan/index.ts";
@@ -109,7 +109,7 @@ export class DecisionBuilder implements Decision {
   finish(step: StepState, status: StepEnd, reason: string | null = null, why: EndedWhy | null = null): void {
     const { path } = step;
     this.mayChangeNeeds ||= status !== "succeeded" || decidingSteps(this.state.planned.plan).has(path);
-    const error = status === "failed" ? step.failures.at(-1)?.error : undefined;
+    const error = status === "failed" ? thrownBy(step) : null;
     const forCallers = error?.forCallers === true ? { forCallers: error.message } : {};
     const details = { ...(why !== null && { [why]: true }), ...forCallers };
     this.events.push({ type: "step.finished", step: path, status, reason, ...details });
@@ -207,8 +207,10 @@ export class DecisionBuilder implements Decision {
   }
 
   isIdle(step: StepState): boolean {
-    const phase = lastAttempt(step)?.phase ?? "planned";
-    const isUnsent = step.status === "running" && step.expanded === null && (phase === "planned" || phase === "priced");
+    const { kind = "job", phase = "planned" } = lastAttempt(step) ?? {};
+    // Other kinds may be between two attempts.
+    const isSent = kind === "job" && phase !== "planned" && phase !== "priced";
+    const isUnsent = step.status === "running" && step.expanded === null && !isSent;
     return (step.status === "waiting" || isUnsent) && !this.hasActiveCommand(step);
   }
 

@@ -1,5 +1,5 @@
 import type { Chosen, DecidedBy, RunEvent } from "../journal/events.ts";
-import { isRunFinal, isStepFinal, planStep, type RunState, type StepState } from "../journal/state.ts";
+import { isRunFinal, isStepFinal, ownAttempts, planStep, type RunState, type StepState } from "../journal/state.ts";
 import { canonicalJson, traitsOf } from "../plan/index.ts";
 import type { Json } from "../plan/plan.ts";
 import { offered } from "./kinds/approve.ts";
@@ -99,9 +99,8 @@ function roots(path: string): ReadonlyMap<string, string> {
 }
 
 /** Refused and withdrawn requests do not count. */
-function isBought({ attempts, chats, superseded }: StepState): boolean {
-  const isSent = attempts.slice(superseded).some(({ money, phase }) => money !== "none" && phase !== "refused");
-  return isSent || chats.length > superseded;
+function isBought(step: StepState): boolean {
+  return ownAttempts(step).some(({ money, phase }) => money !== "none" && phase !== "refused");
 }
 
 function isUnderWay(state: RunState, { path, status, attempts }: StepState): boolean {

@@ -1,13 +1,5 @@
 import type { RunEvent } from "../journal/events.ts";
-import {
-  type AttemptState,
-  isRunFinal,
-  isStepFinal,
-  lastAttempt,
-  lastChat,
-  type RunState,
-  type StepState,
-} from "../journal/state.ts";
+import { type AttemptState, isRunFinal, isStepFinal, lastAttempt, type RunState, wasSent } from "../journal/state.ts";
 import { own } from "../kit/own.ts";
 import { jobPhases } from "../lifecycle/index.ts";
 import { outerPaths } from "../plan/index.ts";
@@ -41,11 +33,10 @@ export function projectedMicros(state: RunState): number {
   let sum = committedMicros(state);
   if (isRunFinal(state.status)) return sum;
   for (const plan of state.planned.plan.steps) {
-    const { status, attempts, chats } = state.steps[plan.path]!;
+    const { status, attempts } = state.steps[plan.path]!;
     if (!("policy" in plan) || isStepFinal(status)) continue;
     const last = attempts.at(-1);
-    const isBegun = last?.key != null || chats.length > 0;
-    if (!isBegun) sum += last?.quote?.costMicros ?? plan.policy.maxCostMicros ?? 0;
+    if (last === undefined || !wasSent(last)) sum += last?.quote?.costMicros ?? plan.policy.maxCostMicros ?? 0;
   }
   return sum;
 }
@@ -92,11 +83,8 @@ export function inFlightMicros(
   let sum = 0;
   for (const path of holding) {
     if (!path.startsWith(within)) continue;
-    const step = steps[path]!;
-    const attempt = lastAttempt(step);
+    const attempt = lastAttempt(steps[path]!);
     if (attempt !== null && isInFlight(path, attempt, notBefore)) sum += attempt.holdMicros;
-    const chat = lastChat(step);
-    if (chat?.phase === "sent") sum += chat.holdMicros;
   }
   return sum;
 }
@@ -117,7 +105,6 @@ export function isSubmitting({ steps }: RunState, holding: Iterable<string>): bo
   for (const path of holding) {
     const attempt = lastAttempt(steps[path]!);
     if (attempt !== null && jobPhases.submitting.has(attempt.phase)) return true;
-    if (lastChat(steps[path]!)?.phase === "sent") return true;
   }
   return false;
 }
@@ -196,12 +183,4 @@ export function isBillAwaited(
       (attempt) => attempt.model === plan.model && isInFlight(path, attempt, context.notBefore),
     );
   return reserved.some(({ model }) => model === plan.model) || [...index.holding].some(isOpen);
-}
-
-export function committedOn(step: StepState): number {
-  let sum = 0;
-  for (const { money, holdMicros, costMicros } of step.attempts)
-    sum += money === "held" ? holdMicros : (costMicros ?? 0);
-  for (const chat of step.chats) sum += chat.costMicros ?? chat.holdMicros;
-  return sum;
 }

@@ -110,7 +110,7 @@ function adopted(state: RunState, message: InboxMessage & { readonly type: "adop
   const events = leftToPerson(attempt!, step);
   if (file !== undefined) return [...events, ...givenEvents(attempt!, step, file), ...goingOn(state, "unresolved")];
   const isKnown = (request: { readonly jobId: string | null }) => request.jobId === jobId;
-  const isTaken = Object.values(state.steps).some(({ attempts, chats }) => [...attempts, ...chats].some(isKnown));
+  const isTaken = Object.values(state.steps).some(({ attempts }) => attempts.some(isKnown));
   if (jobId !== null && jobId !== known && isTaken) {
     const list = `showrunner adopt ${state.runId} ${step}   (lists the jobs that the step may have created)`;
     return { why: `${jobId} already belongs to another step`, next: list };
@@ -161,11 +161,11 @@ function isOwed(state: RunState, { step, of, events }: InboxMessage & { readonly
 
 /** Returns an id of the step's current work, which differs for other attempts and inputs. */
 export function workOf(state: RunState, path: string): string | null {
-  const { status, failures, value, chosen } = state.steps[path]!;
+  const { status, attempts, value, chosen } = state.steps[path]!;
   if (isRunFinal(state.status) || status !== "running" || value !== undefined || chosen !== null) return null;
   const plan = planStep(state, path);
   const inputs = runKind(plan.kind).localInputs(plan, state);
-  return `${failures.length}.${hash("sha256", JSON.stringify(inputs)).slice(0, 16)}`;
+  return `${attempts.length}.${hash("sha256", JSON.stringify(inputs)).slice(0, 16)}`;
 }
 
 function restsAnyway({ status, pause }: RunState): boolean {

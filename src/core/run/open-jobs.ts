@@ -1,11 +1,4 @@
-import {
-  type AttemptState,
-  type ChatState,
-  lastAttempt,
-  lastChat,
-  type RunState,
-  type StepState,
-} from "../journal/state.ts";
+import { type AttemptState, lastAttempt, ownAttempts, type RunState, type StepState } from "../journal/state.ts";
 import { jobPhases } from "../lifecycle/index.ts";
 import { traitsOf } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
@@ -43,27 +36,22 @@ export interface OpenJob {
 
 export function openJobs(state: RunState): readonly OpenJob[] {
   const open: OpenJob[] = [];
-  for (const { path: step, attempts, chats } of Object.values(state.steps)) {
+  for (const { path: step, attempts } of Object.values(state.steps)) {
     for (const { phase, jobId, holdMicros, provider } of attempts) {
       if (!jobPhases.open.has(phase)) continue;
       const isUnresolved = phase === "unresolved" && { isUnresolved: true as const };
       open.push({ step, jobId, holdMicros, ...(provider !== undefined && { provider }), ...isUnresolved });
     }
-    for (const { phase, jobId, holdMicros } of chats) if (phase === "sent") open.push({ step, jobId, holdMicros });
   }
   return open;
 }
 
-export function requestInFlight(
-  step: StepState,
-): { readonly request: AttemptState | ChatState; readonly since: number } | null {
-  const chat = lastChat(step);
-  if (chat?.phase === "sent") return { request: chat, since: chat.sentAt };
+export function requestInFlight(step: StepState): { readonly request: AttemptState; readonly since: number } | null {
   const attempt = lastAttempt(step);
   if (attempt === null) return null;
-  // A provider answers this request directly, so it is accepted as soon as it is sent.
+  // Providers and chat models answer directly, so their requests are accepted as soon as they are sent.
   const isAccepted = jobPhases.accepted.has(attempt.phase);
-  const isSent = attempt.provider !== undefined && jobPhases.submitting.has(attempt.phase);
+  const isSent = (attempt.kind === "chat" || attempt.provider !== undefined) && jobPhases.submitting.has(attempt.phase);
   if (!isAccepted && !isSent) return null;
   return { request: attempt, since: attempt.submittedAt ?? attempt.lastSentAt ?? attempt.intendedAt ?? 0 };
 }
@@ -74,6 +62,6 @@ export function isOverdue(step: StepState): boolean {
   return overdueAt !== undefined && awaitedSince === undefined;
 }
 
-export function wasLate({ attempts, chats, superseded }: StepState): boolean {
-  return [...attempts, ...chats].some(({ n, overdueAt }) => n > superseded && overdueAt !== undefined);
+export function wasLate(step: StepState): boolean {
+  return ownAttempts(step).some(({ overdueAt }) => overdueAt !== undefined);
 }

@@ -1,4 +1,4 @@
-import { type AttemptState, isStepFinal, type RunState, type StepState } from "../journal/state.ts";
+import { type AttemptState, isStepFinal, type RunState, type StepState, thrownBy } from "../journal/state.ts";
 import { stepStates } from "../lifecycle/index.ts";
 import { hasNext, isSecondChoice, optionsAround, optionsIn, traitsOf } from "../plan/index.ts";
 import type { Plan, PlanStep } from "../plan/plan.ts";
@@ -126,9 +126,9 @@ export function failureBehind(steps: Steps, plan: Plan, step: PlanStep): PlanSte
 }
 
 /** Returns whether another step can replace the failed one or waits for its failure. */
-function hasSubstitute(plan: Plan, step: PlanStep, { failures }: StepState): boolean {
+function hasSubstitute(plan: Plan, step: PlanStep, ended: StepState): boolean {
   if (optionsAround(plan, step.path).some(hasNext)) return true;
-  const code = failures.at(-1)?.error.code;
+  const code = thrownBy(ended)?.code;
   const isAwaited = ({ when }: PlanStep) =>
     when !== undefined && "failed" in when && when.failed === step.path && (when.code ?? code) === code;
   return plan.steps.some((other) => isWithin(step.path, partsOf(other)) || (!("policy" in step) && isAwaited(other)));

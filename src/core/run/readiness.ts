@@ -1,4 +1,4 @@
-import { isStepFinal, type RunState, type StepState } from "../journal/state.ts";
+import { isStepFinal, type RunState, type StepState, thrownBy } from "../journal/state.ts";
 import { stepStates } from "../lifecycle/index.ts";
 import { isReference, isSecondChoice, referencesOf, resolveInput, traitsOf } from "../plan/index.ts";
 import type { Condition, Json, PlanStep, Reference } from "../plan/plan.ts";
@@ -190,7 +190,7 @@ function conditionHolds(state: RunState, condition: Condition): "yes" | "no" | "
   if (!isStepFinal(step.status)) return "unknown";
   if ("failed" in condition) {
     const { code } = condition;
-    const isMeant = code === undefined || step.failures.at(-1)?.error.code === code;
+    const isMeant = code === undefined || thrownBy(step)?.code === code;
     return step.status === "failed" && isMeant ? "yes" : "no";
   }
   // For failed or skipped dependencies, a separate check gives the reason.

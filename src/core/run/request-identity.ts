@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { lastAttempt, type RunState, type StepState } from "../journal/state.ts";
+import { lastAttempt, type RunState, type StepState, wasSent } from "../journal/state.ts";
 import { canonicalJson, fingerprint, traitsOf } from "../plan/index.ts";
 import { mapRecord } from "../plan/plain-json.ts";
 import type { Json, PlanStep } from "../plan/plan.ts";
@@ -102,5 +102,5 @@ function hasFailed({ step, index }: RequestIdentity["pending"][number], { state,
 }
 
 function hasBegun(step: StepState): boolean {
-  return step.chats.length > 0 || step.failures.length > 0 || step.attempts.some(({ key }) => key !== null);
+  return step.attempts.some((attempt) => attempt.kind === "try" || wasSent(attempt));
 }

@@ -1,5 +1,13 @@
 import type { RunEvent } from "../journal/events.ts";
-import { isRunFinal, lastAttempt, outputsOf, type RunState, type StepState } from "../journal/state.ts";
+import {
+  isRunFinal,
+  lastAttempt,
+  outputsOf,
+  ownAttempts,
+  type RunState,
+  type StepState,
+  wasSent,
+} from "../journal/state.ts";
 import { jobPhases } from "../lifecycle/index.ts";
 import { expansionsIn, outerPaths, traitsOf, withDependents, withSeeds } from "../plan/index.ts";
 import type { Json, Plan, PlanStep } from "../plan/plan.ts";
@@ -75,13 +83,12 @@ function neededAgain(state: RunState, plan: Plan, stale: ReadonlySet<string>): r
 }
 
 function hasBegun(step: StepState): boolean {
-  const { attempts, chats, superseded } = step;
-  return step.status !== "waiting" || attempts.length + chats.length > superseded || step.expanded !== null;
+  return step.status !== "waiting" || lastAttempt(step) !== null || step.expanded !== null;
 }
 
 /** `paid`: all bills must also be known. */
 export function hasNoOpenJobs(step: StepState, { paid = false }: { readonly paid?: boolean } = {}): boolean {
-  if (step.status === "unresolved" || step.chats.at(-1)?.phase === "sent") return false;
+  if (step.status === "unresolved") return false;
   return step.attempts.every(({ phase, money }) => {
     return !jobPhases.open.has(phase) && !(paid && money === "held");
   });
@@ -107,7 +114,7 @@ export function cancelledSteps(state: RunState, plan: Plan): readonly string[] {
 
 export function restorableAttempt(step: StepState) {
   const attempt = step.attempts[step.superseded - 1];
-  const isBegun = (lastAttempt(step)?.key ?? null) !== null;
+  const isBegun = ownAttempts(step).some(wasSent);
   return step.onlyIfInputsChanged && !isBegun && attempt?.phase === "completed" ? attempt : null;
 }
 

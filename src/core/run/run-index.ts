@@ -1,8 +1,8 @@
 import {
   type AttemptState,
+  committedOn,
   isStepFinal,
   lastAttempt,
-  lastChat,
   type RunState,
   type StepState,
 } from "../journal/state.ts";
@@ -10,7 +10,6 @@ import { jobPhases, stepStates } from "../lifecycle/index.ts";
 import { expansionsIn, optionsAround, optionsIn, outerPaths, traitsOf } from "../plan/index.ts";
 import type { PlanStep, Reference } from "../plan/plan.ts";
 import { Slots } from "../plan/slots.ts";
-import { committedOn } from "./headroom.ts";
 import { isOverdue, wasLate } from "./open-jobs.ts";
 import { conditionsOf, isHeldBack, isNeverPruned, stopsRun, usedBy } from "./pruning.ts";
 import { quorumOf } from "./readiness.ts";
@@ -290,15 +289,14 @@ function isHoldingSlot(plan: PlanStep, step: StepState): boolean {
   // A request to a provider takes a slot each time it is sent, and waits without a slot in between.
   const isSent = plan.kind === "generate";
   if (!isSent && traitsOf(plan).needsCode && step.status === "running") return true;
-  if (lastChat(step)?.phase === "sent") return true;
-  const { phase, error } = lastAttempt(step) ?? {};
+  const { kind, phase, error } = lastAttempt(step) ?? {};
   if (phase === undefined || (isSent && phase === "refused" && error?.retryable === true)) return false;
-  return jobPhases.inFlight.has(phase) || (step.status === "running" && ENDS_STEP.has(phase));
+  return jobPhases.inFlight.has(phase) || (kind !== "chat" && step.status === "running" && ENDS_STEP.has(phase));
 }
 
 /** The next decision ends the step, which keeps its slot until then. */
 const ENDS_STEP: ReadonlySet<AttemptState["phase"]> = new Set(["completed", "refused", "lost"]);
 
 function hasOpenHold(step: StepState): boolean {
-  return lastChat(step)?.phase === "sent" || step.attempts.some(({ money }) => money === "held");
+  return step.attempts.some(({ money }) => money === "held");
 }

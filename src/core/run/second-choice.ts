@@ -1,4 +1,4 @@
-import { isStepFinal, type RunState, type StepState } from "../journal/state.ts";
+import { costOf, isStepFinal, ownAttempts, type RunState, type StepState } from "../journal/state.ts";
 import { formatUsd } from "../kit/money.ts";
 import { givesWay, hasNext, type Option, optionBefore, optionsAround, optionsIn } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
@@ -42,7 +42,7 @@ export function endOf(state: RunState, option: Option): OptionEnd {
   // After a local failure, the option is out only if nothing was paid. This is unknown while a bill is missing.
   const late = foreign === undefined ? steps.find(({ step }) => isUnbilled(step)) : undefined;
   if (late !== undefined) return { is: "open", unbilled: late.step.path };
-  const chargedMicros = steps.reduce((sum, { step }) => sum + costOf(step), 0);
+  const chargedMicros = steps.reduce((sum, { step }) => sum + costOf(ownAttempts(step)), 0);
   if (foreign === undefined && chargedMicros > 0) {
     const [ended] = ends;
     const what = ended === undefined ? `${option.path} made no matching result` : `${ended.step.path} failed locally`;
@@ -61,8 +61,8 @@ function lateOf({ planned, steps }: RunState, option: Option, isOver: boolean): 
 }
 
 /** Attempts from before a rerun count as well. */
-function hasBegun({ startedAt, attempts, chats }: StepState): boolean {
-  return startedAt !== null || attempts.length + chats.length > 0;
+function hasBegun({ startedAt, attempts }: StepState): boolean {
+  return startedAt !== null || attempts.length > 0;
 }
 
 /** The option was not needed, because moderation had not refused the original prompt. */
@@ -83,7 +83,7 @@ function whyStopped(step: StepState, { paid, cause }: StepFailure, option: Optio
     // The next option's price includes the possible cost of this option.
     if (paid === "maybe") return null;
   }
-  if (paid === "charged") return `${step.path} failed and cost ${formatUsd(costOf(step))} USD`;
+  if (paid === "charged") return `${step.path} failed and cost ${formatUsd(costOf(ownAttempts(step)))} USD`;
   if (paid === "maybe") return `${step.path} failed and may have been charged`;
   if (cause === "moderated" && !choice.second.afterModeration) return `${step.path} was refused by moderation`;
   return null;
@@ -107,11 +107,6 @@ const CAUSES = {
   failed: "failed at no cost",
   own: "failed",
 } as const satisfies { readonly [C in StepFailure["cause"]]: string };
-
-function costOf({ attempts, chats, superseded }: StepState): number {
-  const counting = [...attempts, ...chats].filter(({ n }) => n > superseded);
-  return counting.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
-}
 
 /** The step must wait for other options (`open`) or will never start (`never`). */
 export type SecondGate =

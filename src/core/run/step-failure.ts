@@ -1,5 +1,6 @@
-import { type AttemptState, lastAttempt, lastChat, type StepState } from "../journal/state.ts";
+import { type AttemptState, costOf, lastAttempt, ownAttempts, type StepState } from "../journal/state.ts";
 import { jobPhases } from "../lifecycle/index.ts";
+import { isPaid } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
 /** `open`: it is not known yet whether the step was charged. `maybe`: nobody will ever know. */
@@ -9,19 +10,20 @@ export interface StepFailure {
   readonly cause: "refused" | "retired" | "no capacity" | "away" | "moderated" | "failed" | "own";
 }
 
-const failures: { readonly [K in PlanStep["kind"]]: (step: StepState) => StepFailure } = {
-  job: jobFailure,
-  chat: chatFailure,
-  generate: generateFailure,
-  upload: ownFailure,
-  task: ownFailure,
-  approve: ownFailure,
-  pick: ownFailure,
-  expand: ownFailure,
-};
+export function failureOf(plan: PlanStep, step: StepState): StepFailure {
+  if (!isPaid(plan)) return { paid: "nothing", cause: "own" };
+  const { reason } = step;
+  const last = lastAttempt(step);
+  const cause = causeOf(last?.error?.code ?? codeIn(reason), last?.phase === "failed" && last.kind !== "chat");
+  // Superseded attempts have already been handled. Only their open answers matter.
+  if (isUnbilled(step)) return { paid: "open", cause };
+  return { paid: paidFor(ownAttempts(step)), cause: reason?.startsWith(AWAY) === true ? "away" : cause };
+}
 
-export function failureOf({ kind }: PlanStep, step: StepState): StepFailure {
-  return failures[kind](step);
+function paidFor(attempts: readonly AttemptState[]): StepFailure["paid"] {
+  if (attempts.some(({ money }) => money === "unconfirmed")) return "maybe";
+  if (costOf(attempts) === 0) return "nothing";
+  return attempts.some(({ provider, isUnconfirmed }) => provider !== undefined && isUnconfirmed) ? "maybe" : "charged";
 }
 
 /** Stored journals contain this text, so it must not change. */
@@ -36,44 +38,8 @@ const CAUSES: { readonly [code: string]: StepFailure["cause"] } = {
   PROVIDER_AWAY: "away",
 };
 
-function ownFailure(): StepFailure {
-  return { paid: "nothing", cause: "own" };
-}
-
-function jobFailure(step: StepState): StepFailure {
-  const { attempts, superseded, reason } = step;
-  const cause = causeOf(lastAttempt(step)?.error?.code ?? codeIn(reason), lastAttempt(step)?.phase === "failed");
-  // Superseded attempts have already been handled. Only their open answers matter.
-  if (attempts.some(isOpen)) return { paid: "open", cause };
-  const isCharged = attempts.some(({ n, costMicros }) => n > superseded && (costMicros ?? 0) > 0);
-  const paid = isCharged ? "charged" : "nothing";
-  return { paid, cause: reason?.startsWith(AWAY) === true ? "away" : cause };
-}
-
-/** An unconfirmed cost means that the step may or may not have been charged. */
-function generateFailure(step: StepState): StepFailure {
-  const failure = jobFailure(step);
-  const isUnconfirmed = step.attempts.some(({ n, isUnconfirmed }) => n > step.superseded && isUnconfirmed === true);
-  return failure.paid === "charged" && isUnconfirmed ? { ...failure, paid: "maybe" } : failure;
-}
-
 export function isUnbilled({ attempts }: StepState): boolean {
-  return attempts.some(isOpen);
-}
-
-function isOpen({ phase, money, costMicros }: AttemptState): boolean {
-  if (money === "held" || jobPhases.open.has(phase)) return true;
-  return (phase === "completed" || phase === "failed") && costMicros === null;
-}
-
-function chatFailure(step: StepState): StepFailure {
-  const cause = causeOf(lastChat(step)?.error?.code ?? null, false);
-  const chats = step.chats.filter(({ n }) => n > step.superseded);
-  if (chats.some(({ phase }) => phase === "sent")) return { paid: "open", cause };
-  if (chats.some(({ phase, costMicros }) => phase === "abandoned" && costMicros === null)) {
-    return { paid: "maybe", cause };
-  }
-  return { paid: chats.some(({ costMicros }) => (costMicros ?? 0) > 0) ? "charged" : "nothing", cause };
+  return attempts.some(({ phase, money }) => money === "held" || jobPhases.open.has(phase));
 }
 
 function causeOf(code: string | null, hasFailed: boolean): StepFailure["cause"] {

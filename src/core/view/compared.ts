@@ -1,4 +1,4 @@
-import { isStepFinal, type RunState, type StepState } from "../journal/state.ts";
+import { isStepFinal, ownAttempts, type RunState, type StepState } from "../journal/state.ts";
 import type { Decision, PlanStep } from "../plan/plan.ts";
 import { stepNamed } from "../plan/plan-index.ts";
 import { offered } from "../run/kinds/approve.ts";
@@ -64,11 +64,10 @@ function factsOf(state: RunState, plans: readonly PlanStep[]): Pick<ComparedPart
   };
 }
 
-function wasAsked({ attempts, chats, reusedFrom }: StepState): boolean {
-  return attempts.length > 0 || chats.length > 0 || reusedFrom !== null;
+function wasAsked({ attempts, reusedFrom }: StepState): boolean {
+  return attempts.length > 0 || reusedFrom !== null;
 }
 
-function costsOf({ attempts, chats, superseded }: StepState): readonly number[] {
-  const counting = [...attempts, ...chats].filter(({ n }) => n > superseded);
-  return counting.flatMap(({ costMicros }) => costMicros ?? []);
+function costsOf(step: StepState): readonly number[] {
+  return ownAttempts(step).flatMap(({ costMicros }) => costMicros ?? []);
 }

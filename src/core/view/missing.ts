@@ -1,5 +1,5 @@
 import type { Chosen } from "../journal/events.ts";
-import { isRunFinal, lastAttempt, outputsOf, type RunState, type StepState } from "../journal/state.ts";
+import { isRunFinal, lastAttempt, outputsOf, type RunState, type StepState, thrownBy } from "../journal/state.ts";
 import { dollars } from "../kit/money.ts";
 import { jobPhases } from "../lifecycle/index.ts";
 import { traitsOf } from "../plan/index.ts";
@@ -138,7 +138,7 @@ export interface Refused {
 
 export function refusedBy(state: RunState, plan: PlanStep): readonly Refused[] {
   const step = state.steps[plan.path];
-  const error = step?.status === "failed" ? step.failures.at(-1)?.error : undefined;
+  const error = step?.status === "failed" ? thrownBy(step) : null;
   if (error?.code !== NOT_ACCEPTED) return [];
   const shows = traitsOf(plan).uses.flatMap((ref) => lookedAt(state, ref));
   return [{ step: plan.path, reason: error.message, shows: shows.slice(0, MOST_SHOWN) }];

@@ -1,5 +1,4 @@
-import type { RunState, RunStatus, StepState, StepStatus } from "../journal/state.ts";
-import { activeMs } from "../journal/state.ts";
+import { activeMs, costOf, type RunState, type RunStatus, type StepState, type StepStatus } from "../journal/state.ts";
 import { formatUsd } from "../kit/money.ts";
 import { editedFields } from "../plan/index.ts";
 import type { Json, PlanStep, ProviderPromise } from "../plan/plan.ts";
@@ -215,8 +214,8 @@ export function runReport(state: RunState, { isInterrupted = false } = {}): RunR
 }
 
 function unconfirmedCost({ steps }: RunState): number {
-  const requests = Object.values(steps).flatMap(({ attempts, chats }) => [...attempts, ...chats]);
-  return requests.reduce((sum, { isUnconfirmed, costMicros }) => sum + (isUnconfirmed ? (costMicros ?? 0) : 0), 0);
+  const attempts = Object.values(steps).flatMap((step) => step.attempts);
+  return costOf(attempts.filter(({ isUnconfirmed }) => isUnconfirmed));
 }
 
 function stepReport(state: RunState, plan: PlanStep): StepReport {

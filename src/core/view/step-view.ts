@@ -1,10 +1,8 @@
 import type { Chosen, JournalError, PriceBasis, ReusedFrom } from "../journal/events.ts";
 import {
   type AttemptState,
-  type ChatState,
   type JobPhase,
   lastAttempt,
-  lastChat,
   type MoneyPhase,
   newStep,
   type OutputState,
@@ -34,9 +32,9 @@ export type StepPhase =
 /** A submission of a job, a request to a chat model, or a failed attempt of a task. */
 export interface AttemptView {
   readonly kind: "job" | "chat" | "try";
-  /** Number of the attempt within its kind, from 1. */
+  /** Number of the attempt, from 1. */
   readonly n: number;
-  readonly phase: JobPhase | ChatState["phase"];
+  readonly phase: JobPhase;
   readonly model: string | null;
   readonly jobId: string | null;
   /** The input that was sent, with uploads as hashes; null for chats and tasks. */
@@ -45,7 +43,7 @@ export interface AttemptView {
   readonly holdMicros: number;
   readonly costMicros: number | null;
   /** `unconfirmed`: it is unknown whether anything was charged, or how much. */
-  readonly money: MoneyPhase | "unconfirmed";
+  readonly money: MoneyPhase;
   readonly error: JournalError | null;
   readonly sentAt: number | null;
   readonly submittedAt: number | null;
@@ -67,13 +65,13 @@ export interface StepView {
   readonly reason: string | null;
   /** Details of a request that takes longer than expected. */
   readonly late: Late | null;
-  /** Error of the current attempt or, for a task, of the last failed attempt. */
+  /** Error of the current attempt. */
   readonly error: JournalError | null;
   readonly startedAt: number | null;
   readonly finishedAt: number | null;
-  /** The current attempt, which may not have been sent yet. */
+  /** The last attempt, which may not have been sent yet. */
   readonly current: AttemptView | null;
-  /** Attempts that were sent or refused: first jobs, then chats, then failed tasks. */
+  /** Attempts that were sent, refused or failed. */
   readonly attempts: readonly AttemptView[];
   /** The current attempt's quote; null if it has no price. */
   readonly quote: AttemptView["quote"];
@@ -95,11 +93,9 @@ export function plannedStep(plan: PlanStep): StepView {
 
 export function stepView(plan: PlanStep, step: StepState): StepView {
   const model = "model" in plan ? plan.model : null;
-  const jobs = step.attempts.map((attempt) => jobView(attempt, step));
-  const chats = step.chats.map((chat) => chatView(chat, step, model));
-  const sent = jobs.filter(({ sentAt, error }) => sentAt !== null || error !== null);
-  const attempts = [...sent, ...chats, ...step.failures.map(tryView)];
-  const current = (lastAttempt(step) ? jobs.at(-1) : lastChat(step) ? chats.at(-1) : null) ?? null;
+  const all = step.attempts.map((attempt) => attemptView(attempt, step));
+  const attempts = all.filter(({ sentAt, error }) => sentAt !== null || error !== null);
+  const current = all.at(-1)?.isSuperseded === false ? all.at(-1)! : null;
   const uncopied = uncopiedOf(plan, step);
   const isWhole = uncopied.length === 0 || !stepStates.withResult.has(step.status);
   const costs = attempts.map(({ costMicros }) => costMicros).filter((cost) => cost !== null);
@@ -112,7 +108,7 @@ export function stepView(plan: PlanStep, step: StepState): StepView {
     phase: isWhole ? phaseOf(plan, step.status, current) : "downloading",
     reason: step.reason ?? unread(step) ?? uncopied.flatMap(notHere)[0] ?? null,
     late: lateOf(plan, step),
-    error: (current ?? attempts.findLast(({ kind }) => kind === "try"))?.error ?? null,
+    error: current?.error ?? null,
     startedAt: step.startedAt,
     finishedAt: isWhole ? step.finishedAt : null,
     current,
@@ -145,12 +141,12 @@ function notHere({ index, uncopied }: OutputState): readonly string[] {
   return uncopied === undefined ? [] : [`output ${index} was not downloaded: ${uncopied}`];
 }
 
-function jobView(attempt: AttemptState, { superseded }: StepState): AttemptView {
-  const { n, phase, model, jobId, input, quote, holdMicros, costMicros, error } = attempt;
+function attemptView(attempt: AttemptState, { superseded }: StepState): AttemptView {
+  const { kind, n, phase, model, jobId, input, quote, holdMicros, costMicros, error } = attempt;
   const money = attempt.isUnconfirmed === true ? "unconfirmed" : attempt.money;
   const { intendedAt, submittedAt, completedAt, outputs } = attempt;
   return {
-    kind: "job",
+    kind,
     n,
     phase,
     model,
@@ -169,51 +165,6 @@ function jobView(attempt: AttemptState, { superseded }: StepState): AttemptView 
   };
 }
 
-const chatMoney = { sent: "held", answered: "settled", failed: "settled", abandoned: "unconfirmed" } as const;
-
-function chatView(chat: ChatState, { superseded }: StepState, model: string | null): AttemptView {
-  const { n, phase, jobId, holdMicros, costMicros, error, sentAt, endedAt } = chat;
-  return {
-    kind: "chat",
-    n,
-    phase,
-    model,
-    jobId,
-    input: null,
-    holdMicros,
-    costMicros,
-    error,
-    sentAt,
-    endedAt,
-    quote: null,
-    money: chat.isUnconfirmed === true ? "unconfirmed" : chatMoney[phase],
-    submittedAt: null,
-    isSuperseded: n <= superseded,
-    outputs: [],
-  };
-}
-
-function tryView({ at, error }: StepState["failures"][number], index: number): AttemptView {
-  return {
-    kind: "try",
-    n: index + 1,
-    phase: "failed",
-    model: null,
-    jobId: null,
-    input: null,
-    quote: null,
-    holdMicros: 0,
-    costMicros: null,
-    money: "none",
-    error,
-    sentAt: null,
-    submittedAt: null,
-    endedAt: at,
-    isSuperseded: false,
-    outputs: [],
-  };
-}
-
 const jobPhases = {
   planned: "pricing",
   priced: "pricing",
@@ -226,6 +177,7 @@ const jobPhases = {
   failed: "pricing",
   refused: "pricing",
   lost: "pricing",
+  abandoned: "pricing",
   unresolved: "unresolved",
 } as const satisfies Record<JobPhase, StepPhase>;
 
@@ -234,7 +186,7 @@ function phaseOf({ kind }: PlanStep, status: StepStatus, current: AttemptView | 
   if (current?.kind !== "job") return runKind(kind).activity;
   // The submission was withdrawn, so the step waits for funds, the service or an upload.
   if (current.sentAt !== null && current.phase === "priced") return "waiting";
-  return jobPhases[current.phase as JobPhase];
+  return jobPhases[current.phase];
 }
 
 /** Only outputs of jobs can expire, because others were never on the service. */

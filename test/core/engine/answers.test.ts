@@ -132,7 +132,7 @@ async function walk(cell: Cell) {
     ...{ answer, verdict },
     pause: first.pause?.reason ?? null,
     step: step.status === "failed" || step.status === "unresolved" ? step.status : "continues",
-    phase: step.attempts.at(-1)?.phase ?? step.chats.at(-1)?.phase ?? null,
+    phase: step.attempts.at(-1)?.phase ?? null,
     heldMicros,
     unconfirmed: first.report.unconfirmed !== "0.00",
     away,

@@ -127,3 +127,49 @@ test("films, sound and pictures are measured by their bytes, and one kind is not
   const half = written("half", FILM.bytes.slice(0, 300));
   expect(await measureMedia(half, "video")).toHaveProperty("fault");
 });
+
+/** The story's scenes say the kind of each step of the expansion. */
+const kinds = pipeline("kinds", {
+  input: z.object({}),
+  build({ chat, expand }) {
+    const story = chat("story", "chat-1", { prompt: "tell" }, { schema: told, maxCost: "0.01" });
+    const one = expand(
+      "one",
+      story.at("scenes"),
+      (all, words) => {
+        const [kind] = all;
+        if (kind === "job") words.job("made", models.image, { prompt: "a boat" });
+        else if (kind === "task") words.task("made", {}, () => "a boat");
+        else words.chat("made", "chat-1", { prompt: "a boat" }, { maxCost: "0.01" });
+        return words.job("kept", models.image, { prompt: "a harbour" });
+      },
+      { maxSteps: 2 },
+    );
+    return { one };
+  },
+});
+
+test.each([
+  ["job", "chat"],
+  ["chat", "job"],
+  ["job", "task"],
+  ["task", "chat"],
+])("a %s whose place a %s takes keeps its payments, and the new step pays once", async (before, after) => {
+  let kind = before;
+  const says = () => JSON.stringify({ scenes: [kind] });
+  const world = await openFakeShow({ says, chatMicros: 1_234 });
+  const { clock, journal, paidService, show } = world;
+  const handle = await during(clock, show.run(kinds, {}, { id: "x", outDir: world.outDir }));
+  expect(await during(clock, handle.result())).toMatchObject({ status: "succeeded" });
+  kind = after;
+  const again = await during(clock, show.resume("x", { pipeline: kinds, rerun: ["story"] }));
+  const result = await during(clock, again.result());
+  expect(result).toMatchObject({ status: "succeeded" });
+  const paid = [before, after].filter((one) => one !== "task");
+  expect(paidService.chats.size).toBe(2 + paid.filter((one) => one === "chat").length);
+  expect(paidService.jobs.size).toBe(1 + paid.filter((one) => one === "job").length);
+  expect(result.report.steps.find(({ path }) => path === "one/made")!.attempts.map(({ n }) => n)).toEqual(
+    paid.map((_, index) => index + 1),
+  );
+  expect(await journal.ledger("x")).toEqual({ heldMicros: 0, settledMicros: result.cost.micros });
+});

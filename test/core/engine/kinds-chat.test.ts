@@ -45,7 +45,7 @@ test("an answer is the step's value, its cost is what its job was charged", asyn
   });
   const [step] = result.report.steps;
   expect(step).toMatchObject({ kind: "chat", model: "chat-1", value: "once upon a time" });
-  expect(step!.attempts).toMatchObject([{ n: 1, job_id: "job_chat_1", status: "answered", cost: "0.001234" }]);
+  expect(step!.attempts).toMatchObject([{ n: 1, job_id: "job_chat_1", status: "completed", cost: "0.001234" }]);
   expect(await world.journal.ledger("x")).toEqual({ heldMicros: 0, settledMicros: 1_234 });
 });
 
@@ -99,7 +99,7 @@ test("an answer whose job cannot be read is had within seconds, and its maximum 
   expect(world.clock.now() - before).toBeLessThan(3_000);
   expect(result).toMatchObject({ status: "succeeded", outputs: { story: "once upon a time" } });
   const { cost, unconfirmed, steps } = result.report;
-  expect(steps[0]!.attempts).toMatchObject([{ status: "answered", cost, unconfirmed: true }]);
+  expect(steps[0]!.attempts).toMatchObject([{ status: "completed", cost, unconfirmed: true }]);
   expect(Number(cost)).toBeGreaterThan(0);
   expect(unconfirmed).toBe(cost);
 });
@@ -116,7 +116,7 @@ test("an answer that does not meet the schema goes back with what is wrong with 
     { role: "assistant", content: '{"name": 1}' },
     { role: "user", content: expect.stringContaining("must have required property 'title'") },
   ]);
-  expect(result.report.steps[0]!.attempts.map(({ status }) => status)).toEqual(["failed", "answered"]);
+  expect(result.report.steps[0]!.attempts.map(({ status }) => status)).toEqual(["failed", "completed"]);
 });
 
 test("an answer that goes back for repair is stored without terminal controls and URL queries", async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { IllegalEventError } from "../../../src/core/journal/errors.ts";
 import { type RunEvent, type StoredEvent, specOf } from "../../../src/core/journal/events.ts";
 import { fold } from "../../../src/core/journal/fold.ts";
-import { outputsOf } from "../../../src/core/journal/state.ts";
+import { newAttempt, outputsOf } from "../../../src/core/journal/state.ts";
 import { job, planOf, ref } from "../run/support/plans.ts";
 import { gate } from "../run/support/steps.ts";
 import { planned } from "./samples.ts";
@@ -126,25 +126,32 @@ describe("a chat", () => {
     expect(run.state.heldMicros).toBe(40);
     run.take({ type: "chat.failed", ...at("talk"), error, answer: "{", costMicros: 6, jobId: "c1" }, ask(2));
     expect(run.state).toMatchObject({ heldMicros: 40, spentMicros: 6, unconfirmedMicros: 0 });
-    const [first] = run.state.steps.talk!.chats;
+    const [first] = run.state.steps.talk!.attempts;
     expect(first).toEqual({
+      ...newAttempt(1, "chat"),
       ...{
-        n: 1,
         phase: "failed",
+        money: "settled",
+        model: "talk",
         holdMicros: 40,
+        expectedMicros: 40,
         costMicros: 6,
         error,
         jobId: "c1",
         answer: "{",
-        sentAt: 120,
-        endedAt: 130,
+        intendedAt: 120,
+        completedAt: 130,
       },
     });
     run.take({ type: "chat.abandoned", ...at("talk", 2), holdMicros: 40 }, ask(3));
     expect(run.state).toMatchObject({ heldMicros: 40, spentMicros: 6, unconfirmedMicros: 40 });
-    expect(run.state.steps.talk!.chats[1]).toMatchObject({ phase: "abandoned", endedAt: 150 });
+    expect(run.state.steps.talk!.attempts[1]).toMatchObject({
+      phase: "abandoned",
+      money: "unconfirmed",
+      completedAt: 150,
+    });
     run.take({ type: "chat.failed", ...at("talk", 3), error, costMicros: 0, jobId: null }, ask(4));
-    expect(run.state.steps.talk!.chats[2]!.answer).toBeNull();
+    expect(run.state.steps.talk!.attempts[2]!.answer).toBeUndefined();
     run.take({ type: "chat.answered", ...at("talk", 4), value: { ok: 1 }, costMicros: 9, jobId: null });
     expect(run.state).toMatchObject({ heldMicros: 0, spentMicros: 15, unconfirmedMicros: 40 });
     expect(run.state.steps.talk).toMatchObject({ value: { ok: 1 } });
@@ -160,15 +167,15 @@ describe("a chat", () => {
         { type: "run.paused", reason, message: "x" },
         { type: "run.resumed" },
       );
-    expect(resumed("unanswered").state.steps.talk!.chats[0]!.mayRepeat).toBe(true);
-    expect(resumed("funds").state.steps.talk!.chats[0]!.mayRepeat).toBeUndefined();
+    expect(resumed("unanswered").state.steps.talk!.attempts[0]!.mayRepeat).toBe(true);
+    expect(resumed("funds").state.steps.talk!.attempts[0]!.mayRepeat).toBeUndefined();
     const failed = { type: "chat.failed", ...at("talk"), error, costMicros: 0, jobId: null };
     const other = new Folded().take(started, begun("talk"), ask(1), failed, {
       type: "run.paused",
       reason: "unanswered",
       message: "x",
     });
-    expect(other.take({ type: "run.resumed" }).state.steps.talk!.chats[0]!.mayRepeat).toBeUndefined();
+    expect(other.take({ type: "run.resumed" }).state.steps.talk!.attempts[0]!.mayRepeat).toBeUndefined();
   });
 });
 

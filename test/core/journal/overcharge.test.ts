@@ -52,7 +52,9 @@ describe("what models charge above their quotes", () => {
     });
     const asked = (costMicros: number) => new Folded().take(started, begun("talk"), ask, answer(costMicros)).state;
     expect(asked(40).overcharges).toEqual({});
-    expect(asked(45).overcharges).toEqual({ talk: { worst: null, unquotedMicros: 45, times: 1, excessMicros: 5 } });
+    expect(asked(45).overcharges).toEqual({
+      talk: { worst: null, unquotedMicros: 45, times: 1, excessMicros: 5, isAbove: true },
+    });
   });
 
   test("raises holds of the same quote to what was charged for it, and to what was charged at most where nothing is quoted", () => {

@@ -1,8 +1,6 @@
 import { expectTypeOf, test } from "vitest";
 import type { AnyStateMachine, SnapshotFrom } from "xstate";
 import type {
-  ChatPhase,
-  chatMachine,
   JobPhase,
   jobMachine,
   MoneyPhase,
@@ -23,5 +21,4 @@ test("the names of states that are written out are those of the charts", () => {
   expectTypeOf<JobPhase>().toEqualTypeOf<StateNames<ValueOf<typeof jobMachine>["phase"]>>();
   expectTypeOf<MoneyPhase>().toEqualTypeOf<StateNames<ValueOf<typeof jobMachine>["money"]>>();
   expectTypeOf<OutputPhase>().toEqualTypeOf<StateNames<ValueOf<typeof outputMachine>>>();
-  expectTypeOf<ChatPhase>().toEqualTypeOf<StateNames<ValueOf<typeof chatMachine>>>();
 });

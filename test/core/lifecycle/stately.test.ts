@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { type AnyStateMachine, createMachine } from "xstate";
-import { chatMachine, jobMachine, outputMachine, runMachine, stepMachine } from "../../../src/core/lifecycle/index.ts";
+import { jobMachine, outputMachine, runMachine, stepMachine } from "../../../src/core/lifecycle/index.ts";
 
-const charts: readonly AnyStateMachine[] = [runMachine, stepMachine, jobMachine, outputMachine, chatMachine];
+const charts: readonly AnyStateMachine[] = [runMachine, stepMachine, jobMachine, outputMachine];
 
 describe.each(charts)("the $id machine, exported as JSON", (machine) => {
   const copy = createMachine(JSON.parse(JSON.stringify(machine.config)), { guards: machine.implementations.guards });

@@ -3,7 +3,6 @@ import { describe, expect, test } from "vitest";
 import { type AnyStateMachine, initialTransition, transition } from "xstate";
 import { getShortestPaths } from "xstate/graph";
 import {
-  chatMachine,
   jobMachine,
   jobPhases,
   next,
@@ -22,7 +21,6 @@ const charts: readonly [keyof typeof tables, AnyStateMachine][] = [
   ["step", stepMachine],
   ["job", jobMachine],
   ["output", outputMachine],
-  ["chat", chatMachine],
 ];
 
 describe.each(charts)("the %s chart", (name, machine) => {
@@ -53,9 +51,7 @@ describe.each(charts)("the %s chart", (name, machine) => {
   });
 
   test("has an end, which at most one event leads out of: a rerun", () => {
-    const again: readonly string[] = { run: ["run.reopened"], step: ["step.reset"], job: [], output: [], chat: [] }[
-      name
-    ];
+    const again: readonly string[] = { run: ["run.reopened"], step: ["step.reset"], job: [], output: [] }[name];
     const ends = [...table.states.values()].filter((row) => [...row.keys()].every((type) => again.includes(type)));
     expect(ends.length).toBeGreaterThan(0);
     for (const row of ends) expect([...row.keys()]).toEqual(again);
@@ -89,11 +85,19 @@ describe("the job chart's money", () => {
   test("is held from the intent on, and never released once the service took the job", () => {
     for (const [state, row] of tables.job.states) {
       const [money, phase] = state.split("|") as [string, string];
+      // Calls of local code cost nothing.
+      if (state === "none|failed") continue;
       if (["submitting.sent", "submitting.unknown"].includes(phase)) expect(money).toBe("held");
       if (["inQueue", "inProgress", "completed", "failed"].includes(phase))
         expect(["held", "settled"]).toContain(money);
       if (["planned", "priced"].includes(phase)) expect(money).toBe("none");
+      if (phase === "abandoned") expect(money).toBe("unconfirmed");
       expect([...row.keys()].includes("job.submit.intended")).toBe(phase === "priced");
     }
+  });
+
+  test("is nothing for what failed only where local code failed", () => {
+    const rows = [...tables.job.states].flatMap(([from, row]) => [...row].map(([type, to]) => [from, type, to]));
+    expect(rows.filter(([, , to]) => to === "none|failed")).toEqual([["none|planned", "task.failed", "none|failed"]]);
   });
 });

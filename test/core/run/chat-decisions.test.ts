@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import type { ChatState, RunState } from "../../../src/core/journal/state.ts";
+import { type AttemptState, newAttempt, type RunState } from "../../../src/core/journal/state.ts";
 import type { ChatStep, Json } from "../../../src/core/plan/plan.ts";
 import type { DecideContext } from "../../../src/core/run/decision-builder.ts";
 import { decidedOf, NOW, runningState } from "./support/decided.ts";
 import { chat } from "./support/steps.ts";
 
-const asked = { holdMicros: 50, costMicros: null, error: null, jobId: null, answer: null, sentAt: 1, endedAt: 1 };
+const asked = { holdMicros: 50, expectedMicros: 50, intcompletedAt: 1, completedAt: 1 };
 const failure = (code: string, retryable = true) => ({ code, message: "no", retryable });
 const refused = (code: string, retryable = true) => ({
   phase: "failed",
@@ -31,8 +31,8 @@ function decided(
     readonly own?: object;
   } = {},
 ) {
-  const all = chats.map((one, index) => ({ ...asked, n: index + 1, ...one }) as ChatState);
-  const step = { status: all.length > 0 ? "running" : "waiting", startedAt: 1, chats: all, ...own };
+  const all = chats.map((one, index) => ({ ...newAttempt(index + 1, "chat"), ...asked, ...one }) as AttemptState);
+  const step = { status: all.length > 0 ? "running" : "waiting", startedAt: 1, attempts: all, ...own };
   return decidedOf(runningState([[plan, step]], more), context);
 }
 
@@ -81,7 +81,7 @@ describe("a chat that was never asked", () => {
 });
 
 describe("a chat under way", () => {
-  const sentOne = { phase: "sent", endedAt: null };
+  const sentOne = { phase: "submitting.sent", completedAt: null };
 
   test("is left alone while this process waits for the answer", () => {
     const active = new Set(["chat:talk#1"]);
@@ -96,7 +96,7 @@ describe("a chat under way", () => {
 
 describe("an answered chat", () => {
   const answered = (costMicros: number | null) =>
-    decided([{ phase: "answered", costMicros }], { own: { value: "yes" } }).events;
+    decided([{ phase: "completed", costMicros }], { own: { value: "yes" } }).events;
 
   test("has succeeded, and says what it was charged above its maximum", () => {
     for (const cost of [null, 0, 50]) expect(answered(cost)).toEqual(finished("succeeded", null));
@@ -134,12 +134,12 @@ describe("a refused chat", () => {
 
   test("is asked again after a second, which doubles each time up to half a minute", () => {
     const waits = (times: number, code = "UNAVAILABLE") =>
-      decided(Array.from({ length: times }, () => ({ ...refused(code), endedAt: NOW }))).wakeAt;
+      decided(Array.from({ length: times }, () => ({ ...refused(code), completedAt: NOW }))).wakeAt;
     expect([waits(1), waits(2), waits(5), waits(6), waits(20)]).toEqual(
       [1_000, 2_000, 16_000, 30_000, 30_000].map((ms) => NOW + ms),
     );
-    expect(decided([{ ...refused("UNAVAILABLE"), endedAt: NOW - 1_000 }])).toEqual(sent(2));
-    expect(decided([{ ...refused("UNAVAILABLE"), endedAt: NOW - 999 }])).toEqual({
+    expect(decided([{ ...refused("UNAVAILABLE"), completedAt: NOW - 1_000 }])).toEqual(sent(2));
+    expect(decided([{ ...refused("UNAVAILABLE"), completedAt: NOW - 999 }])).toEqual({
       events: [],
       commands: [],
       wakeAt: NOW + 1,
@@ -180,7 +180,7 @@ describe("an answer that does not meet the schema", () => {
   const said = (content: string) => ({ role: "assistant", content });
 
   test("is sent back with what is wrong with it, for what is left of the maximum", () => {
-    expect(decided([{ ...bad("one"), endedAt: NOW }], { plan })).toEqual(
+    expect(decided([{ ...bad("one"), completedAt: NOW }], { plan })).toEqual(
       sent(2, 45, { messages: ["hello", said("one"), complaint], top: 1 }),
     );
     expect(decided([bad("one"), bad("two", 10)], { plan })).toEqual(

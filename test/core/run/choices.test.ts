@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { ownText } from "../../../src/core/kit/clean-text.ts";
 import type { PlanStep } from "../../../src/core/plan/plan.ts";
 import { offered, positionOf } from "../../../src/core/run/kinds/approve.ts";
 import { runKind } from "../../../src/core/run/kinds/index.ts";
 import { candidatesOf } from "../../../src/core/run/kinds/pick.ts";
+import { failedTry } from "./support/attempts.ts";
 import { decidedOf, NOW, runningState } from "./support/decided.ts";
 import { job, policy, ref } from "./support/plans.ts";
 import { gate, generate, pick, task, upload, uploadRef, valueRef } from "./support/steps.ts";
@@ -143,12 +145,9 @@ describe("a pick", () => {
     expect(best({}, "first", [coming, b]).events).toEqual([started, first]);
     const voice = [a[0], made(output(0), output(1, { copy: null, voiceId: "vo" }))] as const;
     expect(best({}, "score", [voice, b]).commands).toHaveLength(1);
-    const error = { code: "TASK_FAILED", message: "no face", retryable: false };
-    const failures = [
-      { at: 1, error },
-      { at: 2, error: { ...error, message: "no light" } },
-    ];
-    expect(best({ status: "running", failures }, "score").events).toEqual([finished("best", "failed", "no light")]);
+    const error = { code: ownText("TASK_FAILED"), message: ownText("no face"), retryable: false };
+    const attempts = [failedTry(1, error), failedTry(2, { ...error, message: ownText("no light") })];
+    expect(best({ status: "running", attempts }, "score").events).toEqual([finished("best", "failed", "no light")]);
   });
 
   test("waits while one is made, and while the run is paused", () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { newRun } from "../../../src/core/journal/fold.ts";
-import type { RunState } from "../../../src/core/journal/state.ts";
+import { newAttempt, type RunState } from "../../../src/core/journal/state.ts";
 import { overHeadroom, whyRaised } from "../../../src/core/run/budget-pause.ts";
 import {
   type CapTerms,
@@ -130,11 +130,11 @@ test.each([
 
 test("a chat under way counts, one that was answered does not", () => {
   const state = holding();
-  state.steps.b!.attempts.length = 0;
-  state.steps.b!.chats.push({ n: 1, phase: "sent", holdMicros: 5 } as never);
+  const request = { ...newAttempt(1, "chat"), holdMicros: 5 };
+  state.steps.b!.attempts = [{ ...request, phase: "submitting.sent", money: "held" }];
   expect(inFlightMicros(state, ["b"], "", new Map())).toBe(5);
   expect(isSubmitting(state, ["b"])).toBe(true);
-  state.steps.b!.chats[0] = { n: 1, phase: "answered", holdMicros: 5 } as never;
+  state.steps.b!.attempts = [{ ...request, phase: "completed", money: "settled" }];
   expect(inFlightMicros(state, ["b"], "", new Map())).toBe(0);
   expect(isSubmitting(state, ["b"])).toBe(false);
 });

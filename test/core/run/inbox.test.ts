@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { newRun } from "../../../src/core/journal/fold.ts";
-import type { RunState } from "../../../src/core/journal/state.ts";
+import { newAttempt, type RunState } from "../../../src/core/journal/state.ts";
 import type { InboxMessage } from "../../../src/core/journal/store.ts";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
 import type { PlanStep } from "../../../src/core/plan/plan.ts";
@@ -241,7 +241,7 @@ describe("work that another process performed", () => {
       workOf(
         stateOf([
           [job("a"), made(count)],
-          [step, { ...open, failures: Array(failures).fill({ at: 1 }) }],
+          [step, { ...open, attempts: Array(failures).fill(newAttempt(1, "try")) }],
         ]),
         step.path,
       );

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { RunState } from "../../../src/core/journal/state.ts";
+import { ownText } from "../../../src/core/kit/clean-text.ts";
 import type { Plan, PlanStep } from "../../../src/core/plan/plan.ts";
 import type { DecideContext } from "../../../src/core/run/decision-builder.ts";
 import type { Headroom } from "../../../src/core/run/headroom.ts";
+import { failedTry } from "./support/attempts.ts";
 import { decidedOf, NOW, runningState } from "./support/decided.ts";
 import { job, ref } from "./support/plans.ts";
 import { gate, task } from "./support/steps.ts";
@@ -235,13 +237,13 @@ test("what ends in a turn lets nothing new begin in it, while all that is on the
 });
 
 describe("a local function", () => {
-  const error = { code: "TASK_FAILED", message: "no", retryable: false };
+  const error = { code: ownText("TASK_FAILED"), message: ownText("no"), retryable: false };
   const of = (own: object, attempts = 3, more: Partial<RunState> = {}, context: Partial<DecideContext> = {}) =>
     decidedOf(runningState([[task("cut", { n: 1 }, { attempts }), own]], more), context);
   const run = { type: "task", step: "cut", input: { n: 1 } };
   const tried = (times: number, at = 0) => ({
     status: "running",
-    failures: Array.from({ length: times }, () => ({ at, error })),
+    attempts: Array.from({ length: times }, (_, index) => failedTry(index + 1, error, at)),
   });
 
   test("is begun, run again after a crash, and over once it has a value", () => {

@@ -95,16 +95,16 @@ describe("a paused run", () => {
   });
 
   test("for its budget counts the known prices of what was not sent yet, and of nothing else", () => {
-    const priced = (costMicros: number | null, key: string | null = null) => ({
+    const priced = (costMicros: number | null, intendedAt: number | null = null) => ({
       attempts: [
-        { key: null, quote: { costMicros: 7_000_000 } },
-        { key, quote: costMicros === null ? null : { costMicros } },
+        { intendedAt: null, quote: { costMicros: 7_000_000 } },
+        { intendedAt, quote: costMicros === null ? null : { costMicros } },
       ],
     });
     const steps = [
       [job("a"), priced(400_000)],
       [job("b"), priced(30_000)],
-      [job("sent"), priced(5_000_000, "k")],
+      [job("sent"), priced(5_000_000, 1)],
       [job("unpriced"), priced(null)],
       [job("new")],
     ] as const;

@@ -56,9 +56,9 @@ test("work of a step that the plan no longer has is left there too", () => {
 test("what goes on on the service, and bills, is listed with what is reserved for it", () => {
   const state = withAttempt({ phase: "inProgress" });
   state.steps.b!.attempts.push({ phase: "submitting.sent", jobId: null, holdMicros: 3, outputs: [] } as never);
-  state.steps.talk!.chats.push(
-    { phase: "abandoned", jobId: null, holdMicros: 4 } as never,
-    { phase: "sent", jobId: "c2", holdMicros: 5 } as never,
+  state.steps.talk!.attempts.push(
+    { kind: "chat", phase: "abandoned", jobId: null, holdMicros: 4 } as never,
+    { kind: "chat", phase: "submitting.sent", jobId: "c2", holdMicros: 5 } as never,
   );
   expect(openJobs(state)).toEqual([
     { step: "a", jobId: "j2", holdMicros: 7 },

@@ -90,7 +90,7 @@ describe("what resets them", () => {
     expect(resets([[job("a"), {}]], ["a", "nothing"], "a", "nothing")).toEqual([]);
     expect(resets([[job("a"), former]], ["a"], "a")).toEqual([]);
     expect(resets([[job("a"), priced]], ["a"], "a")).toHaveLength(1);
-    expect(resets([[job("a"), { chats: [{}] }]], ["a"], "a")).toHaveLength(1);
+    expect(resets([[job("a"), { attempts: [{ kind: "chat" }] }]], ["a"], "a")).toHaveLength(1);
   });
 
   test("keeps an expansion that stands, and comes from the inside out", () => {
@@ -136,8 +136,17 @@ test.each<[object, boolean, boolean]>([
   ],
   [{ attempts: [{ phase: "unresolved", money: "held" }] }, false, false],
   [{ status: "unresolved" }, false, false],
-  [{ chats: [{ phase: "sent" }] }, false, false],
-  [{ chats: [{ phase: "sent" }, { phase: "answered" }] }, true, true],
+  [{ attempts: [{ kind: "chat", phase: "submitting.sent", money: "held" }] }, false, false],
+  [
+    {
+      attempts: [
+        { kind: "chat", phase: "abandoned", money: "unconfirmed" },
+        { kind: "chat", phase: "completed", money: "settled" },
+      ],
+    },
+    true,
+    true,
+  ],
 ])("of a step %j nothing is on the service: %s, and all is paid: %s", (own, isFree, isPaid) => {
   const step = { ...newStep("a"), ...own } as ReturnType<typeof newStep>;
   expect([hasNoOpenJobs(step), hasNoOpenJobs(step, { paid: true })]).toEqual([isFree, isPaid]);
@@ -190,10 +199,10 @@ test("a former result counts again where nothing was sent since, and it was whol
       attempts: attempts as never,
       ...own,
     });
-  const done = { n: 1, phase: "completed", key: "k" };
+  const done = { n: 1, phase: "completed", intendedAt: 1 };
   expect(former({}, done)).toBe(done);
-  expect(former({}, done, { n: 2, phase: "priced", key: null })).toBe(done);
-  expect(former({}, done, { n: 2, phase: "inQueue", key: "k2" })).toBeNull();
+  expect(former({}, done, { n: 2, phase: "priced", intendedAt: null })).toBe(done);
+  expect(former({}, done, { n: 2, phase: "inQueue", intendedAt: 2 })).toBeNull();
   expect(former({ onlyIfInputsChanged: false }, done)).toBeNull();
   expect(former({}, { ...done, phase: "failed" })).toBeNull();
   expect(former({ superseded: 0 }, done)).toBeNull();

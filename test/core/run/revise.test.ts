@@ -156,9 +156,8 @@ function alter(run: FakeRun, what: Change): void {
 
 function paidOf(state: RunState): number {
   const steps = Object.values(state.steps);
-  const jobs = steps.flatMap(({ attempts }) => attempts.map(({ costMicros }) => costMicros ?? 0));
-  const chats = steps.flatMap(({ chats: all }) => all.map(({ costMicros }) => costMicros ?? 0));
-  return [...jobs, ...chats].reduce((sum, cost) => sum + cost, 0);
+  const costs = steps.flatMap(({ attempts }) => attempts.map(({ costMicros }) => costMicros ?? 0));
+  return costs.reduce((sum, cost) => sum + cost, 0);
 }
 
 function journalWith(events: readonly StoredEvent[], snapshot: FoldSnapshot): JournalStore {

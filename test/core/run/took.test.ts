@@ -42,8 +42,8 @@ test("a job took what passed from its acceptance to its end", () => {
 
 test("chats and functions count too, decisions of people never", () => {
   const run = ended();
-  const chat = run.state.steps["story"]!.chats[0]!;
-  expect(of(run, "story")).toBe(chat.endedAt! - chat.sentAt);
+  const chat = run.state.steps["story"]!.attempts[0]!;
+  expect(of(run, "story")).toBe(chat.completedAt! - chat.intendedAt!);
   const { startedAt, finishedAt } = run.state.steps["cut"]!;
   expect(of(run, "cut")).toBe(finishedAt! - startedAt!);
   expect(of(run, "ok")).toBeNull();

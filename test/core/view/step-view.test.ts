@@ -1,23 +1,25 @@
 import { expect, test } from "vitest";
+import { newAttempt } from "../../../src/core/journal/state.ts";
+import { ownText } from "../../../src/core/kit/clean-text.ts";
 import type { PlanStep } from "../../../src/core/plan/plan.ts";
 import { outputStatus, plannedStep, stepView } from "../../../src/core/view/step-view.ts";
-import { attempt, output } from "../run/support/attempts.ts";
+import { attempt, failedTry, output } from "../run/support/attempts.ts";
 import { runningState } from "../run/support/decided.ts";
 import { job } from "../run/support/plans.ts";
 import { chat, gate, pick, task } from "../run/support/steps.ts";
 
-const error = { code: "INTERNAL", message: "no", retryable: true };
+const error = { code: ownText("INTERNAL"), message: ownText("no"), retryable: true };
 const asked = (n: number, more: object = {}) => ({
+  ...newAttempt(n, "chat"),
   ...{
-    n,
-    phase: "answered",
+    phase: "completed",
+    money: "settled",
+    model: "talk",
     holdMicros: 50,
     costMicros: 5,
-    error: null,
     jobId: `c${n}`,
-    answer: null,
-    sentAt: 20,
-    endedAt: 21,
+    intendedAt: 20,
+    completedAt: 21,
     ...more,
   },
 });
@@ -26,24 +28,18 @@ function view(plan: PlanStep, own: object) {
   return stepView(plan, runningState([[plan, own]]).steps[plan.path]!);
 }
 
-test("a view has jobs that were sent or refused, then chats, then failed tries", () => {
+test("a view has the jobs, chats and tries that were sent, refused or failed", () => {
   const own = {
-    ...{
-      superseded: 1,
-      failures: [
-        { at: 30, error },
-        { at: 31, error },
-      ],
-    },
+    superseded: 1,
     attempts: [
       attempt(1),
       attempt(2, { intendedAt: null, error }),
-      attempt(3, { intendedAt: null, costMicros: null, money: "none" }),
-    ],
-    chats: [
-      asked(1),
-      asked(2, { phase: "sent", costMicros: null, endedAt: null }),
-      asked(3, { phase: "abandoned", costMicros: null }),
+      asked(3),
+      asked(4, { phase: "submitting.sent", money: "held", costMicros: null, completedAt: null }),
+      asked(5, { phase: "abandoned", money: "unconfirmed", costMicros: null }),
+      failedTry(6, error, 30),
+      failedTry(7, error, 31),
+      attempt(8, { intendedAt: null, costMicros: null, money: "none" }),
     ],
   };
   const seen = view(chat("talk"), own);
@@ -52,11 +48,11 @@ test("a view has jobs that were sent or refused, then chats, then failed tries",
     ...[
       ["job", 1, true],
       ["job", 2, false],
-      ["chat", 1, true],
-      ["chat", 2, false],
       ["chat", 3, false],
-      ["try", 1, false],
-      ["try", 2, false],
+      ["chat", 4, false],
+      ["chat", 5, false],
+      ["try", 6, false],
+      ["try", 7, false],
     ],
   ]);
   expect(seen.attempts[0]).toEqual({
@@ -85,10 +81,10 @@ test("a view has jobs that were sent or refused, then chats, then failed tries",
     ...{
       ...none,
       kind: "chat",
-      n: 2,
-      phase: "sent",
+      n: 4,
+      phase: "submitting.sent",
       model: "talk",
-      jobId: "c2",
+      jobId: "c4",
       holdMicros: 50,
       costMicros: null,
       money: "held",
@@ -100,7 +96,7 @@ test("a view has jobs that were sent or refused, then chats, then failed tries",
     ...{
       ...none,
       kind: "try",
-      n: 2,
+      n: 7,
       phase: "failed",
       holdMicros: 0,
       costMicros: null,
@@ -111,7 +107,7 @@ test("a view has jobs that were sent or refused, then chats, then failed tries",
     },
   });
   expect(seen).toMatchObject({
-    current: { kind: "job", n: 3 },
+    current: { kind: "job", n: 8 },
     costMicros: 60 + 60 + 5,
     heldMicros: 50,
     model: "talk",
@@ -122,22 +118,19 @@ test("a view has jobs that were sent or refused, then chats, then failed tries",
 test("a view names what failed last, and knows no cost before the first bill", () => {
   const tries = view(task("cut"), {
     status: "running",
-    failures: [
-      { at: 1, error: { ...error, code: "A" } },
-      { at: 2, error },
-    ],
+    attempts: [failedTry(1, { ...error, code: ownText("A") }), failedTry(2, error)],
   });
   expect(tries).toMatchObject({
     model: null,
     phase: "working",
     error,
-    current: null,
+    current: { kind: "try", n: 2 },
     costMicros: null,
     heldMicros: 0,
     quote: null,
     value: null,
   });
-  expect(view(chat("talk"), { chats: [asked(1, { phase: "failed", error })], value: 3 })).toMatchObject({
+  expect(view(chat("talk"), { attempts: [asked(1, { phase: "failed", error })], value: 3 })).toMatchObject({
     error,
     costMicros: 5,
     value: 3,

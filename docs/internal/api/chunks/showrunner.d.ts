@@ -102,10 +102,9 @@ interface Expected {
 }
 type RunStatus = "planned" | "running" | "paused" | "succeeded" | "partial" | "failed" | "cancelled";
 type StepStatus = "waiting" | "running" | "unresolved" | "succeeded" | "partial" | "failed" | "skipped" | "cancelled";
-type JobPhase = "planned" | "priced" | "submitting.sent" | "submitting.unknown" | "unresolved" | "inQueue" | "inProgress" | "completed" | "failed" | "refused" | "lost";
-type MoneyPhase = "none" | "held" | "settled" | "released";
+type JobPhase = "planned" | "priced" | "submitting.sent" | "submitting.unknown" | "unresolved" | "inQueue" | "inProgress" | "completed" | "failed" | "refused" | "lost" | "abandoned";
+type MoneyPhase = "none" | "held" | "settled" | "released" | "unconfirmed";
 type OutputPhase = "pending" | "available" | "downloaded" | "lapsed" | "archived" | "expired" | "failed";
-type ChatPhase = "sent" | "answered" | "failed" | "abandoned";
 type Tags = {
   readonly [key: string]: string;
 };
@@ -272,6 +271,7 @@ interface Awaited {
   awaitedSince?: number;
 }
 interface AttemptState extends Awaited {
+  readonly kind: "job" | "chat" | "try";
   readonly n: number;
   phase: JobPhase;
   money: MoneyPhase;
@@ -305,23 +305,12 @@ readonly since: number;
   provider?: string;
   operation?: Json;
   isUnconfirmed?: true;
+  answer?: string;
+  mayRepeat?: true;
   impossibleBill?: string;
   submittedAt: number | null;
   completedAt: number | null;
   outputs: OutputState[];
-}
-interface ChatState extends Awaited {
-  readonly n: number;
-  phase: ChatPhase;
-  readonly holdMicros: number;
-  costMicros: number | null;
-  isUnconfirmed?: true;
-  error: JournalError | null;
-  jobId: string | null;
-  answer: string | null;
-  readonly sentAt: number;
-  endedAt: number | null;
-  mayRepeat?: true;
 }
 interface StepState {
   readonly path: string;
@@ -337,11 +326,6 @@ interface StepState {
   superseded: number;
   onlyIfInputsChanged: boolean;
   upload: StoredCopy | null;
-  chats: ChatState[];
-  failures: {
-    readonly at: number;
-    readonly error: JournalError;
-  }[];
   outputs: OutputState[] | null;
   value: Json | undefined;
   approval: {
@@ -390,11 +374,7 @@ type LedgerChange = {
   readonly step: string;
   readonly attempt: number;
 };
-interface OfChat {
-  readonly step: string;
-  readonly attempt: number;
-}
-interface Charged extends OfChat {
+interface Charged extends OfAttempt {
   readonly jobId: string | null;
   readonly costMicros: number;
   readonly isUnconfirmed?: true;
@@ -405,7 +385,7 @@ type ChatEvent = ({
   readonly model: string;
   readonly input: Json;
   readonly holdMicros: number;
-} & OfChat) | ({
+} & OfAttempt) | ({
   readonly type: "chat.answered";
   readonly value: Json;
 } & Charged) | ({
@@ -415,7 +395,7 @@ type ChatEvent = ({
 } & Charged) | ({
   readonly type: "chat.abandoned";
   readonly holdMicros: number;
-} & OfChat);
+} & OfAttempt);
 interface OfOutput extends OfAttempt {
   readonly index: number;
 }
@@ -771,7 +751,7 @@ type Command = {
 interface AttemptView {
   readonly kind: "job" | "chat" | "try";
   readonly n: number;
-  readonly phase: JobPhase | ChatState["phase"];
+  readonly phase: JobPhase;
   readonly model: string | null;
   readonly jobId: string | null;
   readonly input: Json | null;
@@ -781,7 +761,7 @@ interface AttemptView {
   } | null;
   readonly holdMicros: number;
   readonly costMicros: number | null;
-  readonly money: MoneyPhase | "unconfirmed";
+  readonly money: MoneyPhase;
   readonly error: JournalError | null;
   readonly sentAt: number | null;
   readonly submittedAt: number | null;

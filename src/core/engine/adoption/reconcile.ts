@@ -172,39 +172,33 @@ interface Known {
 }
 
 function ownJobs({ runId, steps }: RunState): readonly Known[] {
-  return Object.values(steps).flatMap(({ path: step, attempts, chats }) => [
-    ...attempts.flatMap((attempt): readonly Known[] => {
+  return Object.values(steps).flatMap(({ path: step, attempts }) =>
+    attempts.flatMap((attempt): readonly Known[] => {
       const { jobId, costMicros: knownMicros, provider } = attempt;
       return jobId === null || provider !== undefined
         ? []
         : [{ own: { runId, step, jobId }, knownMicros, missing: withoutCopy(attempt) }];
     }),
-    ...chats.flatMap(({ jobId, costMicros: knownMicros }): readonly Known[] => {
-      return jobId === null ? [] : [{ own: { runId, step, jobId }, knownMicros, missing: new Set() }];
-    }),
-  ]);
+  );
 }
 
-function abandonedChats({ runId, steps, planned }: RunState): ReconcileReport["abandonedChats"] {
-  return Object.values(steps).flatMap(({ path: step, chats }) => {
-    const plan = planned.plan.steps.find(({ path }) => path === step);
-    const model = plan !== undefined && "model" in plan ? plan.model : "";
-    const abandoned = chats.filter(({ phase }) => phase === "abandoned");
-    return abandoned.map(({ sentAt, holdMicros: unconfirmedMicros }) => {
-      return { runId, step, model, sentAt: new Date(sentAt).toISOString(), unconfirmedMicros };
+function abandonedChats({ runId, steps }: RunState): ReconcileReport["abandonedChats"] {
+  return Object.values(steps).flatMap(({ path: step, attempts }) => {
+    const abandoned = attempts.filter(({ phase }) => phase === "abandoned");
+    return abandoned.map(({ model, intendedAt, holdMicros: unconfirmedMicros }) => {
+      return { runId, step, model: model!, sentAt: new Date(intendedAt!).toISOString(), unconfirmedMicros };
     });
   });
 }
 
 function overcharges({ runId, steps }: RunState): ReconcileReport["overcharges"] {
-  return Object.values(steps).flatMap(({ path: step, attempts, chats }) => {
-    const requested = chats.map((chat) => ({ ...chat, expectedMicros: chat.holdMicros }));
-    return [...attempts, ...requested].flatMap(({ jobId, expectedMicros, costMicros }) =>
+  return Object.values(steps).flatMap(({ path: step, attempts }) =>
+    attempts.flatMap(({ jobId, expectedMicros, costMicros }) =>
       costMicros === null || expectedMicros === null || costMicros <= expectedMicros
         ? []
         : [{ runId, step, jobId, expectedMicros, chargedMicros: costMicros }],
-    );
-  });
+    ),
+  );
 }
 
 function withoutCopy({ phase, outputs }: AttemptState): Known["missing"] {

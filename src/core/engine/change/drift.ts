@@ -1,4 +1,4 @@
-import type { RerunRequest, RunState } from "../../journal/state.ts";
+import { committedOn, type RerunRequest, type RunState } from "../../journal/state.ts";
 import { formatUsd } from "../../kit/money.ts";
 import { own } from "../../kit/own.ts";
 import { priceText } from "../../kit/price-text.ts";
@@ -154,8 +154,8 @@ async function priced(state: RunState, { plan, stale, ...own }: Priced, planner:
 
 function unansweredOf({ steps }: RunState, paths: readonly string[]): RerunScope["unanswered"] {
   return paths.flatMap((step) =>
-    steps[step]!.attempts.flatMap(({ phase, holdMicros, jobId }) =>
-      jobPhases.submitting.has(phase) && jobId === null ? [{ step, holdMicros }] : [],
+    steps[step]!.attempts.flatMap(({ kind, phase, holdMicros, jobId }) =>
+      kind === "job" && jobPhases.submitting.has(phase) && jobId === null ? [{ step, holdMicros }] : [],
     ),
   );
 }
@@ -172,13 +172,8 @@ function groupProblems(state: RunState, plan: Plan, prices: readonly StepPrice[]
 }
 
 function committedWithin({ steps }: RunState, prefix: string): number {
-  let sum = 0;
-  for (const { path, attempts, chats } of Object.values(steps)) {
-    if (!path.startsWith(`${prefix}/`)) continue;
-    for (const { money, holdMicros, costMicros } of attempts) sum += money === "held" ? holdMicros : (costMicros ?? 0);
-    for (const { costMicros, holdMicros } of chats) sum += costMicros ?? holdMicros;
-  }
-  return sum;
+  const inside = Object.values(steps).filter(({ path }) => path.startsWith(`${prefix}/`));
+  return inside.reduce((sum, step) => sum + committedOn(step), 0);
 }
 
 /** If any step is to be rerun, adds the steps that were cancelled when a failure stopped the run. */

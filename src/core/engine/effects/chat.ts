@@ -150,7 +150,7 @@ async function billOfJob(jobId: string, { client, clock, signal }: EffectContext
 }
 
 function unanswered(command: Chat, context: EffectContext, judged: Judged): EffectResult {
-  const { step, attempt, maxCostMicros } = command;
+  const { step, attempt } = command;
   const known = journalError(judged.error);
   const failed = (error: JournalError): RunEvent => {
     return { type: "chat.failed", step, attempt, jobId: null, error, costMicros: 0 };
@@ -168,7 +168,8 @@ function unanswered(command: Chat, context: EffectContext, judged: Judged): Effe
       return done(failed({ ...known, code: ownText("UNSENT"), retryable: true }));
     default: {
       // The request was sent and may have been charged, but the outcome is unknown.
-      const abandoned = { type: "chat.abandoned", step, attempt, holdMicros: maxCostMicros } as const;
+      const { holdMicros } = context.state.steps[step]!.attempts[attempt - 1]!;
+      const abandoned = { type: "chat.abandoned", step, attempt, holdMicros } as const;
       return judged.verdict === "chat abandoned" ? done(abandoned) : retryOrPause(judged, context, [abandoned]);
     }
   }

@@ -101,10 +101,10 @@ export class JobOwners {
   #note(state: RunState): void {
     if (this.#known.has(state)) return;
     this.#known.add(state);
-    for (const { path: step, attempts, chats } of Object.values(state.steps)) {
-      const named = attempts.map(({ n, jobId, namedJobId = null }) => ({ n, jobId: jobId ?? namedJobId }));
-      for (const { n: attempt, jobId } of [...named, ...chats]) {
-        if (jobId !== null) this.#owners.set(jobId, ownerName(state, { step, attempt }));
+    for (const { path: step, attempts } of Object.values(state.steps)) {
+      for (const { n: attempt, jobId, namedJobId = null } of attempts) {
+        const known = jobId ?? namedJobId;
+        if (known !== null) this.#owners.set(known, ownerName(state, { step, attempt }));
       }
     }
   }

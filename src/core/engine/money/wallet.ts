@@ -4,6 +4,7 @@ import type { Account, RunRepository } from "../../journal/run-repository.ts";
 import type { AttemptState, RunState } from "../../journal/state.ts";
 import type { JournalStore } from "../../journal/store.ts";
 import { InvalidOptionError } from "../../kit/errors.ts";
+import { jobPhases } from "../../lifecycle/index.ts";
 import { WalletShortError } from "../errors.ts";
 
 /** How long a balance is trusted, in milliseconds, because others may spend from the same wallet. */
@@ -138,12 +139,13 @@ export async function accountMove(
 }
 
 function jobsOf({ steps }: RunState): readonly { readonly jobId: string; readonly model: string | null }[] {
-  const jobs = Object.values(steps).flatMap(({ attempts, chats }) => [
-    ...attempts.filter(isOfService).map(({ jobId, model, submittedAt }) => ({ jobId, model, at: submittedAt ?? 0 })),
-    ...chats.map(({ jobId, sentAt }) => ({ jobId, model: null, at: sentAt })),
-  ]);
-  return jobs
-    .flatMap((job) => (job.jobId === null ? [] : [{ ...job, jobId: job.jobId }]))
+  const attempts = Object.values(steps).flatMap((step) => step.attempts.filter(isOfService));
+  return attempts
+    .flatMap(({ kind, jobId, model, submittedAt, intendedAt }) => {
+      // A chat's model is as requested, and may be an alias.
+      const known = { model: kind === "chat" ? null : model, at: submittedAt ?? intendedAt ?? 0 };
+      return jobId === null ? [] : [{ jobId, ...known }];
+    })
     .toSorted((a, b) => b.at - a.at);
 }
 
@@ -164,12 +166,9 @@ async function isKnown(client: Client, jobId: string, model: string | null): Pro
 
 /** Throws if a job may exist at the old address, because nobody could find it after the move. */
 function checkNothingSent({ runId, steps }: RunState): void {
-  const sent = Object.values(steps).find(({ attempts, chats }) => {
-    const isOpen = attempts
-      .filter(isOfService)
-      .some(({ phase }) => phase.startsWith("submitting") || phase === "unresolved");
-    return isOpen || chats.some(({ phase }) => phase === "sent" || phase === "abandoned");
-  });
+  const isUnanswered = ({ phase }: AttemptState) =>
+    jobPhases.submitting.has(phase) || phase === "unresolved" || phase === "abandoned";
+  const sent = Object.values(steps).find(({ attempts }) => attempts.filter(isOfService).some(isUnanswered));
   if (sent === undefined) return;
   const message = `the request of ${sent.path} was never answered, and no job of run "${runId}" proves that this key belongs to the account of the run. Resume the run with its original key and address.`;
   throw new InvalidOptionError("accountMoved", message, `showrunner show ${runId}`);

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { basename } from "node:path/posix";
 import PQueue from "p-queue";
 import type { Chosen, StoredCopy } from "../../journal/events.ts";
-import { type OutputState, outputsOf, type RunState, type StepState } from "../../journal/state.ts";
+import { costOf, type OutputState, outputsOf, type RunState, type StepState, wasSent } from "../../journal/state.ts";
 import { redactText, withoutSecrets } from "../../kit/clean-text.ts";
 import { syncFolder, temporaryPath } from "../../kit/durable-file.ts";
 import { open } from "../../kit/file-handle.ts";
@@ -105,7 +105,7 @@ export function manifestOf(state: RunState, named: NamedOutput, version: string)
     ...manifestInput(planned),
     models: [...new Set(models)].sort(),
     steps: steps.map((plan) => manifestStep(state, plan)),
-    cost: formatUsd(steps.reduce((sum, { path }) => sum + costOf(state.steps[path]!), 0)),
+    cost: formatUsd(steps.reduce((sum, { path }) => sum + costOf(state.steps[path]!.attempts), 0)),
     voice_consent: consentOf(state, steps),
   };
 }
@@ -214,9 +214,8 @@ function resolvedFor(state: RunState, ref: Reference["$ref"]): Json | undefined 
   return ref.output === "all" ? all : all[0];
 }
 
-function attemptsOf({ attempts, chats }: StepState): ManifestStep["attempts"] {
-  const jobs = attempts.filter(({ key }) => key !== null);
-  return [...jobs, ...chats].map(({ n, jobId, phase, costMicros }) => {
+function attemptsOf({ attempts }: StepState): ManifestStep["attempts"] {
+  return attempts.filter(wasSent).map(({ n, jobId, phase, costMicros }) => {
     return { n, job_id: jobId, status: phase, cost: costMicros === null ? null : formatUsd(costMicros) };
   });
 }
@@ -228,10 +227,6 @@ function outputOf({ index, copy, contentType, assetId, voiceId }: OutputState): 
 function uploaded({ upload }: StepState): ManifestStep["outputs"] {
   if (upload === null) return [];
   return [{ index: 0, sha256: upload.sha256, content_type: upload.contentType, asset_id: null, voice_id: null }];
-}
-
-function costOf({ attempts, chats }: StepState): number {
-  return [...attempts, ...chats].reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
 }
 
 function consentOf(state: RunState, steps: readonly PlanStep[]): Manifest["voice_consent"] {

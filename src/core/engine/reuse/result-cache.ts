@@ -2,14 +2,7 @@ import { verdictOf } from "../../answers/index.ts";
 import { answerOf, type Client, DownloadError } from "../../api/index.ts";
 import type { OutputFacts, ReusedFrom, RunEvent, StoredCopy } from "../../journal/events.ts";
 import type { RunRepository } from "../../journal/run-repository.ts";
-import {
-  lastAttempt,
-  lastChat,
-  type OutputState,
-  outputsOf,
-  type RunState,
-  type StepState,
-} from "../../journal/state.ts";
+import { lastAttempt, type OutputState, outputsOf, type RunState, type StepState } from "../../journal/state.ts";
 import type { JournalStore, StoredResult } from "../../journal/store.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
@@ -190,12 +183,11 @@ export function sourceKey({ jobId, runId, step }: ReusedFrom): string {
 function originOf({ runId }: RunState, step: StepState, plan: CacheableStep): ReusedFrom {
   if (step.reusedFrom !== null) return step.reusedFrom;
   const attempt = lastAttempt(step);
-  const chat = lastChat(step);
   return {
     runId,
     step: plan.path,
-    jobId: attempt?.jobId ?? chat?.jobId ?? null,
-    completedAt: attempt?.completedAt ?? chat?.endedAt ?? step.finishedAt ?? 0,
+    jobId: attempt?.jobId ?? null,
+    completedAt: attempt?.completedAt ?? step.finishedAt ?? 0,
   };
 }
 

@@ -1,18 +1,14 @@
 import type { CleanText } from "../../kit/clean-text.ts";
 import { dollars } from "../../kit/money.ts";
+import { jobPhases } from "../../lifecycle/index.ts";
 import type { Json } from "../../plan/plan.ts";
-import { noteChatCharge } from "../overcharge.ts";
-import type { ChatState } from "../state.ts";
-import type { JournalError } from "./facts.ts";
+import { noteCharge } from "../overcharge.ts";
+import type { AttemptState } from "../state.ts";
+import type { JournalError, OfAttempt } from "./facts.ts";
 import type { Fold } from "./fold-context.ts";
 import { type EventTable, ignoredBy, line } from "./spec.ts";
 
-interface OfChat {
-  readonly step: string;
-  readonly attempt: number;
-}
-
-interface Charged extends OfChat {
+interface Charged extends OfAttempt {
   readonly jobId: string | null;
   readonly costMicros: number;
   /** True if the service reported no cost, so `costMicros` is the maximum or is computed from `tokens`. */
@@ -28,7 +24,7 @@ export type ChatEvent =
       readonly model: string;
       readonly input: Json;
       readonly holdMicros: number;
-    } & OfChat)
+    } & OfAttempt)
   | ({ readonly type: "chat.answered"; readonly value: Json } & Charged)
   | ({
       readonly type: "chat.failed";
@@ -37,16 +33,19 @@ export type ChatEvent =
       readonly answer?: CleanText;
     } & Charged)
   /** The process ended before a response arrived, so the request may have been charged. */
-  | ({ readonly type: "chat.abandoned"; readonly holdMicros: number } & OfChat);
+  | ({ readonly type: "chat.abandoned"; readonly holdMicros: number } & OfAttempt);
 
 export const chatEvents: EventTable<ChatEvent> = {
   "chat.intended": {
-    apply: (fold, { step, attempt: n, holdMicros }) => {
-      const { chats } = fold.step(step);
-      if (n !== chats.length + 1 || chats.at(-1)?.phase === "sent") throw fold.illegal(`(chat ${chats.length})`);
-      const unknown = { costMicros: null, error: null, jobId: null, answer: null, endedAt: null };
-      chats.push({ n, phase: "sent", holdMicros, ...unknown, sentAt: fold.at });
-      fold.state.heldMicros += holdMicros;
+    apply: (fold, { step, attempt: n, model, holdMicros }) => {
+      const { attempts } = fold.step(step);
+      const last = attempts.at(-1);
+      if (n !== attempts.length + 1 || (last !== undefined && jobPhases.open.has(last.phase))) {
+        throw fold.illegal(`(attempt ${attempts.length})`);
+      }
+      const attempt = fold.addAttempt(step, "chat");
+      Object.assign(attempt, { model, holdMicros, expectedMicros: holdMicros, intendedAt: fold.at });
+      fold.moveJob(attempt);
     },
     changes: "step",
     ledger: ({ step, attempt, holdMicros }) => ({ type: "hold", step, attempt, amountMicros: holdMicros }),
@@ -70,9 +69,9 @@ export const chatEvents: EventTable<ChatEvent> = {
   },
   "chat.failed": {
     apply: (fold, event) => {
-      const chat = charge(fold, event);
-      chat.error = event.error;
-      chat.answer = event.answer ?? null;
+      const attempt = charge(fold, event);
+      attempt.error = event.error;
+      if (event.answer !== undefined) attempt.answer = event.answer;
     },
     changes: "step",
     ledger: ({ step, attempt, costMicros }) => ({ type: "settle", step, attempt, costMicros }),
@@ -85,10 +84,9 @@ export const chatEvents: EventTable<ChatEvent> = {
   },
   "chat.abandoned": {
     apply: (fold, event) => {
-      const chat = movedChat(fold, event);
-      chat.endedAt = fold.at;
-      fold.state.heldMicros -= chat.holdMicros;
-      fold.state.unconfirmedMicros += chat.holdMicros;
+      const attempt = ended(fold, event);
+      attempt.holdMicros = event.holdMicros;
+      fold.state.unconfirmedMicros += event.holdMicros;
     },
     changes: "step",
     ledger: ({ step, attempt, holdMicros }) => ({ type: "settle", step, attempt, costMicros: holdMicros }),
@@ -102,21 +100,19 @@ export const chatEvents: EventTable<ChatEvent> = {
   },
 };
 
-function charge(fold: Fold, event: Charged): ChatState {
+function charge(fold: Fold, event: Charged): AttemptState {
   const { jobId, costMicros, isUnconfirmed } = event;
-  const chat = movedChat(fold, event);
-  if (isUnconfirmed === true) chat.isUnconfirmed = true;
-  Object.assign(chat, { costMicros, jobId, endedAt: fold.at });
-  fold.state.heldMicros -= chat.holdMicros;
+  const attempt = ended(fold, event);
+  if (isUnconfirmed === true) attempt.isUnconfirmed = true;
+  if (costMicros > 0) noteCharge(fold.state, attempt, costMicros);
+  Object.assign(attempt, { costMicros, jobId });
   fold.state.spentMicros += costMicros;
-  noteChatCharge(fold.state, event.step, chat);
-  return chat;
+  return attempt;
 }
 
-function movedChat(fold: Fold, { step, attempt: n }: OfChat): ChatState {
-  const { chats } = fold.step(step);
-  const chat = chats[n - 1];
-  if (chat === undefined || n !== chats.length) throw fold.illegal(`(chat ${n} of ${step})`);
-  fold.moveChat(chat);
-  return chat;
+function ended(fold: Fold, event: OfAttempt): AttemptState {
+  const attempt = fold.attempt(event);
+  fold.moveJob(attempt);
+  attempt.completedAt = fold.at;
+  return attempt;
 }

@@ -1,5 +1,4 @@
 import {
-  type ChatPhase,
   type JobPhase,
   type MoneyPhase,
   next,
@@ -11,7 +10,7 @@ import {
   tables,
 } from "../../lifecycle/index.ts";
 import { IllegalEventError } from "../errors.ts";
-import type { AttemptState, ChatState, OutputState, RunState, StepState } from "../state.ts";
+import { type AttemptState, newAttempt, type OutputState, type RunState, type StepState } from "../state.ts";
 
 /**
  * Applies one event to a state.
@@ -49,6 +48,13 @@ export class Fold {
     return attempt;
   }
 
+  addAttempt(step: string, kind: AttemptState["kind"]): AttemptState {
+    const { attempts } = this.step(step);
+    const attempt = newAttempt(attempts.length + 1, kind);
+    attempts.push(attempt);
+    return attempt;
+  }
+
   moveRun(type = this.#type): void {
     this.state.status = this.#next(tables.run, this.state.status, type) as RunStatus;
   }
@@ -61,10 +67,6 @@ export class Fold {
 
   moveOutput(output: OutputState, type = this.#type): void {
     output.phase = this.#next(tables.output, output.phase, type) as OutputPhase;
-  }
-
-  moveChat(chat: ChatState, type = this.#type): void {
-    chat.phase = this.#next(tables.chat, chat.phase, type) as ChatPhase;
   }
 
   moveJob(attempt: AttemptState, type = this.#type): void {

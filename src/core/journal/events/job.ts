@@ -1,6 +1,6 @@
 import type { CleanText } from "../../kit/clean-text.ts";
 import { dollars, formatUsd } from "../../kit/money.ts";
-import { noteJobCharge } from "../overcharge.ts";
+import { noteCharge } from "../overcharge.ts";
 import { type OutputState, UNREAD_MS } from "../state.ts";
 import type { JournalError, OfAttempt, OutputFacts, StoredCopy } from "./facts.ts";
 import type { Fold } from "./fold-context.ts";
@@ -145,7 +145,7 @@ export const jobEvents: EventTable<JobEvent> = {
     apply: (fold, event) => {
       const attempt = fold.attempt(event);
       fold.moveJob(attempt);
-      noteJobCharge(fold.state, attempt, event.costMicros);
+      noteCharge(fold.state, attempt, event.costMicros);
       fold.state.spentMicros += event.costMicros - (attempt.costMicros ?? 0);
       attempt.costMicros = event.costMicros;
       if (event.isUnconfirmed === true) attempt.isUnconfirmed = true;

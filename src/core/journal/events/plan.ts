@@ -1,7 +1,7 @@
 import { editedFields, type StepEdits, traitsOf } from "../../plan/index.ts";
 import type { Json, PlanStep } from "../../plan/plan.ts";
 import { enterExpansion, isExpansion, leaveExpansion, replan, reseed, reset } from "../replan.ts";
-import type { AttemptState, OutputPhase, RunState, StepState } from "../state.ts";
+import { type AttemptState, type OutputPhase, type RunState, type StepState, wasSent } from "../state.ts";
 import type { ExpandPlanned, OutputFacts, ReusedFrom, RunPlanned, RunReplanned, StoredCopy } from "./facts.ts";
 import type { Fold } from "./fold-context.ts";
 import { counted, detail, type EventTable, ignoredBy, line } from "./spec.ts";
@@ -163,8 +163,7 @@ function uploadsOf(steps: readonly PlanStep[]): readonly string[] {
 
 function restore(fold: Fold, step: StepState, attempt: AttemptState): void {
   const later = step.attempts.slice(attempt.n);
-  if (attempt.n !== step.superseded || later.some(({ key }) => key !== null))
-    throw fold.illegal(`(attempt ${attempt.n})`);
+  if (attempt.n !== step.superseded || later.some(wasSent)) throw fold.illegal(`(attempt ${attempt.n})`);
   step.attempts = step.attempts.slice(0, attempt.n);
   step.superseded = attempt.n - 1;
 }

@@ -1,7 +1,7 @@
 import type { CleanText } from "../../kit/clean-text.ts";
 import { dollars, formatUsd } from "../../kit/money.ts";
 import { shellWord } from "../../kit/shell-word.ts";
-import { lastRequest, passClock, type RunState, type StepState, startClock, stopClock } from "../state.ts";
+import { lastAttempt, passClock, type RunState, type StepState, startClock, stopClock } from "../state.ts";
 import type { AgreedQuote, AskedPrice, PauseReason, RunEnd } from "./facts.ts";
 import type { Fold } from "./fold-context.ts";
 import { detail, type EventTable, ignoredBy, line, type NoticeText } from "./spec.ts";
@@ -261,16 +261,16 @@ function closeReruns({ reruns }: RunState): void {
 }
 
 function allowRepeats({ steps }: RunState): void {
-  for (const { chats } of Object.values(steps)) {
-    const last = chats.at(-1);
+  for (const { attempts } of Object.values(steps)) {
+    const last = attempts.at(-1);
     if (last?.phase === "abandoned") last.mayRepeat = true;
   }
 }
 
 function awaitAgain({ steps }: RunState, at: number): void {
   for (const step of Object.values(steps)) {
-    const request = lastRequest(step);
-    if (request?.overdueAt !== undefined) request.awaitedSince = at;
+    const attempt = lastAttempt(step);
+    if (attempt?.overdueAt !== undefined) attempt.awaitedSince = at;
   }
 }
 

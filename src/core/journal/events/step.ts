@@ -3,9 +3,8 @@ import { formatDuration } from "../../kit/duration.ts";
 import { type Expected, slowText, stillText } from "../../kit/late-text.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
-import { type Awaited, lastRequest, type OutputState, planStep, type RunState } from "../state.ts";
+import { lastAttempt, type OutputState, planStep, type RunState } from "../state.ts";
 import type { Chosen, Comment, DecidedBy, JournalError, OfAttempt, StepEnd, StoredCopy, TaskFile } from "./facts.ts";
-import type { Fold } from "./fold-context.ts";
 import { detail, type EventTable, ignoredBy, line, type NoticeText } from "./spec.ts";
 
 /** Events of steps that do not concern paid work. */
@@ -106,21 +105,21 @@ export const stepEvents: EventTable<StepEvent> = {
   },
   "step.slow": {
     apply: (fold, event) => {
-      awaitedOf(fold, event).slow = event.expected;
+      fold.attempt(event).slow = event.expected;
     },
     changes: "step",
     line: ({ expected, elapsedMs }) => line(slowText(expected, elapsedMs)),
     notice: ({ step, expected, elapsedMs }, { runId, status, steps }) => {
-      const message = `${step} ${slowText(expected, elapsedMs)}; ${stillText(lastRequest(steps[step]!)?.jobId ?? null)}`;
+      const message = `${step} ${slowText(expected, elapsedMs)}; ${stillText(lastAttempt(steps[step]!)?.jobId ?? null)}`;
       return { event: "run.slow", status, reason: null, message, step, next: `showrunner show ${runId}` };
     },
     ...ignoredBy("ledger", "media", "timeline", "incident"),
   },
   "step.overdue": {
     apply: (fold, event) => {
-      const awaited = awaitedOf(fold, event);
-      awaited.overdueAt = fold.at;
-      delete awaited.awaitedSince;
+      const attempt = fold.attempt(event);
+      attempt.overdueAt = fold.at;
+      delete attempt.awaitedSince;
     },
     // Steps that wait for this step or for its option may continue.
     changes: "plan",
@@ -154,7 +153,9 @@ export const stepEvents: EventTable<StepEvent> = {
   },
   "task.failed": {
     apply: (fold, { step, error }) => {
-      fold.step(step).failures.push({ at: fold.at, error });
+      const attempt = fold.addAttempt(step, "try");
+      fold.moveJob(attempt);
+      Object.assign(attempt, { error, completedAt: fold.at });
     },
     changes: "step",
     line: ({ error }) => detail(`function failed: ${error.message}${siteText(error)}`),
@@ -253,11 +254,6 @@ function waitNotice(state: RunState, path: string): NoticeText | null {
 
 function siteText({ site }: JournalError): string {
   return site === undefined ? "" : ` (at ${site})`;
-}
-
-/** A step never has both chats and attempts. */
-function awaitedOf(fold: Fold, event: OfAttempt): Awaited {
-  return fold.step(event.step).chats[event.attempt - 1] ?? fold.attempt(event);
 }
 
 function overdueText({ withinMs, next }: { readonly withinMs: number; readonly next?: string }): string {

@@ -97,9 +97,8 @@ const withdrawals = {
 export const submitEvents: EventTable<SubmitEvent> = {
   "job.quoted": {
     apply: (fold, event) => {
-      const { attempts } = fold.step(event.step);
-      if (event.attempt === attempts.length + 1) attempts.push(newAttempt(event.attempt));
-      const attempt = fold.attempt(event);
+      const isNew = event.attempt === fold.step(event.step).attempts.length + 1;
+      const attempt = isNew ? fold.addAttempt(event.step, "job") : fold.attempt(event);
       fold.moveJob(attempt);
       const { costMicros, basis, conditionalOn } = event;
       attempt.quotedAt = fold.at;
@@ -276,29 +275,4 @@ function noteSend({ at }: Fold, attempt: AttemptState, clockOffsetMs = 0): void 
   const instant = at + clockOffsetMs;
   const { from, to } = attempt.sentByService ?? { from: instant, to: instant };
   attempt.sentByService = { from: Math.min(from, instant), to: Math.max(to, instant) };
-}
-
-function newAttempt(n: number): AttemptState {
-  return {
-    n,
-    phase: "planned",
-    money: "none",
-    quote: null,
-    quotedAt: null,
-    key: null,
-    model: null,
-    input: null,
-    holdMicros: 0,
-    expectedMicros: null,
-    costMicros: null,
-    jobId: null,
-    error: null,
-    intendedAt: null,
-    lastSentAt: null,
-    sentByService: null,
-    unresolved: null,
-    submittedAt: null,
-    completedAt: null,
-    outputs: [],
-  };
 }

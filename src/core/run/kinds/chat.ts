@@ -1,5 +1,13 @@
-import { type ChatState, isStepFinal, lastChat, type StepState } from "../../journal/state.ts";
+import {
+  type AttemptState,
+  costOf,
+  isStepFinal,
+  lastAttempt,
+  ownAttempts,
+  type StepState,
+} from "../../journal/state.ts";
 import { formatUsd } from "../../kit/money.ts";
+import { jobPhases } from "../../lifecycle/index.ts";
 import type { ChatStep, Json } from "../../plan/plan.ts";
 import { unpriced } from "../budget-pause.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
@@ -26,17 +34,17 @@ export const chatKind: RunKind<ChatStep> = {
   span: null,
   localInputs: () => [],
   workedSpan: (step) => {
-    const chat = lastChat(step);
-    return chat?.phase === "answered" ? stretch(chat.sentAt, chat.endedAt) : null;
+    const chat = lastAttempt(step);
+    return chat?.phase === "completed" ? stretch(chat.intendedAt, chat.completedAt) : null;
   },
   freeResult: () => null,
 };
 
 function decide(plan: ChatStep, step: StepState, builder: DecisionBuilder): void {
   if (isStepFinal(step.status)) return;
-  const last = lastChat(step);
+  const last = lastAttempt(step);
   if (step.value !== undefined) return builder.finish(step, "succeeded", excess(last));
-  if (last?.phase === "sent") {
+  if (last !== null && jobPhases.submitting.has(last.phase)) {
     if (builder.isActive(`chat:${plan.path}#${last.n}`)) return void watchRequest(plan, step, builder);
     builder.events.push({ type: "chat.abandoned", step: plan.path, attempt: last.n, holdMicros: last.holdMicros });
     return;
@@ -55,13 +63,13 @@ function decide(plan: ChatStep, step: StepState, builder: DecisionBuilder): void
 }
 
 function unansweredOf(step: StepState): number {
-  return counting(step).filter(({ phase }) => phase === "abandoned").length;
+  return ownAttempts(step).filter(({ phase }) => phase === "abandoned").length;
 }
 
 function endOf(plan: ChatStep, step: StepState): string | null {
-  const last = lastChat(step);
+  const last = lastAttempt(step);
   if (last === null) return null;
-  const chats = counting(step);
+  const chats = ownAttempts(step);
   const unanswered = unansweredOf(step);
   if (plan.once === true && unanswered > 0)
     return "the request was never answered but may have been charged, so it is not sent again";
@@ -69,10 +77,10 @@ function endOf(plan: ChatStep, step: StepState): string | null {
   const { error } = last;
   if (last.phase !== "failed" || error === null) return null;
   const message = `${error.code}: ${error.message}`;
-  if (last.answer !== null) {
-    const answers = chats.filter(({ answer }) => answer !== null).length;
+  if (last.answer !== undefined) {
+    const answers = chats.filter(({ answer }) => answer !== undefined).length;
     if (answers >= (plan.repairs + 1) * plan.policy.attempts) return message;
-    return spentOn(toRepair(plan, step)) < maxCost(plan, last) ? null : `${message} (the step's maxCost is used up)`;
+    return costOf(toRepair(plan, step)) < maxCost(plan, last) ? null : `${message} (the step's maxCost is used up)`;
   }
   if (WAITED_OUT.has(error.code)) return null;
   const refused = chats.filter((chat) => chat.phase === "failed" && !WAITED_OUT.has(chat.error?.code ?? "")).length;
@@ -81,7 +89,7 @@ function endOf(plan: ChatStep, step: StepState): string | null {
 }
 
 function begin(plan: ChatStep, step: StepState, builder: DecisionBuilder): void {
-  const attempt = step.chats.length + 1;
+  const attempt = step.attempts.length + 1;
   if (!builder.dueOrWake(`chat:${plan.path}#${attempt}`)) return builder.skipIfImpossible(plan, step);
   if (builder.index.isHeldBack(plan.path) || !builder.hasSlot(plan)) return builder.skipIfImpossible(plan, step);
   const ready = readiness(builder.state, plan, plan.input, readerOf(plan));
@@ -94,7 +102,7 @@ function begin(plan: ChatStep, step: StepState, builder: DecisionBuilder): void 
   }
   const repairs = toRepair(plan, step);
   // A request and its repairs share one maximum.
-  const allowedMicros = Math.max(1, most - spentOn(repairs));
+  const allowedMicros = Math.max(1, most - costOf(repairs));
   const holdMicros = raisedHold(builder.state, plan.model, { quotedMicros: null, holdMicros: allowedMicros });
   if (!builder.checkBudget(step, holdMicros)) return;
   builder.takeSlot(plan);
@@ -106,40 +114,32 @@ function begin(plan: ChatStep, step: StepState, builder: DecisionBuilder): void 
   builder.issue({ type: "chat", step: path, attempt, model, input, maxCostMicros: allowedMicros });
 }
 
-function toRepair(plan: ChatStep, step: StepState): readonly ChatState[] {
-  const bad = counting(step).filter(({ answer }) => answer !== null);
+function toRepair(plan: ChatStep, step: StepState): readonly AttemptState[] {
+  const bad = ownAttempts(step).filter(({ answer }) => answer !== undefined);
   return bad.slice(bad.length - (bad.length % (plan.repairs + 1)));
 }
 
-function withRepairs(input: Json, repairs: readonly ChatState[]): Json {
+function withRepairs(input: Json, repairs: readonly AttemptState[]): Json {
   if (repairs.length === 0) return input;
   const body = input as { readonly messages?: readonly Json[] };
-  const more = repairs.flatMap(({ answer, error }): Json[] => [
+  const more = repairs.flatMap(({ answer = "", error }): Json[] => [
     ...(answer === "" ? [] : [{ role: "assistant", content: answer }]),
-    { role: "user", content: `${error?.message}\nAnswer again, with nothing but the corrected JSON.` },
+    { role: "user", content: `${error!.message}\nAnswer again, with nothing but the corrected JSON.` },
   ]);
   return { ...body, messages: [...(body.messages ?? []), ...more] };
 }
 
-function counting(step: StepState): readonly ChatState[] {
-  return step.chats.filter(({ n }) => n > step.superseded);
+function maxCost(plan: ChatStep, last: AttemptState): number {
+  return plan.policy.maxCostMicros ?? last.expectedMicros!;
 }
 
-function spentOn(chats: readonly ChatState[]): number {
-  return chats.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
+function nextTryAt(step: StepState, last: AttemptState | null): number {
+  if (last === null || last.answer !== undefined || last.completedAt === null) return 0;
+  const failures = ownAttempts(step).filter(({ answer }) => answer === undefined).length;
+  return last.completedAt + Math.min(LONGEST_WAIT_MS, 1000 * 2 ** (failures - 1));
 }
 
-function maxCost(plan: ChatStep, last: ChatState): number {
-  return plan.policy.maxCostMicros ?? last.holdMicros;
-}
-
-function nextTryAt(step: StepState, last: ChatState | null): number {
-  if (last === null || last.answer !== null || last.endedAt === null) return 0;
-  const failures = counting(step).filter(({ answer }) => answer === null).length;
-  return last.endedAt + Math.min(LONGEST_WAIT_MS, 1000 * 2 ** (failures - 1));
-}
-
-function excess(last: ChatState | null): string | null {
-  if (last?.costMicros === null || last === null || last.costMicros <= last.holdMicros) return null;
-  return `cost ${formatUsd(last.costMicros)} USD, more than the ${formatUsd(last.holdMicros)} USD allowed`;
+function excess(last: AttemptState | null): string | null {
+  if (last === null || last.costMicros === null || last.costMicros <= last.expectedMicros!) return null;
+  return `cost ${formatUsd(last.costMicros)} USD, more than the ${formatUsd(last.expectedMicros!)} USD allowed`;
 }

@@ -64,6 +64,9 @@ function decide(plan: GenerateStep, step: StepState, builder: DecisionBuilder): 
       // Polled once per driver, because the work may have ended meanwhile. If it has not, a person decides.
       if (attempt.operation !== undefined) builder.issue({ type: "operation", step: plan.path, attempt: attempt.n });
       return;
+    case "abandoned":
+      // Only chats are abandoned.
+      return;
     default:
       attempt.phase satisfies never;
   }

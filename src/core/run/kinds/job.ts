@@ -78,6 +78,9 @@ function decide(plan: JobStep, step: StepState, builder: DecisionBuilder): void 
       return builder.finish(step, "failed", DECLARED_LOST);
     case "unresolved":
       return recheckUnresolved(plan, attempt, builder);
+    case "abandoned":
+      // Only chats are abandoned.
+      return;
     default:
       attempt.phase satisfies never;
   }

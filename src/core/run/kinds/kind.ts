@@ -14,8 +14,8 @@ export function stretch(from: number | null, to: number | null): Stretch | null 
   return from === null || to === null ? null : { from, to };
 }
 
-export function wholeStep({ failures, startedAt, finishedAt }: StepState): Stretch | null {
-  return failures.length > 0 ? null : stretch(startedAt, finishedAt);
+export function wholeStep({ attempts, startedAt, finishedAt }: StepState): Stretch | null {
+  return attempts.length > 0 ? null : stretch(startedAt, finishedAt);
 }
 
 export interface RunKind<S extends PlanStep> {

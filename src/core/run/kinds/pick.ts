@@ -1,5 +1,5 @@
 import type { Chosen, StoredCopy } from "../../journal/events.ts";
-import { isStepFinal, type RunState, type StepState } from "../../journal/state.ts";
+import { isStepFinal, type RunState, type StepState, thrownBy } from "../../journal/state.ts";
 import { isSecondChoice } from "../../plan/index.ts";
 import type { PickStep } from "../../plan/plan.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
@@ -31,8 +31,8 @@ function decide(plan: PickStep, step: StepState, builder: DecisionBuilder): void
   if (step.chosen !== null) {
     return builder.finish(step, "succeeded", isSecondChoice(plan) ? whichOption(builder.state, plan) : null);
   }
-  const failure = step.failures.at(-1);
-  if (failure !== undefined) return builder.finish(step, "failed", failure.error.message);
+  const error = thrownBy(step);
+  if (error !== null) return builder.finish(step, "failed", error.message);
   if (!builder.mayStart) return;
   const gate = gateOf(builder.state, plan);
   if (gate?.ready === "no") return;

@@ -1,4 +1,4 @@
-import { isStepFinal, type StepState } from "../../journal/state.ts";
+import { isStepFinal, ownAttempts, type StepState } from "../../journal/state.ts";
 import type { TaskStep } from "../../plan/plan.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { readiness } from "../readiness.ts";
@@ -17,9 +17,10 @@ export const taskKind: RunKind<TaskStep> = {
 function decide(plan: TaskStep, step: StepState, builder: DecisionBuilder): void {
   if (isStepFinal(step.status)) return;
   if (step.value !== undefined) return builder.finish(step, "succeeded");
-  const last = step.failures.at(-1);
-  if (last !== undefined && step.failures.length >= plan.policy.attempts) {
-    return builder.finish(step, "failed", last.error.message);
+  const tries = ownAttempts(step);
+  const last = tries.at(-1);
+  if (last !== undefined && tries.length >= plan.policy.attempts) {
+    return builder.finish(step, "failed", last.error!.message);
   }
   if (!builder.mayStart) return;
   // Checked before the input is resolved, which is expensive when thousands of steps wait.
@@ -30,7 +31,7 @@ function decide(plan: TaskStep, step: StepState, builder: DecisionBuilder): void
   if (ready.ready === "never") return builder.skipOrFail(step, ready.reason, ready.skippedByCondition);
   if (awaitCacheLookup(plan, step, ready.input, builder)) return;
   if (last !== undefined) {
-    const retryAt = last.at + 1000 * 2 ** (step.failures.length - 1);
+    const retryAt = last.completedAt! + 1000 * 2 ** (tries.length - 1);
     if (retryAt > builder.context.now) return builder.wake(retryAt);
   }
   if (step.status === "waiting") builder.takeSlot(plan);

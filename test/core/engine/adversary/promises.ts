@@ -85,8 +85,8 @@ function checkRewriting(world: SimWorld, state: RunState): void {
     // Of a changed plan the first prompt is out, where its price was refused.
     if (plan.second.options.length < 2) continue;
     const [first, again] = plan.among.map(({ $ref }) => state.steps[$ref.step]!) as [StepState, StepState];
-    const { chats } = state.steps[`${plan.second.options[1]}/prompt`]!;
-    const sent = chats.filter(({ phase, costMicros }) => phase !== "failed" || costMicros !== 0);
+    const { attempts } = state.steps[`${plan.second.options[1]}/prompt`]!;
+    const sent = attempts.filter(({ phase, costMicros }) => phase !== "failed" || costMicros !== 0);
     if (sent.length > 1) world.fail(`${plan.path} had its prompt rewritten ${sent.length} times`);
     const isFlagged = `${first.reason} ${lastAttempt(first)?.error?.code}`.includes("MODERATION_FAILED");
     if (sent.length > 0 && !isFlagged) world.fail(`${plan.path} had its prompt rewritten: ${first.reason}`);
@@ -135,9 +135,7 @@ function checkWords(world: SimWorld, state: RunState): void {
 
 /** Checks that the journal's spending covers the actual cost of its jobs. */
 function checkSpent(world: SimWorld, state: RunState): void {
-  const known = new Set(
-    Object.values(state.steps).flatMap(({ attempts, chats }) => [...attempts, ...chats].map(({ jobId }) => jobId)),
-  );
+  const known = new Set(Object.values(state.steps).flatMap(({ attempts }) => attempts.map(({ jobId }) => jobId)));
   const jobs = [...world.service.jobs.values()].filter(({ jobId }) => known.has(jobId));
   const micros = jobs.reduce((sum, job) => sum + world.service.netMicros(job), 0);
   if (micros > state.spentMicros) world.fail(`${micros} charged, and the journal says ${state.spentMicros}`);

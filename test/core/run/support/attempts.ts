@@ -1,3 +1,6 @@
+import type { JournalError } from "../../../../src/core/journal/events.ts";
+import { type AttemptState, newAttempt } from "../../../../src/core/journal/state.ts";
+
 const copy = { sha256: "c", sizeBytes: 1, contentType: "image/png" };
 
 /** A finished and copied output, with changes. */
@@ -9,6 +12,7 @@ export const output = (index: number, more: object = {}) => ({
 /** The nth attempt of a job, finished and paid, with changes. */
 export const attempt = (n: number, more: object = {}) => ({
   ...{
+    kind: "job",
     n,
     phase: "completed",
     money: "settled",
@@ -28,3 +32,7 @@ export const attempt = (n: number, more: object = {}) => ({
     ...more,
   },
 });
+
+export function failedTry(n: number, error: JournalError, at = n): AttemptState {
+  return { ...newAttempt(n, "try"), phase: "failed", error, completedAt: at };
+}

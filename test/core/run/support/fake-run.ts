@@ -7,7 +7,13 @@ import type {
   StoredEvent,
 } from "../../../../src/core/journal/events.ts";
 import { apply, newRun } from "../../../../src/core/journal/fold.ts";
-import { isRunFinal, isStepFinal, lastAttempt, type RunState } from "../../../../src/core/journal/state.ts";
+import {
+  isRunFinal,
+  isStepFinal,
+  lastAttempt,
+  ownAttempts,
+  type RunState,
+} from "../../../../src/core/journal/state.ts";
 import { ownText } from "../../../../src/core/kit/clean-text.ts";
 import { referencesOf } from "../../../../src/core/plan/index.ts";
 import type { Json, Plan, PlanStep, Reference } from "../../../../src/core/plan/plan.ts";
@@ -235,7 +241,7 @@ export class FakeRun {
         return [{ type: "chat.failed", step, attempt, error: failure(false), costMicros: 0, jobId: null }];
       }
       case "task": {
-        const tries = this.state.steps[command.step]!.failures.length + 1;
+        const tries = ownAttempts(this.state.steps[command.step]!).length + 1;
         const value = this.world.values?.[command.step] ?? null;
         if (this.#fateOf(command.step, tries) === "made")
           return [{ type: "task.completed", step: command.step, value, files: [] }];

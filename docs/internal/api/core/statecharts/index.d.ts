@@ -53,9 +53,22 @@ declare const jobMachine: import("xstate").StateMachine<import("xstate").Machine
   type: "job.adopted";
 } | {
   type: "job.lost";
+} | {
+  type: "chat.intended";
+} | {
+  type: "chat.answered";
+} | {
+  type: "chat.failed";
+} | {
+  type: "chat.abandoned";
+} | {
+  type: "task.failed";
 }, {}, never, never, {
   type: "isAcknowledged";
   params: unknown;
+} | {
+  type: "isPlanned";
+  params: import("xstate").NonReducibleUnknown;
 } | {
   type: "isPriced";
   params: import("xstate").NonReducibleUnknown;
@@ -69,8 +82,8 @@ declare const jobMachine: import("xstate").StateMachine<import("xstate").Machine
   type: "isUnresolved";
   params: import("xstate").NonReducibleUnknown;
 }, never, {
-  money: "held" | "none" | "released" | "settled";
-  phase: "completed" | "failed" | "inProgress" | "inQueue" | "lost" | "planned" | "priced" | "refused" | "unresolved" | {
+  money: "held" | "none" | "released" | "settled" | "unconfirmed";
+  phase: "abandoned" | "completed" | "failed" | "inProgress" | "inQueue" | "lost" | "planned" | "priced" | "refused" | "unresolved" | {
     submitting: "sent" | "unknown";
   };
 }, "accepted" | "inFlight" | "open" | "submitting", import("xstate").NonReducibleUnknown, import("xstate").NonReducibleUnknown, import("xstate").EventObject, import("xstate").MetaObject, {
@@ -93,6 +106,7 @@ declare const jobMachine: import("xstate").StateMachine<import("xstate").Machine
         readonly failed: {};
         readonly refused: {};
         readonly lost: {};
+        readonly abandoned: {};
       };
     };
     readonly money: {
@@ -101,6 +115,7 @@ declare const jobMachine: import("xstate").StateMachine<import("xstate").Machine
         readonly held: {};
         readonly settled: {};
         readonly released: {};
+        readonly unconfirmed: {};
       };
     };
   };
@@ -174,23 +189,7 @@ declare const runMachine: import("xstate").StateMachine<import("xstate").Machine
     readonly cancelled: {};
   };
 }, import("xstate").MetaObject>;
-declare const chatMachine: import("xstate").StateMachine<import("xstate").MachineContext, {
-  type: "chat.answered";
-} | {
-  type: "chat.failed";
-} | {
-  type: "chat.abandoned";
-}, {}, never, never, never, never, "abandoned" | "answered" | "failed" | "sent", string, import("xstate").NonReducibleUnknown, import("xstate").NonReducibleUnknown, import("xstate").EventObject, import("xstate").MetaObject, {
-  id: "chat";
-  states: {
-    readonly sent: {};
-    readonly answered: {};
-    readonly failed: {};
-    readonly abandoned: {};
-  };
-}, import("xstate").MetaObject>;
 export {
-  chatMachine,
   jobMachine,
   outputMachine,
   runMachine,
