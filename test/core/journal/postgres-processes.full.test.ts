@@ -1,9 +1,11 @@
 import { afterAll, beforeAll } from "vitest";
+import { callersClock } from "../../../src/core/journal/postgres/leases.ts";
 import { openPostgresJournal } from "../../../src/core/journal/postgres.ts";
 import { describeNeeding } from "../../support/absence.ts";
 import { lacksPostgres, PostgresCluster } from "../../support/postgres.ts";
 import { interleavingsContract } from "./interleavings.ts";
 import { ledgersContract } from "./ledgers.ts";
+import { operationsContract } from "./operations.ts";
 import { processesContract } from "./processes.ts";
 
 describeNeeding(lacksPostgres())("On PostgreSQL", () => {
@@ -20,5 +22,8 @@ describeNeeding(lacksPostgres())("On PostgreSQL", () => {
   processesContract("PostgreSQL", place);
   interleavingsContract("PostgreSQL", place, 25);
   const open = () => openPostgresJournal(url, { schema: `s${++schemas}` });
+  const openWithOwnClock = () =>
+    openPostgresJournal(url, { schema: `s${++schemas}`, pollIntervalMs: 50 }, callersClock());
+  operationsContract("PostgreSQL", openWithOwnClock, process.env.SHOWRUNNER_TEST_RUNS === undefined ? 40 : 1_000);
   ledgersContract("PostgreSQL", open, process.env.SHOWRUNNER_TEST_RUNS === undefined ? 2_000 : 100_000);
 });

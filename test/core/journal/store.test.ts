@@ -6,6 +6,7 @@ import { createMemoryJournal } from "../../../src/core/journal/open.ts";
 import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
 import { journalContract } from "./contract.ts";
 import { ledgersContract } from "./ledgers.ts";
+import { operationsContract } from "./operations.ts";
 import { createReferenceJournal } from "./reference-journal.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "journal-"));
@@ -17,3 +18,4 @@ journalContract("reference", async (options) => createReferenceJournal(options))
 journalContract("SQLite", (options) => openSqliteJournal(join(folder, `${++files}.db`), options));
 
 ledgersContract("SQLite", async () => createMemoryJournal(), 300);
+operationsContract("SQLite", async () => createMemoryJournal(), 150);
