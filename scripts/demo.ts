@@ -15,7 +15,7 @@ import { priceTable } from "../src/cli/report/price-table.ts";
 import { type Column, table } from "../src/cli/text/table.ts";
 import { dollars } from "../src/core/kit/money.ts";
 import { ownVersion } from "../src/core/kit/own-version.ts";
-import { openShowrunner, type Quote, type RunReport, type Showrunner } from "../src/index.ts";
+import { openShowrunner, type Quote, type RunDocument, type Showrunner } from "../src/index.ts";
 import { startLocalService } from "../src/local-service/index.ts";
 import { writeReport } from "../src/studio/dashboard/index.ts";
 
@@ -36,7 +36,7 @@ interface Row {
 
 interface Act {
   readonly quote: Quote;
-  readonly report: RunReport;
+  readonly report: RunDocument;
   /** Number of API requests of the run, without those for pricing it. */
   readonly requests: number;
 }
@@ -143,7 +143,7 @@ function microsOf(amount: string | null): number {
   return amount === null ? 0 : (parseDollars(amount) ?? Number.NaN);
 }
 
-function rowOf(step: RunReport["steps"][number], report: RunReport): Row {
+function rowOf(step: RunDocument["steps"][number], report: RunDocument): Row {
   const { started_at: startedAt, finished_at: finishedAt, attempts, outputs } = step;
   return {
     step: `${report.pipeline}/${step.path}`,
@@ -156,7 +156,7 @@ function rowOf(step: RunReport["steps"][number], report: RunReport): Row {
   };
 }
 
-function costOf(step: RunReport["steps"][number] | undefined): number | null {
+function costOf(step: RunDocument["steps"][number] | undefined): number | null {
   const costs = step?.attempts.flatMap(({ cost }) => (cost === null ? [] : [microsOf(cost)])) ?? [];
   return costs.length > 0 ? sum(costs) : null;
 }

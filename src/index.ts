@@ -75,4 +75,4 @@ export { createMemoryJournal, openJournal } from "./core/journal/open.ts";
 export type { JournalStore } from "./core/journal/store.ts";
 export { CallerError, isShowrunnerError, ShowrunnerError } from "./core/kit/errors.ts";
 export type { Json, Plan, PlanStep, Problem } from "./core/plan/plan.ts";
-export type { RunReport } from "./core/view/report.ts";
+export type { RunDocument } from "./core/view/document-schema.ts";

@@ -31,7 +31,6 @@ export {
   isRunFinal,
   type OutputState,
   outputsOf,
-  planStep,
   type RerunRequest,
   type RunState,
   type StepState,
@@ -40,14 +39,34 @@ export type { InboxEntry, NoticeRow, RunRow } from "./core/journal/store.ts";
 export { type OpenDecision, openDecisions } from "./core/run/decisions.ts";
 export { foresee } from "./core/run/inbox.ts";
 export { offered } from "./core/run/kinds/approve.ts";
-export { referenced, referencedValue } from "./core/run/resolve.ts";
-export { failureOf } from "./core/run/step-failure.ts";
+export { referencedValue } from "./core/run/resolve.ts";
 export { unresolvedText } from "./core/run/waiting.ts";
+export {
+  callerDocument,
+  callerEvent,
+  runLine,
+  type StoredOutput,
+  stepProgress,
+} from "./core/view/caller-document.ts";
 export { type ComparedPart, comparedParts } from "./core/view/compared.ts";
+export {
+  type CallerDocument,
+  type CallerEvent,
+  type CallerOutput,
+  documentSchemas,
+  type QuoteDocument,
+  type RunLine,
+  type StepDocument,
+  type StepProgress,
+} from "./core/view/document-schema.ts";
 export { type EditClip, type EditList, type EditTake, editLists } from "./core/view/edit-list.ts";
 export { type Missing, missing, type Refused, refusedBefore } from "./core/view/missing.ts";
-export type { StepReport } from "./core/view/report.ts";
-export { FoldedRun, RunView, runSummary, touchedSteps } from "./core/view/run-view.ts";
+export {
+  FoldedRun,
+  RunView,
+  runSummary,
+  touchedSteps,
+} from "./core/view/run-view.ts";
 export {
   formatCents,
   invoiced,

@@ -4,34 +4,37 @@ import { parseAst } from "rolldown/parseAst";
 import { expect, test } from "vitest";
 
 const src = resolve(import.meta.dirname, "../../src");
-/** Folders whose answers leave for callers: customers, agents, holders of review links. */
-const ROUTES = ["studio/handler", "studio/mcp", "studio/dashboard/links"];
+/** Files whose answers leave for callers: customers, agents, holders of review links. */
+const ROUTES = [
+  ...["studio/handler/**/*.ts", "studio/mcp/**/*.ts", "studio/dashboard/links/**/*.ts"],
+  "core/view/caller-document.ts",
+];
 /** What an error, a failed step or a paused run says, whatever it is called where it is read. */
 const WORDS = new Set(["message", "stack", "cause", "reason", "serviceMessage", "details", "fundingUrl", "errors"]);
 
 /** Where words are read that are no error's, or go to the operator; with what they are. */
 const READ: Readonly<Record<string, string>> = {
+  "core/view/caller-document.ts callerDocument reason": "of a pause: its code",
+  "core/view/caller-document.ts callerEvent.why reason": "of a pause: its code",
+  "core/view/caller-document.ts waitingStep message": "of an open decision: the author's question",
   "studio/dashboard/links/link-routes.ts linkRoutes.continued reason": "of a pause: its code",
   "studio/dashboard/links/shared-decisions.ts decidedIn.isVerdict message": "of the inbox",
   "studio/handler/create-handler.ts AuthorizeError.constructor message": "for the operator's log",
   "studio/handler/create-handler.ts refused message": "of a refusal that studio/served/for-callers.ts made",
-  "studio/handler/run-feed.ts eventView.why reason": "of a pause: its code",
-  "studio/handler/run-view.ts runView message": "of an open decision: the author's question",
-  "studio/handler/run-view.ts runView reason": "of a pause: its code",
   "studio/mcp/decisions.ts askedOf message": "of an open decision: the author's question",
   "studio/mcp/http.ts refuse message": "of a refusal that was made there",
   "studio/mcp/http.ts startHttp String of an error": "for the log of who started the server",
   "studio/mcp/session.ts AgentSession.drive String of an error": "for the log of who started the server",
-  "studio/mcp/tasks.ts taskOf message": "of a summary, whose words studio/served/for-callers.ts made",
+  "studio/mcp/tasks.ts taskOf message": "of a document for callers",
   "studio/mcp/tool-error.ts agentError message": "of a refusal that studio/served/for-callers.ts made",
   "studio/mcp/tool-error.ts errorText message": "of a ToolError, whose words are ours, or of such a refusal",
   "studio/mcp/tool-error.ts reportTo.report String of an error": "for the log of who started the server",
   "studio/mcp/tools/pipelines.ts planned.lines message": "of problems that studio/served/for-callers.ts made",
-  "studio/mcp/tools/runs.ts summary reason": "of a pause: its code",
+  "studio/mcp/tasks.ts taskOf reason": "of a pause: its code",
 };
 
 test("no route answers with the words of an error or of a run's failure: one place says what callers learn", () => {
-  const found = ROUTES.flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: src })).flatMap((path) => {
+  const found = ROUTES.flatMap((pattern) => globSync(pattern, { cwd: src })).flatMap((path) => {
     const name = path.replaceAll("\\", "/");
     return wordsRead(readFileSync(join(src, path), "utf8")).map((place) => `${name} ${place}`);
   });

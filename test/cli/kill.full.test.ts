@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JournalStore, LeaseHolder } from "../../src/core/journal/store.ts";
 import { greyPng } from "../../src/core/kit/placeholder-media.ts";
-import type { RunReport } from "../../src/index.ts";
+import type { RunDocument } from "../../src/index.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { chaosProxy, type HttpProxy, type Trouble } from "../support/proxy.ts";
 import { isFull } from "../support/sample.ts";
@@ -19,7 +19,7 @@ const killsALife = 7;
 const longMs = 600_000;
 
 /** What two runs of the same pipeline must agree on, whatever happened in between. */
-function essence(report: RunReport) {
+function essence(report: RunDocument) {
   return report.steps.map(({ path, status, outputs }) => ({
     path,
     status,
@@ -30,7 +30,7 @@ function essence(report: RunReport) {
   }));
 }
 
-function expectRealFiles(report: RunReport): void {
+function expectRealFiles(report: RunDocument): void {
   for (const { file, sha256 } of report.steps.flatMap(({ outputs }) => outputs)) {
     if (file === null) continue;
     const bytes = readFileSync(join(report.out_dir, file));
@@ -199,7 +199,7 @@ describe("a run with every kind of step, killed repeatedly", () => {
   });
 });
 
-function chatCost(report: RunReport): string {
+function chatCost(report: RunDocument): string {
   return report.steps.find(({ kind }) => kind === "chat")?.attempts.at(-1)?.cost ?? "0";
 }
 
@@ -219,7 +219,7 @@ describe("the command line, with the local service in the same process", () => {
       }
       const { code, stderr } = await running.end;
       expect(code, stderr).toBe(0);
-      const report = JSON.parse((await cli(["show", "both", "--json"], { cwd })).stdout) as RunReport;
+      const report = JSON.parse((await cli(["show", "both", "--json"], { cwd })).stdout) as RunDocument;
       expect(report.steps.flatMap(({ attempts }) => attempts)).toHaveLength(4);
       expectRealFiles(report);
     },

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { missingLines } from "../../src/cli/report/warning-lines.ts";
-import type { Missing, RunReport } from "../../src/internal.ts";
+import type { Missing, RunDocument } from "../../src/internal.ts";
 
 const at = Date.parse("2030-01-03T12:00:00Z");
 const hourMs = 3_600_000;
 const until = new Date(at).toISOString();
 
-function report(...missing: readonly Partial<Missing>[]): RunReport {
+function report(...missing: readonly Partial<Missing>[]): RunDocument {
   const one: Missing = {
     step: "face",
     output: 0,
@@ -14,7 +14,7 @@ function report(...missing: readonly Partial<Missing>[]): RunReport {
     until,
     text: "Output 0 of face is only on the service",
   };
-  return { expiring: [], missing: missing.map((more) => ({ ...one, ...more })) } as unknown as RunReport;
+  return { expiring: [], missing: missing.map((more) => ({ ...one, ...more })) } as unknown as RunDocument;
 }
 
 test("An output that is only on the service is told with the time that is left [G13]", () => {
@@ -38,7 +38,7 @@ test("After its hour, the line says that it may have to be produced again", () =
 
 test("What was copied is mentioned only once it is gone on the service", () => {
   const copied = { step: "face", copied: true, expires_at: until };
-  const both = { ...report(), expiring: [copied, copied] } as unknown as RunReport;
+  const both = { ...report(), expiring: [copied, copied] } as unknown as RunDocument;
   expect(missingLines(both, at - 1)).toEqual([]);
   expect(missingLines(both, at)).toEqual([
     "2 outputs are no longer on the service; local copies are uploaded again for free when needed.",

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { RunReport } from "../../src/index.ts";
+import type { RunDocument } from "../../src/index.ts";
 import { cli, emptyFolder, root } from "./support/cli.ts";
 import { type Service, startService } from "./support/service.ts";
 
@@ -168,7 +168,7 @@ describe("with a service of its own", () => {
     const done = await cli(["resume", "poor"], options);
     expect(done.code, done.stderr).toBe(0);
     expect((await service.stats()).jobs_created - before.jobs_created).toBe(2);
-    const report = JSON.parse((await cli(["show", "poor", "--json"], options)).stdout) as RunReport;
+    const report = JSON.parse((await cli(["show", "poor", "--json"], options)).stdout) as RunDocument;
     expect(report.steps.map(({ attempts }) => attempts.length)).toEqual([1, 1]);
   });
 

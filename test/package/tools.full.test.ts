@@ -33,7 +33,7 @@ const { show, api } = await opened();
 const headers = { "content-type": "application/json" };
 const body = JSON.stringify({ input: { subject: "a kite" } });
 const answer = await api(new Request("http://x/api/poster/quote", { method: "POST", headers, body }));
-console.log(answer.status, (await answer.json()).maximumUsd);
+console.log(answer.status, (await answer.json()).maximum);
 await show.close();
 `;
 const ROUTE = `import { opened } from "../../../handler.js";
@@ -217,7 +217,7 @@ describe("the handler answers in an app that was built by", () => {
       const headers = { "content-type": "application/json" };
       const body = JSON.stringify({ input: { subject: "a kite" } });
       const answer = await fetch(`${url}/api/poster/quote`, { method: "POST", headers, body });
-      expect([answer.status, await answer.json()]).toMatchObject([200, { maximumUsd: "0.02" }]);
+      expect([answer.status, await answer.json()]).toMatchObject([200, { maximum: "0.02" }]);
     } finally {
       process.kill(-server.pid!, "SIGTERM");
     }

@@ -17,7 +17,6 @@ import {
   FilesTaskHandle,
   Handle,
   JobHandle,
-  Json,
   LocalFile,
   Media,
   MediaList,
@@ -25,9 +24,6 @@ import {
   OrValue,
   OutputHandle,
   OutputsHandle,
-  Plan,
-  PlanStep,
-  Problem,
   TakesHandle,
   TaskContext,
   TaskHandle,
@@ -67,6 +63,15 @@ import {
   text,
 } from "./chunks/pipeline.js";
 import {
+  Json,
+  Plan,
+  PlanStep,
+  Problem,
+} from "./chunks/plan.js";
+import {
+  RunDocument,
+} from "./chunks/document-schema.js";
+import {
   Drift,
   JournalStore,
   OpenOptions,
@@ -80,7 +85,6 @@ import {
   RunHandle,
   RunHandleOf,
   RunOptions,
-  RunReport,
   RunResult,
   Showrunner,
   StoredEvent,
@@ -134,7 +138,7 @@ interface QuotedRow {
   readonly maxMicros: number | null;
   readonly openSteps: readonly string[];
   readonly quotedMicros: number;
-  readonly known: RunReport["status"] | null;
+  readonly known: RunDocument["status"] | null;
   readonly batch: string | null;
 }
 interface BulkProblem extends Problem {
@@ -145,7 +149,7 @@ type BulkQuote = {
   readonly rows: readonly QuotedRow[]; 
   readonly expectedMicros: number; 
   readonly source: string | null; 
-  readonly replaced: readonly RunReport[];
+  readonly replaced: readonly RunDocument[];
 } | {
   readonly ok: false;
   readonly problems: readonly BulkProblem[];
@@ -340,11 +344,11 @@ export {
   type ResumeOptions,
   type Returns,
   RunDiffersError,
+  type RunDocument,
   type RunEvent,
   type RunHandle,
   type RunHandleOf,
   type RunOptions,
-  type RunReport,
   type RunResult,
   type Showrunner,
   ShowrunnerError,

@@ -6,7 +6,7 @@ import {
   type ComparedPart,
   comparedParts,
   loadRun,
-  type RunReport,
+  type RunDocument,
   type RunState,
   refusedBefore,
   type Showrunner,
@@ -161,7 +161,7 @@ interface Waiting {
   /** How each take was made. Null unless several models are compared. */
   readonly compared: readonly ComparedPart[] | null;
   readonly refused: readonly RefusedFiles[];
-  readonly decided: RunReport["steps"][number]["approval"];
+  readonly decided: RunDocument["steps"][number]["approval"];
 }
 
 async function waitingIn(
@@ -234,7 +234,7 @@ function where({ path, asset_id, text }: OfferedTake): string {
   return visible(path ?? asset_id ?? (text === null ? "–" : "below"));
 }
 
-async function waitingSteps(state: RunState, report: RunReport, review: ReviewFiles): Promise<readonly Waiting[]> {
+async function waitingSteps(state: RunState, report: RunDocument, review: ReviewFiles): Promise<readonly Waiting[]> {
   const { plan } = state.planned;
   const waiting = report.steps.filter(({ status }) => status === "awaiting-approval");
   const decidedOn = new Map(waiting.map(({ path, approval }) => [path, approval]));

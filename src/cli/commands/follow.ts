@@ -1,6 +1,6 @@
 import { dollars } from "../../core/kit/money.ts";
 import { own } from "../../core/kit/own.ts";
-import type { RunHandle, RunReport, RunResult, StepReport } from "../../internal.ts";
+import type { RunDocument, RunHandle, RunResult, StepDocument } from "../../internal.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { explainError, isUnexpected } from "../explain-error.ts";
@@ -19,13 +19,13 @@ export function listOutputs(outputs: unknown, name = ""): readonly { readonly na
   return Object.entries(outputs).flatMap(([key, value]) => listOutputs(value, name === "" ? key : `${name}.${key}`));
 }
 
-export function sharedWord({ budget_tag }: Pick<RunReport, "budget_tag">): string {
+export function sharedWord({ budget_tag }: Pick<RunDocument, "budget_tag">): string {
   return budget_tag === null ? "" : "shared ";
 }
 
 const MOST_NAMES = 6;
 
-export function reasonLines(steps: readonly StepReport[]): readonly string[] {
+export function reasonLines(steps: readonly StepDocument[]): readonly string[] {
   const own = steps.filter(({ status }) => status === "failed" || status === "partial");
   const left = steps.filter(({ status, reason }) => status === "skipped" && reason !== null);
   return [
@@ -37,12 +37,12 @@ export function reasonLines(steps: readonly StepReport[]): readonly string[] {
   ];
 }
 
-export function siteText({ status, attempts }: StepReport): string {
+export function siteText({ status, attempts }: StepDocument): string {
   const site = status === "failed" ? attempts.at(-1)?.site : undefined;
   return site === undefined ? "" : ` (at ${visible(site)})`;
 }
 
-function skippedLines(left: readonly StepReport[]): readonly string[] {
+function skippedLines(left: readonly StepDocument[]): readonly string[] {
   const [first] = left;
   if (first === undefined) return [];
   if (left.length === 1) return [`${visible(first.path)} skipped: ${visible(first.reason ?? "")}`];

@@ -1,6 +1,6 @@
 import { suggest } from "../../core/kit/suggest.ts";
 import { traitsOf } from "../../core/plan/index.ts";
-import { loadRun, type RunReport, type StepReport } from "../../internal.ts";
+import { loadRun, type RunDocument, type StepDocument } from "../../internal.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, withJournal } from "../context.ts";
 import type { Flags } from "../program/flags.ts";
@@ -37,14 +37,14 @@ const uploadOf = (step: string) => ({ $ref: { step, output: 0, as: "upload" } })
 
 type Shown = Omit<OfferedTake, "pick">;
 
-async function own(step: StepReport, report: RunReport, review: ReviewFiles): Promise<readonly Shown[]> {
+async function own(step: StepDocument, report: RunDocument, review: ReviewFiles): Promise<readonly Shown[]> {
   const files = await filesOf(step, report, review);
   if (files.length > 0 || step.value === null) return files;
   const text = typeof step.value === "string" ? step.value : JSON.stringify(step.value, null, 2);
   return [{ step: step.path, index: 0, content_type: null, asset_id: null, path: null, text }];
 }
 
-async function unknownStep(report: RunReport, path: string): Promise<never> {
+async function unknownStep(report: RunDocument, path: string): Promise<never> {
   const known = report.steps.map((step) => step.path);
   const [suggestion] = suggest(path, known);
   const hint = suggestion === undefined ? "" : `; did you mean ${visible(suggestion)}?`;

@@ -8,7 +8,7 @@ import {
   checkEach,
   quoteEach,
   type RowOutcome,
-  type RunReport,
+  type RunDocument,
   runEach,
   type Showrunner,
 } from "../../internal.ts";
@@ -258,7 +258,11 @@ function quoteText(quote: PricedRows["quote"]): string {
 
 const MOST_REPLACED = 10;
 
-function sayReplaced(replaced: readonly RunReport[], { output }: Context, { json }: Pick<ServiceFlags, "json">): void {
+function sayReplaced(
+  replaced: readonly RunDocument[],
+  { output }: Context,
+  { json }: Pick<ServiceFlags, "json">,
+): void {
   for (const [at, { id, steps, cost, held, next }] of replaced.entries()) {
     const message = "its row was changed or removed; only this command continues the run";
     const command = next?.command ?? `showrunner resume ${id}`;

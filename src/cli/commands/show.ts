@@ -1,6 +1,6 @@
 import { lateText } from "../../core/kit/late-text.ts";
 import { dollars } from "../../core/kit/money.ts";
-import { decidedText, type RunReport, type Showrunner } from "../../internal.ts";
+import { decidedText, type RunDocument, type Showrunner } from "../../internal.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, withJournal } from "../context.ts";
 import { duration } from "../input/flag-values.ts";
@@ -13,7 +13,7 @@ import { sharedWord, siteText } from "./follow.ts";
 
 const LONGEST_VALUE = 60;
 
-type Step = RunReport["steps"][number];
+type Step = RunDocument["steps"][number];
 
 const columns: readonly Column<Step>[] = [
   { title: "step", value: (step) => visible(step.path), flexible: true },
@@ -59,7 +59,7 @@ export function decisionText({ note, ...decided }: NonNullable<Step["approval"]>
   return `${decidedText(decided)}${note === null ? "" : `: ${note}`}`;
 }
 
-export function stepTable(report: RunReport, width?: number): string {
+export function stepTable(report: RunDocument, width?: number): string {
   return table(report.steps, columns, width);
 }
 
@@ -73,7 +73,7 @@ const MOST_REFUSED = 20;
 async function refusedTexts(
   runner: Showrunner,
   context: Context,
-  report: RunReport,
+  report: RunDocument,
   flags: ServiceFlags,
 ): Promise<readonly string[]> {
   if (report.refused.length === 0) return [];

@@ -3,7 +3,7 @@ import { copyFile, mkdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileExtension } from "../../core/kit/file-name.ts";
 import { type Reference, traitsOf } from "../../core/plan/index.ts";
-import type { Json, Plan, Refused, RunReport, StepReport } from "../../internal.ts";
+import type { Json, Plan, Refused, RunDocument, StepDocument } from "../../internal.ts";
 import { type Context, journalFolderOf, mediaOptionsOf } from "../context.ts";
 import type { ServiceFlags } from "../program/flags.ts";
 import { visible } from "../text/escape.ts";
@@ -55,7 +55,7 @@ type Shown = Omit<OfferedTake, "pick">;
 
 export async function offeredTakes(
   shows: readonly Reference[],
-  { plan, report, review }: { readonly plan: Plan; readonly report: RunReport; readonly review: ReviewFiles },
+  { plan, report, review }: { readonly plan: Plan; readonly report: RunDocument; readonly review: ReviewFiles },
 ): Promise<readonly OfferedTake[]> {
   const found = await Promise.all(
     shows.map(async ({ $ref }, position): Promise<readonly Shown[]> => {
@@ -70,7 +70,7 @@ export async function offeredTakes(
   return found.flat().map((take, position) => ({ pick: position + 1, ...take }));
 }
 
-export async function filesOf(step: StepReport, report: RunReport, review: ReviewFiles): Promise<readonly Shown[]> {
+export async function filesOf(step: StepDocument, report: RunDocument, review: ReviewFiles): Promise<readonly Shown[]> {
   const there = step.outputs.filter(({ status }) => status !== "FAILED");
   return Promise.all(
     there.map(async ({ index, content_type, asset_id, file, sha256 }): Promise<Shown> => {
@@ -88,7 +88,7 @@ export interface RefusedFiles extends Omit<Refused, "shows"> {
 
 export function refusedFiles(
   refused: readonly Refused[],
-  about: { readonly plan: Plan; readonly report: RunReport; readonly review: ReviewFiles },
+  about: { readonly plan: Plan; readonly report: RunDocument; readonly review: ReviewFiles },
 ): Promise<readonly RefusedFiles[]> {
   const isUpload = (path: string) => about.plan.steps.some((step) => step.path === path && step.kind === "upload");
   return Promise.all(
@@ -114,7 +114,7 @@ function uploaded({ steps }: Plan, path: string): Shown {
   return { step: path, index: 0, asset_id: null, text: null, ...about };
 }
 
-function valueAt({ path, value }: StepReport, at: readonly (string | number)[], index: number): readonly Shown[] {
+function valueAt({ path, value }: StepDocument, at: readonly (string | number)[], index: number): readonly Shown[] {
   const part = at.reduce<Json | undefined>((inner, key) => memberOf(inner, key), value);
   if (part === undefined || part === null) return [];
   const text = typeof part === "string" ? part : JSON.stringify(part, null, 2);

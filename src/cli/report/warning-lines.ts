@@ -1,6 +1,6 @@
 import { withoutFullStop } from "../../core/kit/clean-text.ts";
 import { HOUR_MS } from "../../core/kit/duration.ts";
-import type { Missing, Problem, RunReport } from "../../internal.ts";
+import type { Missing, Problem, RunDocument } from "../../internal.ts";
 import { visible } from "../text/escape.ts";
 
 export function problemList(problems: readonly Problem[]): string {
@@ -12,7 +12,7 @@ function where(problem: Problem): string {
   return parts.map(visible).join("  ");
 }
 
-export function overchargeLines({ id, overcharges, over_budget, budget }: RunReport): readonly string[] {
+export function overchargeLines({ id, overcharges, over_budget, budget }: RunDocument): readonly string[] {
   const lines = overcharges.map(({ model, times, excess, worst }) => {
     const ratio = worst === null ? "" : `, at worst $${worst.charged} instead of $${worst.quoted}`;
     const what = times === 1 ? "1 charge" : `${times} charges`;
@@ -26,7 +26,7 @@ export function overchargeLines({ id, overcharges, over_budget, budget }: RunRep
 }
 
 /** Lists missing results, except those that the table of steps already shows. */
-export function missingLines(report: RunReport, now: number): readonly string[] {
+export function missingLines(report: RunDocument, now: number): readonly string[] {
   const missing = report.missing.filter(({ what }) => !toldBySteps.has(what));
   const alike = Map.groupBy(missing, ({ step, what, until, text }) =>
     what === "job" && step !== null ? withoutWord(text, step) : JSON.stringify([until, text]),

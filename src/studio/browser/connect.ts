@@ -1,5 +1,5 @@
+import type { QuoteDocument, RunLine } from "../../internal.ts";
 import { type FollowedRun, followedRun, type Link, RequestError } from "./followed-run.ts";
-import type { QuoteView, RunLine } from "./wire.ts";
 
 interface KeyStorage {
   getItem(key: string): string | null;
@@ -40,7 +40,7 @@ export interface StartOptions {
 /** Prices, starts and follows runs on a server that uses `createHandler`. */
 export interface Runs {
   /** Prices a run. Spends nothing. @throws RequestError */
-  quote(pipeline: string, input: unknown): Promise<QuoteView>;
+  quote(pipeline: string, input: unknown): Promise<QuoteDocument>;
   /** Starts a run and stores its key. @throws RequestError */
   start(pipeline: string, options: StartOptions): Promise<FollowedRun>;
   /**
@@ -107,7 +107,7 @@ export function connect(url: string, { headers = {}, storage = ownStorage() }: C
         headers: typeOf(body),
         body,
       });
-      return (await response.json()) as QuoteView;
+      return (await response.json()) as QuoteDocument;
     },
     start(pipeline, { key = crypto.randomUUID(), ...rest }) {
       const body = bodyOf(rest);

@@ -1,4 +1,4 @@
-import type { EventView, ProgressView, QuoteView, RunView } from "./wire.ts";
+import type { CallerDocument, CallerEvent, QuoteDocument, StepProgress } from "../../internal.ts";
 
 export interface Link {
   /** Base URL of the handler, without a trailing slash. */
@@ -17,7 +17,7 @@ export class RequestError extends Error {
   readonly reference: string | null;
 
   /** The quote to agree to, if the start was refused because agreement is missing. Otherwise null. */
-  readonly quote: QuoteView | null;
+  readonly quote: QuoteDocument | null;
 
   constructor(
     status: number,
@@ -42,8 +42,8 @@ export class RequestError extends Error {
 /** The state of a run for a page. Each change creates a new object. */
 export interface RunSnapshot {
   /** The run. Null until the server's first response. */
-  readonly run: RunView | null;
-  readonly progress: readonly ProgressView[];
+  readonly run: CallerDocument | null;
+  readonly progress: readonly StepProgress[];
   /** `lost` means that the client is reconnecting, and `over` that no further changes will arrive. */
   readonly connection: "connecting" | "open" | "lost" | "over";
   /** Why the run cannot be followed. Null if there was no error. */
@@ -66,12 +66,12 @@ export interface FollowedRun {
   readonly id: string;
   readonly snapshot: () => RunSnapshot;
   /** Calls `changed` after each change, and `event` for each event of the run. Returns a function that unsubscribes. */
-  readonly subscribe: (changed: () => void, event?: (event: EventView) => void) => () => void;
+  readonly subscribe: (changed: () => void, event?: (event: CallerEvent) => void) => () => void;
   /**
    * Resolves to the run when it ends or, with `orPaused`, when it pauses.
    * @throws RequestError if the run cannot be followed
    */
-  done(options?: { readonly orPaused?: boolean }): Promise<RunView>;
+  done(options?: { readonly orPaused?: boolean }): Promise<CallerDocument>;
   /** Sends a decision on a waiting step. @throws RequestError */
   decide(decision: Decision): Promise<void>;
   /** Submits no more jobs, but still collects the results of submitted jobs. @throws RequestError */
@@ -85,7 +85,7 @@ const MOST_WAIT_MS = 15_000;
 
 export function followedRun(link: Link, id: string): FollowedRun {
   const path = `/runs/${encodeURIComponent(id)}`;
-  const listeners = new Map<() => void, ((event: EventView) => void) | undefined>();
+  const listeners = new Map<() => void, ((event: CallerEvent) => void) | undefined>();
   let now: RunSnapshot = { run: null, progress: [], connection: "connecting", error: null };
   let lastId = "";
   let following: AbortController | null = null;
@@ -94,7 +94,7 @@ export function followedRun(link: Link, id: string): FollowedRun {
     now = { ...now, ...change };
     for (const changed of [...listeners.keys()]) changed();
   };
-  const show = (run: RunView) => {
+  const show = (run: CallerDocument) => {
     if (run.seq >= (now.run?.seq ?? 0)) set({ run });
   };
   const take = ({ type, data, id: seq }: SentEvent) => {
@@ -199,7 +199,7 @@ export function followedRun(link: Link, id: string): FollowedRun {
 }
 
 /** Makes file URLs absolute, because the server may be on another origin. */
-export function placed<T = RunView>(base: string, value: unknown): T {
+export function placed<T = CallerDocument>(base: string, value: unknown): T {
   if (Array.isArray(value)) return value.map((one) => placed<unknown>(base, one)) as T;
   if (typeof value !== "object" || value === null) return value as T;
   const entries = Object.entries(value).map(([name, inner]) => {

@@ -2,8 +2,9 @@ import { hash } from "node:crypto";
 import { InvalidOptionError } from "../../core/kit/errors.ts";
 import { formatUsd, parseUsd } from "../../core/kit/money.ts";
 import { checkTags } from "../../core/kit/tags.ts";
-import type { RunRow } from "../../internal.ts";
+import { type CallerDocument, callerDocument, type RunRow, type RunView } from "../../internal.ts";
 import { leftOfBudget, notFound, Refusal } from "../served/index.ts";
+import { fileAddress } from "./addresses.ts";
 import type { Call, Caller, Context } from "./options.ts";
 
 export const ENDPOINT = "endpoint";
@@ -61,4 +62,20 @@ export async function ownRun({ context, caller, params }: Call): Promise<RunRow>
     Object.entries(caller.tags).every(([key, value]) => Object.hasOwn(row.tags, key) && row.tags[key] === value);
   if (!isOwn) throw notFound("This run");
   return row;
+}
+
+export function documentOf(
+  context: Context,
+  view: RunView,
+  now: { readonly isInterrupted: boolean; readonly seq?: number },
+): CallerDocument {
+  const { runId, planned } = view.state;
+  const at = Date.now();
+  return callerDocument(view, {
+    ...now,
+    audience: "customer",
+    hasEngine: context.options.engine !== undefined,
+    pipeline: planned.tags?.[ENDPOINT],
+    urlOf: ({ sha256, contentType }) => fileAddress(context, { runId, sha256, contentType }, at),
+  });
 }

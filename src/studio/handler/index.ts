@@ -1,13 +1,11 @@
 // Offers pipelines as endpoints on any server.
 export type {
-  EventView,
-  MediaView,
-  ProgressView,
-  QuoteView,
+  CallerDocument,
+  CallerEvent,
+  CallerOutput,
+  QuoteDocument,
   RunLine,
-  RunView,
-  StepView,
-  WaitingView,
-} from "../browser/index.ts";
+  StepProgress,
+} from "../../internal.ts";
 export { createHandler } from "./create-handler.ts";
 export type { Caller, Endpoint, Handler, HandlerOptions } from "./options.ts";

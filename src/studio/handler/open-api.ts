@@ -1,66 +1,11 @@
 import { z } from "zod";
 import { ownVersion } from "../../core/kit/own-version.ts";
+import { documentSchemas } from "../../internal.ts";
 import { inputSchema } from "./file-fields.ts";
 import type { Context, Endpoint } from "./options.ts";
 
 type Schema = { readonly [keyword: string]: unknown };
 
-const usd = z.string().describe("US dollars, as a decimal");
-const mediaShape = z
-  .object({
-    url: z.string().describe("Path on this server, valid for at least an hour; supports range requests"),
-    kind: z.enum(["image", "video", "audio", "other"]),
-    contentType: z.string(),
-    name: z.string().nullable(),
-    width: z.number().nullable(),
-    height: z.number().nullable(),
-    durationMs: z.number().nullable(),
-  })
-  .describe("An output file of the run");
-const lineShape = z.object({
-  id: z.string(),
-  seq: z.int().describe("Number of the run's newest event"),
-  pipeline: z.string(),
-  title: z.string(),
-  status: z.enum(["planned", "running", "paused", "interrupted", "succeeded", "partial", "failed", "cancelled"]),
-  createdAt: z.int().describe("Epoch milliseconds"),
-});
-const runShape = lineShape.extend({
-  message: z.string().nullable(),
-  pause: z.string().nullable(),
-  usd: z.object({ quoted: usd.nullable(), spent: usd, held: usd }),
-  finishedAt: z.int().nullable(),
-  stepCount: z.int(),
-  steps: z.array(
-    z.object({
-      path: z.string(),
-      kind: z.string(),
-      phase: z.string(),
-      reason: z.string().nullable(),
-      media: z.array(mediaShape),
-    }),
-  ),
-  waiting: z.array(
-    z.object({
-      step: z.string(),
-      message: z.string().nullable(),
-      media: z.array(mediaShape),
-      values: z.array(z.unknown()),
-      choose: z.boolean(),
-    }),
-  ),
-  outputs: z.record(z.string(), z.unknown()).describe("The pipeline's results so far; each file is a Media object"),
-});
-const quoteShape = z.object({
-  id: z.string().describe("Pass it as `quote` to start one run"),
-  maximumUsd: usd.describe("Maximum cost of a run started with this quote, excluding `openSteps`"),
-  expiresAt: z.int().describe("Epoch milliseconds"),
-  openSteps: z.array(z.string()).describe("Steps that have no price yet; the run pauses and asks before each of them"),
-  usd: z.object({ min: usd, max: usd.nullable().describe("null if there is no upper limit"), expected: usd }),
-  leftUsd: usd.nullable().describe("Your remaining budget"),
-  expectedMs: z.number().nullable(),
-  stepCount: z.int(),
-});
 const errorShape = z.object({
   error: z.object({
     code: z.string(),
@@ -70,7 +15,7 @@ const errorShape = z.object({
     problems: z
       .array(z.object({ field: z.string().nullable(), step: z.string().nullable(), message: z.string() }))
       .optional(),
-    quote: quoteShape.optional().describe("The quote to agree to before starting the run"),
+    quote: documentSchemas.quoteDocument.optional().describe("The quote to agree to before starting the run"),
   }),
 });
 const decisionShape = z.object({
@@ -93,10 +38,12 @@ export function openApi({ endpoints, prefix }: Context): Schema {
         ...Object.fromEntries(
           [...endpoints].map(([name, { pipeline }]) => [inputName(name), bundled(name, pipeline.input)]),
         ),
-        Run: plain(runShape),
-        RunLine: plain(lineShape),
-        Media: plain(mediaShape),
-        Quote: plain(quoteShape),
+        Run: plain(documentSchemas.callerDocument),
+        RunLine: plain(documentSchemas.runLine),
+        Output: plain(documentSchemas.callerOutput),
+        Event: plain(documentSchemas.callerEvent),
+        Progress: plain(z.array(documentSchemas.stepProgress)),
+        Quote: plain(documentSchemas.quoteDocument),
         Decision: plain(decisionShape),
         Error: plain(errorShape),
       },
@@ -152,7 +99,7 @@ function runPaths(): Schema {
   const list = { type: "object", properties: { runs: { type: "array", items: ref("RunLine") } }, required: ["runs"] };
   const decision = { required: true, content: { "application/json": { schema: ref("Decision") } } };
   const stream = {
-    description: "Server-sent events: event, run, progress",
+    description: "Server-sent events `event` (Event), `run` (Run) and `progress` (Progress)",
     content: { "text/event-stream": { schema: { type: "string" } } },
   };
   const lastSeen = { name: "Last-Event-ID", in: "header", schema: { type: "string" } };

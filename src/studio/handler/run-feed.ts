@@ -1,8 +1,15 @@
-import { RunView as Folded, isRunFinal, loadRun, type StoredEvent, statusNow } from "../../internal.ts";
-import type { EventView } from "../browser/index.ts";
-import { endText, streamFrame } from "../served/index.ts";
+import {
+  callerEvent,
+  isRunFinal,
+  loadRun,
+  RunView,
+  type StoredEvent,
+  statusNow,
+  stepProgress,
+} from "../../internal.ts";
+import { streamFrame } from "../served/index.ts";
+import { documentOf } from "./callers.ts";
 import type { Context } from "./options.ts";
-import { runView } from "./run-view.ts";
 
 const MOST_FRAMES = 500;
 const READ_AT_ONCE = 500;
@@ -23,7 +30,7 @@ export class RunFeed {
   readonly #runId: string;
   readonly #stop = new AbortController();
   readonly #frames: { readonly seq: number; readonly text: string }[] = [];
-  #folded: Folded | null = null;
+  #folded: RunView | null = null;
   #view: Latest = { frame: "", version: 0 };
   #progress: Latest = { frame: "", version: 0 };
   #isInterrupted = false;
@@ -93,7 +100,7 @@ export class RunFeed {
 
   async #begin(): Promise<void> {
     const { journal } = this.#context.show;
-    this.#folded = new Folded(await loadRun(journal, this.#runId));
+    this.#folded = new RunView(await loadRun(journal, this.#runId));
     await this.#look();
     this.#show();
   }
@@ -140,9 +147,9 @@ export class RunFeed {
   }
 
   #show(): void {
-    const view = runView(this.#context, this.#folded!, this.#isInterrupted);
-    this.#shownSeq = view.seq;
-    this.#view = { frame: streamFrame("run", view), version: this.#view.version + 1 };
+    const run = documentOf(this.#context, this.#folded!, { isInterrupted: this.#isInterrupted });
+    this.#shownSeq = run.seq;
+    this.#view = { frame: streamFrame("run", run), version: this.#view.version + 1 };
     this.#tell();
   }
 
@@ -158,8 +165,7 @@ export class RunFeed {
     if (row === null) return this.close();
     this.#isInterrupted = statusNow(row, Date.now()).status === "interrupted";
     const progress = await journal.progress(this.#runId);
-    const shown = progress.map(({ step, fraction, estimatedCompletionAt: endsAt }) => ({ step, fraction, endsAt }));
-    const frame = shown.length === 0 ? "" : streamFrame("progress", shown);
+    const frame = progress.length === 0 ? "" : streamFrame("progress", progress.map(stepProgress));
     if (frame === this.#progress.frame) return;
     this.#progress = { frame, version: this.#progress.version + 1 };
     this.#tell();
@@ -172,14 +178,5 @@ export class RunFeed {
 }
 
 function frameOf(stored: StoredEvent): string {
-  return streamFrame("event", eventView(stored), stored.seq);
-}
-
-function eventView({ seq, at, event }: StoredEvent): EventView {
-  const { type } = event;
-  const step = "step" in event && typeof event.step === "string" ? { step: event.step } : {};
-  const attempt = "attempt" in event && typeof event.attempt === "number" ? { attempt: event.attempt } : {};
-  const status = type === "run.finished" || type === "step.finished" ? { status: event.status } : {};
-  const why = type === "run.paused" ? event.reason : type === "step.finished" ? endText(event) : null;
-  return { seq, at, type, ...step, ...attempt, ...status, ...(why !== null && { reason: why }) };
+  return streamFrame("event", callerEvent(stored), stored.seq);
 }

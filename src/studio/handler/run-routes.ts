@@ -1,21 +1,21 @@
 import { parseUsd } from "../../core/kit/money.ts";
 import {
-  RunView as Folded,
+  type CallerDocument,
   foresee,
   loadRun,
   type ResumeOptions,
   type RunRow,
   type RunState,
+  RunView,
+  runLine,
   statusNow,
 } from "../../internal.ts";
-import type { RunView } from "../browser/index.ts";
 import { badRequest, decide, Refusal, reported, textField, verdictIn, wholeNumber } from "../served/index.ts";
-import { budgetTag, ENDPOINT, ENDPOINT_NAME, leftMicros, ownRun } from "./callers.ts";
+import { budgetTag, documentOf, ENDPOINT, ENDPOINT_NAME, leftMicros, ownRun } from "./callers.ts";
 import type { EventStreams } from "./event-streams.ts";
 import type { Call, Context, Endpoint } from "./options.ts";
 import { jsonBody } from "./read-body.ts";
 import { refusePaths } from "./read-input.ts";
-import { runLine, runView } from "./run-view.ts";
 
 const MOST_LISTED = 200;
 
@@ -36,14 +36,14 @@ export function runRoutes(streams: EventStreams): readonly Route[] {
   ];
 }
 
-export async function viewOf(context: Context, { runId }: Pick<RunRow, "runId">): Promise<RunView> {
+export async function viewOf(context: Context, { runId }: Pick<RunRow, "runId">): Promise<CallerDocument> {
   const { journal } = context.show;
   const row = await journal.run(runId);
   const isInterrupted = row !== null && statusNow(row, Date.now()).status === "interrupted";
   const state = await loadRun(journal, runId);
   const { seq } = state;
   // Includes decisions that the driving process has not read yet.
-  return { ...runView(context, new Folded(foresee(state, await journal.inbox(runId))), isInterrupted), seq };
+  return documentOf(context, new RunView(foresee(state, await journal.inbox(runId))), { isInterrupted, seq });
 }
 
 async function list({ context, caller, query }: Call) {
@@ -53,10 +53,10 @@ async function list({ context, caller, query }: Call) {
   if (pipeline !== null && !ENDPOINT_NAME.test(pipeline)) return { runs: [] };
   const tags = { ...caller.tags, ...(pipeline !== null && { [ENDPOINT]: pipeline }) };
   const runs = await context.show.runs({ tags, limit: Math.min(limit, MOST_LISTED), before });
-  return { runs: runs.map(runLine) };
+  return { runs: runs.map((row) => ({ ...runLine(row), pipeline: row.tags[ENDPOINT] ?? row.pipeline })) };
 }
 
-async function decideOn(call: Call): Promise<RunView> {
+async function decideOn(call: Call): Promise<CallerDocument> {
   const { context, caller } = call;
   const row = await ownRun(call);
   if (caller.mayDecide === false)
@@ -81,7 +81,7 @@ async function budgetNow({ context, caller }: Call, { runId }: RunRow): Promise<
   return isShared && parseUsd(caller.budget!) !== planned.budgetMicros ? caller.budget : undefined;
 }
 
-async function stop(call: Call): Promise<RunView> {
+async function stop(call: Call): Promise<CallerDocument> {
   await jsonBody(call);
   const row = await ownRun(call);
   await call.context.show.stop(row.runId);

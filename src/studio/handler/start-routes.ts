@@ -1,8 +1,15 @@
-import { formatUsd, parseUsd } from "../../core/kit/money.ts";
-import { openSteps } from "../../core/kit/price-text.ts";
-import { loadRun, type Quote, QuoteRefusedError } from "../../internal.ts";
-import type { QuoteView } from "../browser/index.ts";
-import { badRequest, inputChanges, notFound, optionalText, Refusal, reported, unplannable } from "../served/index.ts";
+import { parseUsd } from "../../core/kit/money.ts";
+import { loadRun, type Quote, type QuoteDocument, QuoteRefusedError } from "../../internal.ts";
+import {
+  badRequest,
+  inputChanges,
+  notFound,
+  optionalText,
+  quoteDocument,
+  Refusal,
+  reported,
+  unplannable,
+} from "../served/index.ts";
 import { budgetTag, ENDPOINT, leftMicros, overBudget, runIdOf } from "./callers.ts";
 import type { Call } from "./options.ts";
 import { readInput } from "./read-input.ts";
@@ -27,24 +34,13 @@ async function priced(call: Call) {
   return { endpoint, input, body, filesFrom, quote: quoted };
 }
 
-async function quote(call: Call): Promise<QuoteView> {
-  return quoteView(call, (await priced(call)).quote);
+async function quote(call: Call): Promise<QuoteDocument> {
+  return offered(call, (await priced(call)).quote);
 }
 
-async function quoteView({ context, caller, files }: Call, quote: Quote): Promise<QuoteView> {
-  const { min, max } = quote.totalMicros;
+async function offered({ context, caller, files }: Call, quote: Quote): Promise<QuoteDocument> {
   await files.keepFor({ until: quote.expiresAt! });
-  const left = await leftMicros(context, caller);
-  return {
-    id: quote.id!,
-    maximumUsd: quote.maximumUsd!,
-    expiresAt: quote.expiresAt!,
-    openSteps: openSteps(quote.prices),
-    usd: { min: formatUsd(min), max: max === null ? null : formatUsd(max), expected: formatUsd(quote.expectedMicros) },
-    leftUsd: left === null ? null : formatUsd(left),
-    expectedMs: quote.forecastMs,
-    stepCount: quote.plan!.steps.length,
-  };
+  return quoteDocument(quote, await leftMicros(context, caller));
 }
 
 const KEY = /^[\x21-\x7e]{1,200}$/;
@@ -66,7 +62,7 @@ async function start(call: Call): Promise<Response> {
   if (!isThere) await refuseOverBudget(call, quote);
   if (!isThere && agreed === undefined) {
     const message = `quote: this run costs at most ${quote.maximumUsd} dollars; nothing was started. To agree to this price, start the run with the quote's id.`;
-    throw new QuoteFirst(428, "QUOTE_NEEDED", message, await quoteView(call, quote));
+    throw new QuoteFirst(428, "QUOTE_NEEDED", message, await offered(call, quote));
   }
   const how = {
     id,
@@ -87,7 +83,7 @@ async function start(call: Call): Promise<Response> {
   } catch (error) {
     if (!(error instanceof QuoteRefusedError)) throw error;
     const message = `quote: ${inputChanges(error) ?? "it is no longer valid"}. Nothing was started; the run now costs at most ${quote.maximumUsd} dollars.`;
-    throw new QuoteFirst(409, error.code, message, await quoteView(call, quote));
+    throw new QuoteFirst(409, error.code, message, await offered(call, quote));
   } finally {
     await keepNamed(call, id).catch((error: unknown) => reported(error, context.report));
   }
@@ -129,9 +125,9 @@ function* textsIn(value: unknown): Generator<string> {
 }
 
 export class QuoteFirst extends Refusal {
-  readonly quote: QuoteView;
+  readonly quote: QuoteDocument;
 
-  constructor(status: 409 | 428, code: string, message: string, quote: QuoteView) {
+  constructor(status: 409 | 428, code: string, message: string, quote: QuoteDocument) {
     super(status, code, message, "quote");
     this.quote = quote;
   }

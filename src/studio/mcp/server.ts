@@ -25,7 +25,7 @@ import { errorText, ToolError } from "./tool-error.ts";
 import { mediaBytes, mediaTools, storedMedia } from "./tools/media.ts";
 import { modelTools } from "./tools/models.ts";
 import { pipelineTools } from "./tools/pipelines.ts";
-import { runTools, summary } from "./tools/runs.ts";
+import { agentDocument, runTools } from "./tools/runs.ts";
 import { type Call, json, type Tool } from "./tools/tool.ts";
 
 export const prompts = [
@@ -99,7 +99,7 @@ export function createServer(session: AgentSession): Server {
     if (!asTask) return answer;
     // A failed call has no run and therefore no task, so the client gets the error.
     if (answer.isError === true) throw new McpError(ErrorCode.InvalidParams, textOf(answer));
-    return { task: await taskOf(session, String(answer.structuredContent?.["run"])) };
+    return { task: await taskOf(session, String(answer.structuredContent?.["id"])) };
   });
   addTasks(server, session);
   server.setRequestHandler(ListResourcesRequestSchema, async () => ({ resources: await listResources(session) }));
@@ -124,10 +124,18 @@ function description({ name, title, description: said, input, output, isReadOnly
     title,
     description: said,
     inputSchema: z.toJSONSchema(input, { io: "input" }) as { readonly type: "object" },
-    outputSchema: z.toJSONSchema(output, { io: "input", unrepresentable: "any" }) as { readonly type: "object" },
+    outputSchema: z.toJSONSchema(output, { unrepresentable: "any", override: mayBeShortened }) as {
+      readonly type: "object";
+    },
     ...(takesTask === true && { execution: { taskSupport: "optional" as const } }),
     annotations: { readOnlyHint: isReadOnly, destructiveHint: !isReadOnly, openWorldHint: true },
   };
+}
+
+/** The last item of a shortened list is text with the number of missing items. */
+function mayBeShortened({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  if (jsonSchema.type === "array")
+    jsonSchema.items = { anyOf: [jsonSchema.items as z.core.JSONSchema.BaseSchema, { type: "string" }] };
 }
 
 /** Returns errors as results, so that the agent can act on them. */
@@ -183,7 +191,7 @@ async function listResources(session: AgentSession): Promise<Resource[]> {
 async function readResource(session: AgentSession, uri: string): Promise<ReadResourceResult> {
   const { run, step, index } = partsOf(uri);
   if (step === null) {
-    const [{ text }] = json(await summary(session, await session.report(run))).content;
+    const [{ text }] = json(await agentDocument(session, await session.report(run))).content;
     return { contents: [{ uri, mimeType: "application/json", text }] };
   }
   const all = await storedMedia(session, await session.state(run));

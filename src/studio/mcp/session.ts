@@ -6,7 +6,7 @@ import { isRunId } from "../../core/kit/file-name.ts";
 import { isWithin } from "../../core/kit/is-within.ts";
 import { formatUsd, parseUsd } from "../../core/kit/money.ts";
 import { openSteps } from "../../core/kit/price-text.ts";
-import { foresee, loadRun, type Quote, type RunReport, type RunState, type WaitingDecision } from "../../internal.ts";
+import { foresee, loadRun, type Quote, type RunDocument, type RunState, type WaitingDecision } from "../../internal.ts";
 import { decide, leftOfBudget } from "../served/index.ts";
 import type { AgentPipeline, Decision, McpOptions } from "./options.ts";
 import { ToolError } from "./tool-error.ts";
@@ -140,7 +140,7 @@ export class AgentSession {
     return foresee(state, await journal.inbox(runId));
   }
 
-  async report(runId: string): Promise<RunReport> {
+  async report(runId: string): Promise<RunDocument> {
     // Checks the tag, because a person may have given a run a name like an agent's.
     await this.state(runId);
     return this.options.show.show(runId);
@@ -155,8 +155,8 @@ export class AgentSession {
     runId: string,
     timeoutMs: number,
     signal: AbortSignal,
-    tell: (report: RunReport) => void,
-  ): Promise<RunReport> {
+    tell: (report: RunDocument) => void,
+  ): Promise<RunDocument> {
     const until = Date.now() + timeoutMs;
     let lastSeq = -1;
     for (;;) {

@@ -8,12 +8,12 @@ import {
   McpError,
   type Task,
 } from "@modelcontextprotocol/sdk/types.js";
-import type { RunReport } from "../../internal.ts";
+import type { RunDocument } from "../../internal.ts";
 import { askAll } from "./decisions.ts";
 import { ofTask, type Person, personAt } from "./person.ts";
 import type { AgentSession } from "./session.ts";
 import { errorText, ToolError } from "./tool-error.ts";
-import { summary } from "./tools/runs.ts";
+import { agentDocument } from "./tools/runs.ts";
 import { json } from "./tools/tool.ts";
 
 const POLL_MS = 1_000;
@@ -21,11 +21,11 @@ const LONGEST_WAIT_MS = 10 * 60_000;
 
 /** The task has the run's id, so it outlives connections and servers. */
 export async function taskOf(session: AgentSession, runId: string): Promise<Task> {
-  const { status, pause, message } = await summary(session, await session.report(runId));
+  const { status, pause, message } = await agentDocument(session, await session.report(runId));
   const { createdAt, updatedAt } = (await session.options.journal.run(runId))!;
   return {
     taskId: runId,
-    status: statusOf(status, pause),
+    status: statusOf(status, pause?.reason),
     ttl: null,
     createdAt: new Date(createdAt).toISOString(),
     lastUpdatedAt: new Date(updatedAt).toISOString(),
@@ -34,7 +34,7 @@ export async function taskOf(session: AgentSession, runId: string): Promise<Task
   };
 }
 
-function statusOf(status: string, pause: string | null): Task["status"] {
+function statusOf(status: string, pause: string | undefined): Task["status"] {
   switch (status) {
     case "succeeded":
     case "partial":
@@ -56,7 +56,7 @@ async function resultOf(
   session: AgentSession,
   runId: string,
   { signal, person }: { readonly signal: AbortSignal; readonly person: Person | null },
-): Promise<RunReport> {
+): Promise<RunDocument> {
   for (;;) {
     const report = await session.wait(runId, LONGEST_WAIT_MS, signal, () => {});
     const isOpen = person !== null && !signal.aborted && (await session.waiting(runId)).length > 0;
@@ -89,7 +89,7 @@ export function addTasks(server: Server, session: AgentSession): void {
       const person = personAt(server, { isAllowed: session.options.mayAsk, signal, requestId, taskId: params.taskId });
       const report = await resultOf(session, params.taskId, { signal, person });
       const _meta = ofTask(params.taskId);
-      return { ...json(await summary(session, report)), isError: report.status === "failed", _meta };
+      return { ...json(await agentDocument(session, report)), isError: report.status === "failed", _meta };
     }),
   );
   server.setRequestHandler(CancelTaskRequestSchema, ({ params }) =>

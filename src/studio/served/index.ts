@@ -14,17 +14,12 @@ export { bytesResponse, mediaResponse } from "./bytes.ts";
 export { decide, verdictIn } from "./decide.ts";
 export { optionalPosition, optionalText, textField, textList, wholeNumber } from "./fields.ts";
 export {
-  type Audience,
-  endText,
   inputChanges,
-  isDecided,
   problemFor,
   type Report,
   refusalFor,
   reported,
-  runText,
   stderrReport,
-  stepText,
   Unplannable,
   unplannable,
 } from "./for-callers.ts";
@@ -43,6 +38,7 @@ export {
 export { inTurn } from "./in-turn.ts";
 export { keepFile } from "./keep-file.ts";
 export { kindOfType, mediaHeaders } from "./media-type.ts";
+export { quoteDocument, usd } from "./quote-document.ts";
 export { BusyRefusal, badRequest, notFound, Refusal } from "./refusal.ts";
 export { committedMicros, leftOfBudget } from "./shared-budget.ts";
 export { Shares } from "./shares.ts";

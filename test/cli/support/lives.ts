@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { RunReport } from "../../../src/index.ts";
+import type { RunDocument } from "../../../src/index.ts";
 import { compileCache } from "../../support/compile-cache.ts";
 import type { Life } from "../fixtures/one-life.ts";
 import { root } from "./cli.ts";
@@ -13,7 +13,7 @@ export interface Living {
   readonly ended: Promise<{
     readonly status: string;
     readonly message: string | null;
-    readonly report: RunReport;
+    readonly report: RunDocument;
   } | null>;
 }
 

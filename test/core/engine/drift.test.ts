@@ -11,7 +11,7 @@ import {
   type Pipeline,
   type PlanProblemsError,
   pipeline,
-  type RunReport,
+  type RunDocument,
 } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 
@@ -45,7 +45,7 @@ async function finished(world: FakeShow, budget?: string) {
   return result;
 }
 
-const attempts = (report: RunReport) =>
+const attempts = (report: RunDocument) =>
   Object.fromEntries(
     report.steps.map(({ path, attempts: made }) => [path, made.map(({ n, cost }) => `${n}: ${cost}`)]),
   );

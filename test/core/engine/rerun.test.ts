@@ -2,7 +2,13 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import type { InvalidOptionError } from "../../../src/core/kit/errors.ts";
-import { type OverBudgetError, type Pipeline, pipeline, type RunReport, type Showrunner } from "../../../src/index.ts";
+import {
+  type OverBudgetError,
+  type Pipeline,
+  pipeline,
+  type RunDocument,
+  type Showrunner,
+} from "../../../src/index.ts";
 import { apiError } from "../../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 
@@ -42,7 +48,7 @@ async function made(world: FakeShow, what: Pipeline, budget?: string) {
   return during(world.clock, run.result());
 }
 
-const costs = (report: RunReport) =>
+const costs = (report: RunDocument) =>
   Object.fromEntries(report.steps.map(({ path, attempts }) => [path, attempts.map(({ n, cost }) => `${n}: ${cost}`)]));
 
 describe("rerun", () => {

@@ -4,7 +4,8 @@ import type { RunEvent, StoredEvent } from "../../../src/core/journal/events.ts"
 import { fold } from "../../../src/core/journal/fold.ts";
 import { activeMs } from "../../../src/core/journal/state.ts";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
-import { runReport } from "../../../src/core/view/report.ts";
+import { runDocument } from "../../../src/core/view/run-document.ts";
+import { RunView } from "../../../src/core/view/run-view.ts";
 import { FakeRun } from "../run/support/fake-run.ts";
 import { job, planOf } from "../run/support/plans.ts";
 
@@ -35,7 +36,7 @@ test("one run takes as long in the report and on the terminal: rests and dead pr
   );
   const state = fold(events)!;
   expect(activeMs(state)).toBe(8000 + 4000 + 10_000);
-  expect(runReport(state).took_ms).toBe(22_000);
+  expect(runDocument(new RunView(state)).took_ms).toBe(22_000);
   const live = new LiveRun();
   for (const event of events) live.add(event);
   expect(renderTree(live, { now: 9e9, width: 80, height: 9, paint: (_style, text) => text })).toContain("22.0 s");

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { nextCommand } from "../../../src/core/run/next-command.ts";
-import { runReport } from "../../../src/core/view/report.ts";
+import { runDocument } from "../../../src/core/view/run-document.ts";
+import { RunView } from "../../../src/core/view/run-view.ts";
 import type { Missing } from "../../../src/internal.ts";
 import { attempt, output } from "../run/support/attempts.ts";
 import { runningState } from "../run/support/decided.ts";
@@ -33,7 +34,7 @@ const said = (list: readonly Missing[]) => list.map(({ step, what }) => `${step}
 
 test("What a run at rest lacks is named step by step, with until when it can be had", () => {
   const state = runningState(plan as never, { status: "paused" });
-  const { missing } = runReport(state);
+  const { missing } = runDocument(new RunView(state));
   expect(said(missing)).toEqual([
     "made file",
     "gone expired",
@@ -55,7 +56,9 @@ test("A job of which nobody knows whether it was made is not said to be there", 
     job("asked"),
     { status: "running", attempts: [attempt(1, { phase: "submitting.unknown", jobId: null, money: "held" })] },
   ];
-  const [{ text }] = runReport(runningState([unknown] as never, { status: "paused" })).missing as [Missing];
+  const [{ text }] = runDocument(new RunView(runningState([unknown] as never, { status: "paused" }))).missing as [
+    Missing,
+  ];
   expect(text).toMatch(/^asked may be running on the service: the service did not confirm its submission; it can /);
 });
 
@@ -70,19 +73,21 @@ test.each([
       attempts: [attempt(1, { phase, jobId: "gen_1", provider: "mock", money: "held", holdMicros: 20_000 } as object)],
     },
   ];
-  expect(runReport(runningState([film] as never, { status: "paused" })).missing).toMatchObject([{ text }]);
+  expect(runDocument(new RunView(runningState([film] as never, { status: "paused" }))).missing).toMatchObject([
+    { text },
+  ]);
 });
 
 test("A run that is driven lacks nothing that does not come by itself, and one that was interrupted does", () => {
   const state = runningState(plan as never, { status: "running" });
-  expect(runReport(state).missing).toEqual([]);
-  expect(runReport(state, { isInterrupted: true }).missing).toHaveLength(plan.length);
+  expect(runDocument(new RunView(state)).missing).toEqual([]);
+  expect(runDocument(new RunView(state), { isInterrupted: true }).missing).toHaveLength(plan.length);
 });
 
 test("A run that went well lacks at most a bill, which resume asks for", () => {
   const late = [job("late"), { status: "succeeded", attempts: [attempt(1, { money: "held" })] }] as const;
   const state = runningState([late, plan[5]] as never, { status: "succeeded" });
-  expect(said(runReport(state).missing)).toEqual(["late bill"]);
+  expect(said(runDocument(new RunView(state)).missing)).toEqual(["late bill"]);
   expect(nextCommand(state)).toEqual({
     command: "showrunner resume r",
     note: "asks again for the cost of late: its bill is missing",

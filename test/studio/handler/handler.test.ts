@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { parseUsd } from "../../../src/core/kit/money.ts";
 import { loadRun } from "../../../src/internal.ts";
-import type { QuoteView, RunView } from "../../../src/studio/handler/index.ts";
+import type { CallerDocument, CallerOutput, QuoteDocument, RunLine } from "../../../src/studio/handler/index.ts";
 import { localShow } from "../../support/local-show.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
 import { errorOf, eventsIn, quoteOf, type Served, serve, textUntil } from "./support/served.ts";
@@ -23,7 +23,7 @@ beforeAll(() => {
 describe("a pipeline as an endpoint", () => {
   test("is priced, started, followed to its end, and its file comes in ranges from a signed address", async () => {
     const quote = await (await api.post("/api/still/quote", { input: { prompt: "grey" } })).json();
-    expect(quote).toMatchObject({ usd: { expected: expect.stringMatching(/^0\.\d/) }, leftUsd: "1.00", stepCount: 1 });
+    expect(quote).toMatchObject({ total: { expected: expect.stringMatching(/^0\.\d/) }, left: "1.00", step_count: 1 });
     const begun = await api.start("order-1");
     const events = await api.send(`/api/runs/${begun.id}/events`);
     expect(events.headers.get("Content-Type")).toMatch("text/event-stream");
@@ -33,8 +33,8 @@ describe("a pipeline as an endpoint", () => {
     expect(seen.at(-1)?.type).toBe("run.finished");
     const run = await api.until(begun.id);
     expect(run.status).toBe("succeeded");
-    const { url, contentType, kind } = run.outputs.still as { url: string; contentType: string; kind: string };
-    expect([kind, url.startsWith("/api/media/")]).toEqual(["image", true]);
+    const { url, content_type: contentType } = run.outputs.still as CallerOutput;
+    expect([contentType, url.startsWith("/api/media/")]).toEqual(["image/png", true]);
     const whole = await api.send(url, { as: null });
     const bytes = new Uint8Array(await whole.arrayBuffer());
     expect([whole.status, whole.headers.get("Content-Type")]).toEqual([200, contentType]);
@@ -83,7 +83,7 @@ describe("a pipeline as an endpoint", () => {
     const waits = await api.until(id, "paused");
     expect(waits.waiting).toMatchObject([{ message: "Which?", choose: true }]);
     const [one] = waits.waiting;
-    expect(one!.media).toHaveLength(2);
+    expect(one!.outputs).toHaveLength(2);
     const wrong = await api.post(`/api/runs/${id}/decisions`, { step: one!.step, approve: true, pick: 7 });
     expect([wrong.status, (await errorOf(wrong)).field]).toEqual([400, "pick"]);
     const said = await api.post(`/api/runs/${id}/decisions`, {
@@ -94,7 +94,7 @@ describe("a pipeline as an endpoint", () => {
     });
     expect(said.status).toBe(200);
     const run = await api.until(id, "succeeded");
-    expect((run.outputs.look as { url: string }).url).toBe(one!.media[1]!.url);
+    expect((run.outputs.look as { url: string }).url).toBe(one!.outputs[1]!.url);
   });
 
   test("a stop holds the run", async () => {
@@ -104,12 +104,15 @@ describe("a pipeline as an endpoint", () => {
   });
 
   test("lists the caller's runs, newest first", async () => {
-    const { runs } = (await (await api.send("/api/runs?limit=3")).json()) as { runs: RunView[] };
+    const { runs } = (await (await api.send("/api/runs?limit=3")).json()) as { runs: RunLine[] };
     expect(runs).toHaveLength(3);
-    expect(runs.map(({ createdAt }) => createdAt)).toEqual(
-      runs.map(({ createdAt }) => createdAt).toSorted((a, b) => b - a),
+    expect(runs.map(({ created_at }) => created_at)).toEqual(
+      runs
+        .map(({ created_at }) => created_at)
+        .toSorted()
+        .toReversed(),
     );
-    const { runs: none } = (await (await api.send("/api/runs", { as: "nobody" })).json()) as { runs: RunView[] };
+    const { runs: none } = (await (await api.send("/api/runs", { as: "nobody" })).json()) as { runs: RunLine[] };
     expect(none).toEqual([]);
   });
 });
@@ -148,15 +151,15 @@ describe("what is refused", () => {
       api.post("/api/still/runs", { input, ...body }, { headers: { "Idempotency-Key": "agreed" } });
     const none = await start({});
     expect(none.status).toBe(428);
-    const { error } = (await none.json()) as { error: { code: string; field: string; quote: QuoteView } };
+    const { error } = (await none.json()) as { error: { code: string; field: string; quote: QuoteDocument } };
     expect(error).toMatchObject({
       code: "QUOTE_NEEDED",
       field: "quote",
-      quote: { openSteps: [], leftUsd: expect.any(String) },
+      quote: { open_steps: [], left: expect.any(String) },
     });
     const other = await start({ input: { prompt: "another" }, quote: error.quote.id });
     expect(other.status).toBe(409);
-    const refused = (await other.json()) as { error: { code: string; message: string; quote: QuoteView } };
+    const refused = (await other.json()) as { error: { code: string; message: string; quote: QuoteDocument } };
     expect(refused.error).toMatchObject({
       code: "QUOTE_REFUSED",
       message: expect.stringContaining("input.prompt changed"),
@@ -172,22 +175,24 @@ describe("what is refused", () => {
     });
     const input = { prompt: "unlimited" };
     const quote = await quoteOf(await unlimited.post("/api/still/quote", { input }));
-    expect(quote.leftUsd).toBe(null);
+    expect(quote.left).toBe(null);
     const body = { input, quote: quote.id };
     const started = await unlimited.post("/api/still/runs", body, { headers: { "Idempotency-Key": "unlimited" } });
     expect(started.status).toBe(201);
-    const { id } = (await started.json()) as RunView;
+    const { id } = (await started.json()) as CallerDocument;
     await unlimited.until(id);
     const [row] = await world.show.runs({ tags: { customer: "unlimited" } });
     const { budgetMicros } = await loadRun(world.show.journal, row!.runId);
-    expect(budgetMicros).toBe(parseUsd(quote.maximumUsd));
+    expect(budgetMicros).toBe(parseUsd(quote.maximum));
   });
 
   test("parallel starts never spend more than the caller's budget", async () => {
     const poor = serve(world.show, join(world.folder, "sent"), {
       authorize: () => ({ tags: { customer: "poor" }, budget: "0.05" }),
     });
-    const price = Number((await quoteOf(await poor.post("/api/still/quote", { input: { prompt: "x" } }))).usd.expected);
+    const price = Number(
+      (await quoteOf(await poor.post("/api/still/quote", { input: { prompt: "x" } }))).total.expected,
+    );
     const starts = await Promise.all(
       Array.from({ length: 12 }, async (_, n) => {
         const input = { prompt: `n${n}` };
@@ -215,7 +220,7 @@ test("a file is sent as a part of a form, or refused where it is a path", async 
   form.set("input", JSON.stringify({ prompt: "with a photo" }));
   form.set("photo", new File([PIXEL], "../../me.png", { type: "image/png" }));
   const sent = await api.send("/api/still/quote", { method: "POST", body: form });
-  expect([sent.status, await sent.text()]).toMatchObject([200, expect.stringContaining("usd")]);
+  expect([sent.status, await sent.text()]).toMatchObject([200, expect.stringContaining("expected")]);
   for (const photo of ["/etc/passwd", "../x.png", "file:///etc/passwd", "a.png", { path: "/etc/hosts" }, "C:\\x.png"]) {
     const response = await api.post("/api/still/quote", { input: { prompt: "x", photo } });
     expect([response.status, (await errorOf(response)).field]).toEqual([400, expect.stringMatching(/photo/)]);

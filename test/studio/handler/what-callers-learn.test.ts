@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { CallerError, type Handle, pipeline } from "../../../src/index.ts";
-import type { RunView } from "../../../src/studio/handler/index.ts";
+import type { CallerDocument } from "../../../src/studio/handler/index.ts";
 import { openAnswering } from "../../support/answering-show.ts";
 import { localShow } from "../../support/local-show.ts";
 import { apiCallError, MockProvider } from "../../support/mock-models.ts";
@@ -73,13 +73,16 @@ beforeAll(() => {
 });
 
 /** All that a caller can read of a run, or of its refusal. */
-async function learned(key: string, input: unknown): Promise<{ readonly text: string; readonly run: RunView | null }> {
+async function learned(
+  key: string,
+  input: unknown,
+): Promise<{ readonly text: string; readonly run: CallerDocument | null }> {
   const quoted = await (await api.post("/api/leaky/quote", { input })).text();
   const { id: quote } = JSON.parse(quoted) as { readonly id?: string };
   const started = await api.post("/api/leaky/runs", { input, quote }, { headers: { "Idempotency-Key": key } });
   const text = await started.text();
   if (!started.ok) return { text: quoted + text, run: null };
-  const { id } = JSON.parse(text) as RunView;
+  const { id } = JSON.parse(text) as CallerDocument;
   const run = await api.until(id);
   const events = await textUntil(await api.send(`/api/runs/${id}/events`), () => false);
   const list = await (await api.send("/api/runs")).text();
@@ -138,7 +141,7 @@ test("of a provider that refuses the operator's key, callers read that it failed
   });
   const own = serve(show, join(home, "sent"), { pipelines: { drawn } });
   const begun = await agreed(own, "drawn", "1");
-  const run = await own.until(((await begun.json()) as RunView).id);
+  const run = await own.until(((await begun.json()) as CallerDocument).id);
   const events = await textUntil(await own.send(`/api/runs/${run.id}/events`), (text) =>
     /run\.(finished|paused)/.test(text),
   );
@@ -164,11 +167,11 @@ describe("of the service", () => {
     const own = serve(show, join(home, "sent"), { ...closed, onDefect: (error) => told.push(String(error)) });
     const begun = await agreed(own, "still", "1");
     expect(begun.status).toBe(201);
-    const { id } = (await begun.json()) as RunView;
+    const { id } = (await begun.json()) as CallerDocument;
     await own.until(id);
     service.fault = { kind: "submit", answer: answer as never, afterWork: false };
     const second = await agreed(own, "still", "2");
-    const run = await own.until(((await second.json()) as RunView).id);
+    const run = await own.until(((await second.json()) as CallerDocument).id);
     const read =
       JSON.stringify(run) +
       (await textUntil(
@@ -194,7 +197,7 @@ test("what all callers may spend is not said to one of them", async () => {
     authorize: byHeader({ budget: "5" }),
   });
   const begun = await agreed(own, "two", "1");
-  const run = await own.until(((await begun.json()) as RunView).id);
+  const run = await own.until(((await begun.json()) as CallerDocument).id);
   expect(run).toMatchObject({
     status: "paused",
     message: "This server has reached its spending limit; the operator of this server can continue the run.",
@@ -263,7 +266,7 @@ test("an accepted decision is answered with what is true after it", async () => 
   const [open] = (await own.until(id, "paused")).waiting;
   expect((await own.until(id, "paused")).message).toBe("The run is waiting for a decision.");
   const decided = await own.post(`/api/runs/${id}/decisions`, { step: open!.step, approve: true, pick: 0 });
-  const after = (await decided.json()) as RunView;
+  const after = (await decided.json()) as CallerDocument;
   expect([after.status === "paused", after.pause, after.message, after.waiting]).toEqual([false, null, null, []]);
   const twice = await own.post(`/api/runs/${id}/decisions`, { step: "nowhere", approve: true });
   expect(await errorOf(twice)).toMatchObject({ code: "INVALID_OPTION", field: "step", reference: null });

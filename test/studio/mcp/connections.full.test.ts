@@ -88,7 +88,7 @@ describe("a run goes on when the client has gone", () => {
     expect(JSON.stringify(result.content)).toContain("running");
     expect(told.at(0)).toMatch(/^0 of 1 steps, 0\.00 dollars$/);
     const stopped = await one.call("stop_run", { run: "agent-kite" });
-    expect(stopped.json).toEqual({ run: "agent-kite", stop: "requested" });
+    expect(stopped.json).toEqual({ id: "agent-kite", stop: "requested" });
     await service.close();
   });
 });
@@ -179,13 +179,13 @@ describe("what is not an agent's", () => {
     const cwd = mkdtempSync(join(tmpdir(), "showrunner-mcp-budget-"));
     const caps = ["--cap", "started-by=agent:9", "--cap", "started-by=agent:8/day"];
     await using one = await agent(["--budget", "1", ...caps], { cwd });
-    expect((await one.call("list_pipelines")).json).toMatchObject({ budget_usd: "1.00", left_usd: "1.00" });
+    expect((await one.call("list_pipelines")).json).toMatchObject({ budget: "1.00", left: "1.00" });
     await one.call("run_pipeline", kite);
     const { json } = await one.call("wait_for_run", { run: "agent-kite", timeout_seconds: 40 });
-    expect(json).toMatchObject({ status: "succeeded", cost_usd: "0.02" });
+    expect(json).toMatchObject({ status: "succeeded", cost: "0.02" });
     await one.hangUp();
     await using next = await agent(["--budget", "0.03", ...caps], { cwd });
-    expect((await next.call("list_pipelines")).json).toMatchObject({ left_usd: "0.03" });
+    expect((await next.call("list_pipelines")).json).toMatchObject({ left: "0.03" });
     const copies = { ...kite, name: "more", input: { subject: "more", copies: 2 } };
     expect((await next.call("run_pipeline", copies)).text).toContain("only 0.03 dollars are left");
   });

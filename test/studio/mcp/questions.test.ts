@@ -174,14 +174,14 @@ describe("asked for the result of a task that waits", () => {
       return accept({ decision: "approve" });
     });
     expect(asked).toEqual([`Run ${run} needs your decision on ok`]);
-    expect(result).toMatchObject({ structuredContent: { status: "succeeded", cost_usd: "0.045" } });
+    expect(result).toMatchObject({ structuredContent: { status: "succeeded", cost: "0.045" } });
     expect(await world.decisions(run)).toBe(1);
   });
 
   test("a no leaves it waiting", async () => {
     const run = await newFilm();
     const result = await resultOf(run, () => ({ action: "decline" }));
-    expect(result).toMatchObject({ structuredContent: { status: "paused", waits_for: ["ok"] } });
+    expect(result).toMatchObject({ structuredContent: { status: "paused", waiting: [{ step: "ok" }] } });
     await expectUndecided(run);
   });
 

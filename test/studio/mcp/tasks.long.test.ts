@@ -38,7 +38,7 @@ describe.each(isFull ? (["stdio", "http"] as const) : (["http"] as const))("a ru
       if (message.type === "result") result = message.result;
     }
     expect(seen.at(-1)).toBe("completed");
-    expect(result).toMatchObject({ isError: false, structuredContent: { run: "agent-kite", status: "succeeded" } });
+    expect(result).toMatchObject({ isError: false, structuredContent: { id: "agent-kite", status: "succeeded" } });
     expect((await tasks.listTasks()).tasks).toMatchObject([{ taskId: "agent-kite", status: "completed" }]);
     expect(service.stats().jobs_created).toBe(1);
   });
@@ -124,7 +124,7 @@ describe("the person at the agent's side", () => {
       "poster is expected to cost $0.06, above the limit of $0.02 per run. Run three for at most $0.06?",
     ]);
     const agreed = await run("three", 3);
-    expect(agreed.json, agreed.text).toMatchObject({ run: "agent-three", budget_usd: "0.06" });
+    expect(agreed.json, agreed.text).toMatchObject({ id: "agent-three", budget: "0.06" });
     await one.call("wait_for_run", { run: "agent-three" });
     expect((await run("six", 6)).text).toContain("0.04 dollars are left");
     expect(asked).toHaveLength(2);

@@ -45,7 +45,7 @@ describe.each(["stdio", "http"] as const)("over %s", (transport) => {
         },
         { name: "voice", input: { sample: { required: true } } },
       ],
-      ...{ budget_usd: "1.00", left_usd: "1.00", approvals: "a person decides" },
+      ...{ budget: "1.00", left: "1.00", approvals: "a person decides" },
     });
     expect((await one.call("describe_pipeline", { pipeline: "poster" })).json).toMatchObject({
       description: "Posters of one subject",
@@ -56,14 +56,14 @@ describe.each(["stdio", "http"] as const)("over %s", (transport) => {
       { path: "poster-1", kind: "job", model: "image-1" },
     ]);
     expect((await one.call("quote_pipeline", { pipeline: "poster", input })).json).toMatchObject({
-      total_usd: { min: "0.02", max: "0.02" },
+      total: { min: "0.02", max: "0.02" },
     });
     expect(service.stats().jobs_created).toBe(0);
     const started = await one.call("run_pipeline", { pipeline: "poster", name: "kite", input });
-    expect(started.json, started.text).toMatchObject({ run: "agent-kite", budget_usd: "0.02" });
+    expect(started.json, started.text).toMatchObject({ id: "agent-kite", budget: "0.02" });
     const ended = await one.call("wait_for_run", { run: "agent-kite" });
     expect(ended.json, ended.text).toMatchObject({
-      ...{ status: "succeeded", cost_usd: "0.02", waits_for: [] },
+      ...{ status: "succeeded", cost: "0.02", waiting: [] },
       steps: [
         { path: "poster-1", status: "succeeded", outputs: [{ content_type: "image/png", file: "posters-1.png" }] },
       ],
@@ -79,7 +79,7 @@ describe.each(["stdio", "http"] as const)("over %s", (transport) => {
     expect(contents).toEqual([{ uri: link.uri, mimeType: "image/png", blob: image.data }]);
     expect(Buffer.from(image.data, "base64").subarray(1, 4).toString()).toBe("PNG");
     expect((await one.client.listResources()).resources.map(({ name }) => name)).toEqual(["agent-kite"]);
-    expect((await one.call("list_runs")).json).toMatchObject({ runs: [{ run: "agent-kite", status: "succeeded" }] });
+    expect((await one.call("list_runs")).json).toMatchObject({ runs: [{ id: "agent-kite", status: "succeeded" }] });
     expect((await one.call("list_models", { search: "image-1" })).json).toMatchObject({
       models: [{ id: "image-1", modality: "image" }],
     });
@@ -133,11 +133,11 @@ describe("the budget", () => {
       Array.from({ length: 6 }, (_, n) => one.call("run_pipeline", { pipeline: "poster", name: `n${n}`, input })),
     );
     const ended = [];
-    for (const { json } of started) if (json !== null) ended.push(await one.call("wait_for_run", { run: json.run }));
+    for (const { json } of started) if (json !== null) ended.push(await one.call("wait_for_run", { run: json.id }));
     // The others are refused at their start or paused, as money was left when they were asked for.
     expect(ended.filter(({ json }) => json.status === "succeeded").length).toBeLessThanOrEqual(2);
     expect(service.stats().charged_micros).toBeLessThanOrEqual(100_000);
-    const { left_usd: left } = (await one.call("list_pipelines")).json;
+    const { left } = (await one.call("list_pipelines")).json;
     expect(Number(left)).toBe((100_000 - service.stats().charged_micros) / 1e6);
     const more = await one.call("run_pipeline", { pipeline: "poster", name: "more", input });
     expect(more.text).toContain(
@@ -158,7 +158,7 @@ describe("the budget", () => {
     await one.call("run_pipeline", { pipeline: "poster", name: "two", input: { subject: "x", copies: 2 } });
     const paused = await one.call("wait_for_run", { run: "agent-two" });
     const jobs = service.stats().jobs_created;
-    expect(paused.json.budget_usd).toBe("0.04");
+    expect(paused.json.budget).toBe("0.04");
     const again = await one.call("resume_run", { run: "agent-two" });
     expect(again.isError, again.text).toBe(false);
     const after = (await one.call("wait_for_run", { run: "agent-two" })).json;
@@ -169,8 +169,8 @@ describe("the budget", () => {
   test("is not renewed by the name of a run: the same call never pays twice, another input is refused [G28]", async () => {
     await using one = await agent("stdio", ["--budget", "1"]);
     const run = (subject: string) => one.call("run_pipeline", { pipeline: "poster", name: "kite", input: { subject } });
-    expect((await run("a red kite")).json.run).toBe("agent-kite");
-    expect((await run("a red kite")).json.run).toBe("agent-kite");
+    expect((await run("a red kite")).json.id).toBe("agent-kite");
+    expect((await run("a red kite")).json.id).toBe("agent-kite");
     await one.call("wait_for_run", { run: "agent-kite" });
     expect((await run("a red kite")).json).toMatchObject({ status: "succeeded" });
     expect((await run("a blue kite")).text).toContain("choose another name for the run");
@@ -181,15 +181,15 @@ describe("the budget", () => {
     const first = await agent("stdio", ["--budget", "0.05"]);
     await first.call("run_pipeline", { pipeline: "poster", name: "kite", input: { subject: "a red kite", copies: 2 } });
     await first.call("wait_for_run", { run: "agent-kite" });
-    expect((await first.call("list_pipelines")).json.left_usd).toBe("0.01");
+    expect((await first.call("list_pipelines")).json.left).toBe("0.01");
     await first.hangUp();
     await using second = await agent("stdio", ["--budget", "0.03", "--allow-approve"], { cwd: first.cwd });
-    expect((await second.call("list_pipelines")).json).toMatchObject({ budget_usd: "0.03", left_usd: "0.03" });
+    expect((await second.call("list_pipelines")).json).toMatchObject({ budget: "0.03", left: "0.03" });
     const spent = service.stats().charged_micros;
     await second.call("run_pipeline", { pipeline: "poster", name: "one", input: { subject: "a kite" } });
     await second.call("wait_for_run", { run: "agent-one" });
     expect(service.stats().charged_micros - spent).toBeLessThanOrEqual(30_000);
-    expect((await second.call("list_pipelines")).json.left_usd).toBe("0.01");
+    expect((await second.call("list_pipelines")).json.left).toBe("0.01");
   });
 });
 
@@ -198,7 +198,7 @@ describe("decisions", () => {
     const one = await agent("stdio", ["--budget", "1", ...flags]);
     await one.call("run_pipeline", { pipeline: "portrait", name: "face", input: {} });
     const { json } = await one.call("wait_for_run", { run: "agent-face" });
-    expect(json).toMatchObject({ status: "paused", pause: "approval", waits_for: ["face/pick"] });
+    expect(json).toMatchObject({ status: "paused", pause: { reason: "approval" }, waiting: [{ step: "face/pick" }] });
     return one;
   };
 

@@ -4,7 +4,7 @@ import {
 } from "./built-in.js";
 import {
   Json,
-} from "./accept.js";
+} from "./plan.js";
 
 type JsonSchema = {
   readonly [keyword: string]: unknown;

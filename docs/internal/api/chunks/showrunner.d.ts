@@ -21,13 +21,15 @@ import {
   Plan,
   PlanStep,
   Problem,
-  ProviderPromise,
   Reference,
-} from "./accept.js";
+} from "./plan.js";
 import {
   InvalidOptionError,
   ShowrunnerError,
 } from "./errors.js";
+import {
+  RunDocument,
+} from "./document-schema.js";
 import {
   FamiliesOption,
 } from "./families.js";
@@ -96,15 +98,6 @@ interface ProfileChange {
 interface StepEdits {
   readonly [path: string]: ProfileChange;
 }
-interface Expected {
-  readonly ms: number;
-  readonly isLearned: boolean;
-}
-type RunStatus = "planned" | "running" | "paused" | "succeeded" | "partial" | "failed" | "cancelled";
-type StepStatus = "waiting" | "running" | "unresolved" | "succeeded" | "partial" | "failed" | "skipped" | "cancelled";
-type JobPhase = "planned" | "priced" | "submitting.sent" | "submitting.unknown" | "unresolved" | "inQueue" | "inProgress" | "completed" | "failed" | "refused" | "lost" | "abandoned";
-type MoneyPhase = "none" | "held" | "settled" | "released" | "unconfirmed";
-type OutputPhase = "pending" | "available" | "downloaded" | "lapsed" | "archived" | "expired" | "failed";
 type Tags = {
   readonly [key: string]: string;
 };
@@ -255,99 +248,16 @@ interface ExpandPlanned {
   readonly returns: readonly Reference[];
   readonly groups: Plan["groups"];
 }
-interface OutputState extends OutputFacts {
-  phase: OutputPhase;
-  copy: StoredCopy | null;
-  uncopied?: string;
+interface Expected {
+  readonly ms: number;
+  readonly isLearned: boolean;
 }
-interface Quoted {
-  readonly costMicros: number | null;
-  readonly basis: PriceBasis;
-  readonly conditionalOn?: readonly string[];
-}
-interface Awaited {
-  slow?: Expected;
-  overdueAt?: number;
-  awaitedSince?: number;
-}
-interface AttemptState extends Awaited {
-  readonly kind: "job" | "chat" | "try";
-  readonly n: number;
-  phase: JobPhase;
-  money: MoneyPhase;
-  quote: Quoted | null;
-  quotedAt: number | null;
-  key: string | null;
-  model: string | null;
-  input: Json | null;
-  holdMicros: number;
-  expectedMicros: number | null;
-  costMicros: number | null;
-  jobId: string | null;
-  error: JournalError | null;
-  intendedAt: number | null;
-  lastSentAt: number | null;
-  sentByService: {
-    readonly from: number;
-    readonly to: number;
-  } | null;
-  unresolved: UnresolvedCause | null;
-  namedJobId?: string;
-  isAdopted?: true;
-  doubt?: {
-readonly since: number;
-    readonly message: string; 
-    readonly isAccepted?: true; 
-    readonly saidForMs?: number;
-    readonly saidAt?: number; 
-    readonly isUnread?: true;
-  };
-  provider?: string;
-  operation?: Json;
-  isUnconfirmed?: true;
-  answer?: string;
-  mayRepeat?: true;
-  impossibleBill?: string;
-  submittedAt: number | null;
-  completedAt: number | null;
-  outputs: OutputState[];
-}
-interface StepState {
-  readonly path: string;
-  status: StepStatus;
-  reason: string | null;
-  forCallers?: string;
-  skippedByCondition: boolean;
-  isGivenUp?: true;
-  pruned: boolean;
-  startedAt: number | null;
-  finishedAt: number | null;
-  attempts: AttemptState[];
-  superseded: number;
-  onlyIfInputsChanged: boolean;
-  upload: StoredCopy | null;
-  outputs: OutputState[] | null;
-  value: Json | undefined;
-  approval: {
-    readonly approved: boolean;
-    readonly note: string | null;
-    readonly by?: DecidedBy;
-  } | null;
-  comments?: readonly Comment[];
-  chosen: Chosen | null;
-  expanded: readonly Reference[] | null;
-  reusedFrom: ReusedFrom | null;
-  rerunRequested: boolean;
-}
+type RunStatus = "planned" | "running" | "paused" | "succeeded" | "partial" | "failed" | "cancelled";
 interface RerunRequest {
   readonly requestId: string;
   readonly steps: readonly string[];
   readonly requestedAt: number;
   isOpen: boolean;
-}
-interface NextCommand {
-  readonly command: string;
-  readonly note: string | null;
 }
 type LedgerChange = {
   readonly type: "hold";
@@ -672,223 +582,6 @@ interface StoredEvent {
   readonly at: number;
   readonly version: number;
   readonly event: RunEvent;
-}
-interface Missing {
-  readonly step: string;
-  readonly output: number | null;
-  readonly what: "decision" | "job" | "file" | "expired" | "result" | "bill";
-  readonly until: string | null;
-  readonly text: string;
-}
-interface Refused {
-  readonly step: string;
-  readonly reason: string;
-  readonly shows: readonly Chosen[];
-}
-type OwnWork = { readonly [K in Exclude<PlanStep["kind"], Apart>]: {
-  readonly type: K;
-  readonly step: string;
-  readonly input: Json;
-} }[Exclude<PlanStep["kind"], Apart>];
-type Apart = "job" | "chat" | "generate" | "approve";
-type Command = {
-  readonly type: "quote";
-  readonly step: string;
-  readonly attempt: number;
-  readonly model: string; 
-  readonly input: Json;
-} | {
-  readonly type: "submit";
-  readonly step: string;
-  readonly attempt: number;
-  readonly key: string;
-  readonly model: string;
-  readonly input: Json; 
-  readonly mayExist: boolean; 
-  readonly isReplaced?: true;
-} | {
-  readonly type: "follow";
-  readonly step: string;
-  readonly attempt: number;
-  readonly jobId: string;
-} | {
-  readonly type: "settle";
-  readonly step: string;
-  readonly attempt: number;
-  readonly jobId: string;
-} | {
-  readonly type: "download";
-  readonly step: string;
-  readonly attempt: number;
-  readonly jobId: string;
-  readonly index: number;
-} | {
-  readonly type: "chat";
-  readonly step: string;
-  readonly attempt: number;
-  readonly model: string;
-  readonly input: Json;
-  readonly maxCostMicros: number;
-} | {
-  readonly type: "generate";
-  readonly step: string;
-  readonly attempt: number;
-  readonly key: string;
-  readonly model: string; 
-  readonly input: Json; 
-  readonly mayExist: boolean;
-} | {
-  readonly type: "operation";
-  readonly step: string;
-  readonly attempt: number;
-} | OwnWork | {
-  readonly type: "reuse";
-  readonly step: string;
-  readonly fingerprint: string;
-} | {
-  readonly type: "place";
-};
-interface AttemptView {
-  readonly kind: "job" | "chat" | "try";
-  readonly n: number;
-  readonly phase: JobPhase;
-  readonly model: string | null;
-  readonly jobId: string | null;
-  readonly input: Json | null;
-  readonly quote: {
-    readonly costMicros: number | null;
-    readonly basis: PriceBasis;
-  } | null;
-  readonly holdMicros: number;
-  readonly costMicros: number | null;
-  readonly money: MoneyPhase;
-  readonly error: JournalError | null;
-  readonly sentAt: number | null;
-  readonly submittedAt: number | null;
-  readonly endedAt: number | null;
-  readonly isSuperseded: boolean;
-  readonly outputs: readonly OutputState[];
-}
-interface RunReport {
-  readonly id: string;
-  readonly pipeline: string;
-  readonly title: string | null;
-  readonly tags: {
-    readonly [key: string]: string;
-  };
-  readonly status: RunStatus | "interrupted";
-  readonly message: string | null;
-  readonly pause: {
-    readonly reason: string;
-    readonly funding_url: string | null;
-    readonly required: string | null;
-    readonly balance: string | null; 
-    readonly resume_at: string | null;
-  } | null;
-  readonly budget: string | null;
-  readonly budget_tag: string | null;
-  readonly quote: string | null;
-  readonly rerun_quote: string | null;
-  readonly projected: string;
-  readonly cost: string;
-  readonly held: string;
-  readonly unconfirmed: string;
-  readonly next: NextCommand | null;
-  readonly over_budget: string | null;
-  readonly overcharges: readonly OverchargeReport[];
-  readonly out_dir: string;
-  readonly created_at: string;
-  readonly finished_at: string | null;
-  readonly took_ms: number;
-  readonly expiring: readonly ExpiringReport[];
-  readonly missing: readonly Missing[];
-  readonly refused: readonly Refused[];
-  readonly steps: readonly StepReport[];
-}
-interface OverchargeReport {
-  readonly model: string;
-  readonly times: number;
-  readonly excess: string;
-  readonly worst: {
-    readonly quoted: string;
-    readonly charged: string;
-  } | null;
-}
-interface ExpiringReport {
-  readonly step: string;
-  readonly index: number;
-  readonly asset_id: string | null;
-  readonly expires_at: string;
-  readonly needed_by: readonly string[];
-  readonly copied: boolean;
-  readonly uncopied: string | null;
-}
-interface StepReport {
-  readonly removed?: true;
-  readonly path: string;
-  readonly kind: string;
-  readonly model: string | null;
-  readonly promise?: ProviderPromise;
-  readonly status: StepStatus | "awaiting-approval";
-  readonly reason: string | null;
-  readonly late: {
-readonly since: string; 
-    readonly expected_ms: number | null; 
-    readonly learned: boolean; 
-    readonly within_ms: number | null;
-    readonly job_id: string | null;
-  } | null;
-  readonly started_at: string | null;
-  readonly finished_at: string | null;
-  readonly quote: string | null;
-  readonly edited: readonly string[];
-  readonly attempts: readonly AttemptReport[];
-  readonly outputs: readonly OutputReport[];
-  readonly value: Json;
-  readonly chosen: {
-    readonly step: string;
-    readonly index: number;
-  } | null;
-  readonly approval: StepState["approval"];
-  readonly reused_from: {
-    readonly run: string;
-    readonly step: string;
-  } | null;
-}
-interface AttemptReport {
-  readonly n: number;
-  readonly job_id: string | null;
-  readonly status: AttemptView["phase"];
-  readonly cost: string | null;
-  readonly unconfirmed?: true;
-  readonly error: string | null;
-  readonly site?: string;
-  readonly flagged?: {
-    readonly of: string | null;
-    readonly field: string | null;
-    readonly category: string | null;
-  };
-  readonly former_outputs?: readonly {
-    readonly index: number;
-    readonly asset_id: string | null;
-    readonly voice_id: string | null;
-    readonly sha256: string | null;
-  }[];
-}
-interface OutputReport {
-  readonly index: number;
-  readonly status: string;
-  readonly asset_id: string | null;
-  readonly voice_id: string | null;
-  readonly file: string | null;
-  readonly manifest: string | null;
-  readonly sha256: string | null;
-  readonly content_type: string | null;
-  readonly width: number | null;
-  readonly height: number | null;
-  readonly duration_ms: number | null;
-  readonly fps: number | null;
-  readonly expires_at: string | null;
 }
 interface RunsQuery {
   readonly limit?: number | undefined;
@@ -1606,6 +1299,69 @@ interface MediaGarbage {
     readonly dryRun: boolean;
   }): Promise<number>;
 }
+type OwnWork = { readonly [K in Exclude<PlanStep["kind"], Apart>]: {
+  readonly type: K;
+  readonly step: string;
+  readonly input: Json;
+} }[Exclude<PlanStep["kind"], Apart>];
+type Apart = "job" | "chat" | "generate" | "approve";
+type Command = {
+  readonly type: "quote";
+  readonly step: string;
+  readonly attempt: number;
+  readonly model: string; 
+  readonly input: Json;
+} | {
+  readonly type: "submit";
+  readonly step: string;
+  readonly attempt: number;
+  readonly key: string;
+  readonly model: string;
+  readonly input: Json; 
+  readonly mayExist: boolean; 
+  readonly isReplaced?: true;
+} | {
+  readonly type: "follow";
+  readonly step: string;
+  readonly attempt: number;
+  readonly jobId: string;
+} | {
+  readonly type: "settle";
+  readonly step: string;
+  readonly attempt: number;
+  readonly jobId: string;
+} | {
+  readonly type: "download";
+  readonly step: string;
+  readonly attempt: number;
+  readonly jobId: string;
+  readonly index: number;
+} | {
+  readonly type: "chat";
+  readonly step: string;
+  readonly attempt: number;
+  readonly model: string;
+  readonly input: Json;
+  readonly maxCostMicros: number;
+} | {
+  readonly type: "generate";
+  readonly step: string;
+  readonly attempt: number;
+  readonly key: string;
+  readonly model: string; 
+  readonly input: Json; 
+  readonly mayExist: boolean;
+} | {
+  readonly type: "operation";
+  readonly step: string;
+  readonly attempt: number;
+} | OwnWork | {
+  readonly type: "reuse";
+  readonly step: string;
+  readonly fingerprint: string;
+} | {
+  readonly type: "place";
+};
 interface Quote extends Offer {
   readonly ok: boolean;
   readonly problems: readonly Problem[];
@@ -1694,7 +1450,7 @@ interface AnyRun {
     readonly micros: number;
     readonly usd: string;
   };
-  readonly report: RunReport;
+  readonly report: RunDocument;
   readonly drift: Drift | null;
   readonly openJobs: readonly OpenJob[];
 }
@@ -1840,7 +1596,7 @@ interface Showrunner {
   expectedMs(step: PlanStep): number | null;
   runs(query?: RunsQuery): Promise<readonly RunRow[]>;
   due(): Promise<readonly RunRow[]>;
-  show(runId: string): Promise<RunReport>;
+  show(runId: string): Promise<RunDocument>;
   events(runId: string, options?: {
     readonly follow?: boolean;
     readonly afterSeq?: number;
@@ -1887,7 +1643,6 @@ export {
   RunHandle,
   RunHandleOf,
   RunOptions,
-  RunReport,
   RunResult,
   Showrunner,
   SliceOptions,

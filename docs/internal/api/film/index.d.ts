@@ -7,7 +7,6 @@ import {
   InspectingSteps,
   Inspector,
   Media,
-  MediaKind,
   MediaList,
   OrValue,
   OutputHandle,
@@ -15,6 +14,9 @@ import {
   TaskOptions,
   ValueHandle,
 } from "../chunks/accept.js";
+import {
+  MediaKind,
+} from "../chunks/plan.js";
 import {
   ShowrunnerError,
 } from "../chunks/errors.js";

@@ -9,7 +9,7 @@ import {
   Json,
   MediaKind,
   Plan,
-} from "../chunks/accept.js";
+} from "../chunks/plan.js";
 import {
   Pipeline,
 } from "../chunks/pipeline.js";

@@ -7,7 +7,7 @@ import { parseUsd } from "../../kit/money.ts";
 import { openSteps } from "../../kit/price-text.ts";
 import { BATCH_TAG, checkTags, SOURCE_TAG, type Tags } from "../../kit/tags.ts";
 import type { Problem } from "../../plan/plan.ts";
-import type { RunReport } from "../../view/report.ts";
+import type { RunDocument } from "../../view/document-schema.ts";
 import { checkRunId, type RunOptions } from "../options/options.ts";
 import type { Showrunner } from "../showrunner/showrunner.ts";
 
@@ -29,7 +29,7 @@ export interface QuotedRow {
   /** The run's expected cost when it was first quoted, in micro-dollars. */
   readonly quotedMicros: number;
   /** The status of the row's existing run; null if the row has no run yet. */
-  readonly known: RunReport["status"] | null;
+  readonly known: RunDocument["status"] | null;
   /** The name of the batch of runs that share a budget; null if the existing run belongs to no batch. */
   readonly batch: string | null;
 }
@@ -47,7 +47,7 @@ export type BulkQuote =
       /** The id of the source that the rows come from; null if `source` was not set. */
       readonly source: string | null;
       /** Unfinished runs whose rows have been changed in the source or removed from it. `runEach` stops these runs. */
-      readonly replaced: readonly RunReport[];
+      readonly replaced: readonly RunDocument[];
     }
   | { readonly ok: false; readonly problems: readonly BulkProblem[] };
 
@@ -94,7 +94,11 @@ export async function quoteEach(
   return { ok: true, rows: priced, expectedMicros, source, replaced };
 }
 
-async function replacedRuns(show: Showrunner, rows: readonly BulkRow[], source: string): Promise<readonly RunReport[]> {
+async function replacedRuns(
+  show: Showrunner,
+  rows: readonly BulkRow[],
+  source: string,
+): Promise<readonly RunDocument[]> {
   const current = new Set(rows.map(({ id }) => id));
   const earlier = await show.runs({ tags: { [SOURCE_TAG]: source } });
   const open = earlier.filter(({ runId, status }) => !current.has(runId) && !isRunFinal(status as RunState["status"]));
@@ -111,7 +115,7 @@ export async function checkEach(
 }
 
 interface Checking extends Pick<BulkQuoteOptions, "profile" | "signal" | "source"> {
-  readonly known: ReadonlyMap<string, RunReport>;
+  readonly known: ReadonlyMap<string, RunDocument>;
 }
 
 async function problemsOf(
@@ -163,7 +167,7 @@ function repeatedIds(rows: readonly BulkRow[]): readonly BulkProblem[] {
   });
 }
 
-async function knownRuns(show: Showrunner, rows: readonly BulkRow[]): Promise<ReadonlyMap<string, RunReport>> {
+async function knownRuns(show: Showrunner, rows: readonly BulkRow[]): Promise<ReadonlyMap<string, RunDocument>> {
   const wanted = new Set(rows.map(({ id }) => id));
   const there = (await show.runs()).filter(({ runId }) => wanted.has(runId));
   const reports = await inOrder(there, undefined, ({ runId }) => show.show(runId));
@@ -176,7 +180,7 @@ function batchName({ name }: Pipeline, rows: readonly BulkRow[]): string {
   return `${name.slice(0, 60)}-${hash("sha256", ids.join("\n")).slice(0, 8)}`;
 }
 
-function knownRow(row: BulkRow, report: RunReport): QuotedRow {
+function knownRow(row: BulkRow, report: RunDocument): QuotedRow {
   const expectedMicros = mostOf(report);
   const quotedMicros = parseUsd(report.quote ?? "") ?? expectedMicros;
   return {
@@ -190,11 +194,11 @@ function knownRow(row: BulkRow, report: RunReport): QuotedRow {
   };
 }
 
-function batchOf({ tags }: RunReport): string | null {
+function batchOf({ tags }: RunDocument): string | null {
   return tags[BATCH_TAG] ?? null;
 }
 
-export function mostOf({ projected }: Pick<RunReport, "projected">): number {
+export function mostOf({ projected }: Pick<RunDocument, "projected">): number {
   return parseUsd(projected)!;
 }
 

@@ -7,7 +7,9 @@ import { isReference } from "../../plan/index.ts";
 import type { Reference, Returned, UploadStep } from "../../plan/plan.ts";
 import { type OpenJob, openJobs } from "../../run/open-jobs.ts";
 import { referenced, referencedValue } from "../../run/resolve.ts";
-import { type RunReport, runReport } from "../../view/report.ts";
+import type { RunDocument } from "../../view/document-schema.ts";
+import { runDocument } from "../../view/run-document.ts";
+import { RunView } from "../../view/run-view.ts";
 import { placedFile } from "../../view/step-view.ts";
 import type { Drift } from "../change/drift.ts";
 import type { MediaStore } from "../media/media-store.ts";
@@ -75,7 +77,7 @@ interface AnyRun {
   readonly id: string;
   /** What was charged, minus refunds. */
   readonly cost: { readonly micros: number; readonly usd: string };
-  readonly report: RunReport;
+  readonly report: RunDocument;
   /** How the code passed to `resume` differs from the run, if the changes were not accepted; otherwise null. */
   readonly drift: Drift | null;
   /** Jobs that the run no longer waits for, but that continue on the service and may cost money. */
@@ -128,7 +130,7 @@ export function result(state: RunState, media: MediaStore, drift: Drift | null =
     id: state.runId,
     outputs: runOutputs(state, media),
     cost: { micros: state.spentMicros, usd: formatUsd(state.spentMicros) },
-    report: runReport(state),
+    report: runDocument(new RunView(state)),
     drift,
     openJobs: openJobs(state),
   };

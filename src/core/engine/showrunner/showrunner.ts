@@ -7,7 +7,7 @@ import type { RunsQuery } from "../../journal/search.ts";
 import type { JournalStore, RunRow } from "../../journal/store.ts";
 import type { InvalidOptionError } from "../../kit/errors.ts";
 import type { Plan, PlanStep, Problem } from "../../plan/plan.ts";
-import type { RunReport } from "../../view/report.ts";
+import type { RunDocument } from "../../view/document-schema.ts";
 import type { ReconcileOptions, ReconcileReport } from "../adoption/reconcile.ts";
 import type { AdoptionCandidate, UnresolvedStep } from "../adoption/unresolved.ts";
 import type { Comparison } from "../change/compare.ts";
@@ -185,7 +185,7 @@ export interface Showrunner {
    * Returns a run's report from the journal. The run has the status `interrupted` if it should be running but no
    * process drives it.
    */
-  show(runId: string): Promise<RunReport>;
+  show(runId: string): Promise<RunDocument>;
   /** Reads the run's events after `afterSeq` (default 0). With `follow`, waits for more until the run ends. */
   events(
     runId: string,

@@ -16,7 +16,9 @@ import type { Decision, GenerateStep } from "../../plan/plan.ts";
 import { openDecisions, whyUndecidable } from "../../run/decisions.ts";
 import { foresee, refusalOf } from "../../run/inbox.ts";
 import { offered, positionOf } from "../../run/kinds/approve.ts";
-import { type RunReport, runReport } from "../../view/report.ts";
+import type { RunDocument } from "../../view/document-schema.ts";
+import { runDocument } from "../../view/run-document.ts";
+import { RunView } from "../../view/run-view.ts";
 import { compareWithService, type ReconcileOptions, type ReconcileReport } from "../adoption/reconcile.ts";
 import {
   type AdoptionCandidate,
@@ -93,12 +95,12 @@ export abstract class StoredRuns {
     return isAskedToGoOn(await this.store.inbox(runId));
   }
 
-  async show(runId: string): Promise<RunReport> {
+  async show(runId: string): Promise<RunDocument> {
     const row = await this.store.run(runId);
     const { state, seq } = await this.foreseen(runId);
     // A newer event shows that a process drives the run.
     const isStill = row !== null && row.lastSeq === seq;
-    return runReport(state, { isInterrupted: isStill && isInterrupted(row, this.now()) });
+    return runDocument(new RunView(state), { isInterrupted: isStill && isInterrupted(row, this.now()), seq });
   }
 
   async *events(

@@ -224,7 +224,7 @@ export const stepEvents: EventTable<StepEvent> = {
 interface DecidedParts {
   readonly approved: boolean;
   readonly value?: Json;
-  readonly by?: DecidedBy;
+  readonly by?: { readonly name: string; readonly verified: boolean };
 }
 
 export function decidedText({ approved, value, by }: DecidedParts): string {
@@ -237,7 +237,7 @@ function noteText(note: string | null): string | null {
   return note === null ? null : String(note);
 }
 
-function deciderText({ name, verified }: DecidedBy): string {
+function deciderText({ name, verified }: NonNullable<DecidedParts["by"]>): string {
   return `by ${name}${verified ? "" : " (name not verified)"}`;
 }
 

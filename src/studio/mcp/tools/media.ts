@@ -94,7 +94,7 @@ async function contentOf(session: AgentSession, run: string, found: readonly Sto
     });
   }
   const media = found.map((one) => ({
-    uri: mediaUri(run, one),
+    url: mediaUri(run, one),
     step: one.step,
     index: one.index,
     content_type: one.contentType,

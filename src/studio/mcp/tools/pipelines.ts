@@ -1,13 +1,12 @@
 import { z } from "zod";
 import { formatUsd } from "../../../core/kit/money.ts";
-import { openSteps } from "../../../core/kit/price-text.ts";
 import type { Pipeline, Quote } from "../../../internal.ts";
-import { problemFor, unplannable } from "../../served/index.ts";
+import { problemFor, quoteDocument, unplannable, usd } from "../../served/index.ts";
 import type { Person } from "../person.ts";
 import type { AgentSession } from "../session.ts";
 import { reportTo, ToolError } from "../tool-error.ts";
 import { pipelineInput, pipelineList, plannedSteps, quoted, startedRun } from "./output.ts";
-import { summary } from "./runs.ts";
+import { agentDocument } from "./runs.ts";
 import { json, tool } from "./tool.ts";
 
 const pipeline = z.string().min(1).max(500).describe("Pipeline name, as returned by `list_pipelines`");
@@ -41,9 +40,9 @@ export const pipelineTools = [
           return { name: called, description: schema.description ?? null, input: fieldsOf(schema) };
         }),
         service: show.service.kind === "local" ? "local: play money" : "hosted: real money",
-        budget_usd: amount(budgetMicros),
-        left_usd: amount(left),
-        most_per_run_usd: amount(runBudgetMicros),
+        budget: usd(budgetMicros),
+        left: usd(left),
+        most_per_run: usd(runBudgetMicros),
         approvals: allowApprove ? "allowed" : "a person decides",
       });
     },
@@ -91,18 +90,10 @@ export const pipelineTools = [
     isReadOnly: true,
     async run(given, { session }) {
       const quote = planned(session, await session.quote(given.pipeline, given.input, { keep: true }));
-      const left = await session.remainingMicros();
-      const { min, max } = quote.totalMicros;
       return json({
-        quote: quote.id,
-        most_usd: quote.maximumUsd,
-        expires_at: quote.expiresAt === null ? null : new Date(quote.expiresAt).toISOString(),
-        total_usd: { min: formatUsd(min), max: amount(max), expected: formatUsd(quote.expectedMicros) },
-        open_ended: max === null ? openSteps(quote.prices) : [],
-        left_usd: amount(left),
-        expected_seconds: quote.forecastMs === null ? null : Math.round(quote.forecastMs / 1000),
+        ...quoteDocument(quote, await session.remainingMicros()),
         steps: quote.prices.map(({ step, model, costMicros, mostMicros, basis }) => {
-          return { step, model, usd: amount(costMicros), at_most_usd: amount(mostMicros), basis };
+          return { step, model, cost: usd(costMicros), maximum: usd(mostMicros), basis };
         }),
       });
     },
@@ -120,16 +111,12 @@ export const pipelineTools = [
       const allowedMicros = await allowed(session, person, given);
       const run = await session.start(given.pipeline, given.name, given.input, { allowedMicros, agreed: given.quote });
       return json({
-        ...(await summary(session, await session.report(run))),
-        left_usd: amount(await session.remainingMicros()),
+        ...(await agentDocument(session, await session.report(run))),
+        left: usd(await session.remainingMicros()),
       });
     },
   }),
 ];
-
-function amount(micros: number | null): string | null {
-  return micros === null ? null : formatUsd(micros);
-}
 
 function planned(session: AgentSession, quote: Quote) {
   const { plan } = quote;

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { openDecisions, type RunReport } from "../../../internal.ts";
-import { isDecided, runText, stepText } from "../../served/index.ts";
+import { callerDocument, type RunDocument, RunView, runLine, type StoredOutput } from "../../../internal.ts";
 import { askedOf } from "../decisions.ts";
 import type { AgentSession } from "../session.ts";
 import { ToolError } from "../tool-error.ts";
-import { runList, runSummary, stopRequested } from "./output.ts";
+import { mediaUri } from "./media.ts";
+import { type AgentDocument, agentDocument as agentSchema, runList, stopRequested } from "./output.ts";
 import { json, runId, tool } from "./tool.ts";
 
 const DEFAULT_WAIT_SECONDS = 60;
@@ -22,10 +22,7 @@ export const runTools = [
     isReadOnly: true,
     async run(_input, { session }) {
       const rows = await session.runs();
-      const runs = rows.map(({ runId: run, pipeline, title, status, createdAt }) => {
-        return { run, pipeline, title, status, created_at: new Date(createdAt).toISOString() };
-      });
-      return json({ runs });
+      return json({ runs: rows.map(runLine) });
     },
   }),
   tool({
@@ -33,9 +30,9 @@ export const runTools = [
     title: "Status of a run",
     description: "Returns the status, cost, steps and outputs of a run, and what it is waiting for.",
     input: { run: runId },
-    output: runSummary,
+    output: agentSchema,
     isReadOnly: true,
-    run: async ({ run }, { session }) => json(await summary(session, await session.report(run))),
+    run: async ({ run }, { session }) => json(await agentDocument(session, await session.report(run))),
   }),
   tool({
     name: "wait_for_run",
@@ -46,14 +43,14 @@ export const runTools = [
       run: runId,
       timeout_seconds: z.number().int().min(1).max(LONGEST_WAIT_SECONDS).default(DEFAULT_WAIT_SECONDS),
     },
-    output: runSummary,
+    output: agentSchema,
     isReadOnly: true,
     async run({ run, timeout_seconds: seconds }, { session, signal, progress }) {
       const report = await session.wait(run, seconds * 1000, signal, ({ steps, cost }) => {
         const over = steps.filter(({ finished_at: finishedAt }) => finishedAt !== null).length;
         progress(over, steps.length, `${over} of ${steps.length} steps, ${cost} dollars`);
       });
-      return json(await summary(session, report));
+      return json(await agentDocument(session, report));
     },
   }),
   tool({
@@ -61,11 +58,11 @@ export const runTools = [
     title: "Resume a run",
     description: "Continues a paused or interrupted run within its existing budget. Nothing is paid for twice.",
     input: { run: runId },
-    output: runSummary,
+    output: agentSchema,
     isReadOnly: false,
     async run({ run }, { session }) {
       await session.resume(run);
-      return json(await summary(session, await session.report(run)));
+      return json(await agentDocument(session, await session.report(run)));
     },
   }),
   tool({
@@ -79,7 +76,7 @@ export const runTools = [
     async run({ run }, { session }) {
       await session.state(run);
       await session.options.show.stop(run);
-      return json({ run, stop: "requested" });
+      return json({ id: run, stop: "requested" });
     },
   }),
   tool({
@@ -101,7 +98,7 @@ export const runTools = [
       note: z.string().max(500).optional().describe("Reason for the decision, kept with the run"),
       value: z.json().optional().describe("Replacement for the value shown: text, or JSON that fits the same schema"),
     },
-    output: runSummary,
+    output: agentSchema,
     isReadOnly: false,
     async run({ run, step: path, ...proposed }, { session, person }) {
       await session.state(run);
@@ -120,40 +117,20 @@ export const runTools = [
         );
       await session.refuseBeyondLimits(run, proposed.decision);
       await session.decide(open, allowApprove ? proposed : await askedOf(person!, open, proposed));
-      return json(await summary(session, await session.report(run)));
+      return json(await agentDocument(session, await session.report(run)));
     },
   }),
 ];
 
-export async function summary(session: AgentSession, report: RunReport) {
-  const { id, status, pause, cost, held, budget, quote, out_dir: outDir, steps } = report;
-  const state = await session.state(id);
-  // Once all decisions are made, the run continues when a process reads them.
-  const isGoingOn = isDecided(state);
-  return {
-    run: id,
-    status: isGoingOn ? "running" : status,
-    message: runText(state, status === "interrupted", { audience: "agent" }),
-    pause: isGoingOn ? null : (pause?.reason ?? null),
-    cost_usd: cost,
-    held_usd: held,
-    budget_usd: budget,
-    quote_usd: quote,
-    out_dir: outDir,
-    waits_for: openDecisions(state).map(({ step: path }) => path),
-    steps: steps.map(({ path, kind, model, status: stepStatus, removed = false, outputs, value }) => ({
-      path,
-      kind,
-      model,
-      status: stepStatus,
-      reason: removed ? null : stepText(state, state.steps[path]!),
-      outputs: outputs.map(({ index, status: is, content_type: type, file }) => ({
-        index,
-        status: is,
-        content_type: type,
-        file,
-      })),
-      ...(value !== null && { value }),
-    })),
-  };
+export async function agentDocument(session: AgentSession, report: RunDocument): Promise<AgentDocument> {
+  const { id, status, seq, budget, out_dir } = report;
+  const view = new RunView(await session.state(id));
+  const isInterrupted = status === "interrupted";
+  const urlOf = (output: StoredOutput) => mediaUri(id, output);
+  const document = callerDocument(view, { audience: "agent", isInterrupted, seq, urlOf });
+  const steps = document.steps.map((step) => {
+    const { model, value } = view.step(step.path)!;
+    return { ...step, model, value };
+  });
+  return { ...document, budget, out_dir, steps };
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { StoredEvent } from "../../../../src/core/journal/events.ts";
-import { OverBudgetError, type ResumeOptions, type RunReport } from "../../../../src/index.ts";
+import { OverBudgetError, type ResumeOptions, type RunDocument } from "../../../../src/index.ts";
 import { type Command, commandsElsewhere, commandsHere } from "./commands.ts";
 import { adoptAll, decideAll, drive, isDriven, type Real, raiseBudget, thaw } from "./operate.ts";
 import type { SimPlan } from "./plans.ts";
@@ -106,7 +106,7 @@ async function windUp(real: Real): Promise<void> {
 }
 
 /** True if the step's job was in progress when the run ended. */
-function isLeft({ attempts }: RunReport["steps"][number]): boolean {
+function isLeft({ attempts }: RunDocument["steps"][number]): boolean {
   return attempts.some(({ status }) => status === "inQueue" || status === "inProgress");
 }
 

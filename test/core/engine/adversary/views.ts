@@ -1,13 +1,13 @@
 import { isRunFinal, lastAttempt, type RunState, type StepState } from "../../../../src/core/journal/state.ts";
-import type { RunReport } from "../../../../src/index.ts";
+import type { RunDocument } from "../../../../src/index.ts";
 import { runHead } from "../../../../src/studio/dashboard/views/run-head.ts";
 import { PaidService } from "./paid-service.ts";
 import { SimProcess } from "./sim-process.ts";
 import { RUN, type SimWorld } from "./sim-world.ts";
 
 /** Checks that `show` and the dashboard report a run at rest in the same way as `resume`, with all its details. */
-export async function checkViews(world: SimWorld, answer: RunReport): Promise<void> {
-  let shown: RunReport | null = null;
+export async function checkViews(world: SimWorld, answer: RunDocument): Promise<void> {
+  let shown: RunDocument | null = null;
   const thrown = await new SimProcess(world).perform(async (show) => {
     shown = await show.show(RUN);
   });
@@ -15,7 +15,7 @@ export async function checkViews(world: SimWorld, answer: RunReport): Promise<vo
   const row = (await world.journal.run(RUN))!;
   const state = await world.state();
   const head = runHead(state, { row, driveError: null, drivenHere: false });
-  const said = (view: Pick<RunReport, "missing" | "next"> & { readonly status: string }) =>
+  const said = (view: Pick<RunDocument, "missing" | "next"> & { readonly status: string }) =>
     JSON.stringify([view.status, view.missing, view.next]);
   if (said(shown!) !== said(answer)) world.fail(`show says ${said(shown!)}, the answer was ${said(answer)}`);
   if (said(head) !== said(answer)) world.fail(`the dashboard says ${said(head)}, the answer was ${said(answer)}`);
@@ -25,7 +25,7 @@ export async function checkViews(world: SimWorld, answer: RunReport): Promise<vo
 }
 
 /** Checks that the report names everything that is paid for but not stored, and everything that waits for a person. */
-function checkNamed(world: SimWorld, state: RunState, { missing }: RunReport): void {
+function checkNamed(world: SimWorld, state: RunState, { missing }: RunDocument): void {
   const named = new Set(missing.map(({ step }) => step));
   for (const step of Object.values(state.steps)) {
     const why = whyLacking(world, state, step);

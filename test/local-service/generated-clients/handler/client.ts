@@ -6,9 +6,9 @@ type Run = components["schemas"]["Run"];
 
 export interface Found {
   readonly expected: string;
-  readonly started: readonly (string | undefined)[];
+  readonly started: readonly (string | null | undefined)[];
   readonly isSame: boolean;
-  readonly listed: readonly string[];
+  readonly listed: readonly (string | null)[];
   readonly waiting: readonly string[];
   readonly ended: Run["status"];
   readonly spent: string;
@@ -40,13 +40,13 @@ export async function run(
   const list = await client.GET("/runs", { params: { query: { limit: 5 } } });
   const none = await client.GET("/runs/{run}", { params: { path: { run: "none" } } });
   return {
-    expected: quoted.data!.usd.expected,
+    expected: quoted.data!.total.expected,
     started: [first.data?.title, again.data?.title],
     isSame: again.data?.id === id,
     listed: list.data!.runs.map((one) => one.title),
     waiting,
     ended: ended.data!.status,
-    spent: ended.data!.usd.spent,
+    spent: ended.data!.cost,
     refused: [none.response.status, none.error?.error.code],
   };
 }

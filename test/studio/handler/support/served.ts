@@ -3,11 +3,11 @@ import { models } from "../../../../recipes/models.ts";
 import { file, pipeline, type Showrunner } from "../../../../src/index.ts";
 import {
   type Caller,
+  type CallerDocument,
   createHandler,
   type Handler,
   type HandlerOptions,
-  type QuoteView,
-  type RunView,
+  type QuoteDocument,
 } from "../../../../src/studio/handler/index.ts";
 
 export const still = pipeline("still", {
@@ -40,9 +40,9 @@ export interface Served {
   readonly defects: unknown[];
   send(path: string, init?: RequestInit & { readonly as?: string | null }): Promise<Response>;
   post(path: string, body: unknown, init?: RequestInit & { readonly as?: string | null }): Promise<Response>;
-  start(key: string, input?: unknown, init?: { readonly as?: string; readonly at?: string }): Promise<RunView>;
+  start(key: string, input?: unknown, init?: { readonly as?: string; readonly at?: string }): Promise<CallerDocument>;
   /** Waits until a run's status is one of these, or any final status. */
-  until(id: string, ...statuses: readonly string[]): Promise<RunView>;
+  until(id: string, ...statuses: readonly string[]): Promise<CallerDocument>;
 }
 
 export function serve(show: Showrunner, filesDir: string, more: Partial<HandlerOptions> = {}): Served {
@@ -76,7 +76,7 @@ export function serve(show: Showrunner, filesDir: string, more: Partial<HandlerO
       const { id: quote } = await quoteOf(await post(`/api/${at}/quote`, { input }, { as }));
       const response = await post(`/api/${at}/runs`, { input, quote }, { as, headers });
       if (!response.ok) throw new Error(await response.text());
-      return (await response.json()) as RunView;
+      return (await response.json()) as CallerDocument;
     },
     async until(id, ...statuses) {
       for (;;) {
@@ -84,7 +84,7 @@ export function serve(show: Showrunner, filesDir: string, more: Partial<HandlerO
         if (statuses.length === 0 || statuses.includes(state.status)) break;
       }
       const customer = (await show.show(id)).tags.customer!;
-      return (await (await send(`/api/runs/${id}`, { as: customer })).json()) as RunView;
+      return (await (await send(`/api/runs/${id}`, { as: customer })).json()) as CallerDocument;
     },
   };
 }
@@ -121,6 +121,6 @@ export async function errorOf(response: Response): Promise<{
   return ((await response.json()) as { readonly error: Awaited<ReturnType<typeof errorOf>> }).error;
 }
 
-export async function quoteOf(response: Response): Promise<QuoteView> {
-  return (await response.json()) as QuoteView;
+export async function quoteOf(response: Response): Promise<QuoteDocument> {
+  return (await response.json()) as QuoteDocument;
 }

@@ -1,8 +1,9 @@
 import { fold } from "../../../../src/core/journal/fold.ts";
 import { ownText } from "../../../../src/core/kit/clean-text.ts";
 import type { JobStep, UploadStep } from "../../../../src/core/plan/plan.ts";
-import { runReport } from "../../../../src/core/view/report.ts";
-import type { Json, Plan, PlanStep, RunEvent, RunReport, StoredEvent } from "../../../../src/internal.ts";
+import { runDocument } from "../../../../src/core/view/run-document.ts";
+import { RunView } from "../../../../src/core/view/run-view.ts";
+import type { Json, Plan, PlanStep, RunDocument, RunEvent, StoredEvent } from "../../../../src/internal.ts";
 
 const start = Date.UTC(2030, 0, 1, 9);
 
@@ -169,10 +170,10 @@ export class SampleRun {
     return this.add({ type: "run.finished", status, message });
   }
 
-  report(): RunReport {
+  report(): RunDocument {
     const state = fold(this.events);
     if (state === null) throw new Error("a run has at least its plan");
-    return runReport(state);
+    return runDocument(new RunView(state));
   }
 
   /** The part of a Showrunner that `writeReport` uses. */

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
-import { runReport } from "../../../src/core/view/report.ts";
-import { RunHistory } from "../../../src/core/view/run-view.ts";
+import type { RunState } from "../../../src/core/journal/state.ts";
+import { documentSchemas } from "../../../src/core/view/document-schema.ts";
+import { runDocument } from "../../../src/core/view/run-document.ts";
+import { RunHistory, RunView } from "../../../src/core/view/run-view.ts";
 import { placedFile } from "../../../src/core/view/step-view.ts";
 import { attempt, output } from "../run/support/attempts.ts";
 import { runningState } from "../run/support/decided.ts";
@@ -8,9 +10,11 @@ import { FakeRun } from "../run/support/fake-run.ts";
 import { job, planOf, ref } from "../run/support/plans.ts";
 import { gate, pick, task } from "../run/support/steps.ts";
 
+const documentOf = (state: RunState, options?: { readonly isInterrupted: boolean }) =>
+  documentSchemas.runDocument.parse(runDocument(new RunView(state), options));
 const iso = (ms: number) => new Date(ms).toISOString();
 
-test("a report has the run in snake case, dollars as text and instants as ISO-8601", () => {
+test("a document has the run in snake case, dollars as text and instants as ISO-8601", () => {
   const state = runningState([[job("a"), { status: "failed", reason: "no", startedAt: 1, finishedAt: 2 }]], {
     ...{
       status: "paused",
@@ -41,8 +45,8 @@ test("a report has the run in snake case, dollars as text and instants as ISO-86
       ...{ flag: null, resumeAt: 3_000 },
     },
   });
-  expect(runReport(state)).toEqual({
-    ...{ id: "r", pipeline: "by-hand", title: null, tags: {}, status: "paused", message: "too dear" },
+  expect(documentOf(state)).toEqual({
+    ...{ id: "r", seq: 1, pipeline: "by-hand", title: null, tags: {}, status: "paused", message: "too dear" },
     pause: { reason: "budget", funding_url: "https://pay", required: "6.00", balance: null, resume_at: iso(3_000) },
     ...{
       budget: "5.00",
@@ -68,6 +72,7 @@ test("a report has the run in snake case, dollars as text and instants as ISO-86
         ...{
           path: "a",
           kind: "job",
+          phase: "failed",
           late: null,
           model: "m",
           status: "failed",
@@ -90,11 +95,11 @@ test("a report has the run in snake case, dollars as text and instants as ISO-86
   });
 });
 
-test("a report of a run whose process has ended says so, with how it goes on", () => {
+test("a document of a run whose process has ended says so, with how it goes on", () => {
   const state = runningState([], { status: "running", budgetMicros: null });
   state.planned = { ...state.planned, tags: { for: "me" }, quoteMicros: 20_000 };
   state.rerunQuoteMicros = 10_000;
-  expect(runReport(state, { isInterrupted: true })).toMatchObject({
+  expect(documentOf(state, { isInterrupted: true })).toMatchObject({
     ...{
       status: "interrupted",
       message: expect.stringContaining("the run's process has ended"),
@@ -105,8 +110,8 @@ test("a report of a run whose process has ended says so, with how it goes on", (
     },
     ...{ tags: { for: "me" }, quote: "0.02", rerun_quote: "0.01", next: { command: "showrunner resume r" } },
   });
-  expect(runReport(state)).toMatchObject({ status: "running", message: null, next: null });
-  expect(runReport({ ...state, budgetMicros: 5, spentMicros: 5 }).over_budget).toBeNull();
+  expect(documentOf(state)).toMatchObject({ status: "running", message: null, next: null });
+  expect(documentOf({ ...state, budgetMicros: 5, spentMicros: 5 }).over_budget).toBeNull();
   const paused = {
     reason: "stopped",
     message: "x",
@@ -116,14 +121,14 @@ test("a report of a run whose process has ended says so, with how it goes on", (
     flag: null,
     resumeAt: null,
   } as const;
-  expect(runReport({ ...state, pause: paused }).pause).toMatchObject({
+  expect(documentOf({ ...state, pause: paused }).pause).toMatchObject({
     required: null,
     balance: "0.01",
     resume_at: null,
   });
 });
 
-test("a report has what each step made and cost, former results and steps that are gone included", () => {
+test("a document has what each step made and cost, former results and steps that are gone included", () => {
   const expiresAt = 48 * 3_600_000;
   const former = output(0, { assetId: "old", copy: null, voiceId: "v" });
   const made = {
@@ -156,7 +161,7 @@ test("a report has what each step made and cost, former results and steps that a
   const gone = state.planned.plan.steps.at(-1)!;
   state.planned = { ...state.planned, plan: planOf(state.planned.plan.steps.slice(0, -1)) };
   state.removedSteps.push(gone);
-  const { steps, expiring } = runReport(state);
+  const { steps, expiring } = documentOf(state);
   const facts = { content_type: "image/png", width: 2, height: 3, duration_ms: 4, fps: 5, expires_at: iso(expiresAt) };
   expect(steps[0]).toMatchObject({
     quote: "0.00008",

@@ -1,0 +1,122 @@
+import type { StoredEvent } from "../journal/events.ts";
+import { type OutputState, outputsOf, type RunState } from "../journal/state.ts";
+import type { Progress, RunRow } from "../journal/store.ts";
+import { cleanText } from "../kit/clean-text.ts";
+import { isReference, traitsOf } from "../plan/index.ts";
+import type { Reference } from "../plan/plan.ts";
+import { type OpenDecision, openDecisions } from "../run/decisions.ts";
+import { referenced, referencedValue } from "../run/resolve.ts";
+import { endText, isDecided, type RunTextOptions, runText, stepText } from "./caller-texts.ts";
+import type { CallerDocument, CallerEvent, CallerOutput, RunLine, StepProgress } from "./document-schema.ts";
+import { instant, sharedOutput, sharedRun, sharedStep } from "./run-document.ts";
+import { type RunView, runSummary } from "./run-view.ts";
+import type { StepView } from "./step-view.ts";
+
+const MOST_STEPS = 500;
+const MOST_QUESTION = 500;
+
+/** A stored output, with the step that produced it. */
+export interface StoredOutput {
+  readonly step: string;
+  readonly index: number;
+  readonly sha256: string;
+  readonly contentType: string;
+}
+
+export interface CallerOptions extends RunTextOptions {
+  readonly isInterrupted: boolean;
+  /** Returns the address at which the caller can read a file of the run. */
+  urlOf(output: StoredOutput): string;
+  /** Name under which the caller knows the pipeline. Default: its own. */
+  readonly pipeline?: string | undefined;
+  /** Number of the newest event in the journal, if the state includes decisions that no process has read yet. */
+  readonly seq?: number | undefined;
+}
+
+type OutputOf = (step: string, output: OutputState) => readonly CallerOutput[];
+
+/** Contains only codes, the run's files and fixed sentences. */
+export function callerDocument(
+  { state, steps }: Pick<RunView, "state" | "steps">,
+  { isInterrupted, urlOf, pipeline, seq = state.seq, ...how }: CallerOptions,
+): CallerDocument {
+  const run = runSummary(state, { isInterrupted });
+  const isGoingOn = isDecided(state);
+  const outputOf: OutputOf = (step, output) => {
+    if (output.copy === null) return [];
+    const { sha256, contentType } = output.copy;
+    const url = urlOf({ step, index: output.index, sha256, contentType });
+    return [{ ...sharedOutput(state, step, output), content_type: contentType, url }];
+  };
+  return {
+    ...sharedRun(state, run),
+    seq,
+    pipeline: pipeline ?? run.pipeline,
+    status: isGoingOn ? "running" : run.status,
+    message: runText(state, isInterrupted, how),
+    pause: isGoingOn || state.pause === null ? null : { reason: state.pause.reason },
+    step_count: steps.length,
+    steps: steps.slice(0, MOST_STEPS).map((step) => callerStep(state, step, outputOf)),
+    waiting: openDecisions(state).map((open) => waitingStep(state, open, outputOf)),
+    outputs: returned(state, outputOf),
+  };
+}
+
+function callerStep(state: RunState, view: StepView, outputOf: OutputOf): CallerDocument["steps"][number] {
+  const step = state.steps[view.path]!;
+  const outputs = outputsOf(step).flatMap((output) => outputOf(view.path, output));
+  return { ...sharedStep(view), reason: stepText(state, step), outputs };
+}
+
+function waitingStep(
+  state: RunState,
+  { step: path, message: question }: OpenDecision,
+  outputOf: OutputOf,
+): CallerDocument["waiting"][number] {
+  const plan = state.planned.plan.steps.find((step) => step.path === path)!;
+  const { standsFor, isChoice } = traitsOf(plan);
+  const shown = standsFor.flatMap(({ $ref }) => ($ref.as === "value" ? [] : referenced(state, $ref)));
+  return {
+    step: path,
+    message: question === null ? null : cleanText(question, MOST_QUESTION),
+    outputs: shown.flatMap(({ step, output }) => outputOf(step, output)),
+    values: standsFor.flatMap(({ $ref }) => ($ref.as === "value" ? [referencedValue(state, $ref) ?? null] : [])),
+    choose: isChoice,
+  };
+}
+
+function returned(state: RunState, outputOf: OutputOf): CallerDocument["outputs"] {
+  const one = ({ $ref }: Reference): unknown => {
+    if ($ref.as === "value") return referencedValue(state, $ref) ?? null;
+    // The caller already has the files that it sent.
+    if ($ref.as === "upload") return null;
+    const all = referenced(state, $ref).map(({ step, output }) => {
+      return output.voiceId === null ? (outputOf(step, output)[0] ?? null) : { voice_id: output.voiceId };
+    });
+    return $ref.output === "all" ? all : (all[0] ?? null);
+  };
+  const map = (value: unknown): unknown => {
+    if (isReference(value)) return one(value);
+    if (Array.isArray(value)) return value.map(map);
+    return Object.fromEntries(Object.entries(value as object).map(([name, item]) => [name, map(item)]));
+  };
+  return map(state.planned.plan.returns) as CallerDocument["outputs"];
+}
+
+export function runLine({ runId, lastSeq, pipeline, title, status, createdAt }: RunRow): RunLine {
+  const created_at = instant(createdAt);
+  return { id: runId, seq: lastSeq, pipeline, title, status: status as RunLine["status"], created_at };
+}
+
+export function stepProgress({ step, fraction, estimatedCompletionAt }: Progress): StepProgress {
+  return { step, progress: fraction, estimated_completion_at: instant(estimatedCompletionAt) };
+}
+
+export function callerEvent({ seq, at, event }: StoredEvent): CallerEvent {
+  const { type } = event;
+  const step = "step" in event && typeof event.step === "string" ? { step: event.step } : {};
+  const attempt = "attempt" in event && typeof event.attempt === "number" ? { attempt: event.attempt } : {};
+  const status = type === "run.finished" || type === "step.finished" ? { status: event.status } : {};
+  const why = type === "run.paused" ? event.reason : type === "step.finished" ? endText(event) : null;
+  return { seq, at: instant(at), type, ...step, ...attempt, ...status, ...(why !== null && { reason: why }) };
+}

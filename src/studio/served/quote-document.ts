@@ -1,0 +1,22 @@
+import { formatUsd } from "../../core/kit/money.ts";
+import { openSteps } from "../../core/kit/price-text.ts";
+import type { Quote, QuoteDocument } from "../../internal.ts";
+
+/** The quote must have an id. `leftMicros` is null without an overall budget. */
+export function quoteDocument(quote: Quote, leftMicros: number | null): QuoteDocument {
+  const { min, max } = quote.totalMicros;
+  return {
+    id: quote.id!,
+    maximum: quote.maximumUsd!,
+    expires_at: new Date(quote.expiresAt!).toISOString(),
+    open_steps: openSteps(quote.prices),
+    total: { min: formatUsd(min), max: usd(max), expected: formatUsd(quote.expectedMicros) },
+    left: usd(leftMicros),
+    expected_ms: quote.forecastMs,
+    step_count: quote.plan!.steps.length,
+  };
+}
+
+export function usd(micros: number | null): string | null {
+  return micros === null ? null : formatUsd(micros);
+}
