@@ -2,13 +2,16 @@
  * Takes the screenshots for docs/dashboard.md, with recipes that it runs on the local service. Needs
  * Chromium (`apt-get install chromium`, or SHOWRUNNER_CHROMIUM).
  */
+
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createCanvas, loadImage } from "@napi-rs/canvas";
 import { type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { loadPipeline } from "../src/cli/load/pipeline-file.ts";
-import { openMediaStore, openShowrunner, openSqliteJournal } from "../src/internal.ts";
+import { openMediaStore } from "../src/core/engine/media/folder-store.ts";
+import { openSqliteJournal } from "../src/core/journal/sqlite.ts";
+import { openShowrunner } from "../src/index.ts";
 import { startLocalService } from "../src/local-service/index.ts";
 import { startDashboard } from "../src/studio/dashboard/index.ts";
 

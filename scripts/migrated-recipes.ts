@@ -2,6 +2,7 @@
  * Writes recipes/migrated from the v2 documents in its folders, priced and verified on a local service. A test checks
  * that the files are up to date.
  */
+
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -16,7 +17,7 @@ import {
   openShowrunner,
   type Pipeline,
   type Showrunner,
-} from "../src/internal.ts";
+} from "../src/index.ts";
 import { startLocalService } from "../src/local-service/index.ts";
 import {
   estimateMigration,

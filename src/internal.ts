@@ -5,8 +5,6 @@ export type { AdoptionCandidate, UnresolvedStep } from "./core/engine/adoption/u
 export { type BulkProblem, type BulkQuote, type BulkRow, checkEach } from "./core/engine/bulk/quote-each.ts";
 export type { RowOutcome } from "./core/engine/bulk/run-each.ts";
 export type { RerunScope } from "./core/engine/change/drift.ts";
-export { changeableValue } from "./core/engine/change/edits.ts";
-export { statusNow } from "./core/engine/drive/attached-run.ts";
 export type { RunUpdate } from "./core/engine/drive/updates.ts";
 export { openMediaStore } from "./core/engine/media/folder-store.ts";
 export { discardUnnamed } from "./core/engine/media/gc.ts";
@@ -23,6 +21,7 @@ export type { LocalWork, Slice, SliceOptions } from "./core/engine/slice/run-sli
 export type { Comment } from "./core/journal/events/facts.ts";
 export { decidedText } from "./core/journal/events/step.ts";
 export { eventText, liveText } from "./core/journal/events.ts";
+export { statusNow } from "./core/journal/liveness.ts";
 export { describeDatabase } from "./core/journal/open.ts";
 export type { ReviewLinkRow, ReviewScope } from "./core/journal/review-links.ts";
 export { EVENTS_READ_AT_ONCE, loadRun } from "./core/journal/snapshot.ts";

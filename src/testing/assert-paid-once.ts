@@ -1,7 +1,8 @@
 import { AssertionError } from "node:assert";
 import type { LocalService } from "showrunner-local";
 import { formatUsd } from "../core/kit/money.ts";
-import { FoldedRun, type JournalStore, type RunState } from "../internal.ts";
+import { FoldedRun, type RunState } from "../core/view/index.ts";
+import type { JournalStore } from "../index.ts";
 
 export async function assertPaidOnce(service: Pick<LocalService, "stats">, journal: JournalStore): Promise<void> {
   const stats = service.stats();

@@ -1,5 +1,5 @@
 import { AssertionError } from "node:assert";
-import type { RunResult } from "../internal.ts";
+import type { RunResult } from "../index.ts";
 
 /**
  * Asserts that the run succeeded, and narrows its outputs to the pipeline's return type. Otherwise, throws

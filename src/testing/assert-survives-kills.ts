@@ -4,16 +4,8 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import type { ServiceStats } from "showrunner-local";
-import {
-  createMemoryJournal,
-  isRunFinal,
-  type JournalStore,
-  loadRun,
-  type Pipeline,
-  type RunOptions,
-  type RunResult,
-  type RunState,
-} from "../internal.ts";
+import { isRunFinal, loadRun, type RunState } from "../core/view/index.ts";
+import { createMemoryJournal, type JournalStore, type Pipeline, type RunOptions, type RunResult } from "../index.ts";
 import { chargedElsewhere } from "./assert-paid-once.ts";
 import { CrashInjector } from "./crash-injector.ts";
 import type { StudioOptions } from "./options.ts";

@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
 import type { Clock } from "../core/api/index.ts";
-import type { JournalStore } from "../internal.ts";
+import type { JournalStore } from "../index.ts";
 
 type Controller = Dispatcher.DispatchController;
 

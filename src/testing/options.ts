@@ -1,6 +1,6 @@
 import type { FaultRule, LocalServiceOptions } from "showrunner-local";
 import type { ChatRequest } from "../core/api/index.ts";
-import type { OpenOptions } from "../internal.ts";
+import type { OpenOptions } from "../index.ts";
 
 /**
  * How time passes in a studio. `short`: waits take a hundredth of their duration, and everything else takes no time.

@@ -5,7 +5,9 @@ import type { Dispatcher } from "undici";
 import { type ChatRequest, type Clock, createClient } from "../core/api/index.ts";
 import type { FamiliesOption } from "../core/families/index.ts";
 import { traitsOf } from "../core/plan/index.ts";
-import { type JournalStore, loadRun, openShowrunner, type RunResult, rehearsal, type Showrunner } from "../internal.ts";
+import { loadRun } from "../core/view/index.ts";
+import { type JournalStore, openShowrunner, type RunResult, type Showrunner } from "../index.ts";
+import { rehearsal } from "../internal.ts";
 import type { CrashInjector } from "./crash-injector.ts";
 import type { StudioOptions } from "./options.ts";
 

@@ -6,19 +6,19 @@ import { fileURLToPath } from "node:url";
 import type { LocalService } from "showrunner-local";
 import type { z } from "zod";
 import { formatUsd, parseUsd } from "../core/kit/money.ts";
+import { FoldedRun } from "../core/view/index.ts";
 import {
   createMemoryJournal,
-  FoldedRun,
   type JournalStore,
   type Pipeline,
   type Quote,
-  type QuoteOptions,
   type Returns,
   type RunHandleOf,
   type RunOptions,
   type RunResult,
   type Showrunner,
-} from "../internal.ts";
+} from "../index.ts";
+import type { QuoteOptions } from "../internal.ts";
 import { assertPaidOnce } from "./assert-paid-once.ts";
 import { assertSurvivesKills, type KillOptions, type KillReport } from "./assert-survives-kills.ts";
 import { CrashInjector } from "./crash-injector.ts";

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { type JournalStore, type LocalWork, pipeline, type Showrunner } from "../../src/internal.ts";
+import type { LocalWork } from "../../src/core/engine/slice/run-slices.ts";
+import { type JournalStore, pipeline, type Showrunner } from "../../src/index.ts";
 import { layeredSteps } from "./graph.ts";
 
 /** Steps one after the other. */

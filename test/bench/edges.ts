@@ -2,26 +2,22 @@
  * What people see of large runs, by processor time. Each run is written into a journal as an engine would have: layers of 100
  * jobs with two parents each, one output apiece, a tenth returned.
  */
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stepTable } from "../../src/cli/commands/show.ts";
 import { LiveRun, renderTree } from "../../src/cli/live/tree.ts";
 import { createClient } from "../../src/core/api/index.ts";
+import { openMediaStore } from "../../src/core/engine/media/folder-store.ts";
 import { apply, newRun } from "../../src/core/journal/fold.ts";
 import { thisHolder } from "../../src/core/journal/host.ts";
 import { snapshotOf } from "../../src/core/journal/snapshot.ts";
+import { openSqliteJournal } from "../../src/core/journal/sqlite.ts";
 import type { JournalStore } from "../../src/core/journal/store.ts";
 import { ownText } from "../../src/core/kit/clean-text.ts";
 import type { JobStep, Json } from "../../src/core/plan/plan.ts";
-import {
-  openMediaStore,
-  openShowrunner,
-  openSqliteJournal,
-  type Plan,
-  type RunEvent,
-  type Showrunner,
-} from "../../src/internal.ts";
+import { openShowrunner, type Plan, type RunEvent, type Showrunner } from "../../src/index.ts";
 import { startDashboard, writeReport } from "../../src/studio/dashboard/index.ts";
 import type { Report } from "./harness.ts";
 

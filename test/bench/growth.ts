@@ -3,10 +3,13 @@
  * journal, resuming after a kill with all steps but the last one finished, and reading it. Every figure is from a process of
  * its own, started cold.
  */
+
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { openMediaStore, openShowrunner, openSqliteJournal, pipeline } from "../../src/internal.ts";
+import { openMediaStore } from "../../src/core/engine/media/folder-store.ts";
+import { openSqliteJournal } from "../../src/core/journal/sqlite.ts";
+import { openShowrunner, pipeline } from "../../src/index.ts";
 import { startDashboard, writeReport } from "../../src/studio/dashboard/index.ts";
 import { layeredSteps } from "./graph.ts";
 import { answer, cpuMs, inFolder, inProcess, type Report } from "./harness.ts";

@@ -1,7 +1,7 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openSqliteJournal } from "../../src/internal.ts";
+import { openSqliteJournal } from "../../src/core/journal/sqlite.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { fastFolder } from "../../src/testing/surroundings.ts";
 import { cli, root, startCli } from "./support/cli.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { openSqliteJournal } from "../../src/internal.ts";
+import { openSqliteJournal } from "../../src/core/journal/sqlite.ts";
 import { linkOfToken } from "../../src/studio/dashboard/links/review-link.ts";
 import { planned } from "../core/journal/samples.ts";
 import { beginCli, cli, emptyFolder } from "./support/cli.ts";

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { isPostgresUrl } from "../../core/kit/journal-location.ts";
 import { dollars } from "../../core/kit/money.ts";
-import type { Drift, Problem, RunState, Showrunner } from "../../internal.ts";
+import type { Drift, Problem, Showrunner } from "../../internal.ts";
 import { CliError, ExitCode, usageError } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { type LoadedPipeline, loadPipeline } from "../load/pipeline-file.ts";
@@ -119,7 +119,7 @@ async function checkRuns(show: Showrunner, pipelines: readonly LoadedPipeline[])
   const byName = new Map(pipelines.map(({ pipeline }) => [pipeline.name, pipeline]));
   const { isRunFinal } = await import("../../internal.ts");
   // The status can also be `interrupted`, which the journal does not store.
-  const open = (await show.runs()).filter(({ status }) => !isRunFinal(status as RunState["status"]));
+  const open = (await show.runs()).filter(({ status }) => !isRunFinal(status));
   const runs: CheckedRun[] = [];
   for (const { runId, pipeline: name, status } of open) {
     const pipeline = byName.get(name);

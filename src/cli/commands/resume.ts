@@ -9,7 +9,6 @@ import {
   type RerunRequest,
   type RerunScope,
   type ResumeOptions,
-  type RunState,
   type Showrunner,
 } from "../../internal.ts";
 import { CliError, ExitCode, usageError } from "../cli-error.ts";
@@ -187,7 +186,7 @@ export async function continueRun(
   context.output.say(`Run ${visible(handle.id)}`);
   const { budget, acceptChanges, input, edit, rerun, rerunFailed } = options ?? {};
   const isToChange = acceptChanges || rerunFailed || [input, edit, rerun].some((change) => change !== undefined);
-  if (budget !== undefined && !isToChange && known !== undefined && isRunFinal(known.status as RunState["status"]))
+  if (budget !== undefined && !isToChange && known !== undefined && isRunFinal(known.status))
     context.output.say(`The run has already ended (${known.status}), so --budget ${budget} changes nothing.`);
   return followRun(handle, context, {
     json: flags.json,

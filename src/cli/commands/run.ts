@@ -1,13 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { dollars, parseUsd } from "../../core/kit/money.ts";
-import {
-  isRunFinal,
-  OverBudgetError,
-  type Quote,
-  type RunRow,
-  type RunState,
-  type Showrunner,
-} from "../../internal.ts";
+import { isRunFinal, OverBudgetError, type Quote, type RunRow, type Showrunner } from "../../internal.ts";
 import { ExitCode, usageError } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { openEngine } from "../engine.ts";
@@ -41,7 +34,7 @@ export async function run(context: Context, spec: string, given: Flags["run"]): 
     }
     const isHanded = flags.detach === true && flags.engine !== undefined;
     if (known !== undefined && !isHanded) {
-      const isOver = isRunFinal(known.status as RunState["status"]);
+      const isOver = isRunFinal(known.status);
       const again = { ...options, budget: flags.budget };
       if (flags.detach && !isOver) {
         // With an id that exists, `start` only checks that plan and input are the same.

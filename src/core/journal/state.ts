@@ -281,8 +281,9 @@ export function isStepFinal(status: StepStatus): boolean {
   return stepStates.ended.has(status);
 }
 
-export function isRunFinal(status: RunStatus): boolean {
-  return runStates.ended.has(status);
+/** Also takes the status of a row, which can be `interrupted`. */
+export function isRunFinal(status: string): boolean {
+  return (runStates.ended as ReadonlySet<string>).has(status);
 }
 
 export function outputsOf(step: StepState): readonly OutputState[] {

@@ -25,7 +25,7 @@ export {
 } from "./make-plan.ts";
 export { type DiagramOptions, planMermaid } from "./mermaid.ts";
 export { canonicalJson, fingerprint, plainJson } from "./plain-json.ts";
-export { FOR_CALLERS, type Reference } from "./plan.ts";
+export { type Decision, FOR_CALLERS, type Reference } from "./plan.ts";
 export {
   type AppliedProfile,
   editedFields,

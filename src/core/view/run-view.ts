@@ -1,11 +1,28 @@
 import type { IncidentText } from "../journal/events/spec.ts";
-import { type RunEvent, type StoredEvent, specOf } from "../journal/events.ts";
+import { type Chosen, type RunEvent, type StoredEvent, specOf } from "../journal/events.ts";
 import { apply, fold } from "../journal/fold.ts";
-import type { PauseState, RunState, RunStatus } from "../journal/state.ts";
+import {
+  isRunFinal,
+  type OutputState,
+  outputsOf,
+  type PauseState,
+  type RunState,
+  type RunStatus,
+} from "../journal/state.ts";
+import type { InboxEntry } from "../journal/store.ts";
 import { own } from "../kit/own.ts";
+import type { Decision, Json, Reference } from "../plan/plan.ts";
 import { stepNamed } from "../plan/plan-index.ts";
+import { type OpenDecision, openDecisions } from "../run/decisions.ts";
+import { foresee } from "../run/inbox.ts";
+import { offered } from "../run/kinds/approve.ts";
 import { type NextCommand, nextCommand } from "../run/next-command.ts";
-import { type StepView, stepView } from "./step-view.ts";
+import { referencedValue } from "../run/resolve.ts";
+import { unresolvedText } from "../run/waiting.ts";
+import { type ChangeableValue, changeableValue } from "./changeable.ts";
+import { type ComparedPart, comparedParts } from "./compared.ts";
+import { type Missing, missing, type Refused, refusedBefore } from "./missing.ts";
+import { placedFile, type StepView, stepView } from "./step-view.ts";
 import { Timeline, type TimelineSpan } from "./timeline.ts";
 
 /** The view of a run that the command line, the dashboard and the report share. */
@@ -13,7 +30,7 @@ export class RunView {
   readonly state: RunState;
   readonly #steps = new Map<string, StepView>();
 
-  /** Takes over the state, which must then be changed only with {@link RunView.add}. */
+  /** Takes over the state, which must then be changed only with {@link RunView.add} and {@link RunView.foresee}. */
   constructor(state: RunState) {
     this.state = state;
   }
@@ -39,6 +56,70 @@ export class RunView {
 
   get steps(): readonly StepView[] {
     return this.state.planned.plan.steps.map((plan) => this.#steps.get(plan.path) ?? this.#view(plan));
+  }
+
+  get isFinal(): boolean {
+    return isRunFinal(this.state.status);
+  }
+
+  /** Applies decisions and comments that no process has read yet. */
+  foresee(inbox: readonly InboxEntry[]): this {
+    foresee(this.state, inbox);
+    if (inbox.length > 0) this.#steps.clear();
+    return this;
+  }
+
+  summary(options: { readonly isInterrupted?: boolean } = {}): RunSummary {
+    return runSummary(this.state, options);
+  }
+
+  missing(options: { readonly isInterrupted?: boolean } = {}): readonly Missing[] {
+    return missing(this.state, options);
+  }
+
+  get openDecisions(): readonly OpenDecision[] {
+    return openDecisions(this.state);
+  }
+
+  /** The results to choose from, in the order of their positions. */
+  offered(decision: Decision): readonly Chosen[] {
+    return offered(this.state, decision);
+  }
+
+  /** The value that a person can edit when approving, or a message that says why there is none. */
+  changeable(decision: Decision): ChangeableValue | string {
+    return changeableValue(this.state, decision);
+  }
+
+  /** The parts of a comparison; null if the decision compares nothing. */
+  compared(decision: Decision): readonly ComparedPart[] | null {
+    return comparedParts(this.state, decision);
+  }
+
+  /** Outputs that checks rejected before this step, also in steps whose results it passes on. */
+  refused(path: string): readonly Refused[] {
+    return refusedBefore(this.state, path);
+  }
+
+  /** Undefined until the referenced step has a value. */
+  value(ref: Reference["$ref"]): Json | undefined {
+    return referencedValue(this.state, ref);
+  }
+
+  /** Also returns the outputs of steps that are no longer in the plan. */
+  outputs(path: string): readonly OutputState[] {
+    const step = own(this.state.steps, path);
+    return step === undefined ? [] : outputsOf(step);
+  }
+
+  /** The named file of an output; undefined if it has none. */
+  placed(path: string, index: number): RunState["files"][number] | undefined {
+    return placedFile(this.state, path, index);
+  }
+
+  /** The question about a request that was never answered. */
+  unresolved(path: string): string {
+    return unresolvedText(this.state, this.state.steps[path]!);
   }
 
   /** Steps that are no longer in the plan. Their results and costs stay listed. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { JournalStore, Showrunner } from "../../internal.ts";
+import type { JournalStore, Showrunner } from "../../index.ts";
 import { JournalCounters } from "./journal-counters.ts";
 import { JournalGauges } from "./journal-gauges.ts";
 import { expositionText, type MetricFamily, type Sample } from "./metrics.ts";

@@ -1,4 +1,4 @@
-import type { JournalStore, StoredEvent } from "../../internal.ts";
+import type { JournalStore, StoredEvent } from "../../index.ts";
 import { Counter } from "./metrics.ts";
 
 type Commit = Parameters<JournalStore["commit"]>[0];

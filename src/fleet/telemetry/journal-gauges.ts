@@ -1,4 +1,5 @@
-import { type JournalStore, statusNow } from "../../internal.ts";
+import { statusNow } from "../../core/view/index.ts";
+import type { JournalStore } from "../../index.ts";
 import type { MetricFamily, Sample } from "./metrics.ts";
 
 const MOST_RUNS = 10_000;

@@ -1,14 +1,8 @@
 import { hash } from "node:crypto";
 import type { Attributes, Context } from "@opentelemetry/api";
 import { formatUsd } from "../../core/kit/money.ts";
-import {
-  type AttemptView,
-  FoldedRun,
-  type JournalStore,
-  type StepView,
-  type StoredEvent,
-  type TimelineSpan,
-} from "../../internal.ts";
+import { FoldedRun, type StepView, type TimelineSpan } from "../../core/view/index.ts";
+import type { JournalStore, StoredEvent } from "../../index.ts";
 import type { Counter } from "./metrics.ts";
 
 type OpenTelemetry = typeof import("@opentelemetry/api");
@@ -140,7 +134,7 @@ interface OfStep {
   readonly options: TraceOptions;
 }
 
-function attemptSpans(attempt: AttemptView, of: OfStep): readonly TracedSpan[] {
+function attemptSpans(attempt: StepView["attempts"][number], of: OfStep): readonly TracedSpan[] {
   const { kind, n, sentAt, submittedAt, endedAt, costMicros, error, jobId } = attempt;
   if (kind === "try" || sentAt === null) return [];
   const model = attempt.model ?? of.model;

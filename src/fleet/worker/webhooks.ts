@@ -1,6 +1,6 @@
 import { type AccountEvent, createWebhookHandler, type WebhookHandlerOptions } from "../../core/api/index.ts";
 import { formatUsd } from "../../core/kit/money.ts";
-import type { Showrunner } from "../../internal.ts";
+import type { Showrunner } from "../../index.ts";
 import type { Engine } from "./engine.ts";
 
 /** Options for `createWebhookReceiver`. */

@@ -1,4 +1,5 @@
-import type { Showrunner, SliceOptions } from "../../internal.ts";
+import type { Showrunner } from "../../index.ts";
+import type { SliceOptions } from "../../internal.ts";
 import type { Engine } from "./engine.ts";
 
 /** Options for `startWorker`. */

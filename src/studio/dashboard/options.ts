@@ -1,4 +1,5 @@
-import { type JournalStore, type MediaStore, type Pipeline, type Showrunner, ShowrunnerError } from "../../internal.ts";
+import { type JournalStore, type Pipeline, type Showrunner, ShowrunnerError } from "../../index.ts";
+import type { MediaStore } from "../../internal.ts";
 import type { EventStream } from "./http/answer.ts";
 import type { GaugeReader } from "./live/gauges.ts";
 import type { WatchParts } from "./live/run-watch.ts";

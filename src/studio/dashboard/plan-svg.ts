@@ -1,5 +1,5 @@
 import { type DiagramOptions, traitsOf } from "../../core/plan/index.ts";
-import type { Plan, PlanStep } from "../../internal.ts";
+import type { Plan, PlanStep } from "../../index.ts";
 import { curve, draw, type Placed } from "./page/graph/layout.ts";
 
 const BOX = { width: 168, height: 46 };

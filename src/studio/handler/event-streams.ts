@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isRunFinal, type RunRow, type RunState } from "../../internal.ts";
+import { isRunFinal, type RunRow } from "../../internal.ts";
 import { Shares, STREAM_BEAT, STREAM_BEAT_MS, STREAM_HEADERS, STREAM_START } from "../served/index.ts";
 import { budgetTag } from "./callers.ts";
 import type { Call, Context } from "./options.ts";
@@ -29,7 +29,7 @@ export class EventStreams {
 
   open({ request, caller }: Call, row: RunRow): Response {
     const afterSeq = seenBefore(request, row);
-    const isFinal = isRunFinal(row.status as RunState["status"]);
+    const isFinal = isRunFinal(row.status);
     // Browsers reconnect when a stream ends. 204 prevents that, because no further events will come.
     if (isFinal && afterSeq === row.lastSeq) return new Response(null, { status: 204 });
     if (request.method === "HEAD") return new Response(null, { headers: STREAM_HEADERS });

@@ -4,8 +4,13 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { createMemoryJournal, openShowrunner, pipeline } from "../../../src/index.ts";
-import type { OpenOptions, RunOptions } from "../../../src/internal.ts";
+import {
+  createMemoryJournal,
+  type OpenOptions,
+  openShowrunner,
+  pipeline,
+  type RunOptions,
+} from "../../../src/index.ts";
 import { checkedCaller } from "../../../src/studio/handler/callers.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { FakePaidService } from "../../support/fake-paid-service.ts";

@@ -5,7 +5,8 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { openSqliteJournal, pipeline } from "../../../src/internal.ts";
+import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
+import { pipeline } from "../../../src/index.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 
 const picture = pipeline("picture", {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { JournalDiskFullError, JournalIoError } from "../../../src/core/journal/errors.ts";
+import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import {
   type Client,
@@ -12,11 +13,10 @@ import {
   file,
   type JournalStore,
   openShowrunner,
-  openSqliteJournal,
   pipeline,
   type RunResult,
   type TaskContext,
-} from "../../../src/internal.ts";
+} from "../../../src/index.ts";
 import { startLocalService } from "../../../src/local-service/index.ts";
 import { describeNeeding } from "../../support/absence.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";

@@ -7,7 +7,7 @@ import { models } from "../../../recipes/models.ts";
 import { runCli } from "../../../src/cli/program.ts";
 import { createClient } from "../../../src/core/api/index.ts";
 import { generateModels, pullCatalog } from "../../../src/core/catalog/index.ts";
-import { openShowrunner, pipeline } from "../../../src/internal.ts";
+import { openShowrunner, pipeline } from "../../../src/index.ts";
 import { type LocalService, startLocalService } from "../../../src/local-service/index.ts";
 import { writeReport } from "../../../src/studio/dashboard/index.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";

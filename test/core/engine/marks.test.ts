@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
+import { claimOf } from "../../../src/core/engine/provenance/provenance.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import { markFile, readMarks } from "../../../src/core/marks/index.ts";
-import { claimOf, manifestSchema, type Pipeline, pipeline } from "../../../src/internal.ts";
+import { manifestSchema, type Pipeline, pipeline } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 
 const TRAINED = "trainedAlgorithmicMedia";

@@ -4,14 +4,9 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
+import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
 import type { JournalStore } from "../../../src/core/journal/store.ts";
-import {
-  createMemoryJournal,
-  openShowrunner,
-  openSqliteJournal,
-  pipeline,
-  type RunResult,
-} from "../../../src/internal.ts";
+import { createMemoryJournal, openShowrunner, pipeline, type RunResult } from "../../../src/index.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { FakePaidService } from "../../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";

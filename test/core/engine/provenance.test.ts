@@ -17,7 +17,7 @@ import {
   pipeline,
   type RunOptions,
   type RunResult,
-} from "../../../src/internal.ts";
+} from "../../../src/index.ts";
 import { CrashInjector } from "../../../src/testing/crash-injector.ts";
 import { OUTPUT_BYTES } from "../../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";

@@ -5,9 +5,10 @@ import { afterAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import type { Client } from "../../../src/core/api/index.ts";
+import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
 import { UploadHandles } from "../../../src/core/engine/media/handles.ts";
 import { EstimateCache } from "../../../src/core/engine/price/estimates.ts";
-import { createMemoryJournal, openMediaStore, openShowrunner, pipeline } from "../../../src/internal.ts";
+import { createMemoryJournal, openShowrunner, pipeline } from "../../../src/index.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { FakePaidService } from "../../support/fake-paid-service.ts";
 

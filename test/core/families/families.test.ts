@@ -7,7 +7,7 @@ import { runCli } from "../../../src/cli/program.ts";
 import { writeSnapshot } from "../../../src/core/catalog/index.ts";
 import { ExpectedDurations } from "../../../src/core/engine/price/expected-durations.ts";
 import { builtInFamilies, FamiliesError, type FamilyInput, readFamilies } from "../../../src/core/families/index.ts";
-import { createMemoryJournal, openShowrunner, PlanProblemsError, pipeline } from "../../../src/internal.ts";
+import { createMemoryJournal, openShowrunner, PlanProblemsError, pipeline } from "../../../src/index.ts";
 import { LocalServiceError, startLocalService } from "../../../src/local-service/index.ts";
 import { fakeIo } from "../../cli/support/fake-io.ts";
 import { ask, made, start } from "../../local-service/support/service.ts";

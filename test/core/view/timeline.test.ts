@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
+import type { TimelineSpan } from "../../../src/core/view/index.ts";
 import { Timeline } from "../../../src/core/view/timeline.ts";
-import type { RunEvent, StoredEvent, TimelineSpan } from "../../../src/internal.ts";
+import type { RunEvent, StoredEvent } from "../../../src/index.ts";
 
 function timelineOf(events: Iterable<StoredEvent>): readonly TimelineSpan[] {
   const timeline = new Timeline();

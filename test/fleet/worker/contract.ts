@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { LocalWork } from "../../../src/core/engine/slice/run-slices.ts";
 import type { Engine, EngineHandlers } from "../../../src/fleet/worker/index.ts";
-import type { LocalWork } from "../../../src/internal.ts";
 
 /** Opens two processes of an engine; for an engine with only one process, the same process twice. */
 type Open = () => Promise<readonly [Engine, Engine]>;

@@ -3,14 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
-import {
-  createMemoryJournal,
-  type JournalStore,
-  openSqliteJournal,
-  type RunHandle,
-  type Showrunner,
-} from "../../../src/internal.ts";
+import { createMemoryJournal, type JournalStore, type RunHandle, type Showrunner } from "../../../src/index.ts";
 import type { EventStream } from "../../../src/studio/dashboard/http/answer.ts";
 import { GaugeReader } from "../../../src/studio/dashboard/live/gauges.ts";
 import { runPatch, type WatchParts, watchRun } from "../../../src/studio/dashboard/live/run-watch.ts";

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { JournalStore, RunRow } from "../../../src/internal.ts";
+import type { RunRow } from "../../../src/core/view/index.ts";
+import type { JournalStore } from "../../../src/index.ts";
 import { differing } from "../../../src/studio/dashboard/page/review/differing.ts";
 import { WaitingDecisions } from "../../../src/studio/dashboard/runs/waiting.ts";
 import type { ReviewQueue, StepView } from "../../../src/studio/dashboard/views/document.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { TimelineSpan } from "../../../src/internal.ts";
+import type { TimelineSpan } from "../../../src/core/view/index.ts";
 import { timeScale } from "../../../src/studio/dashboard/page/run/time-scale.ts";
 
 const span = (phase: TimelineSpan["phase"], from: number, to: number | null) => ({

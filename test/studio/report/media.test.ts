@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkS
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openMediaStore } from "../../../src/internal.ts";
+import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
 import { writeReport } from "../../../src/studio/dashboard/index.ts";
 import type { InlinedRun } from "../../../src/studio/dashboard/views/document.ts";
 import { readReport } from "./support/read-report.ts";

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import PQueue from "p-queue";
 import type { Pipeline } from "../../define/index.ts";
-import { isRunFinal, type RunState } from "../../journal/state.ts";
+import { isRunFinal } from "../../journal/state.ts";
 import { InvalidOptionError } from "../../kit/errors.ts";
 import { parseUsd } from "../../kit/money.ts";
 import { openSteps } from "../../kit/price-text.ts";
@@ -101,7 +101,7 @@ async function replacedRuns(
 ): Promise<readonly RunDocument[]> {
   const current = new Set(rows.map(({ id }) => id));
   const earlier = await show.runs({ tags: { [SOURCE_TAG]: source } });
-  const open = earlier.filter(({ runId, status }) => !current.has(runId) && !isRunFinal(status as RunState["status"]));
+  const open = earlier.filter(({ runId, status }) => !current.has(runId) && !isRunFinal(status));
   return inOrder(open, undefined, ({ runId }) => show.show(runId));
 }
 

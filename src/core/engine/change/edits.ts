@@ -6,11 +6,11 @@ import { planStep, type RunState } from "../../journal/state.ts";
 import { InvalidOptionError } from "../../kit/errors.ts";
 import { own } from "../../kit/own.ts";
 import { didYouMean } from "../../kit/suggest.ts";
-import { plainJson, type StepEdits, type TextChange, traitsOf, withTexts } from "../../plan/index.ts";
-import { schemaAt } from "../../plan/kinds/facts.ts";
-import type { Decision, Json, Reference } from "../../plan/plan.ts";
+import { plainJson, type StepEdits, type TextChange, withTexts } from "../../plan/index.ts";
+import type { Decision, Json } from "../../plan/plan.ts";
 import { changeable } from "../../run/kinds/approve.ts";
 import { referencedValue } from "../../run/resolve.ts";
+import { nothingChangeable, schemaOf } from "../../view/changeable.ts";
 import type { ResumeOptions } from "../options/options.ts";
 
 export function editsOf(state: RunState, edit: ResumeOptions["edit"] = {}): StepEdits {
@@ -71,7 +71,7 @@ export function changedValue(state: RunState, decision: Decision, chosen: Chosen
   const next = `showrunner approve ${state.runId}   (lists pending decisions and what they show)`;
   const refuse = (why: string) => new InvalidOptionError("value", why, next);
   const shown = changeable(decision, chosen);
-  if (shown === null) throw refuse(standsForNone(decision));
+  if (shown === null) throw refuse(nothingChangeable(decision));
   if (!isPlain(value))
     throw refuse("is not plain JSON (text, numbers, true, false, null, and lists and objects of these).");
   if (JSON.stringify(value).length > MOST_CHARACTERS) throw refuse(`is longer than ${MOST_CHARACTERS} characters.`);
@@ -88,31 +88,6 @@ export function changedValue(state: RunState, decision: Decision, chosen: Chosen
     throw refuse(`does not match the schema of ${shown.step}: ${text}.`);
   }
   return value;
-}
-
-interface ChangeableValue {
-  readonly value: Json;
-  readonly schema: Json | null;
-}
-
-/** Returns the value that a person can edit when approving, or a message that says why there is none. */
-export function changeableValue(state: RunState, decision: Decision): ChangeableValue | string {
-  const shown = changeable(decision, undefined);
-  const value = shown === null ? undefined : referencedValue(state, shown);
-  return shown === null || value === undefined ? standsForNone(decision) : { value, schema: schemaOf(state, shown) };
-}
-
-function standsForNone({ path }: Decision): string {
-  return `${path} does not show a single value that can be edited.`;
-}
-
-function schemaOf(state: RunState, { step, at = [], output }: Reference["$ref"]): Json | null {
-  const plan = planStep(state, step);
-  if (plan.kind === "chat") return plan.schema === null ? { type: "string" } : schemaAt(plan.schema, at).schema;
-  const { standsFor } = traitsOf(plan);
-  const inner = standsFor[state.steps[step]?.chosen?.index ?? 0]?.$ref;
-  if (inner === undefined || output === "all") return null;
-  return schemaOf(state, { ...inner, at: [...(inner.at ?? []), ...at] });
 }
 
 function isPlain(value: Json): boolean {

@@ -1,6 +1,6 @@
 import { mediaOf } from "../../journal/record.ts";
 import { moved } from "../../journal/snapshot.ts";
-import { isRunFinal, type RunStatus } from "../../journal/state.ts";
+import { isRunFinal } from "../../journal/state.ts";
 import type { JournalStore, RunRow, StoredResult } from "../../journal/store.ts";
 import { LEFTOVER_MS, removeTemporaries, temporaryTag } from "../../kit/durable-file.ts";
 import { DAY_MS } from "../../kit/duration.ts";
@@ -98,7 +98,7 @@ async function lostResults(
 }
 
 function isFinished({ status }: RunRow): boolean {
-  return isRunFinal(status as RunStatus);
+  return isRunFinal(status);
 }
 
 async function holds(store: JournalStore, runId: string): Promise<"holds" | null> {

@@ -3,6 +3,7 @@ import type { Client } from "../../api/index.ts";
 import { type Delivery, type DeliveryOutcome, isDeliverable } from "../../journal/deliveries.ts";
 import { RunUnknownError } from "../../journal/errors.ts";
 import type { Chosen, DecidedBy, GivenFile, StoredEvent } from "../../journal/events.ts";
+import { isDriven, isInterrupted, statusNow } from "../../journal/liveness.ts";
 import { accountOf } from "../../journal/record.ts";
 import { jobsOf, type RunRepository } from "../../journal/run-repository.ts";
 import type { RunsQuery } from "../../journal/search.ts";
@@ -29,7 +30,6 @@ import {
 } from "../adoption/unresolved.ts";
 import { isAskedToGoOn } from "../change/compare.ts";
 import { changedValue } from "../change/edits.ts";
-import { isDriven, isInterrupted, statusNow } from "../drive/attached-run.ts";
 import { measureMedia } from "../media/measure-media.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import {
@@ -83,7 +83,7 @@ export abstract class StoredRuns {
     const account = this.account;
     const due: RunRow[] = [];
     for (const row of await this.store.runs()) {
-      if (row.account !== account || isRunFinal(row.status as RunState["status"])) continue;
+      if (row.account !== account || isRunFinal(row.status)) continue;
       if (isDriven(row, this.now())) continue;
       const isPeriodOver = row.resumeAt !== null && row.resumeAt <= this.now();
       if (row.status !== "paused" || isPeriodOver || (await this.#isAsked(row.runId))) due.push(row);
@@ -161,7 +161,7 @@ export abstract class StoredRuns {
   async waiting({ pipeline, ...query }: WaitingQuery = {}): Promise<readonly WaitingDecision[]> {
     const found: WaitingDecision[] = [];
     for (const row of await this.runs(query)) {
-      const isOver = isRunFinal(row.status as RunState["status"]);
+      const isOver = isRunFinal(row.status);
       if (isOver || (pipeline !== undefined && row.pipeline !== pipeline)) continue;
       const { state } = await this.foreseen(row.runId);
       const { runId, title, tags } = row;

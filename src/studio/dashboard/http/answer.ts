@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { isShowrunnerError } from "../../../internal.ts";
+import { isShowrunnerError } from "../../../index.ts";
 import { Refusal, STREAM_BEAT, STREAM_BEAT_MS, STREAM_HEADERS, STREAM_START, streamFrame } from "../../served/index.ts";
 
 const title = "This dashboard is locked";

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { join } from "node:path";
 import { InvalidOptionError } from "../../../core/kit/errors.ts";
-import type { ReviewLinkRow } from "../../../internal.ts";
+import type { ReviewLinkRow } from "../../../core/view/index.ts";
 import {
   decide,
   headOf,

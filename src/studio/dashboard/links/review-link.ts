@@ -2,7 +2,8 @@ import { createHmac, hash, randomBytes } from "node:crypto";
 import { DAY_MS, HOUR_MS } from "../../../core/kit/duration.ts";
 import { InvalidOptionError } from "../../../core/kit/errors.ts";
 import { checkTags, tagTexts } from "../../../core/kit/tags.ts";
-import { type JournalStore, loadRun, type ReviewLinkRow, type ReviewScope } from "../../../internal.ts";
+import { loadRun, type ReviewLinkRow } from "../../../core/view/index.ts";
+import type { JournalStore } from "../../../index.ts";
 import { isSame } from "../../served/index.ts";
 
 export const SHARED = "/shared";
@@ -12,7 +13,7 @@ const SHORTEST_MS = 60_000;
 const MOST_USES = 10_000;
 
 export interface NewReviewLink {
-  readonly scope: ReviewScope;
+  readonly scope: ReviewLinkRow["scope"];
   /** One minute to 90 days. Default: seven days. */
   readonly expiresMs?: number | undefined;
   /** Maximum number of decisions and comments. Default: 500. */
@@ -41,7 +42,7 @@ export function reviewLinkUrl(origin: string, token: string): string {
   return `${origin}${SHARED}#${token}`;
 }
 
-async function checkScope(journal: JournalStore, { tags, runId, step }: ReviewScope): Promise<void> {
+async function checkScope(journal: JournalStore, { tags, runId, step }: ReviewLinkRow["scope"]): Promise<void> {
   checkTags(tags, "tag");
   if (Object.keys(tags ?? {}).length === 0 && runId === undefined) {
     throw new InvalidOptionError("tag", "set a tag or a run; a link cannot cover all runs.");

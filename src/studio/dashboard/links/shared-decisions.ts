@@ -1,20 +1,13 @@
-import { traitsOf } from "../../../core/plan/index.ts";
+import { type Decision, traitsOf } from "../../../core/plan/index.ts";
 import {
-  type Comment,
-  foresee,
   type InboxEntry,
-  type JournalStore,
   loadRun,
-  offered,
-  openDecisions,
-  outputsOf,
   type ReviewLinkRow,
-  type ReviewScope,
   type RunRow,
   type RunState,
-  referencedValue,
-  type StepState,
-} from "../../../internal.ts";
+  RunView,
+} from "../../../core/view/index.ts";
+import type { JournalStore } from "../../../index.ts";
 import { kindOfType } from "../../served/index.ts";
 import { type RunCache, RunMemo } from "../runs/run-cache.ts";
 import type { CommentView } from "../views/step-view.ts";
@@ -22,6 +15,8 @@ import { cut, cutJson } from "../views/truncate.ts";
 import { FILE_MS, fileUrl, refOf } from "./review-link.ts";
 
 // The data that the page behind a review link gets. Times are epoch milliseconds.
+
+type StepState = RunState["steps"][string];
 
 export type SharedTake =
   | {
@@ -84,9 +79,13 @@ export class SharedDecisions {
       // The inbox contains decisions and comments that no process has read yet.
       const inbox = isOpen ? await this.#journal.inbox(row.runId) : [];
       if (inbox.length === 0) found.push(...shared);
-      else found.push(...decisionsOf(foresee(await loadRun(this.#journal, row.runId), inbox), link, now, inbox));
+      else found.push(...decisionsOf(await this.#foreseen(row, inbox), link, now, inbox));
     }
     return found;
+  }
+
+  async #foreseen({ runId }: RunRow, inbox: readonly InboxEntry[]): Promise<RunView> {
+    return new RunView(await loadRun(this.#journal, runId)).foresee(inbox);
   }
 
   async file(link: ReviewLinkRow, ref: string, now: number): Promise<SharedFile | null> {
@@ -102,28 +101,29 @@ export class SharedDecisions {
   #ofRun(row: RunRow, link: ReviewLinkRow, now: number): Promise<readonly Shared[]> {
     const find = () =>
       this.#cache.upTo(row).then(
-        ({ view }) => decisionsOf(view.state, link, now),
+        ({ view }) => decisionsOf(view, link, now),
         () => [],
       );
     return this.#known.get(row, find, { of: link.id, more: Math.floor(now / FILE_MS) });
   }
 }
 
-async function runsOf(journal: JournalStore, { tags, runId }: ReviewScope): Promise<readonly RunRow[]> {
+async function runsOf(journal: JournalStore, { tags, runId }: ReviewLinkRow["scope"]): Promise<readonly RunRow[]> {
   if (runId === undefined) return journal.runs({ limit: MOST_RUNS, ...(tags !== undefined && { tags }) });
   const row = await journal.run(runId);
   const isOurs = row !== null && Object.entries(tags ?? {}).every(([key, value]) => row.tags[key] === value);
   return isOurs ? [row] : [];
 }
 
-/** `state` must already include the effects of `inbox`. */
+/** `run` must already include the effects of `inbox`. */
 function decisionsOf(
-  state: RunState,
+  run: RunView,
   link: ReviewLinkRow,
   now: number,
   inbox: readonly InboxEntry[] = [],
 ): readonly Shared[] {
-  const open = new Set(openDecisions(state).map(({ step }) => step));
+  const { state } = run;
+  const open = new Set(run.openDecisions.map(({ step }) => step));
   return state.planned.plan.steps.flatMap((plan): readonly Shared[] => {
     const { decision, subject } = traitsOf(plan);
     const step = state.steps[plan.path]!;
@@ -131,7 +131,7 @@ function decisionsOf(
     if (decision === null || (link.scope.step ?? plan.path) !== plan.path) return [];
     const isRecent = approval !== null && (finishedAt ?? now) >= link.createdAt;
     if (!open.has(plan.path) && !isRecent) return [];
-    const shown = decision.shows.flatMap((_, position) => takesOf(state, decision, position, { link, now }));
+    const shown = decision.shows.flatMap((_, position) => takesOf(run, decision, position, { link, now }));
     const chosen = step.chosen;
     const pick = shown.findIndex(({ at }) => at.step === chosen?.step && at.index === chosen.index);
     const isByLink = approval?.by?.link === link.id;
@@ -152,7 +152,11 @@ function decisionsOf(
   });
 }
 
-function commentsOf(all: readonly Comment[], link: ReviewLinkRow, shown: Shared["shown"]): SharedDecision["comments"] {
+function commentsOf(
+  all: NonNullable<StepState["comments"]>,
+  link: ReviewLinkRow,
+  shown: Shared["shown"],
+): SharedDecision["comments"] {
   return all
     .filter(({ by }) => by?.link === link.id)
     .map(({ text, take, timeMs, at, by }) => {
@@ -160,8 +164,6 @@ function commentsOf(all: readonly Comment[], link: ReviewLinkRow, shown: Shared[
       return { text, name: by!.name, take: position < 0 ? null : position, timeMs, at };
     });
 }
-
-type Decision = Parameters<typeof offered>[1];
 
 interface Viewing {
   readonly link: ReviewLinkRow;
@@ -174,21 +176,21 @@ interface Take {
   readonly file: SharedFile | null;
 }
 
-function takesOf(state: RunState, decision: Decision, position: number, { link, now }: Viewing): readonly Take[] {
+function takesOf(run: RunView, decision: Decision, position: number, { link, now }: Viewing): readonly Take[] {
   const show = decision.shows[position]!;
   const { $ref } = show;
-  return offered(state, { ...decision, shows: [show] }).map((at): Take => {
+  return run.offered({ ...decision, shows: [show] }).map((at): Take => {
     if ($ref.as === "value") {
-      const { value } = cutJson(referencedValue(state, $ref), 20_000, 2000);
+      const { value } = cutJson(run.value($ref), 20_000, 2000);
       return { at: { step: at.step, index: position }, take: { kind: "text", value }, file: null };
     }
-    const step = state.steps[at.step]!;
-    const output = $ref.as === "upload" ? undefined : outputsOf(step).find(({ index }) => index === at.index);
+    const step = run.state.steps[at.step]!;
+    const output = $ref.as === "upload" ? undefined : run.outputs(at.step).find(({ index }) => index === at.index);
     const copy = ($ref.as === "upload" ? step.upload : output?.copy) ?? null;
     const { width = null, height = null, durationMs = null } = output ?? {};
     const about = { kind: kindOfType(copy?.contentType ?? output?.contentType ?? null), width, height, durationMs };
     if (copy === null) return { at, take: { ...about, url: null, urlEndsAt: 0 }, file: null };
-    const ref = refOf(link, "media", state.runId, decision.path, at.step, at.index, copy.sha256);
+    const ref = refOf(link, "media", run.state.runId, decision.path, at.step, at.index, copy.sha256);
     return { at, take: { ...about, ...fileUrl(link, ref, now) }, file: { ref, copy } };
   });
 }

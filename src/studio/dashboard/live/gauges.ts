@@ -1,5 +1,5 @@
 import { MINUTE_MS } from "../../../core/kit/duration.ts";
-import type { Showrunner } from "../../../internal.ts";
+import type { Showrunner } from "../../../index.ts";
 import { cut } from "../views/truncate.ts";
 
 // Each request for the balance counts towards the rate limit that jobs share.

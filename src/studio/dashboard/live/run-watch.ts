@@ -1,15 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { traitsOf } from "../../../core/plan/index.ts";
 import {
-  type JournalStore,
   type RunRow,
   type RunState,
   type RunView,
   type StepView,
-  type StoredEvent,
   statusNow,
   touchedSteps,
-} from "../../../internal.ts";
+} from "../../../core/view/index.ts";
+import type { JournalStore, StoredEvent } from "../../../index.ts";
 import { notFound } from "../../served/index.ts";
 import type { EventStream } from "../http/answer.ts";
 import type { Drivers } from "../runs/driven-runs.ts";
@@ -45,14 +44,14 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
   return {
     /** Whether the reader must discard its copy. */
     full: touched === "all",
-    head: runHead(state, {
+    head: runHead(view, {
       row: statusNow(row, Date.now()),
       driveError: drivers.error(runId),
       drivenHere: drivers.isDriving(runId),
       counts: groups?.counts(),
     }),
     groups: groups?.views() ?? null,
-    steps: steps.map((step) => stepView(state, step)),
+    steps: steps.map((step) => stepView(view, step)),
     events: since.slice(-MOST_LINES).map(eventLine),
     progress: await progressOf(journal, runId),
   };

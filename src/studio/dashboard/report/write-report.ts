@@ -4,17 +4,9 @@ import { copyFile, lstat, mkdir, readFile, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { finished } from "node:stream/promises";
 import { writeDurably } from "../../../core/kit/durable-file.ts";
-import {
-  FoldedRun,
-  formatCents,
-  invoiced,
-  type MediaOptions,
-  type MediaStore,
-  openMedia,
-  type RunView,
-  type Showrunner,
-  type StepView,
-} from "../../../internal.ts";
+import { FoldedRun, type RunView, type StepView } from "../../../core/view/index.ts";
+import type { Showrunner } from "../../../index.ts";
+import { formatCents, invoiced, type MediaOptions, type MediaStore, openMedia } from "../../../internal.ts";
 import { mediaHeaders } from "../../served/index.ts";
 import { pageFolder } from "../routes/file-routes.ts";
 import { givenView, timelineView } from "../routes/read-routes.ts";
@@ -171,7 +163,7 @@ export function clientReport(
   { writtenAt, hasPrice }: { readonly writtenAt: number; readonly hasPrice: boolean },
 ) {
   const { state, steps } = view!;
-  const returned = steps.flatMap((step) => stepView(state, step).media.filter(({ name }) => name !== null));
+  const returned = steps.flatMap((step) => stepView(view!, step).media.filter(({ name }) => name !== null));
   return {
     title: state.planned.title ?? state.runId,
     writtenAt,
@@ -226,9 +218,9 @@ function inlinedRun(run: FoldedRun, { writtenAt, version, isInterrupted, lines }
     version,
     patch: {
       full: true,
-      head: runHead(state, { row, driveError: null, drivenHere: false, counts: groups?.counts() }),
+      head: runHead(view, { row, driveError: null, drivenHere: false, counts: groups?.counts() }),
       groups: groups?.views() ?? null,
-      steps: steps.map((step) => stepView(state, step)),
+      steps: steps.map((step) => stepView(view, step)),
       events: lines.slice(-MOST_LINES),
       progress: [],
     },

@@ -1,5 +1,7 @@
 import { openSteps } from "../../../core/kit/price-text.ts";
-import { type AdoptionCandidate, changeableValue, plannedStep, type Quote } from "../../../internal.ts";
+import { plannedStep } from "../../../core/view/index.ts";
+import type { Quote } from "../../../index.ts";
+import type { AdoptionCandidate } from "../../../internal.ts";
 import { badRequest, decide, notFound, optionalText, textField, verdictIn } from "../../served/index.ts";
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext, OfferedPipeline } from "../options.ts";
@@ -25,10 +27,8 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
   };
 
   const shownValue = async ({ params, query }: Call) => {
-    const {
-      view: { state },
-    } = await cache.get(params.run!);
-    const shown = changeableValue(state, decisionAt(state, query.get("step")));
+    const { view } = await cache.get(params.run!);
+    const shown = view.changeable(decisionAt(view, query.get("step")));
     if (typeof shown === "string") throw badRequest(shown);
     return shownValueOf(shown.value, shown.schema);
   };

@@ -1,6 +1,7 @@
 import { DAY_MS } from "../../../core/kit/duration.ts";
 import { listedTags, tagTexts } from "../../../core/kit/tags.ts";
-import type { JournalStore, RunRow } from "../../../internal.ts";
+import type { RunRow } from "../../../core/view/index.ts";
+import type { JournalStore } from "../../../index.ts";
 import { badRequest } from "../../served/index.ts";
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";

@@ -7,7 +7,8 @@ import { pipeline } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
 import type { ByteRange } from "../../../core/kit/byte-range.ts";
 import { fileExtension } from "../../../core/kit/file-name.ts";
-import { outputsOf, placedFile, type RunView } from "../../../internal.ts";
+import { own } from "../../../core/kit/own.ts";
+import type { RunView } from "../../../core/view/index.ts";
 import { badRequest, bytesResponse, headOf, keepFile, mediaResponse, notFound, Refusal } from "../../served/index.ts";
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
@@ -27,13 +28,11 @@ export function pageRoutes(folder: string): readonly Route[] {
 /** Serves only files that the journal lists. */
 export function mediaRoutes({ cache, media }: DashboardContext): readonly Route[] {
   const send = async ({ params, query, incoming }: Call) => {
-    const {
-      view: { state },
-    } = await cache.get(params.run!);
-    const step = Object.hasOwn(state.steps, params.step!) ? state.steps[params.step!] : undefined;
+    const { view } = await cache.get(params.run!);
+    const step = own(view.state.steps, params.step!);
     const attempt = query.get("attempt");
     const earlier = step?.attempts.find(({ n }) => String(n) === attempt)?.outputs;
-    const outputs = attempt === null ? step && outputsOf(step) : earlier;
+    const outputs = attempt === null ? view.outputs(params.step!) : earlier;
     const copy =
       params.index === "upload" ? step?.upload : outputs?.find(({ index }) => String(index) === params.index)?.copy;
     if (copy == null) throw notFound("This output");
@@ -121,12 +120,12 @@ export function downloadRoutes({ cache, media }: Pick<DashboardContext, "cache" 
   return [{ method: "GET", path: "/download/:run", handle: send }];
 }
 
-function entriesOf({ state, steps }: RunView): readonly Entry[] {
+function entriesOf(run: RunView): readonly Entry[] {
   const taken = new Set<string>();
-  return steps.flatMap(({ path }) =>
-    outputsOf(state.steps[path]!).flatMap(({ index, copy }): readonly Entry[] => {
+  return run.steps.flatMap(({ path, outputs }) =>
+    outputs.flatMap(({ index, copy }): readonly Entry[] => {
       if (copy === null) return [];
-      const placed = placedFile(state, path, index)?.file;
+      const placed = run.placed(path, index)?.file;
       const made = `intermediate/${path}-${index + 1}${fileExtension(copy.contentType)}`;
       const name = unused(safePath(placed ?? made), taken);
       return [{ name, sha256: copy.sha256 }];

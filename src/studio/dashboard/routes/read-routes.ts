@@ -1,12 +1,6 @@
 import { own } from "../../../core/kit/own.ts";
-import {
-  type FoldedRun,
-  type JournalStore,
-  type RunRow,
-  type RunView,
-  type StepView,
-  statusNow,
-} from "../../../internal.ts";
+import { type FoldedRun, type RunRow, type RunView, type StepView, statusNow } from "../../../core/view/index.ts";
+import type { JournalStore } from "../../../index.ts";
 import { badRequest, notFound, wholeNumber } from "../../served/index.ts";
 import { openEventStream, sendStreamHead } from "../http/answer.ts";
 import type { Call, Route } from "../http/route.ts";
@@ -55,7 +49,7 @@ export class RunList {
   async #read(row: RunRow): Promise<RunSummary> {
     try {
       const { view, groups } = await this.#cache.upTo(row);
-      return summaryView(view.state, row, groups?.counts());
+      return summaryView(view, row, groups?.counts());
     } catch (error) {
       return unreadable(row, error instanceof Error ? error.message : String(error));
     }
@@ -77,7 +71,7 @@ export function stepsPage({ view, groups }: KnownRun, query: URLSearchParams, li
       (phase == null || step.phase === phase) &&
       (having == null || own(has, having)?.(step) === true),
   );
-  return { total: found.length, steps: found.slice(0, limit).map((step) => stepView(view.state, step)) };
+  return { total: found.length, steps: found.slice(0, limit).map((step) => stepView(view, step)) };
 }
 
 const MOST_INCIDENTS = 300;

@@ -1,6 +1,6 @@
 import { DAY_MS } from "../../../core/kit/duration.ts";
 import { traitsOf } from "../../../core/plan/index.ts";
-import { offered } from "../../../internal.ts";
+import { RunView } from "../../../core/view/index.ts";
 import { badRequest, notFound, optionalPosition, textField } from "../../served/index.ts";
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
@@ -32,7 +32,7 @@ export function reviewRoutes(context: DashboardContext): readonly Route[] {
     const { state } = view;
     const own = state.steps[step.path]!;
     const comments = [...(own.comments ?? []), ...said];
-    return stepView({ ...state, steps: { ...state.steps, [step.path]: { ...own, comments } } }, step);
+    return stepView(new RunView({ ...state, steps: { ...state.steps, [step.path]: { ...own, comments } } }), step);
   };
 
   const comment = async ({ params, json }: Call) => {
@@ -42,12 +42,10 @@ export function reviewRoutes(context: DashboardContext): readonly Route[] {
     if (text.length > 2000) throw badRequest("text must be a string of at most 2,000 characters.");
     const timeMs = optionalPosition(body, "timeMs") ?? null;
     if (timeMs !== null && timeMs > LONGEST_FILM_MS) throw badRequest("timeMs must not exceed 24 hours.");
-    const {
-      view: { state },
-    } = await cache.get(params.run!);
-    const decision = decisionAt(state, step);
+    const { view } = await cache.get(params.run!);
+    const decision = decisionAt(view, step);
     const position = optionalPosition(body, "take") ?? null;
-    const take = position === null ? null : offered(state, decision)[position];
+    const take = position === null ? null : view.offered(decision)[position];
     if (take === undefined) throw badRequest("take must be the position of one of the takes shown.");
     await context.show.comment(params.run!, step, { text, take, timeMs });
     return {};

@@ -1,5 +1,5 @@
 import { EventEmitter, once } from "node:events";
-import type { RunHandle } from "../../../internal.ts";
+import type { RunHandle } from "../../../index.ts";
 
 export class Drivers {
   readonly #driven = new Set<string>();

@@ -1,13 +1,5 @@
-import {
-  EVENTS_READ_AT_ONCE,
-  FoldedRun,
-  type JournalStore,
-  loadRun,
-  type RunRow,
-  RunView,
-  type StoredEvent,
-  touchedSteps,
-} from "../../../internal.ts";
+import { FoldedRun, loadRun, type RunRow, RunView, touchedSteps } from "../../../core/view/index.ts";
+import type { JournalStore, StoredEvent } from "../../../index.ts";
 import { inTurn, notFound } from "../../served/index.ts";
 import { MOST_WHOLE, RunGroups } from "../views/run-groups.ts";
 
@@ -53,6 +45,7 @@ export class RunMemo<T> {
 }
 
 const MOST_VIEWS = 40;
+const EVENTS_READ_AT_ONCE = 5_000;
 
 export class RunCache {
   readonly #journal: JournalStore;

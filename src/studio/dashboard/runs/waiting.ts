@@ -1,12 +1,6 @@
 import { listedTags, tagTexts } from "../../../core/kit/tags.ts";
-import {
-  isRunFinal,
-  type JournalStore,
-  loadRun,
-  type OpenDecision,
-  openDecisions,
-  type RunRow,
-} from "../../../internal.ts";
+import { isRunFinal, loadRun, type OpenDecision, type RunRow, RunView } from "../../../core/view/index.ts";
+import type { JournalStore } from "../../../index.ts";
 import { cut } from "../views/truncate.ts";
 import { RunMemo } from "./run-cache.ts";
 
@@ -30,13 +24,13 @@ export class WaitingDecisions {
 
   async find(query: QueueQuery) {
     const listed = query.run === null ? await this.#journal.runs({ search: query.search }) : await this.#one(query.run);
-    const rows = listed.filter((row) => !isRunFinal(row.status as never));
+    const rows = listed.filter((row) => !isRunFinal(row.status));
     if (query.search === "" && query.run === null) this.#known.keepOnly(rows);
     const found = [];
     for (const row of rows) {
       const { runId, title, pipeline, tags } = row;
       // An unreadable run does not hide the others.
-      const open = await this.#known.get(row, () => loadRun(this.#journal, runId).then(openDecisions, () => []));
+      const open = await this.#known.get(row, () => this.#openIn(runId).catch(() => []));
       const said = open.length > 0 ? await this.#decided(runId) : null;
       for (const { step, message, ...one } of open) {
         if (said?.has(step)) continue;
@@ -59,6 +53,10 @@ export class WaitingDecisions {
   async #one(runId: string): Promise<readonly RunRow[]> {
     const row = await this.#journal.run(runId);
     return row === null ? [] : [row];
+  }
+
+  async #openIn(runId: string): Promise<readonly OpenDecision[]> {
+    return new RunView(await loadRun(this.#journal, runId)).openDecisions;
   }
 
   async #decided(runId: string): Promise<ReadonlySet<string>> {

@@ -1,5 +1,6 @@
-import type { StepPhase } from "../../../internal.ts";
 import type { StepView } from "./step-view.ts";
+
+export type StepPhase = StepView["phase"];
 
 export interface Groupable {
   readonly path: string;

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { own } from "../../../core/kit/own.ts";
 import { suggestedValues } from "../../../core/plan/index.ts";
-import type { Json } from "../../../internal.ts";
+import type { Json } from "../../../index.ts";
 import { cut } from "./truncate.ts";
 
 export interface FieldView {

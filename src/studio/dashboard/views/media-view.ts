@@ -1,7 +1,10 @@
-import type { OutputState } from "../../../internal.ts";
+import type { StepView } from "../../../core/view/index.ts";
 
 export interface MediaView
-  extends Omit<OutputState, "index" | "status" | "voiceId" | "contentType" | "error" | "phase" | "copy" | "uncopied"> {
+  extends Omit<
+    StepView["outputs"][number],
+    "index" | "status" | "voiceId" | "contentType" | "error" | "phase" | "copy" | "uncopied"
+  > {
   readonly step: string;
   readonly index: number | "upload";
   readonly kind: "image" | "video" | "audio" | "other";

@@ -1,4 +1,4 @@
-import type { AttemptView, RunView, StepView } from "../../../internal.ts";
+import type { RunView, StepView } from "../../../core/view/index.ts";
 
 const MOST_POINTS = 200;
 
@@ -8,7 +8,7 @@ export function runCosts({ steps, removed }: RunView) {
 }
 
 /** Attempts of tasks (`try`) cost nothing. */
-export function isBilled({ kind }: Pick<AttemptView, "kind">): boolean {
+export function isBilled({ kind }: Pick<StepView["attempts"][number], "kind">): boolean {
   return kind !== "try";
 }
 

@@ -1,6 +1,6 @@
-import type { RunView, StepPhase, StepView } from "../../../internal.ts";
+import type { RunView, StepView } from "../../../core/view/index.ts";
 import { kindOfType } from "../../served/index.ts";
-import { type GroupView, groupsOf, LEAST_MEMBERS, type StepCounts } from "./groups.ts";
+import { type GroupView, groupsOf, LEAST_MEMBERS, type StepCounts, type StepPhase } from "./groups.ts";
 
 /** For a larger run, a page receives groups of steps. */
 export const MOST_WHOLE = 2000;

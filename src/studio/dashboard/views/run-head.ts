@@ -1,5 +1,5 @@
 import { listedTags, tagTexts } from "../../../core/kit/tags.ts";
-import { missing, openDecisions, type RunRow, type RunState, runSummary } from "../../../internal.ts";
+import type { RunRow, RunState, RunView } from "../../../core/view/index.ts";
 import type { StepCounts } from "./groups.ts";
 import type { MediaView } from "./media-view.ts";
 import { countSteps } from "./run-groups.ts";
@@ -13,14 +13,14 @@ const MOST_NAMED = 3;
 export type RunSummary = ReturnType<typeof summaryView>;
 
 export function summaryView(
-  state: RunState,
+  run: RunView,
   row: Pick<RunRow, "updatedAt" | "status">,
-  counts: StepCounts = countSteps(state.planned.plan.steps.map(({ path }) => [state.steps[path]!.status, 1])),
+  counts: StepCounts = countSteps(run.state.planned.plan.steps.map(({ path }) => [run.state.steps[path]!.status, 1])),
 ) {
   // Another process may have continued the run since the row was read.
-  const isInterrupted = row.status === "interrupted" && !isResting(state);
-  const { unconfirmedMicros, tags, pause, message, ...same } = runSummary(state, { isInterrupted });
-  const open = pause?.reason === "approval" ? openDecisions(state) : [];
+  const isInterrupted = row.status === "interrupted" && !isResting(run.state);
+  const { unconfirmedMicros, tags, pause, message, ...same } = run.summary({ isInterrupted });
+  const open = pause?.reason === "approval" ? run.openDecisions : [];
   return {
     ...same,
     tags: listedTags(tagTexts(tags)),
@@ -30,8 +30,8 @@ export function summaryView(
     message: message === null ? null : cut(message, 500),
     decisions: { count: open.length, first: open.slice(0, MOST_NAMED).map(({ step }) => step) },
     counts,
-    tookMs: state.activeTime.ms,
-    covers: coversOf(state),
+    tookMs: run.state.activeTime.ms,
+    covers: coversOf(run),
   };
 }
 
@@ -75,13 +75,14 @@ export interface HeadFacts {
   readonly counts?: StepCounts | undefined;
 }
 
-export function runHead(state: RunState, { row, driveError, drivenHere, counts }: HeadFacts) {
+export function runHead(run: RunView, { row, driveError, drivenHere, counts }: HeadFacts) {
+  const { state } = run;
   const { planned } = state;
-  const summary = summaryView(state, row, counts);
+  const summary = summaryView(run, row, counts);
   return {
     ...summary,
     tags: tagTexts(planned.tags),
-    missing: missing(state, { isInterrupted: summary.status === "interrupted" }).slice(0, MOST_MISSING),
+    missing: run.missing({ isInterrupted: summary.status === "interrupted" }).slice(0, MOST_MISSING),
     seq: state.seq,
     startedAt: state.startedAt,
     workingSince: state.activeTime.since,
@@ -96,15 +97,13 @@ export function runHead(state: RunState, { row, driveError, drivenHere, counts }
   };
 }
 
-function coversOf(state: RunState): readonly MediaView[] {
+function coversOf(run: RunView): readonly MediaView[] {
   const covers = new Map<string, readonly MediaView[]>();
   let count = 0;
-  for (const path of newestFirst(state)) {
-    const step = state.steps[path];
+  for (const path of newestFirst(run.state)) {
+    const step = run.state.steps[path];
     if (covers.has(path) || step === undefined || step.upload !== null || step.status === "waiting") continue;
-    const media = mediaOf(state, step).filter(
-      ({ url, kind }) => url !== null && (kind === "image" || kind === "video"),
-    );
+    const media = mediaOf(run, step).filter(({ url, kind }) => url !== null && (kind === "image" || kind === "video"));
     covers.set(path, media);
     count += media.length;
     if (count >= MOST_COVERS) break;

@@ -1,13 +1,6 @@
 import { traitsOf } from "../../../core/plan/index.ts";
-import {
-  eventText,
-  type JournalStore,
-  type PlanStep,
-  type RunState,
-  type RunView,
-  type StepView,
-  type StoredEvent,
-} from "../../../internal.ts";
+import { eventText, type RunState, type RunView, type StepView } from "../../../core/view/index.ts";
+import type { JournalStore, PlanStep, StoredEvent } from "../../../index.ts";
 import { usedMedia } from "./step-view.ts";
 import { cut, cutJson } from "./truncate.ts";
 
@@ -17,7 +10,7 @@ const MOST_NEIGHBOURS = 200;
 const MOST_USED = 24;
 
 export function stepDetail(
-  { state }: RunView,
+  run: RunView,
   { path, plan, value }: StepView,
   {
     events,
@@ -25,12 +18,12 @@ export function stepDetail(
     mostText,
   }: { readonly events: readonly EventLine[]; readonly usedBy: UsedBy; readonly mostText?: number },
 ) {
-  const sent = state.steps[path]!.attempts.at(-1)?.input;
+  const sent = run.state.steps[path]!.attempts.at(-1)?.input;
   const { value: input, isCut } = cutJson(sent ?? requested(plan), mostText);
   return {
     input,
     inputIsCut: isCut,
-    uses: usedMedia(state, plan).slice(0, MOST_USED),
+    uses: usedMedia(run, plan).slice(0, MOST_USED),
     value: cutJson(value, mostText).value,
     needs: plan.needs.slice(0, MOST_NEIGHBOURS),
     usedBy: (usedBy.get(path) ?? []).slice(0, MOST_NEIGHBOURS),

@@ -1,23 +1,12 @@
 import { type Reference, referencesOf, traitsOf } from "../../../core/plan/index.ts";
-import {
-  type AttemptView as Attempt,
-  comparedParts,
-  type OutputState,
-  outputsOf,
-  type PlanStep,
-  placedFile,
-  type Quote,
-  type RunState,
-  type RunView,
-  referencedValue,
-  refusedBefore,
-  type StepView as Step,
-  type StepState,
-  unresolvedText,
-} from "../../../internal.ts";
+import type { RunState, RunView, StepView as Step } from "../../../core/view/index.ts";
+import type { PlanStep, Quote } from "../../../index.ts";
 import { kindOfType, notFound } from "../../served/index.ts";
 import { blankMedia, type MediaView } from "./media-view.ts";
 import { cut, cutJson } from "./truncate.ts";
+
+type StepState = RunState["steps"][string];
+type OutputState = Step["outputs"][number];
 
 interface OutputRef {
   readonly step: string;
@@ -33,17 +22,17 @@ const MOST_COMMENTS = 100;
 
 export type CommentView = NonNullable<ReturnType<typeof decisionOf>>["comments"][number];
 
-export function decisionOf(state: RunState, plan: PlanStep, step: StepState) {
+export function decisionOf(run: RunView, plan: PlanStep, step: StepState) {
   const { standsFor: refs, isChoice, subject, decision } = traitsOf(plan);
   if (refs.length === 0) return null;
-  const offered = refs.flatMap(({ $ref }) => ($ref.as === "value" ? [] : outputsAt(state, $ref)));
+  const offered = refs.flatMap(({ $ref }) => ($ref.as === "value" ? [] : outputsAt(run, $ref)));
   const { chosen, approval } = step;
-  const compared = decision === null ? null : comparedParts(state, decision);
+  const compared = decision === null ? null : run.compared(decision);
   const pick =
     chosen === null ? -1 : offered.findIndex(({ step, index }) => step === chosen.step && index === chosen.index);
   return {
-    shows: offered.map((ref) => viewAt(state, ref)),
-    values: refs.flatMap(({ $ref }) => ($ref.as === "value" ? valueView(state, $ref) : [])),
+    shows: offered.map((ref) => viewAt(run, ref)),
+    values: refs.flatMap(({ $ref }) => ($ref.as === "value" ? valueView(run, $ref) : [])),
     choose: isChoice,
     message: subject === null ? null : cut(subject, 2000),
     approved: approval?.approved ?? null,
@@ -59,43 +48,42 @@ export function decisionOf(state: RunState, plan: PlanStep, step: StepState) {
   };
 }
 
-export function decisionAt({ planned }: RunState, path: string | null) {
+export function decisionAt({ state: { planned } }: RunView, path: string | null) {
   const plan = planned.plan.steps.find((step) => step.path === path);
   const decision = plan === undefined ? null : traitsOf(plan).decision;
   if (decision === null) throw notFound("This decision");
   return decision;
 }
 
-function valueView(state: RunState, ref: Reference["$ref"]) {
-  const value = referencedValue(state, ref);
+function valueView(run: RunView, ref: Reference["$ref"]) {
+  const value = run.value(ref);
   return value === undefined ? [] : [{ step: ref.step, value: cutJson(value, 8000).value }];
 }
 
-function outputsAt(state: RunState, ref: Ref): readonly OutputRef[] {
-  const step = state.steps[ref.step];
+function outputsAt(run: RunView, ref: Ref): readonly OutputRef[] {
+  const step = run.state.steps[ref.step];
   if (step === undefined) return [];
   if (step.chosen !== null) return [step.chosen];
-  if (step.expanded !== null) return step.expanded.flatMap(({ $ref }) => outputsAt(state, $ref));
-  const there = outputsOf(step).filter(({ status, phase }) => status === "COMPLETED" && phase !== "expired");
+  if (step.expanded !== null) return step.expanded.flatMap(({ $ref }) => outputsAt(run, $ref));
+  const there = run.outputs(ref.step).filter(({ status, phase }) => status === "COMPLETED" && phase !== "expired");
   const requested = ref.output === "chosen" ? 0 : ref.output;
   return there
     .filter(({ index }) => requested === "all" || index === requested)
     .map(({ index }) => ({ step: ref.step, index }));
 }
 
-function viewAt(state: RunState, { step: path, index }: OutputRef): MediaView {
-  const step = state.steps[path];
-  const output = step === undefined ? undefined : outputsOf(step).find((one) => one.index === index);
-  if (step !== undefined && output !== undefined) return outputView(state, step, output);
-  return { ...blankMedia(path, index), state: "pending" };
+function viewAt(run: RunView, { step: path, index }: OutputRef): MediaView {
+  const output = run.outputs(path).find((one) => one.index === index);
+  return output === undefined ? { ...blankMedia(path, index), state: "pending" } : outputView(run, path, output);
 }
 
 export type StepView = ReturnType<typeof stepView>;
 
-export function stepView(state: RunState | null, step: Step) {
+/** `run` is null for a step that is only planned. */
+export function stepView(run: RunView | null, step: Step) {
   const { plan, quote, current, attempts, error, outputs, value, chosen, approval, ...same } = step;
   const price: Pick<Quote["prices"][number], "costMicros" | "basis"> | null = quote;
-  const own = state?.steps[step.path];
+  const own = run?.state.steps[step.path];
   const { noun, icon, decision, expansion } = traitsOf(plan);
   const isVisual = plan.yields === "image" || plan.yields === "video";
   return {
@@ -106,16 +94,16 @@ export function stepView(state: RunState | null, step: Step) {
     icon,
     hasPicture: isVisual && decision === null && expansion === null,
     yields: plan.yields,
-    needs: state === null ? plan.needs : linksOf(state, plan),
-    reason: own?.status === "unresolved" ? unresolvedText(state!, own) : reasonOf(step),
+    needs: run === null ? plan.needs : linksOf(run.state, plan),
+    reason: own?.status === "unresolved" ? run!.unresolved(step.path) : reasonOf(step),
     ask: askOf(plan),
     attempts: attempts.map(attemptView),
-    media: state === null || own === undefined ? [] : mediaOf(state, own),
+    media: run === null || own === undefined ? [] : mediaOf(run, own),
     voiceId: outputs.find(({ voiceId }) => voiceId !== null)?.voiceId ?? null,
-    decision: state === null || own === undefined ? null : decisionOf(state, plan, own),
+    decision: run === null || own === undefined ? null : decisionOf(run, plan, own),
     /** Includes results of other steps that this step passes on. */
-    refused: state === null || own === undefined ? [] : refusedOf(state, plan),
-    isRemoved: state?.removedSteps.includes(plan) ?? false,
+    refused: run === null || own === undefined ? [] : refusedOf(run, plan),
+    isRemoved: run?.state.removedSteps.includes(plan) ?? false,
   };
 }
 
@@ -139,7 +127,7 @@ function expansionAround(state: RunState, path: string): string | null {
   return null;
 }
 
-function attemptView({ input, outputs, error, ...attempt }: Attempt) {
+function attemptView({ input, outputs, error, ...attempt }: Step["attempts"][number]) {
   return {
     ...attempt,
     // `site` is the place in the user's code where a local function threw.
@@ -165,12 +153,13 @@ function askOf(plan: PlanStep): string | null {
   return null;
 }
 
-export function mediaOf(state: RunState, step: StepState): readonly MediaView[] {
+export function mediaOf(run: RunView, step: StepState): readonly MediaView[] {
   if (step.upload !== null)
-    return [{ ...blankMedia(step.path, "upload"), ...stored(state, step.path, "upload", step.upload) }];
-  return outputsOf(step)
+    return [{ ...blankMedia(step.path, "upload"), ...stored(run.state, step.path, "upload", step.upload) }];
+  return run
+    .outputs(step.path)
     .filter(({ voiceId }) => voiceId === null)
-    .map((output) => outputView(state, step, output));
+    .map((output) => outputView(run, step.path, output));
 }
 
 const MOST_EARLIER = 24;
@@ -198,26 +187,26 @@ function madeBy(state: RunState, path: string): readonly string[] {
   return passed.length === 0 ? [path] : passed.flatMap(({ $ref }) => madeBy(state, $ref.step));
 }
 
-function refusedOf(state: RunState, plan: PlanStep) {
-  return refusedBefore(state, plan.path).map(({ step, reason, shows }) => {
+function refusedOf(run: RunView, { path }: PlanStep) {
+  return run.refused(path).map(({ step, reason, shows }) => {
     const shown = shows.flatMap((output) => {
-      const made = state.steps[output.step];
-      return made?.upload != null ? mediaOf(state, made) : [viewAt(state, output)];
+      const made = run.state.steps[output.step];
+      return made?.upload != null ? mediaOf(run, made) : [viewAt(run, output)];
     });
     return { step, reason: cut(reason, 1000), shows: shown };
   });
 }
 
-export function usedMedia(state: RunState, plan: PlanStep): readonly Pick<MediaView, "step" | "index">[] {
+export function usedMedia(run: RunView, plan: PlanStep): readonly Pick<MediaView, "step" | "index">[] {
   const refs = "input" in plan ? referencesOf(plan.input) : [];
   return refs.flatMap((ref): readonly Pick<MediaView, "step" | "index">[] =>
-    state.steps[ref.step]?.upload != null ? [{ step: ref.step, index: "upload" }] : outputsAt(state, ref),
+    run.state.steps[ref.step]?.upload != null ? [{ step: ref.step, index: "upload" }] : outputsAt(run, ref),
   );
 }
 
-export function outputView(state: RunState, { path }: StepState, output: OutputState): MediaView {
+export function outputView(run: RunView, path: string, output: OutputState): MediaView {
   const { index, status, voiceId, phase, copy, uncopied, error, ...facts } = output;
-  const placed = placedFile(state, path, index);
+  const placed = run.placed(path, index);
   return {
     ...blankMedia(path, index),
     ...facts,
@@ -226,7 +215,7 @@ export function outputView(state: RunState, { path }: StepState, output: OutputS
     error: error === null ? null : cut(error.message, 300),
     name: placed?.name ?? null,
     file: placed?.file ?? null,
-    ...(copy !== null && stored(state, path, index, copy)),
+    ...(copy !== null && stored(run.state, path, index, copy)),
   };
 }
 

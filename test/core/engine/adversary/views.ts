@@ -1,4 +1,5 @@
 import { isRunFinal, lastAttempt, type RunState, type StepState } from "../../../../src/core/journal/state.ts";
+import { RunView } from "../../../../src/core/view/run-view.ts";
 import type { RunDocument } from "../../../../src/index.ts";
 import { runHead } from "../../../../src/studio/dashboard/views/run-head.ts";
 import { PaidService } from "./paid-service.ts";
@@ -14,7 +15,7 @@ export async function checkViews(world: SimWorld, answer: RunDocument): Promise<
   if (thrown !== null) return world.fail(`show throws ${String(thrown)}`);
   const row = (await world.journal.run(RUN))!;
   const state = await world.state();
-  const head = runHead(state, { row, driveError: null, drivenHere: false });
+  const head = runHead(new RunView(state), { row, driveError: null, drivenHere: false });
   const said = (view: Pick<RunDocument, "missing" | "next"> & { readonly status: string }) =>
     JSON.stringify([view.status, view.missing, view.next]);
   if (said(shown!) !== said(answer)) world.fail(`show says ${said(shown!)}, the answer was ${said(answer)}`);

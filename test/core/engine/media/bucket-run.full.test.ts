@@ -13,8 +13,9 @@ import { BucketStore } from "../../../../src/core/engine/media/bucket/bucket-sto
 import { MediaCache } from "../../../../src/core/engine/media/bucket/media-cache.ts";
 import { S3Bucket } from "../../../../src/core/engine/media/bucket/s3-bucket.ts";
 import { connectS3 } from "../../../../src/core/engine/media/bucket/s3-client.ts";
+import { checkMedia, openMedia } from "../../../../src/core/engine/media/open-media.ts";
 import { plainWav } from "../../../../src/core/kit/placeholder-media.ts";
-import { checkMedia, createMemoryJournal, openMedia, openShowrunner, pipeline } from "../../../../src/internal.ts";
+import { createMemoryJournal, openShowrunner, pipeline } from "../../../../src/index.ts";
 import { type LocalService, startLocalService } from "../../../../src/local-service/index.ts";
 import { startDashboard } from "../../../../src/studio/dashboard/index.ts";
 import { describeNeeding } from "../../../support/absence.ts";

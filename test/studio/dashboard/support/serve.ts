@@ -2,15 +2,15 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createCanvas } from "@napi-rs/canvas";
+import { openMediaStore } from "../../../../src/core/engine/media/folder-store.ts";
+import type { MediaStore } from "../../../../src/core/engine/media/media-store.ts";
 import {
   createMemoryJournal,
   type JournalStore,
-  type MediaStore,
   type OpenOptions,
-  openMediaStore,
   openShowrunner,
   type Showrunner,
-} from "../../../../src/internal.ts";
+} from "../../../../src/index.ts";
 import { type Dashboard, type DashboardOptions, startDashboard } from "../../../../src/studio/dashboard/index.ts";
 import { builtInCatalog } from "../../../support/built-in-catalog.ts";
 import { FakePaidService } from "../../../support/fake-paid-service.ts";

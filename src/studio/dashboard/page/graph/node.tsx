@@ -1,6 +1,5 @@
-import type { StepPhase } from "../../../../internal.ts";
 import type { ProgressView, StepView } from "../../views/document.ts";
-import type { Bundle } from "../../views/groups.ts";
+import type { Bundle, StepPhase } from "../../views/groups.ts";
 import { Dot, Icon, phaseTone, phaseWord, type Tone } from "../ui/bits.tsx";
 import { count, usd } from "../ui/format.ts";
 import { Thumb } from "../ui/media.tsx";

@@ -1,5 +1,4 @@
-import type { TimelineSpan } from "../../../../internal.ts";
-
+import type { TimelineSpan } from "../../../../core/view/index.ts";
 export interface Fold {
   readonly from: number;
   readonly to: number;

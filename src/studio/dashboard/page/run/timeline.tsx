@@ -1,6 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
 import { formatDuration } from "../../../../core/kit/duration.ts";
-import type { TimelineSpan } from "../../../../internal.ts";
+import type { TimelineSpan } from "../../../../core/view/index.ts";
 import type { TimelineView } from "../../views/document.ts";
 import { get, runPath } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";

@@ -1,6 +1,6 @@
 import type { AnchorHTMLAttributes, ComponentChildren } from "preact";
-import type { StepPhase } from "../../../../internal.ts";
 import type { StepCounts } from "../../views/document.ts";
+import type { StepPhase } from "../../views/groups.ts";
 import { go } from "../state/router.ts";
 import { count } from "./format.ts";
 
