@@ -1,6 +1,7 @@
 import type { IncidentText } from "../journal/events/spec.ts";
 import { type Chosen, type RunEvent, type StoredEvent, specOf } from "../journal/events.ts";
 import { apply, fold } from "../journal/fold.ts";
+import { EVENTS_READ_AT_ONCE } from "../journal/snapshot.ts";
 import {
   isRunFinal,
   type OutputState,
@@ -9,7 +10,7 @@ import {
   type RunState,
   type RunStatus,
 } from "../journal/state.ts";
-import type { InboxEntry } from "../journal/store.ts";
+import type { InboxEntry, JournalStore } from "../journal/store.ts";
 import { own } from "../kit/own.ts";
 import type { Decision, Json, Reference } from "../plan/plan.ts";
 import { stepNamed } from "../plan/plan-index.ts";
@@ -249,6 +250,20 @@ export class FoldedRun {
     const folded = new FoldedRun();
     for (const stored of events) folded.add(stored);
     return folded;
+  }
+
+  /** Adds the events that the journal has and this run does not. */
+  async catchUp(journal: Pick<JournalStore, "read">, runId: string): Promise<void> {
+    for (;;) {
+      const events = await journal.read(runId, { afterSeq: this.#seq, limit: EVENTS_READ_AT_ONCE });
+      // Another call may have added some of them in the meantime.
+      for (const stored of events) if (stored.seq > this.#seq) this.add(stored);
+      if (events.length < EVENTS_READ_AT_ONCE) return;
+    }
+  }
+
+  get #seq(): number {
+    return this.#view?.state.seq ?? 0;
   }
 
   add(stored: StoredEvent): void {

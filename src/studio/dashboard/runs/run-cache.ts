@@ -45,12 +45,11 @@ export class RunMemo<T> {
 }
 
 const MOST_VIEWS = 40;
-const EVENTS_READ_AT_ONCE = 5_000;
 
 export class RunCache {
   readonly #journal: JournalStore;
   readonly #views = new Map<string, KnownView>();
-  readonly #histories = new Map<string, { readonly createdAt: number; seq: number; readonly run: FoldedRun }>();
+  readonly #histories = new Map<string, { readonly createdAt: number; readonly run: FoldedRun }>();
   /** Requests for the same run wait, because both would change the same state. */
   readonly #loading = new Map<string, Promise<unknown>>();
 
@@ -83,18 +82,11 @@ export class RunCache {
   /** Reads only new events if the run was the last one requested. */
   async history({ runId, createdAt }: RunRow): Promise<FoldedRun> {
     let known = this.#histories.get(runId);
-    if (known?.createdAt !== createdAt) known = { createdAt, seq: 0, run: new FoldedRun() };
+    if (known?.createdAt !== createdAt) known = { createdAt, run: new FoldedRun() };
     this.#histories.clear();
     this.#histories.set(runId, known);
-    for (;;) {
-      const afterSeq = known.seq;
-      const events = await this.#journal.read(runId, { afterSeq, limit: EVENTS_READ_AT_ONCE });
-      for (const stored of events.filter(({ seq }) => seq > known.seq)) {
-        known.run.add(stored);
-        known.seq = stored.seq;
-      }
-      if (events.length < EVENTS_READ_AT_ONCE) return known.run;
-    }
+    await known.run.catchUp(this.#journal, runId);
+    return known.run;
   }
 
   #remember(runId: string, view: KnownView): void {
