@@ -13,7 +13,7 @@ import {
   keyOfWork,
   nodeHandler,
   startWorker,
-} from "../../chunks/index2.js";
+} from "../../chunks/index3.js";
 export {
   type Engine,
   type EngineHandlers,
