@@ -68,7 +68,7 @@ async function start(call: Call): Promise<Response> {
     id,
     title: optionalText(body, "title", 120),
     tags: { ...caller.tags, [ENDPOINT]: params.endpoint! },
-    ...budgetOf(call, body, agreed),
+    ...budgetOf(call, body, { isLimited: isThere || agreed !== undefined }),
     quote: agreed,
     agree: optionalText(body, "agree", 20),
     maxUnquoted: endpoint.maxUnquoted,
@@ -105,14 +105,18 @@ async function refuseOverBudget({ context, caller }: Call, { expectedMicros }: Q
   if (left !== null && expectedMicros > left) throw overBudget(expectedMicros, left);
 }
 
-/** Returns no options if an agreed quote already limits the cost. */
-function budgetOf({ caller }: Call, body: Readonly<Record<string, unknown>>, agreed: string | undefined) {
+/** Returns no options if the run is already limited, by its agreed quote or because it was started before. */
+function budgetOf(
+  { caller }: Call,
+  body: Readonly<Record<string, unknown>>,
+  { isLimited }: { readonly isLimited: boolean },
+) {
   const budget = optionalText(body, "budget", 20);
   if (caller.budget !== undefined) {
     if (budget === undefined) return { budget: caller.budget, budgetTag: budgetTag(caller) };
     throw badRequest("budget: your budget covers all your runs; leave this field out.", "budget");
   }
-  if (budget === undefined && agreed !== undefined) return {};
+  if (budget === undefined && isLimited) return {};
   if (budget === undefined || parseUsd(budget) === null) {
     throw badRequest('budget: set the maximum cost of the run in dollars, such as "1.50".', "budget");
   }

@@ -184,6 +184,8 @@ describe("what is refused", () => {
     const [row] = await world.show.runs({ tags: { customer: "unlimited" } });
     const { budgetMicros } = await loadRun(world.show.journal, row!.runId);
     expect(budgetMicros).toBe(parseUsd(quote.maximum));
+    const again = await unlimited.post("/api/still/runs", { input }, { headers: { "Idempotency-Key": "unlimited" } });
+    expect([again.status, ((await again.json()) as CallerDocument).id]).toEqual([200, id]);
   });
 
   test("parallel starts never spend more than the caller's budget", async () => {
