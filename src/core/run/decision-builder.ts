@@ -72,6 +72,10 @@ export class DecisionBuilder implements Decision {
     return this.index.isNeeded(path);
   }
 
+  mayRetry({ path }: PlanStep): boolean {
+    return this.stoppedBy === null && this.isNeeded(path);
+  }
+
   get hasPaused(): boolean {
     return this.events.some(({ type }) => type === "run.paused");
   }
@@ -183,7 +187,11 @@ export class DecisionBuilder implements Decision {
     else if (this.#asks.length > 0) this.#refuse({ pause: unagreed(this.state, this.#asks) });
   }
 
-  reserve({ path, model }: { readonly path: string; readonly model: string }, holdMicros: number): void {
+  /** Begins the step's request with a slot and this hold. */
+  reserve(plan: PlanStep & { readonly model: string }, step: StepState, holdMicros: number): void {
+    const { path, model } = plan;
+    this.takeSlot(plan);
+    this.start(step);
     this.#committedMicros += holdMicros;
     this.#reservedMicros += holdMicros;
     this.#reserved.push({ path, model, holdMicros });

@@ -10,7 +10,7 @@ import { decisionEvents, type PersonsDecision, type Refusal, whyUndecidable } fr
 import { changeable, offered } from "./kinds/approve.ts";
 import { generationId } from "./kinds/generate.ts";
 import { runKind } from "./kinds/index.ts";
-import { DECLARED_LOST } from "./kinds/job.ts";
+import { DECLARED_LOST } from "./kinds/paid.ts";
 import { isForPerson } from "./waiting.ts";
 
 const MOST_COMMENTS = 1000;

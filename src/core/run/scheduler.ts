@@ -9,7 +9,7 @@ import { type DecideContext, type Decision, DecisionBuilder, isUnsent } from "./
 import { raisedHolds } from "./headroom.ts";
 import { undecided } from "./kinds/approve.ts";
 import { decideStep } from "./kinds/index.ts";
-import { collectOutputs } from "./kinds/job.ts";
+import { collectOutputs } from "./kinds/paid.ts";
 import { runOutcome } from "./outcome.ts";
 import type { ProducedOutput } from "./resolve.ts";
 import { expiring, uncopied } from "./retention.ts";

@@ -105,7 +105,10 @@ describe("an answered chat", () => {
   });
 
   test("is made of a value that was taken over too", () => {
-    expect(decided([], { own: { value: null } }).events).toEqual(finished("succeeded", null));
+    expect(
+      decided([], { own: { value: null, reusedFrom: { runId: "r0", step: "talk", jobId: null, completedAt: 1 } } })
+        .events,
+    ).toEqual(finished("succeeded", null));
   });
 });
 

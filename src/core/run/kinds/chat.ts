@@ -1,22 +1,7 @@
-import {
-  type AttemptState,
-  costOf,
-  isStepFinal,
-  lastAttempt,
-  ownAttempts,
-  type StepState,
-} from "../../journal/state.ts";
+import { type AttemptState, costOf, ownAttempts, type StepState } from "../../journal/state.ts";
 import { formatUsd } from "../../kit/money.ts";
-import { jobPhases } from "../../lifecycle/index.ts";
 import type { ChatStep, Json } from "../../plan/plan.ts";
-import { unpriced } from "../budget-pause.ts";
-import type { DecisionBuilder } from "../decision-builder.ts";
-import { raisedHold } from "../headroom.ts";
-import { readiness } from "../readiness.ts";
-import { awaitCacheLookup } from "../request-identity.ts";
-import { readerOf } from "../resolve.ts";
-import { watchRequest } from "../waiting.ts";
-import { type RunKind, stretch } from "./kind.ts";
+import { beginUnquoted, paidKind } from "./paid.ts";
 
 /** The step fails after this many unanswered requests, all of which may have been charged. */
 const MOST_UNANSWERED = 5;
@@ -28,47 +13,44 @@ const WAITED_OUT = new Set(["RESOURCE_EXHAUSTED", "UNAVAILABLE", "INSUFFICIENT_B
 const LONGEST_WAIT_MS = 30_000;
 
 /** Unanswered chat requests are sent again, because their outcome cannot be looked up. */
-export const chatKind: RunKind<ChatStep> = {
-  decide,
+export const chatKind = paidKind<ChatStep>({
   activity: "asking",
-  span: null,
-  localInputs: () => [],
-  workedSpan: (step) => {
-    const chat = lastAttempt(step);
-    return chat?.phase === "completed" ? stretch(chat.intendedAt, chat.completedAt) : null;
+  sends: "chat",
+  worksFrom: "intendedAt",
+  begin: (plan, step, last, builder) => {
+    const { path, model } = plan;
+    const unanswered = unansweredOf(step);
+    if (unanswered > REPEATED_UNASKED && last?.phase === "abandoned" && last.mayRepeat !== true) {
+      const message = `${path}: ${model} did not answer ${unanswered} requests; each may have been charged up to ${formatUsd(last.holdMicros)} USD. To send the request once more, resume the run; to see what was charged, run: showrunner reconcile`;
+      return builder.pause("unanswered", message);
+    }
+    const repairs = toRepair(plan, step);
+    // A request and its repairs share one maximum.
+    beginUnquoted(plan, step, builder, costOf(repairs), ({ attempt, allowedMicros, holdMicros, ...ready }) => {
+      const input = withRepairs(ready.input, repairs);
+      builder.events.push({ type: "chat.intended", step: path, attempt, model, input, holdMicros });
+      builder.issue({ type: "chat", step: path, attempt, model, input, maxCostMicros: allowedMicros });
+    });
   },
-  freeResult: () => null,
-};
-
-function decide(plan: ChatStep, step: StepState, builder: DecisionBuilder): void {
-  if (isStepFinal(step.status)) return;
-  const last = lastAttempt(step);
-  if (step.value !== undefined) return builder.finish(step, "succeeded", excess(last));
-  if (last !== null && jobPhases.submitting.has(last.phase)) {
-    if (builder.isActive(`chat:${plan.path}#${last.n}`)) return void watchRequest(plan, step, builder);
-    builder.events.push({ type: "chat.abandoned", step: plan.path, attempt: last.n, holdMicros: last.holdMicros });
-    return;
-  }
-  const end = endOf(plan, step);
-  if (end !== null) return builder.finish(step, "failed", end);
-  if (!builder.mayStart) return;
-  const retryAt = nextTryAt(step, last);
-  if (retryAt > builder.context.now) return builder.wake(retryAt);
-  const unanswered = unansweredOf(step);
-  if (unanswered > REPEATED_UNASKED && last?.phase === "abandoned" && last.mayRepeat !== true) {
-    const message = `${plan.path}: ${plan.model} did not answer ${unanswered} requests; each may have been charged up to ${formatUsd(last.holdMicros)} USD. To send the request once more, resume the run; to see what was charged, run: showrunner reconcile`;
-    return builder.pause("unanswered", message);
-  }
-  begin(plan, step, builder);
-}
+  unanswered: ({ path: step }, _step, { n: attempt, holdMicros }, builder) => {
+    builder.events.push({ type: "chat.abandoned", step, attempt, holdMicros });
+  },
+  result: ({ costMicros, expectedMicros }) => {
+    const isAbove = costMicros! > expectedMicros!;
+    const above = `cost ${formatUsd(costMicros!)} USD, more than the ${formatUsd(expectedMicros!)} USD allowed`;
+    return { status: "succeeded", reason: isAbove ? above : null };
+  },
+  retry: (plan, step, attempt) => {
+    const never = whyNever(plan, step, attempt);
+    return never === null ? { at: retryAt(step, attempt) } : { never };
+  },
+});
 
 function unansweredOf(step: StepState): number {
   return ownAttempts(step).filter(({ phase }) => phase === "abandoned").length;
 }
 
-function endOf(plan: ChatStep, step: StepState): string | null {
-  const last = lastAttempt(step);
-  if (last === null) return null;
+function whyNever(plan: ChatStep, step: StepState, last: AttemptState): string | null {
   const chats = ownAttempts(step);
   const unanswered = unansweredOf(step);
   if (plan.once === true && unanswered > 0)
@@ -86,32 +68,6 @@ function endOf(plan: ChatStep, step: StepState): string | null {
   const refused = chats.filter((chat) => chat.phase === "failed" && !WAITED_OUT.has(chat.error?.code ?? "")).length;
   const most = last.costMicros === 0 ? Math.max(plan.policy.attempts, 1 + FREE_RETRIES) : plan.policy.attempts;
   return error.retryable && refused < most ? null : message;
-}
-
-function begin(plan: ChatStep, step: StepState, builder: DecisionBuilder): void {
-  const attempt = step.attempts.length + 1;
-  if (!builder.dueOrWake(`chat:${plan.path}#${attempt}`)) return builder.skipIfImpossible(plan, step);
-  if (builder.index.isHeldBack(plan.path) || !builder.hasSlot(plan)) return builder.skipIfImpossible(plan, step);
-  const ready = readiness(builder.state, plan, plan.input, readerOf(plan));
-  if (ready.ready === "no") return;
-  if (ready.ready === "never") return builder.skipOrFail(step, ready.reason, ready.skippedByCondition);
-  if (awaitCacheLookup(plan, step, ready.input, builder)) return;
-  const most = plan.policy.maxCostMicros ?? builder.state.maxUnquotedMicros;
-  if (most === null) {
-    return builder.pause("budget", unpriced(plan.path, plan.model, "has no known price or maxCost"));
-  }
-  const repairs = toRepair(plan, step);
-  // A request and its repairs share one maximum.
-  const allowedMicros = Math.max(1, most - costOf(repairs));
-  const holdMicros = raisedHold(builder.state, plan.model, { quotedMicros: null, holdMicros: allowedMicros });
-  if (!builder.checkBudget(step, holdMicros)) return;
-  builder.takeSlot(plan);
-  builder.reserve(plan, holdMicros);
-  builder.start(step);
-  const { path, model } = plan;
-  const input = withRepairs(ready.input, repairs);
-  builder.events.push({ type: "chat.intended", step: path, attempt, model, input, holdMicros });
-  builder.issue({ type: "chat", step: path, attempt, model, input, maxCostMicros: allowedMicros });
 }
 
 function toRepair(plan: ChatStep, step: StepState): readonly AttemptState[] {
@@ -133,13 +89,8 @@ function maxCost(plan: ChatStep, last: AttemptState): number {
   return plan.policy.maxCostMicros ?? last.expectedMicros!;
 }
 
-function nextTryAt(step: StepState, last: AttemptState | null): number {
-  if (last === null || last.answer !== undefined || last.completedAt === null) return 0;
-  const failures = ownAttempts(step).filter(({ answer }) => answer === undefined).length;
-  return last.completedAt + Math.min(LONGEST_WAIT_MS, 1000 * 2 ** (failures - 1));
-}
-
-function excess(last: AttemptState | null): string | null {
-  if (last === null || last.costMicros === null || last.costMicros <= last.expectedMicros!) return null;
-  return `cost ${formatUsd(last.costMicros)} USD, more than the ${formatUsd(last.expectedMicros!)} USD allowed`;
+function retryAt(step: StepState, { answer, completedAt }: AttemptState): number {
+  if (answer !== undefined) return 0;
+  const failures = ownAttempts(step).filter((attempt) => attempt.answer === undefined).length;
+  return completedAt! + Math.min(LONGEST_WAIT_MS, 1000 * 2 ** (failures - 1));
 }

@@ -1,15 +1,11 @@
 import type { RunEvent } from "../../journal/events.ts";
-import { type AttemptState, isStepFinal, lastAttempt, type StepState } from "../../journal/state.ts";
+import { type AttemptState, ownAttempts, type StepState } from "../../journal/state.ts";
 import { type CleanText, ownText, sentence } from "../../kit/clean-text.ts";
 import type { GenerateStep } from "../../plan/plan.ts";
-import { unpriced } from "../budget-pause.ts";
+import type { Command } from "../command.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
-import { raisedHold } from "../headroom.ts";
-import { readiness } from "../readiness.ts";
-import { awaitCacheLookup, idempotencyKey } from "../request-identity.ts";
-import { ask, watchRequest } from "../waiting.ts";
-import { completed, DECLARED_LOST, isTooOld, restoreIfUnchanged } from "./job.ts";
-import { type RunKind, stretch } from "./kind.ts";
+import { idempotencyKey } from "../request-identity.ts";
+import { beginUnquoted, isTooOld, paidKind, type Retry, resultOfOutputs } from "./paid.ts";
 
 export const UNANSWERED = "UNANSWERED";
 /** The provider cannot be reached or accepts no requests. */
@@ -20,83 +16,39 @@ const FREE_TRIES = 6;
 const MOST_LOST = 3;
 const LONGEST_WAIT_MS = 60_000;
 
-export const generateKind: RunKind<GenerateStep> = {
-  decide,
+export const generateKind = paidKind<GenerateStep>({
   activity: "working",
-  span: null,
-  localInputs: () => [],
-  workedSpan: (step) => {
-    const attempt = lastAttempt(step);
-    return attempt?.phase === "completed" ? stretch(attempt.intendedAt, attempt.completedAt) : null;
+  sends: "generate",
+  worksFrom: "intendedAt",
+  begin: (plan, step, _last, builder) => {
+    const { path, model, provider } = plan;
+    beginUnquoted(plan, step, builder, 0, ({ attempt, input, holdMicros }) => {
+      const { nonce } = builder.state.planned;
+      const key = idempotencyKey({ nonce, step: path, attempt, model, input });
+      const request = { step: path, attempt, key, model, input };
+      builder.events.push(
+        { type: "job.quoted", step: path, attempt, costMicros: null, basis: "unquotable" },
+        { type: "job.submit.intended", ...request, holdMicros, provider },
+      );
+      builder.issue({ type: "generate", ...request, mayExist: false });
+    });
   },
-  freeResult: () => null,
-};
+  unanswered: (plan, _step, attempt, builder) => unanswered(plan, attempt, builder),
+  poll: pollCommand,
+  result: resultOfOutputs,
+  retry,
+  unresolved: (plan, attempt, builder) => {
+    // Polled once per driver, because the work may have ended meanwhile. If it has not, a person decides.
+    if (attempt.operation !== undefined) builder.issue(pollCommand(plan, attempt));
+  },
+});
+
+function pollCommand({ path }: GenerateStep, { n }: AttemptState): Command {
+  return { type: "operation", step: path, attempt: n };
+}
 
 export function generationId(key: string): string {
   return key.replace(/^sr1_/, "gen_");
-}
-
-function decide(plan: GenerateStep, step: StepState, builder: DecisionBuilder): void {
-  if (isStepFinal(step.status)) return;
-  if (step.reusedFrom !== null) return builder.finish(step, "succeeded");
-  const attempt = lastAttempt(step);
-  if (attempt === null) return begin(plan, step, step.attempts.length + 1, builder);
-  switch (attempt.phase) {
-    case "planned":
-    case "priced":
-      return begin(plan, step, attempt.n, builder);
-    case "submitting.sent":
-    case "submitting.unknown":
-      if (!builder.isActive(`generate:${plan.path}#${attempt.n}`)) unanswered(plan, attempt, builder);
-      else watchRequest(plan, step, builder);
-      return;
-    case "inQueue":
-    case "inProgress":
-      return ask({ type: "operation", step: plan.path, attempt: attempt.n }, plan, step, builder);
-    case "completed":
-      return completed(step, attempt, builder);
-    case "refused":
-    case "failed":
-      return again(plan, step, attempt, builder);
-    case "lost":
-      return builder.finish(step, "failed", DECLARED_LOST);
-    case "unresolved":
-      // Polled once per driver, because the work may have ended meanwhile. If it has not, a person decides.
-      if (attempt.operation !== undefined) builder.issue({ type: "operation", step: plan.path, attempt: attempt.n });
-      return;
-    case "abandoned":
-      // Only chats are abandoned.
-      return;
-    default:
-      attempt.phase satisfies never;
-  }
-}
-
-function begin(plan: GenerateStep, step: StepState, attempt: number, builder: DecisionBuilder): void {
-  if (!builder.mayStart) return;
-  if (!builder.dueOrWake(`generate:${plan.path}#${attempt}`)) return builder.skipIfImpossible(plan, step);
-  if (builder.index.isHeldBack(plan.path) || !builder.hasSlot(plan)) return builder.skipIfImpossible(plan, step);
-  const { state } = builder;
-  const ready = readiness(state, plan, plan.input, "local");
-  if (ready.ready === "no") return;
-  if (ready.ready === "never") return builder.skipOrFail(step, ready.reason, ready.skippedByCondition);
-  if (restoreIfUnchanged(plan, step, ready.input, builder)) return;
-  if (awaitCacheLookup(plan, step, ready.input, builder)) return;
-  const most = plan.policy.maxCostMicros ?? state.maxUnquotedMicros;
-  if (most === null) return builder.pause("budget", unpriced(plan.path, plan.model, "has no known price or maxCost"));
-  const holdMicros = raisedHold(state, plan.model, { quotedMicros: null, holdMicros: most });
-  if (!builder.checkBudget(step, holdMicros, "", "provider")) return;
-  builder.takeSlot(plan);
-  builder.reserve(plan, holdMicros);
-  builder.start(step);
-  const { path, model, provider } = plan;
-  const key = idempotencyKey({ nonce: state.planned.nonce, step: path, attempt, model, input: ready.input });
-  const request = { step: path, attempt, key, model, input: ready.input };
-  builder.events.push(
-    { type: "job.quoted", step: path, attempt, costMicros: null, basis: "unquotable" },
-    { type: "job.submit.intended", ...request, holdMicros, provider },
-  );
-  builder.issue({ type: "generate", ...request, mayExist: false });
 }
 
 function unanswered(plan: GenerateStep, attempt: AttemptState, builder: DecisionBuilder): void {
@@ -135,9 +87,9 @@ export function lostAnswer(
   ];
 }
 
-function again(plan: GenerateStep, step: StepState, attempt: AttemptState, builder: DecisionBuilder): void {
+function retry(plan: GenerateStep, step: StepState, attempt: AttemptState, builder: DecisionBuilder): Retry {
   const { error } = attempt;
-  const tries = step.attempts.slice(step.superseded);
+  const tries = ownAttempts(step);
   const isFree = attempt.phase === "refused" && error?.retryable === true;
   const isLost = error?.code === UNANSWERED;
   const more = isFree
@@ -147,14 +99,12 @@ function again(plan: GenerateStep, step: StepState, attempt: AttemptState, build
       : attempt.phase === "failed" &&
         error?.code !== "MODERATION_FAILED" &&
         tries.filter(({ phase }) => phase === "failed").length < plan.policy.attempts;
-  if (!more || builder.stoppedBy !== null || !builder.isNeeded(plan.path)) {
-    const message = error === null ? "the provider gave no reason for the failure" : `${error.code}: ${error.message}`;
-    return builder.finish(step, "failed", message);
+  if (!more || !builder.mayRetry(plan)) {
+    return {
+      never: error === null ? "the provider gave no reason for the failure" : `${error.code}: ${error.message}`,
+    };
   }
-  if (!builder.mayStart) return;
   const since = attempt.completedAt ?? attempt.lastSentAt ?? 0;
   const soonest = since + Math.min(LONGEST_WAIT_MS, 1000 * 2 ** tries.length);
-  const retryAt = Math.max(soonest, error?.retryAt ?? 0);
-  if (retryAt > builder.context.now) return builder.wake(retryAt);
-  begin(plan, step, attempt.n + 1, builder);
+  return { at: Math.max(soonest, error?.retryAt ?? 0) };
 }

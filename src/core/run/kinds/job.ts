@@ -1,90 +1,53 @@
-import {
-  type AttemptState,
-  isStepFinal,
-  lastAttempt,
-  type OutputState,
-  RESENT_EVERY_MS,
-  type StepState,
-} from "../../journal/state.ts";
+import { type AttemptState, isStepFinal, RESENT_EVERY_MS, type StepState } from "../../journal/state.ts";
 import { ownText } from "../../kit/clean-text.ts";
 import { formatDuration } from "../../kit/duration.ts";
 import { formatUsd } from "../../kit/money.ts";
-import { traitsOf } from "../../plan/index.ts";
-import type { JobStep, Json, PlanStep } from "../../plan/plan.ts";
+import type { JobStep } from "../../plan/plan.ts";
 import { unpriced, whyRaised } from "../budget-pause.ts";
 import { type Command, commandId } from "../command.ts";
 import { type DecisionBuilder, isUnsent } from "../decision-builder.ts";
 import { raisedHold } from "../headroom.ts";
 import { conditionsOf } from "../pruning.ts";
 import { gateOf, readiness } from "../readiness.ts";
-import { awaitCacheLookup, type CacheableStep, idempotencyKey, requestIdentity } from "../request-identity.ts";
-import { restorableAttempt } from "../rerun.ts";
-import { ERASED_AFTER_MS, isOver, lapsed, uncopiedOf } from "../retention.ts";
+import { awaitCacheLookup, idempotencyKey } from "../request-identity.ts";
+import { lapsed } from "../retention.ts";
 import { awayMsOf } from "../second-choice.ts";
 import { AWAY } from "../step-failure.ts";
-import { ask } from "../waiting.ts";
-import { type RunKind, stretch } from "./kind.ts";
+import { isTooOld, paidKind, restoreIfUnchanged, resultOfOutputs } from "./paid.ts";
 
 const FREE_RETRIES = 2;
 const QUOTE_LIFE_MS = 5 * 60_000;
 export const TOO_OLD = ownText(
   "the submit request was never answered, and its idempotency key is too old to be sent again",
 );
-export const DECLARED_LOST = ownText("a person stated that nothing was made");
 /** A repeated send is recorded only if the last recorded one is older than this. */
 const RESENT_NOTE_MS = RESENT_EVERY_MS - 15 * 60_000;
 const NEVER_RETRIED = new Set(["INVALID_ARGUMENT", "MODERATION_FAILED", "FAILED_PRECONDITION", "CANCELLED"]);
 
-export const jobKind: RunKind<JobStep> = {
-  decide,
+export const jobKind = paidKind<JobStep>({
   activity: "pricing",
-  span: null,
-  localInputs: () => [],
-  workedSpan: (step) => {
-    const attempt = lastAttempt(step);
-    return attempt?.phase === "completed" ? stretch(attempt.submittedAt, attempt.completedAt) : null;
+  sends: "submit",
+  worksFrom: "submittedAt",
+  begin: (plan, step, last, builder) => {
+    if (giveWay(plan, step, last, builder)) return;
+    if (last?.phase === "failed") quoteAgain(plan, step, last, builder);
+    else begin(plan, step, last, builder);
   },
-  freeResult: () => null,
-};
-
-function decide(plan: JobStep, step: StepState, builder: DecisionBuilder): void {
-  collectOutputs(plan, step, builder);
-  if (isStepFinal(step.status)) return;
-  if (step.reusedFrom !== null) return builder.finish(step, "succeeded");
-  const attempt = lastAttempt(step);
-  if (giveWay(plan, step, attempt, builder)) return;
-  if (attempt === null) {
-    if (builder.mayStart) begin(plan, step, null, builder);
-    return;
-  }
-  switch (attempt.phase) {
-    case "planned":
-    case "priced":
-      if (builder.mayStart) begin(plan, step, attempt, builder);
-      return;
-    case "submitting.sent":
-    case "submitting.unknown":
-      return resend(plan, attempt, builder);
-    case "inQueue":
-    case "inProgress":
-      return ask({ type: "follow", step: plan.path, attempt: attempt.n, jobId: attempt.jobId! }, plan, step, builder);
-    case "completed":
-      return completed(step, attempt, builder);
-    case "failed":
-      return failed(plan, step, attempt, builder);
-    case "refused":
-      return builder.finish(step, "failed", attempt.error?.message ?? "the service refused the request");
-    case "lost":
-      return builder.finish(step, "failed", DECLARED_LOST);
-    case "unresolved":
-      return recheckUnresolved(plan, attempt, builder);
-    case "abandoned":
-      // Only chats are abandoned.
-      return;
-    default:
-      attempt.phase satisfies never;
-  }
-}
+  unanswered: (plan, step, attempt, builder) => {
+    if (!giveWay(plan, step, attempt, builder)) resend(plan, attempt, builder);
+  },
+  poll: ({ path }, { n, jobId }) => ({ type: "follow", step: path, attempt: n, jobId: jobId! }),
+  result: resultOfOutputs,
+  retry: (plan, step, { n, phase, error, costMicros, completedAt }, builder) => {
+    if (phase === "refused") return { never: error?.message ?? "the service refused the request" };
+    const tries = n - step.superseded;
+    const free = costMicros === 0 && error?.retryable === true && tries <= FREE_RETRIES;
+    const again = (free || tries < plan.policy.attempts) && !NEVER_RETRIED.has(error?.code ?? "");
+    if (again && builder.mayRetry(plan)) return { at: completedAt! + 1000 * 2 ** tries };
+    return { never: error === null ? "the job failed" : `${error.code}: ${error.message}` };
+  },
+  unresolved: recheckUnresolved,
+});
 
 function begin(plan: JobStep, step: StepState, attempt: AttemptState | null, builder: DecisionBuilder): void {
   const { state } = builder;
@@ -152,31 +115,13 @@ function askPrice(quote: Command & { readonly type: "quote" }, plan: JobStep, bu
   builder.watch();
 }
 
-export function restoreIfUnchanged(
-  plan: CacheableStep,
-  step: StepState,
-  input: Json,
-  builder: DecisionBuilder,
-): boolean {
-  const former = restorableAttempt(step);
-  if (former?.input == null || former.outputs.some((output) => output.phase === "expired")) return false;
-  const { state } = builder;
-  if (requestIdentity(state, plan, former.input).fingerprint !== requestIdentity(state, plan, input).fingerprint)
-    return false;
-  builder.start(step);
-  builder.events.push({ type: "step.restored", step: plan.path, attempt: former.n });
-  return true;
-}
-
 function submit(
   plan: JobStep,
   step: StepState,
   send: { readonly n: number; readonly input: JobStep["input"]; readonly holdMicros: number },
   builder: DecisionBuilder,
 ): void {
-  builder.takeSlot(plan);
-  builder.reserve(plan, send.holdMicros);
-  builder.start(step);
+  builder.reserve(plan, step, send.holdMicros);
   const { model, path } = plan;
   const { n: attempt, input, holdMicros } = send;
   const key = idempotencyKey({ nonce: builder.state.planned.nonce, step: path, attempt, model, input });
@@ -198,7 +143,6 @@ function resend(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder):
   const { n, key, model, input, lastSentAt } = attempt;
   const target = { step: plan.path, attempt: n };
   const id = `submit:${plan.path}#${n}`;
-  if (builder.isActive(id)) return;
   const isWithheld = isUnsent(builder.context, plan.path, attempt);
   const isReplaced = builder.state.pause?.replaced?.includes(plan.path) === true;
   if (isWithheld && !builder.mayStart) {
@@ -224,86 +168,20 @@ function resend(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder):
   builder.issue({ type: "submit", ...request, ...(isReplaced && { isReplaced }) });
 }
 
-export function isTooOld({ intendedAt }: AttemptState, { context }: DecisionBuilder): boolean {
-  return context.now - intendedAt! > context.idempotencyWindowMs;
-}
-
 /** Asks the service again about an unresolved attempt, although a person may decide meanwhile. */
 function recheckUnresolved(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder): void {
   const { n, jobId, unresolved } = attempt;
   const isKnown = unresolved === "not found" || unresolved === "incomplete";
   if (isKnown) builder.issue({ type: "follow", step: plan.path, attempt: n, jobId: jobId! });
-  if (unresolved === "refused" && !isTooOld(attempt, builder)) resend(plan, attempt, builder);
+  const mayResend = unresolved === "refused" && !isTooOld(attempt, builder);
+  if (mayResend && !builder.isActive(`submit:${plan.path}#${n}`)) resend(plan, attempt, builder);
 }
 
-export function completed(step: StepState, attempt: AttemptState, builder: DecisionBuilder): void {
-  const bad = attempt.outputs.filter((output) => output.status !== "COMPLETED");
-  if (bad.length === 0 && attempt.outputs.length > 0) return builder.finish(step, "succeeded");
-  const reason = bad[0] === undefined ? "the job completed without any output" : whyBad(bad[0]);
-  if (bad.length === attempt.outputs.length) return builder.finish(step, "failed", reason);
-  builder.finish(step, "partial", `${bad.length} of ${attempt.outputs.length} outputs failed: ${reason}`);
-}
-
-function whyBad({ index, status, error }: OutputState): string {
-  if (status === "EXPIRED") return `output ${index} expired on the service before it could be copied`;
-  return error?.message ?? `output ${index} failed; the service gave no reason`;
-}
-
-function failed(plan: JobStep, step: StepState, attempt: AttemptState, builder: DecisionBuilder): void {
-  if (attempt.money === "held") {
-    const id = `settle:${plan.path}#${attempt.n}`;
-    if (builder.context.notBefore.get(id) !== Number.POSITIVE_INFINITY) {
-      return builder.issue({ type: "settle", step: plan.path, attempt: attempt.n, jobId: attempt.jobId! });
-    }
-  }
-  const { error } = attempt;
-  const tries = attempt.n - step.superseded;
-  const free = attempt.costMicros === 0 && error?.retryable === true && tries <= FREE_RETRIES;
-  const again = (free || tries < plan.policy.attempts) && !NEVER_RETRIED.has(error?.code ?? "");
-  if (!again || builder.stoppedBy !== null || !builder.isNeeded(plan.path)) {
-    return builder.finish(step, "failed", error === null ? "the job failed" : `${error.code}: ${error.message}`);
-  }
-  if (!builder.mayStart) return;
-  const retryAt = attempt.completedAt! + 1000 * 2 ** tries;
-  if (retryAt > builder.context.now) return builder.wake(retryAt);
-  if (builder.context.now - attempt.quotedAt! > QUOTE_LIFE_MS) return begin(plan, step, null, builder);
-  const { costMicros, basis } = attempt.quote!;
-  builder.events.push({ type: "job.quoted", step: plan.path, attempt: attempt.n + 1, costMicros, basis });
-}
-
-/** Uses the earlier of the local and the service's time, to be certain. */
-function isErased(output: OutputState, { context: { now, clockOffsetMs = 0 } }: DecisionBuilder): boolean {
-  return isOver(output, Math.min(now, now + clockOffsetMs) - ERASED_AFTER_MS);
-}
-
-/** Includes superseded attempts, because they were paid for too. */
-export function collectOutputs(plan: PlanStep, step: StepState, builder: DecisionBuilder): void {
-  for (const attempt of step.attempts) {
-    const isLeft = attempt.n < step.attempts.length || isStepFinal(step.status);
-    const isOver = attempt.phase === "completed" || (attempt.phase === "failed" && isLeft);
-    if (!isOver) continue;
-    const target = { step: plan.path, attempt: attempt.n, jobId: attempt.jobId! };
-    if (attempt.money === "held") builder.issue({ type: "settle", ...target });
-    const wanted = attempt.outputs.filter(({ phase, voiceId }) => {
-      return voiceId === null && (phase === "lapsed" || (phase === "available" && traitsOf(plan).keeps));
-    });
-    for (const output of wanted) copyOutput(output, target, builder);
-  }
-  const jobId = step.reusedFrom?.jobId ?? null;
-  if (step.outputs === null || jobId === null) return;
-  for (const output of uncopiedOf(plan, step)) copyOutput(output, { step: plan.path, attempt: 0, jobId }, builder);
-}
-
-function copyOutput(
-  output: OutputState,
-  { step, attempt, jobId }: { readonly step: string; readonly attempt: number; readonly jobId: string },
-  builder: DecisionBuilder,
-): void {
-  const { index } = output;
-  const download = { type: "download", step, attempt, jobId, index } as const;
-  if (builder.context.notBefore.get(commandId(download)) !== Number.POSITIVE_INFINITY) builder.issue(download);
-  else if (isErased(output, builder)) builder.events.push({ type: "output.expired", step, attempt, index });
-  else builder.watch();
+/** A new attempt uses the quote of the failed one while it is recent. */
+function quoteAgain(plan: JobStep, step: StepState, failed: AttemptState, builder: DecisionBuilder): void {
+  if (builder.context.now - failed.quotedAt! > QUOTE_LIFE_MS) return begin(plan, step, null, builder);
+  const { costMicros, basis } = failed.quote!;
+  builder.events.push({ type: "job.quoted", step: plan.path, attempt: failed.n + 1, costMicros, basis });
 }
 
 /** Fails an unsent step if the service is away for too long and another option exists. */
