@@ -1,4 +1,4 @@
-/** Writes the tables of answers to docs/internal/guarantees.md. Run it after changing src/core/answers. */
+/** Writes the tables of answers to docs/internal/guarantees.md. Run it after changing src/core/answers.ts. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -11,7 +11,7 @@ import {
   type SentBefore,
   type VerdictName,
   verdicts,
-} from "../src/core/answers/index.ts";
+} from "../src/core/answers.ts";
 
 const page = join(import.meta.dirname, "..", "docs", "internal", "guarantees.md");
 const [begin, end] = ["<!-- answers: begin, by scripts/answer-table.ts -->", "<!-- answers: end -->"];

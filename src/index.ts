@@ -1,6 +1,6 @@
 // The public API. Names that only this library's own folders need are in `internal.ts`.
 
-export { answerTable } from "./core/answers/index.ts";
+export { answerTable } from "./core/answers.ts";
 export { type Client, createClient } from "./core/api/index.ts";
 export { type Catalog, fetchCatalog } from "./core/catalog/index.ts";
 export {

@@ -1,5 +1,4 @@
-import { generatedModels } from "../core/catalog/codegen/generate.ts";
-import { valueNames } from "../core/catalog/codegen/types.ts";
+import { generatedModels, valueNames } from "../core/catalog/codegen.ts";
 import type { Json } from "../core/plan/plan.ts";
 import type { ConvertedJob, Shift, Variation } from "./body.ts";
 import type { Expression, PipelineInput } from "./expression.ts";

@@ -33,18 +33,17 @@ test("only the door to the network opens connections, and the client by the disp
     return [...connecting, ...(calls ? [`${path}: fetch`] : []), ...(undici ? [`${path}: undici()`] : [])];
   });
   expect(users.toSorted()).toEqual([
-    "core/api/files/fetch-piece.ts: undici()",
+    "core/api/files/download.ts: undici()",
     "core/api/stream/stream.ts: undici()",
     // Passes on what the user's package asks of its provider, and looks at the answer.
     "core/engine/generate/ask-status.ts: fetch",
     "core/network/address-guard.ts: lookup as lookUp",
     "core/network/fetch.ts: fetch",
+    'core/network/fetch.ts: getBuiltinModule("node:http"',
+    'core/network/fetch.ts: getBuiltinModule("node:https"',
+    'core/network/fetch.ts: import("undici"',
+    'core/network/fetch.ts: load("undici"',
     "core/network/fetch.ts: undici()",
-    'core/network/proxy.ts: getBuiltinModule("node:http"',
-    'core/network/proxy.ts: getBuiltinModule("node:https"',
-    "core/network/proxy.ts: undici()",
-    'core/network/undici.ts: import("undici"',
-    'core/network/undici.ts: load("undici"',
     // That of the page that loads it.
     "studio/browser/connect.ts: fetch",
     "testing/surroundings.ts: Agent",

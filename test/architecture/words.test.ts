@@ -67,7 +67,7 @@ const RETIRED: Readonly<Record<string, string>> = {
 
 /** Words that mean something elsewhere, with the folder in which they do not. */
 const RETIRED_IN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  "core/answers": { spoken: "envelope", bare: "noEnvelope", silent: "noResponse" },
+  "core/answers.ts": { spoken: "envelope", bare: "noEnvelope", silent: "noResponse" },
   ...Object.fromEntries(
     ["cli", "core/engine", "studio/handler", "core/journal", "studio/mcp", "core/run"].map((one) => [
       one,
@@ -141,7 +141,7 @@ test("no identifier of src has a private word that the field has a standard term
 
 test("no identifier of a folder is a word that means something else in the others", () => {
   const found = Object.entries(RETIRED_IN).flatMap(([folder, words]) => {
-    const files = filesIn(join("src", folder));
+    const files = folder.endsWith(".ts") ? [""] : filesIn(join("src", folder));
     expect(files.length, folder).toBeGreaterThan(0);
     return files.flatMap((path) => {
       const names = identifiersOf(readFileSync(join(root, "src", folder, path), "utf8"));

@@ -1,5 +1,5 @@
 import { Dispatcher } from "undici";
-import type { Answer, RequestKind } from "../../src/core/answers/index.ts";
+import type { Answer, RequestKind } from "../../src/core/answers.ts";
 import { builtInCatalog } from "./built-in-catalog.ts";
 import { PIXEL } from "./tiny-media.ts";
 

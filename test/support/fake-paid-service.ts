@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
-import type { Polled, PollOptions } from "../../src/core/api/follow/poll-once.ts";
+import type { Polled, PollOptions } from "../../src/core/api/follow/follow.ts";
 import {
   ApiError,
   type ChatRequest,

@@ -3,12 +3,17 @@ import { createAddressGuard } from "../network/index.ts";
 import { type AccountApi, accountApi } from "./endpoints/account.ts";
 import { type CatalogApi, catalogApi } from "./endpoints/catalog.ts";
 import { type ChatChunk, type ChatCompletion, type ChatRequest, chat, chatStream } from "./endpoints/chat.ts";
-import { type JobsApi, jobsApi } from "./endpoints/jobs.ts";
+import {
+  type JobsApi,
+  jobsApi,
+  type SubmitAck,
+  type SubmitOptions,
+  type SubmitRequest,
+  submit,
+} from "./endpoints/jobs.ts";
 import { type RawAnswer, type RawRequest, request } from "./endpoints/request.ts";
-import { type SubmitAck, type SubmitOptions, type SubmitRequest, submit } from "./endpoints/submit.ts";
 import { type DrainsApi, drainsApi, type WebhooksApi, webhooksApi } from "./endpoints/webhooks.ts";
-import { type Downloaded, type DownloadSource, download } from "./files/download.ts";
-import type { DownloadOptions } from "./files/fetch-piece.ts";
+import { type Downloaded, type DownloadOptions, type DownloadSource, download } from "./files/download.ts";
 import { createHandleCache, type UploadHandle, type UploadOptions, type UploadSource, upload } from "./files/upload.ts";
 import {
   ackEstimates,
@@ -18,8 +23,7 @@ import {
   type FollowEvent,
   type FollowOptions,
 } from "./follow/context.ts";
-import { followJob } from "./follow/follow.ts";
-import { type Polled, type PollOptions, pollOnce } from "./follow/poll-once.ts";
+import { followJob, type Polled, type PollOptions, pollOnce } from "./follow/follow.ts";
 import type { CallOptions, HttpContext } from "./http/call.ts";
 import { endpointsOf } from "./http/endpoints.ts";
 import { createTransport } from "./http/transport.ts";

@@ -38,9 +38,11 @@ export type {
   Output,
   OutputStatus,
   StatusOptions,
+  SubmitAck,
+  SubmitOptions,
+  SubmitRequest,
 } from "./endpoints/jobs.ts";
 export type { RawAnswer, RawRequest } from "./endpoints/request.ts";
-export type { SubmitAck, SubmitOptions, SubmitRequest } from "./endpoints/submit.ts";
 export type {
   DefaultWebhook,
   Delivery,
@@ -56,28 +58,32 @@ export {
   ApiError,
   answerOf,
   type BillingRefusal,
-  type ErrorDetail,
-  isMediaGone,
-  type ServiceError,
-  type ServiceErrorCode,
-} from "./errors/api-error.ts";
-export {
   ConnectionError,
   DownloadError,
+  type ErrorDetail,
+  isMediaGone,
   MalformedResponseError,
   OptionError,
+  type ServiceError,
+  type ServiceErrorCode,
   TimeoutError,
   UnknownOutcomeError,
   UploadError,
-} from "./errors/client-errors.ts";
-export type { Downloaded, DownloadSource } from "./files/download.ts";
-export type { DownloadOptions } from "./files/fetch-piece.ts";
+} from "./errors.ts";
+export type { Downloaded, DownloadOptions, DownloadSource } from "./files/download.ts";
 export type { MediaKind, UploadHandle, UploadOptions, UploadSource } from "./files/upload.ts";
-export type { FollowEvent, FollowOptions, FollowStrategyName } from "./follow/context.ts";
-export type { PlannedPoll } from "./follow/poll-once.ts";
+export {
+  classifyStatus,
+  type FollowEvent,
+  type FollowOptions,
+  type FollowStrategyName,
+  isTerminal,
+  type StatusClass,
+  usableOutputs,
+} from "./follow/context.ts";
+export type { PlannedPoll } from "./follow/follow.ts";
 export type { CallOptions } from "./http/call.ts";
 export type { Listing, PageQuery } from "./http/endpoints.ts";
-export { classifyStatus, isTerminal, type StatusClass, usableOutputs } from "./job-status.ts";
 export type { ClientOptions } from "./options.ts";
 export type { Priority, Turn } from "./pace/fair-queue.ts";
 export type { PaceOptions, PaceSnapshot, RequestClass } from "./pace/pacer.ts";
@@ -85,12 +91,6 @@ export type { Logger } from "./redactor.ts";
 export { outageDelayMs, type RetryOptions } from "./retry.ts";
 export type { StreamFrame, StreamOptions } from "./stream/stream.ts";
 export { inRun } from "./telemetry.ts";
-export {
-  createDrainHandler,
-  type DrainEvent,
-  type DrainHandlerOptions,
-  verifyLogDrain,
-} from "./webhooks/drain-handler.ts";
 export {
   type AccountEvent,
   type NotificationVerdict,
@@ -104,10 +104,14 @@ export {
   type WebhookVerdict,
 } from "./webhooks/verify-webhook.ts";
 export {
+  createDrainHandler,
   createWebhookHandler,
+  type DrainEvent,
+  type DrainHandlerOptions,
   type SeenEvents,
   seenInFile,
   seenInMemory,
+  verifyLogDrain,
   type WebhookHandlerOptions,
 } from "./webhooks/webhook-handler.ts";
 export { type Page, toMicros } from "./wire.ts";

@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { isKeyOfV2, isUsableKey, keyIdOf, likelyAddress } from "../kit/deployments.ts";
 import { secretsOfProcess } from "../kit/known-secrets.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { OptionError } from "./errors/client-errors.ts";
+import { OptionError } from "./errors.ts";
 import type { PaceOptions } from "./pace/pacer.ts";
 import { createRedactor, type Logger, type Redactor, redactingLogger, silentLogger } from "./redactor.ts";
 import { type RetryOptions, type RetryPolicy, retryPolicy } from "./retry.ts";

@@ -1,4 +1,6 @@
-import { LONGEST_ASKED_MS } from "./http/headers.ts";
+import { type Clock, sleep } from "./clock.ts";
+import { ApiError } from "./errors.ts";
+import type { Logger } from "./redactor.ts";
 
 /** Limits on the retries of one call. */
 export interface RetryPolicy {
@@ -33,6 +35,53 @@ export function retryPolicy(given: RetryOptions = {}): RetryPolicy {
 
 /** `unless-done` repeats a request only if the first one certainly had no effect. */
 export type Repeat = "always" | "unless-done" | "never";
+
+/** The result of one attempt, or why it failed and whether another attempt may follow. */
+export type Attempt<T> =
+  | { readonly value: T }
+  | { readonly error: Error; readonly mayRepeat: boolean; readonly note?: Readonly<Record<string, unknown>> };
+
+interface Sending {
+  readonly clock: Clock;
+  readonly retry: RetryPolicy;
+  readonly random: () => number;
+  readonly logger: Logger;
+}
+
+interface Limits {
+  /** Ends a wait between attempts. */
+  readonly signal?: AbortSignal | undefined;
+  readonly waitSignal?: AbortSignal | undefined;
+  /** Epoch milliseconds after which a failed attempt is the last. */
+  readonly sendBefore?: number | undefined;
+}
+
+/** Repeats a call until it succeeds, may not be repeated, or reaches a limit. */
+export async function withRetries<T>(
+  { clock, retry, random, logger }: Sending,
+  { waitSignal, signal = waitSignal, sendBefore = Number.POSITIVE_INFINITY }: Limits,
+  attempt: () => Promise<Attempt<T>>,
+): Promise<T> {
+  const startedAt = clock.now();
+  for (let failures = 1; ; ) {
+    const result = await attempt();
+    if ("value" in result) return result.value;
+    const { error } = result;
+    const now = clock.now();
+    const outOfTime = now - startedAt >= retry.maxElapsedMs || now >= sendBefore;
+    const refusal = error instanceof ApiError ? error : null;
+    const isAskedTooLong = (refusal?.retryAfterMs ?? 0) > LONGEST_ASKED_MS;
+    if (!result.mayRepeat || outOfTime || isAskedTooLong || failures >= retry.maxAttempts) throw error;
+    // The pacer already delays the next attempt.
+    if (refusal?.status === 429) continue;
+    const waitMs = backoffMs(retry, failures++, refusal?.retryAfterMs ?? null, random());
+    logger.debug({ ...result.note, error: error.message, waitMs }, "the request failed and is sent again");
+    await sleep(clock, waitMs, signal);
+  }
+}
+
+/** If the service asks for a longer delay, the call fails. */
+export const LONGEST_ASKED_MS = 60_000;
 
 /** Returns the delay before the next attempt. The service's Retry-After takes precedence over exponential backoff. */
 export function backoffMs(policy: RetryPolicy, failures: number, retryAfterMs: number | null, chance: number): number {

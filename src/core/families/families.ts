@@ -1,7 +1,6 @@
-import type { z } from "zod";
+import { z } from "zod";
 import { ShowrunnerError } from "../kit/errors.ts";
 import { readJsonFile } from "../kit/file-handle.ts";
-import { BUILT_IN, type Family, type FamilyInput, familyList } from "./built-in.ts";
 import { type ModelName, parseModelName, versionSimilarity } from "./model-name.ts";
 
 /**
@@ -61,7 +60,7 @@ export interface Families {
   of(modelId: string): Family | null;
 }
 
-export function familiesWith(own: readonly FamilyInput[]): Families {
+function familiesWith(own: readonly FamilyInput[]): Families {
   const byName = new Map<string, Family>();
   for (const entry of [...BUILT_IN, ...own]) byName.set(entry.name, merged(byName.get(entry.name), entry));
   const all = [...byName.values()];
@@ -81,8 +80,6 @@ export function familiesWith(own: readonly FamilyInput[]): Families {
     },
   };
 }
-
-export const builtInFamilies: Families = familiesWith([]);
 
 function merged(before: Family | undefined, entry: FamilyInput): Family {
   const seconds = entry.typical_seconds;
@@ -107,4 +104,156 @@ function isWithin(name: ModelName, pattern: ModelName): boolean {
 
 function partsOf({ version, mode, tiers }: ModelName): number {
   return Number(version.length > 0) + Number(mode !== null) + tiers.length;
+}
+
+// The API's description states these rules in prose for its example model, a Kling 3 model. The rules about quality
+// tiers apply only to that version.
+const ONE_PROMPT: FamilyRule = {
+  kind: "one_of",
+  fields: ["prompt", "multi_prompt"],
+  message: "a video has either one prompt or a list of shots; give just one of them",
+};
+
+const SHOTS_FIT: FamilyRule = {
+  kind: "max_sum",
+  field: "multi_prompt",
+  of: "duration_ms",
+  max: 15_000,
+  message: "shorten shots or remove one",
+};
+
+const END_NEEDS_START: FamilyRule = {
+  kind: "requires",
+  when: { field: "end_image" },
+  fields: ["start_image"],
+  message: "an end frame needs a start frame; add start_image or remove end_image",
+};
+
+const TIERS: readonly FamilyRule[] = [
+  {
+    kind: "requires",
+    when: { field: "quality", is: ["pro"] },
+    fields: ["resolution"],
+    message: 'quality "pro" has no default resolution; set resolution to 1080p or 4K',
+  },
+  {
+    kind: "values",
+    when: { field: "quality", is: ["pro"] },
+    field: "resolution",
+    values: ["1080p", "4K"],
+    message: 'quality "pro" supports only 1080p and 4K; use one of those, or quality "standard"',
+  },
+  {
+    kind: "values",
+    when: { field: "quality", is: ["standard"] },
+    field: "resolution",
+    values: ["720p"],
+    message: 'quality "standard" supports only 720p; use 720p, or quality "pro"',
+  },
+];
+
+/** Typical durations of jobs, used until real jobs have been measured. */
+const TYPICAL_SECONDS: Readonly<Record<string, number>> = {
+  veo: 90,
+  "veo-fast": 60,
+  sora: 120,
+  "sora-pro": 300,
+  hailuo: 150,
+  seedance: 60,
+  wan: 120,
+  "nano-banana": 12,
+  "nano-banana-pro": 30,
+  "gpt-image": 40,
+  flux: 8,
+  "flux-schnell": 3,
+  seedream: 15,
+  imagen: 8,
+};
+
+const BUILT_IN: readonly FamilyInput[] = [
+  ...Object.entries(TYPICAL_SECONDS).map(([name, seconds]) => ({ name, models: [name], typical_seconds: seconds })),
+  { name: "kling", models: ["kling"], rules: [ONE_PROMPT, SHOTS_FIT, END_NEEDS_START], typical_seconds: 120 },
+  {
+    name: "kling-3",
+    models: ["kling-3", "kling-30"],
+    rules: [...TIERS, ONE_PROMPT, SHOTS_FIT, END_NEEDS_START],
+    typical_seconds: 150,
+  },
+];
+
+export const builtInFamilies: Families = familiesWith([]);
+
+/** Added to every message about a family rule, so that nobody mistakes it for one of the service's rules. */
+export const OURS = "a rule known to Showrunner but not stated in the service's schema";
+
+const field = z.string().min(1);
+const scalar = z.union([z.string(), z.number(), z.boolean()]);
+const fields = (least: number) => z.array(field).min(least);
+
+/** Holds if the field is given or, with `is`, if its value or schema default is one of these values. */
+const condition = z.strictObject({ field, is: z.array(scalar).min(1).optional() });
+
+const common = {
+  /** When the rule applies. Default: always. */
+  when: condition.optional(),
+  /** Why the rule exists, and what to do. In messages, this text follows the field and the mistake. */
+  message: z.string().min(1),
+};
+
+const rule = z.discriminatedUnion("kind", [
+  /** All of the fields are required. */
+  z.strictObject({ kind: z.literal("requires"), fields: fields(1), ...common }),
+  /** None of the fields is allowed. */
+  z.strictObject({ kind: z.literal("forbids"), fields: fields(1), ...common }),
+  /** Exactly one of the fields must be given. */
+  z.strictObject({ kind: z.literal("one_of"), fields: fields(2), ...common }),
+  /** If the field has a value, it must be one of `values`, in upper or lower case. */
+  z.strictObject({ kind: z.literal("values"), field, values: z.array(scalar).min(1), ...common }),
+  /**
+   * The sum of the field `of` over the list's items must not exceed `max`. If an item lacks the field, its schema
+   * default is used.
+   */
+  z.strictObject({ kind: z.literal("max_sum"), field, of: field, max: z.number(), ...common }),
+]);
+
+const price = z.strictObject({
+  when: condition.optional(),
+  /** Price in US dollars. */
+  usd: z.number().min(0),
+  per: z.enum(["job", "second", "image", "1000_characters"]),
+});
+
+const modelName = z.string().refine((name) => parseModelName(name).family.length > 0, {
+  error: 'names no family; write it like a model id, such as "kling-3" for every kling 3',
+});
+
+const family = z.strictObject({
+  name: z.string().min(1),
+  /** Names of models that the family covers: `kling-3` covers every tier and mode of Kling 3, `kling` every version. */
+  models: z.array(modelName).min(1).optional(),
+  rules: z.array(rule).optional(),
+  /** Prices for services that do not quote any. The first one that applies is used. */
+  prices: z.array(price).optional(),
+  /** Typical duration of a job. Used until real runs have been measured. */
+  typical_seconds: z.number().positive().optional(),
+});
+
+const familyList = z.array(family);
+
+/** A family as written in a file or an option. Fields that are omitted keep their built-in values. */
+export type FamilyInput = z.input<typeof family>;
+export type FamilyRule = z.output<typeof rule>;
+export type FamilyPrice = z.output<typeof price>;
+export type FamilyCondition = z.output<typeof condition>;
+
+/** What Showrunner knows about a family of models beyond what the service publishes. */
+export interface Family {
+  readonly name: string;
+  readonly models: readonly string[];
+  readonly rules: readonly FamilyRule[];
+  /** True if the rules are built in; a table of combinations that the model publishes replaces most of them. */
+  readonly areRulesBuiltIn: boolean;
+  readonly prices: readonly FamilyPrice[];
+  /** Typical duration of a job; null if unknown. */
+  readonly typicalMs: number | null;
 }

@@ -1,6 +1,11 @@
-export { CredentialsError } from "./credentials/c2pa-package.ts";
-export { type Credentials, readCredentials } from "./credentials/read-credentials.ts";
-export { type Claim, type Ingredient, signFile } from "./credentials/sign-file.ts";
+export {
+  type Claim,
+  type Credentials,
+  CredentialsError,
+  type Ingredient,
+  readCredentials,
+  signFile,
+} from "./credentials.ts";
 export {
   type FileMarks,
   type Mark,
@@ -10,4 +15,4 @@ export {
   readMarks,
   writeMarked,
 } from "./mark-file.ts";
-export { type DigitalSourceType, sourceTypes } from "./xmp.ts";
+export { type DigitalSourceType, sourceTypes } from "./source.ts";

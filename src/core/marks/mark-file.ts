@@ -2,14 +2,24 @@ import { createHash } from "node:crypto";
 import { type FileHandle, realpath } from "node:fs/promises";
 import { type CleanText, cleanText } from "../kit/clean-text.ts";
 import { replaceDurably } from "../kit/durable-file.ts";
-import type { Format, Scan } from "./formats/format.ts";
 import { isoMedia } from "./formats/iso-media.ts";
 import { jpeg } from "./formats/jpeg.ts";
 import { mp3 } from "./formats/mp3.ts";
 import { png } from "./formats/png.ts";
 import { wav, webp } from "./formats/riff.ts";
-import { openSource, type Source, type Splice, spliced, UnmarkableError } from "./source.ts";
-import { type DigitalSourceType, linksManifest, sourceTypeIn, withSourceType } from "./xmp.ts";
+import {
+  type DigitalSourceType,
+  type Format,
+  linksManifest,
+  openSource,
+  type Scan,
+  type Source,
+  type Splice,
+  sourceTypeIn,
+  spliced,
+  UnmarkableError,
+  withSourceType,
+} from "./source.ts";
 
 const formats: readonly Format[] = [png, jpeg, webp, isoMedia, wav, mp3];
 

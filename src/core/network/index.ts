@@ -5,15 +5,20 @@ export {
   ForbiddenUrlError,
   reachOf,
 } from "./address-guard.ts";
-export { codingsOf, decodedBody, UNCODED } from "./content-coding.ts";
 export { codeOf, environmentAdvice, isTunnelRefused, transportFailure, unreached, unreachedReason } from "./failure.ts";
 export {
+  codingsOf,
+  createAgent,
   createForwarder,
+  decodedBody,
   type Forwarder,
   fetchForInput,
   fetchForOperator,
+  judgeBeforeProxy,
   MOST_REDIRECTS,
+  proxyAgents,
   redirectTarget,
+  UNCODED,
+  undici,
+  withRoutes,
 } from "./fetch.ts";
-export { createAgent, judgeBeforeProxy, proxyAgents, withRoutes } from "./proxy.ts";
-export { undici } from "./undici.ts";

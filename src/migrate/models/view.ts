@@ -1,4 +1,4 @@
-import { type Matcher, readPattern } from "../../core/catalog/validate/pattern.ts";
+import { type Matcher, readPattern } from "../../core/catalog/validate/ajv.ts";
 import type { CatalogModel, JsonSchema } from "../../core/plan/index.ts";
 import type { Json, MediaKind } from "../../core/plan/plan.ts";
 import { type AcceptedMedia, type SchemaLocation, schemaLocation } from "../../core/plan/schema/field.ts";

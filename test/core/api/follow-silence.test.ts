@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { silenceMs } from "../../../src/core/api/follow/schedule.ts";
+import { silenceMs } from "../../../src/core/api/follow/sources.ts";
 import { clientSetup } from "../../support/client-setup.ts";
 import { jobBody, json, type Reply, statusBody } from "../../support/fake-service.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";

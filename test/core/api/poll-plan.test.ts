@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { nextPoll, type PollView } from "../../../src/core/api/follow/schedule.ts";
+import { nextPoll, type PollView } from "../../../src/core/api/follow/sources.ts";
 
 const base: PollView = { now: 0, startedAt: 0, expectedAt: null, progress: null, queued: false, last: null };
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readPattern } from "../../../src/core/catalog/validate/pattern.ts";
-import { validateInput } from "../../../src/core/catalog/validate/validate.ts";
+import { validateInput } from "../../../src/core/catalog/catalog.ts";
+import { readPattern } from "../../../src/core/catalog/validate/ajv.ts";
 import { BEYOND, EXPLOSIVE, patterns, SPELLINGS, texts } from "../../support/patterns.ts";
 import { isFull } from "../../support/sample.ts";
 

@@ -9,7 +9,7 @@ import {
   type SentBefore,
   verdictOf,
   verdicts,
-} from "../../../src/core/answers/index.ts";
+} from "../../../src/core/answers.ts";
 import { fold } from "../../../src/core/journal/fold.ts";
 import { type Pipeline, pipeline } from "../../../src/index.ts";
 import { LATE_MODEL, PRICE_MICROS } from "../../support/answering-service.ts";

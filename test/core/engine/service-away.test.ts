@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import type { Answer } from "../../../src/core/answers/index.ts";
+import type { Answer } from "../../../src/core/answers.ts";
 import { outageDelayMs } from "../../../src/core/api/index.ts";
 import { pipeline } from "../../../src/index.ts";
 import { openAnswering } from "../../support/answering-show.ts";

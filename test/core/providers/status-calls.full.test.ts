@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import type { VideoModel } from "../../../src/core/plan/generate-model.ts";
-import { providerOf } from "../../../src/core/providers/index.ts";
+import { providerOf } from "../../../src/core/providers.ts";
 import { pipeline } from "../../../src/index.ts";
 import { describeNeeding } from "../../support/absence.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";

@@ -1,7 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { isWordOfWork } from "../../../src/core/providers/index.ts";
-import { STATUS_CALLS } from "../../../src/core/providers/status.ts";
+import { isWordOfWork, STATUS_CALLS } from "../../../src/core/providers.ts";
 import { OUTCOMES, STATUS_ANSWERS } from "./support/status-answers.ts";
 
 test("docs/generate.md says what the status call of each package does with each answer", async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readDrainEvents, verifyLogDrain } from "../../../src/core/api/webhooks/drain-handler.ts";
+import { readDrainEvents, verifyLogDrain } from "../../../src/core/api/webhooks/webhook-handler.ts";
 import {
   attributes,
   change,

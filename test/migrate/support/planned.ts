@@ -1,6 +1,6 @@
 import { stripTypeScriptTypes } from "node:module";
 import { z } from "zod";
-import { valueNames } from "../../../src/core/catalog/codegen/types.ts";
+import { valueNames } from "../../../src/core/catalog/codegen.ts";
 import { draft } from "../../../src/core/define/index.ts";
 import { filesOf, makePlan } from "../../../src/core/plan/index.ts";
 import type { Catalog, Pipeline, Plan, Problem } from "../../../src/index.ts";

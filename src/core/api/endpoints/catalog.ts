@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ApiError } from "../errors/api-error.ts";
+import { ApiError } from "../errors.ts";
 import type { CallOptions } from "../http/call.ts";
 import type { Endpoints, Listing, PageQuery } from "../http/endpoints.ts";
 import { segment } from "../options.ts";

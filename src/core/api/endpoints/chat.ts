@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { ShowrunnerError } from "../../kit/errors.ts";
-import { ApiError, readEnvelope } from "../errors/api-error.ts";
-import { ConnectionError } from "../errors/client-errors.ts";
-import { type CallOptions, decode, errorOf, type HttpContext, mayRepeat, withRetries } from "../http/call.ts";
+import { ApiError, ConnectionError, readEnvelope } from "../errors.ts";
+import { type CallOptions, decode, errorOf, type HttpContext, mayRepeat } from "../http/call.ts";
 import type { Endpoints } from "../http/endpoints.ts";
+import { withRetries } from "../retry.ts";
 import { type OpenStream, openStream, readStream } from "../stream/stream.ts";
 import { listOf, number, optional, optionalMicros, text, wire, withDefault } from "../wire.ts";
 

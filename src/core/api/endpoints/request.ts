@@ -1,9 +1,9 @@
 import { ShowrunnerError } from "../../kit/errors.ts";
-import { OptionError } from "../errors/client-errors.ts";
-import { type ApiRequest, type CallOptions, errorOf, type HttpContext, mayRepeat, withRetries } from "../http/call.ts";
-import { headerText } from "../http/headers.ts";
-import type { HttpMethod } from "../http/transport.ts";
+import { OptionError } from "../errors.ts";
+import { type ApiRequest, type CallOptions, errorOf, type HttpContext, mayRepeat } from "../http/call.ts";
+import { type HttpMethod, headerText } from "../http/transport.ts";
 import type { BaseUrl } from "../options.ts";
+import { withRetries } from "../retry.ts";
 import { type OpenStream, openStream } from "../stream/stream.ts";
 
 /** A request to any of the service's endpoints. */

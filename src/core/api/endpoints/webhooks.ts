@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { serviceError } from "../errors/api-error.ts";
+import { serviceError } from "../errors.ts";
 import type { CallOptions } from "../http/call.ts";
 import type { Endpoints, Listing, PageQuery } from "../http/endpoints.ts";
 import { segment } from "../options.ts";

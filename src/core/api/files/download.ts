@@ -1,14 +1,30 @@
+import { createHash, randomBytes } from "node:crypto";
+import { mkdir, rename, rm } from "node:fs/promises";
+import type { IncomingHttpHeaders } from "node:http";
+import { basename, dirname, join } from "node:path";
+import type { Dispatcher } from "undici";
 import { redactUrl } from "../../kit/clean-text.ts";
+import { syncFolder } from "../../kit/durable-file.ts";
 import { HOUR_MS } from "../../kit/duration.ts";
-import { MOST_REDIRECTS } from "../../network/index.ts";
-import { sleep } from "../clock.ts";
+import { open } from "../../kit/file-handle.ts";
+import {
+  codingsOf,
+  decodedBody,
+  ForbiddenAddressError,
+  judgeBeforeProxy,
+  MOST_REDIRECTS,
+  redirectTarget,
+  UNCODED,
+  undici,
+} from "../../network/index.ts";
+import { sleep, startDeadline } from "../clock.ts";
 import type { JobsApi } from "../endpoints/jobs.ts";
-import { DownloadError } from "../errors/client-errors.ts";
+import { DownloadError } from "../errors.ts";
 import type { HttpContext } from "../http/call.ts";
-import { checkTimeout } from "../options.ts";
+import { headerNumber, headerText, retryAfterHeaderMs } from "../http/transport.ts";
+import { checkTimeout, downloadLimit } from "../options.ts";
+import type { Priority } from "../pace/fair-queue.ts";
 import { backoffMs } from "../retry.ts";
-import { type DownloadOptions, fetchPiece, type Piece } from "./fetch-piece.ts";
-import { openPart } from "./part-file.ts";
 
 /** The output to download: its URL, or its job and index. With a job, the client renews an expired URL. */
 export type DownloadSource =
@@ -136,4 +152,228 @@ function failed(url: string, piece: Exclude<Piece, { kind: "whole" | "broken" }>
 
 function incomplete(url: string, what: string, cause: unknown): DownloadError {
   return new DownloadError(`${redactUrl(url)} ${what}.`, { reason: "incomplete", cause });
+}
+
+/** Options for `download`. */
+export interface DownloadOptions {
+  /** Aborts the download. */
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds without data after which the connection is considered dead. Default: 30,000. */
+  readonly idleMs?: number | undefined;
+  /** Requests with a higher priority are sent first. */
+  readonly priority?: Priority | undefined;
+  /** Maximum size in bytes. Default: the client's `downloadLimits`. */
+  readonly maxBytes?: number | undefined;
+  /** Maximum duration of the whole download in milliseconds. Default: 6 hours. */
+  readonly maxMs?: number | undefined;
+  /** Called after each chunk with the bytes received so far and the total. The total is null if unknown. */
+  readonly onProgress?: ((receivedBytes: number, totalBytes: number | null) => void) | undefined;
+}
+
+export type Piece =
+  | { readonly kind: "whole"; readonly contentType: string | null }
+  /** The server responded with 401, 403, 404 or 410: the URL no longer works. */
+  | { readonly kind: "lapsed"; readonly status: number }
+  | { readonly kind: "refused"; readonly status: number }
+  | { readonly kind: "astray" }
+  | { readonly kind: "too-large"; readonly maxBytes: number }
+  | { readonly kind: "forbidden"; readonly cause: ForbiddenAddressError }
+  | { readonly kind: "broken"; readonly cause: unknown; readonly retryAfterMs: number | null };
+
+function validatorOf(headers: IncomingHttpHeaders): string | null {
+  const etag = headerText(headers, "etag");
+  return etag !== null && !etag.startsWith("W/") ? etag : headerText(headers, "last-modified");
+}
+
+/** Fetches the rest of the file in one request. Rejects only if the caller aborts or the disk fails. */
+export async function fetchPiece(
+  context: HttpContext,
+  url: string,
+  part: PartFile,
+  options: Pick<DownloadOptions, "signal" | "idleMs" | "maxBytes" | "onProgress"> & { readonly until: number },
+): Promise<Piece> {
+  const deadline = startDeadline(context.clock, options.idleMs ?? 30_000, options.signal);
+  let isCoded = false;
+  try {
+    const offset = part.sizeBytes;
+    const answer = await requested(context, new URL(url), deadline.signal, {
+      ...(offset > 0 && { range: `bytes=${offset}-` }),
+      ...(offset > 0 && part.validator !== null && { "if-range": part.validator }),
+    });
+    if (answer === null) return { kind: "astray" };
+    const { statusCode: status, body } = answer;
+    const headers = context.redactor.headers(answer.headers);
+    if (status !== 200 && status !== 206) {
+      body.on("error", () => {}).destroy();
+      return await unusable(context, status, headers, part);
+    }
+    const codings = codingsOf(headers);
+    isCoded = codings.length > 0;
+    // A range counts encoded bytes, but the part file contains decoded ones.
+    const plan = isCoded && status === 206 ? null : bodyPlan(status, headers, offset);
+    const isOther = status === 206 && part.validator !== null && changed(part.validator, headers);
+    if (plan === null || isOther) {
+      body.on("error", () => {}).destroy();
+      await part.restart();
+      const cause = new Error(isOther ? "the file changed" : "the server did not send the requested range");
+      return { kind: "broken", cause, retryAfterMs: null };
+    }
+    const maxBytes = options.maxBytes ?? downloadLimit(context.downloadLimits, headerText(headers, "content-type"));
+    if ((plan.totalBytes ?? 0) > maxBytes) {
+      body.on("error", () => {}).destroy();
+      return { kind: "too-large", maxBytes };
+    }
+    if (plan.restart) await part.restart();
+    if (status === 200) part.validator = validatorOf(headers);
+    // Content-Length counts encoded bytes.
+    const totalBytes = isCoded ? null : plan.totalBytes;
+    for await (const chunk of decodedBody(body, codings) as AsyncIterable<Buffer>) {
+      deadline.extend();
+      if (context.clock.now() >= options.until) throw new Error("the download was too slow");
+      if (part.sizeBytes + chunk.byteLength > maxBytes) return { kind: "too-large", maxBytes };
+      await part.append(chunk);
+      options.onProgress?.(part.sizeBytes, totalBytes);
+    }
+    if (totalBytes !== null && part.sizeBytes !== totalBytes) {
+      if (part.sizeBytes > totalBytes) await part.restart();
+      return {
+        kind: "broken",
+        cause: new Error(`got ${part.sizeBytes} of ${totalBytes} bytes`),
+        retryAfterMs: null,
+      };
+    }
+    return { kind: "whole", contentType: headerText(headers, "content-type") };
+  } catch (cause) {
+    if (options.signal?.aborted) throw options.signal.reason;
+    if (isDiskFailure(cause)) throw cause;
+    if (cause instanceof ForbiddenAddressError) return { kind: "forbidden", cause };
+    // An encoded body cannot be resumed.
+    if (isCoded) await part.restart();
+    return { kind: "broken", cause, retryAfterMs: null };
+  } finally {
+    deadline.release();
+  }
+}
+
+/** Sends the request without the credential, and follows redirects to allowed addresses; null after too many. */
+async function requested(
+  { transport }: HttpContext,
+  url: URL,
+  signal: AbortSignal,
+  headers: Readonly<Record<string, string>>,
+): Promise<Dispatcher.ResponseData | null> {
+  let target = url;
+  for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects += 1) {
+    transport.guard.check(target.href);
+    await judgeBeforeProxy(target, transport.guard.lookupNamed);
+    const answer = await undici().request(target, {
+      dispatcher: transport.downloads,
+      headers: { "user-agent": "showrunner", ...UNCODED, ...headers },
+      signal,
+    });
+    const next = redirectTarget(target, answer.statusCode, answer.headers);
+    if (next === null) return answer;
+    answer.body.on("error", () => {}).destroy();
+    target = next;
+  }
+  return null;
+}
+
+/** Returns whether the server sent part of another version of the file. */
+function changed(validator: string, headers: IncomingHttpHeaders): boolean {
+  const now = validatorOf(headers);
+  return now !== null && now !== validator;
+}
+
+async function unusable(
+  context: HttpContext,
+  status: number,
+  headers: IncomingHttpHeaders,
+  part: PartFile,
+): Promise<Piece> {
+  if (status === 401 || status === 403 || status === 404 || status === 410) return { kind: "lapsed", status };
+  if (status === 416) {
+    await part.restart();
+    return { kind: "broken", cause: new Error("the server cannot send the requested range"), retryAfterMs: null };
+  }
+  if (status === 408 || status === 429 || status >= 500) {
+    return {
+      kind: "broken",
+      cause: new Error(`answered ${status}`),
+      retryAfterMs: retryAfterHeaderMs(headers, context.clock.now()),
+    };
+  }
+  return { kind: "refused", status };
+}
+
+/** Returns null if the body is not the requested range. */
+function bodyPlan(
+  status: number,
+  headers: IncomingHttpHeaders,
+  offset: number,
+): { readonly restart: boolean; readonly totalBytes: number | null } | null {
+  if (status === 200) return { restart: offset > 0, totalBytes: headerNumber(headers, "content-length") };
+  const range = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(headerText(headers, "content-range") ?? "");
+  if (range === null || Number(range[1]) !== offset) return null;
+  return { restart: false, totalBytes: range[3] === "*" ? Number(range[2]) + 1 : Number(range[3]) };
+}
+
+function isDiskFailure(cause: unknown): boolean {
+  const code = (cause as { readonly code?: unknown } | null)?.code;
+  return code === "ENOSPC" || code === "EDQUOT" || code === "EROFS" || code === "EACCES" || code === "EIO";
+}
+
+export interface PartFile {
+  readonly sizeBytes: number;
+  validator: string | null;
+  append(chunk: Uint8Array): Promise<void>;
+  restart(): Promise<void>;
+  commit(): Promise<{ readonly sha256: string; readonly sizeBytes: number }>;
+  discard(): Promise<void>;
+}
+
+export async function openPart(target: string): Promise<PartFile> {
+  const folder = dirname(target);
+  await mkdir(folder, { recursive: true });
+  const path = join(folder, `.${basename(target).slice(0, 60)}.${randomBytes(6).toString("hex")}.part`);
+  // In append mode, writing continues at the start of the file after `restart` truncates it.
+  const file = await open(path, "ax", 0o644);
+  let hash = createHash("sha256");
+  let sizeBytes = 0;
+  let over = false;
+  const part: PartFile = {
+    validator: null,
+    get sizeBytes() {
+      return sizeBytes;
+    },
+    async append(chunk) {
+      await file.appendFile(chunk);
+      hash.update(chunk);
+      sizeBytes += chunk.byteLength;
+    },
+    async restart() {
+      await file.truncate(0);
+      hash = createHash("sha256");
+      sizeBytes = 0;
+      part.validator = null;
+    },
+    async commit() {
+      await file.sync();
+      await file.close();
+      over = true;
+      await rename(path, target).catch(async (error) => {
+        await rm(path, { force: true });
+        throw error;
+      });
+      await syncFolder(folder);
+      return { sha256: hash.digest("hex"), sizeBytes };
+    },
+    async discard() {
+      if (over) return;
+      over = true;
+      await file.close();
+      await rm(path, { force: true });
+    },
+  };
+  return part;
 }

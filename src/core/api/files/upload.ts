@@ -5,7 +5,7 @@ import { basename } from "node:path";
 import { z } from "zod";
 import { BoundedMap } from "../bounded-map.ts";
 import type { Clock } from "../clock.ts";
-import { UploadError } from "../errors/client-errors.ts";
+import { UploadError } from "../errors.ts";
 import type { ApiRequest, CallOptions, HttpContext } from "../http/call.ts";
 import { fetchAs } from "../http/endpoints.ts";
 import { wire, withDefault } from "../wire.ts";

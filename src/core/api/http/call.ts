@@ -2,21 +2,27 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { z } from "zod";
 import { redactUrls } from "../../kit/clean-text.ts";
 import { codeOf, environmentAdvice, unreachedReason } from "../../network/index.ts";
-import { sleep } from "../clock.ts";
-import { ApiError, readEnvelope } from "../errors/api-error.ts";
 import {
+  ApiError,
   ConnectionError,
   MalformedResponseError,
   OptionError,
+  readEnvelope,
   TimeoutError,
   UploadError,
-} from "../errors/client-errors.ts";
+} from "../errors.ts";
 import { type BaseUrl, checkTimeout, type Settings } from "../options.ts";
 import type { Priority } from "../pace/fair-queue.ts";
 import type { Pacer, RequestClass } from "../pace/pacer.ts";
-import { backoffMs, type Repeat } from "../retry.ts";
-import { headerText, LONGEST_ASKED_MS, retryAfterHeaderMs } from "./headers.ts";
-import { type Exchange, exchange, type HttpMethod, type Transport } from "./transport.ts";
+import { type Repeat, withRetries } from "../retry.ts";
+import {
+  type Exchange,
+  exchange,
+  type HttpMethod,
+  headerText,
+  retryAfterHeaderMs,
+  type Transport,
+} from "./transport.ts";
 
 export interface HttpContext extends Settings {
   readonly transport: Transport;
@@ -107,34 +113,6 @@ function jsonText(value: unknown): string | null {
     throw new OptionError(`input is not JSON: ${why}.`, { cause });
   }
   throw new OptionError(`input is not JSON: it is a ${typeof value}.`);
-}
-
-export type Attempt<T> =
-  | { readonly value: T }
-  | { readonly error: Error; readonly mayRepeat: boolean; readonly note?: Readonly<Record<string, unknown>> };
-
-/** Repeats a call until it succeeds, may not be repeated, or reaches a limit. */
-export async function withRetries<T>(
-  { clock, retry, random, logger }: HttpContext,
-  { waitSignal, signal = waitSignal, sendBefore = Number.POSITIVE_INFINITY }: SendOptions,
-  attempt: () => Promise<Attempt<T>>,
-): Promise<T> {
-  const startedAt = clock.now();
-  for (let failures = 1; ; ) {
-    const result = await attempt();
-    if ("value" in result) return result.value;
-    const { error } = result;
-    const now = clock.now();
-    const outOfTime = now - startedAt >= retry.maxElapsedMs || now >= sendBefore;
-    const refusal = error instanceof ApiError ? error : null;
-    const isAskedTooLong = (refusal?.retryAfterMs ?? 0) > LONGEST_ASKED_MS;
-    if (!result.mayRepeat || outOfTime || isAskedTooLong || failures >= retry.maxAttempts) throw error;
-    // The pacer already delays the next attempt.
-    if (refusal?.status === 429) continue;
-    const waitMs = backoffMs(retry, failures++, refusal?.retryAfterMs ?? null, random());
-    logger.debug({ ...result.note, error: error.message, waitMs }, "the request failed and is sent again");
-    await sleep(clock, waitMs, signal);
-  }
 }
 
 export function call(context: HttpContext, request: ApiRequest, options: CallOptions = {}): Promise<ApiAnswer> {

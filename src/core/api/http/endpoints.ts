@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { MalformedResponseError } from "../errors/client-errors.ts";
+import { MalformedResponseError } from "../errors.ts";
 import type { Page } from "../wire.ts";
 import { type ApiRequest, type CallOptions, call, decode, type HttpContext } from "./call.ts";
 

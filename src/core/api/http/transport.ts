@@ -80,7 +80,7 @@ export function createTransport(guard: AddressGuard, given?: Dispatcher): Transp
 const MOST_BYTES = { answer: 16 * 1024 * 1024, error: 1024 * 1024 };
 
 /** Collects one response. For many small responses, this uses less memory than a stream. */
-export class AnswerCollector implements Dispatcher.DispatchHandler {
+class AnswerCollector implements Dispatcher.DispatchHandler {
   readonly #onResult: (result: Exchange) => void;
   readonly #mayLeave: () => boolean;
   readonly #chunks: Buffer[] = [];
@@ -150,7 +150,7 @@ export class AnswerCollector implements Dispatcher.DispatchHandler {
 
 export type HttpMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-export interface OutgoingRequest {
+interface OutgoingRequest {
   readonly method: HttpMethod;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -203,4 +203,25 @@ function dispatchOptions(outgoing: OutgoingRequest): Dispatcher.DispatchOptions 
     headers: { ...outgoing.headers },
     body: body === undefined || typeof body === "string" ? (body ?? null) : Readable.from(body, { objectMode: false }),
   };
+}
+
+export function headerText(headers: IncomingHttpHeaders, name: string): string | null {
+  const value = headers[name];
+  return Array.isArray(value) ? (value[0] ?? null) : (value ?? null);
+}
+
+export function headerNumber(headers: IncomingHttpHeaders, name: string): number | null {
+  const text = headerText(headers, name);
+  if (text === null || text.trim() === "") return null;
+  const value = Number(text);
+  return Number.isFinite(value) ? value : null;
+}
+
+export function retryAfterHeaderMs(headers: IncomingHttpHeaders, now: number): number | null {
+  const seconds = headerNumber(headers, "retry-after");
+  if (seconds !== null) return Math.max(0, seconds * 1000);
+  const at = Date.parse(headerText(headers, "retry-after") ?? "");
+  if (Number.isNaN(at)) return null;
+  const sentAt = Date.parse(headerText(headers, "date") ?? "");
+  return Math.max(0, at - (Number.isNaN(sentAt) ? now : sentAt));
 }

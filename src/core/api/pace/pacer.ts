@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Clock, Timer } from "../clock.ts";
-import { ConnectionError } from "../errors/client-errors.ts";
-import { headerNumber, headerText, LONGEST_ASKED_MS, retryAfterHeaderMs } from "../http/headers.ts";
+import { ConnectionError } from "../errors.ts";
+import { headerNumber, headerText, retryAfterHeaderMs } from "../http/transport.ts";
+import { LONGEST_ASKED_MS } from "../retry.ts";
 import { compare, FairQueue, type Priority, type Waiting } from "./fair-queue.ts";
 
 const SECOND_MS = 1_000;

@@ -1,4 +1,4 @@
-import { verdictOf, verdicts } from "../../answers/index.ts";
+import { verdictOf, verdicts } from "../../answers.ts";
 import { answerOf, type Client, type Clock, sleep } from "../../api/index.ts";
 import { isRunFinal, type PauseState, type RunState } from "../../journal/state.ts";
 import { LongWork } from "../../kit/long-work.ts";

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { verdictOf, verdicts } from "../../answers/index.ts";
+import { verdictOf, verdicts } from "../../answers.ts";
 import { ApiError, answerOf, type ChatCompletion, sleep } from "../../api/index.ts";
 import { valueProblems } from "../../catalog/index.ts";
 import type { JournalError, RunEvent } from "../../journal/events.ts";

@@ -5,7 +5,7 @@ import { type CleanText, ownText } from "../../kit/clean-text.ts";
 import { withRoutes } from "../../network/index.ts";
 import type { GenerateModel, ImageModel, SpeechModel, VideoModel } from "../../plan/generate-model.ts";
 import type { GenerateStep, Json } from "../../plan/plan.ts";
-import { declaredOf } from "../../providers/index.ts";
+import { declaredOf } from "../../providers.ts";
 import type { Command } from "../../run/command.ts";
 import { plainName } from "../../run/foreign-names.ts";
 import { generationId, lostAnswer } from "../../run/kinds/generate.ts";

@@ -4,7 +4,7 @@ import { type CleanText, cleanText, ownText, sentence } from "../../kit/clean-te
 import { DAY_MS } from "../../kit/duration.ts";
 import type { StatusAnswer, VideoModel } from "../../plan/generate-model.ts";
 import type { GenerateStep } from "../../plan/plan.ts";
-import { isWordOfWork, type StatusReply } from "../../providers/index.ts";
+import { isWordOfWork, type StatusReply } from "../../providers.ts";
 import type { Command } from "../../run/command.ts";
 import { type Asked, askStatus } from "../generate/ask-status.ts";
 import { completedEvents, keepOutputs, madeOf, settledEvent, UnkeptError } from "../generate/keep-answer.ts";

@@ -1,7 +1,7 @@
 import { withRoutes } from "../../network/index.ts";
 import type { StatusAnswer, VideoModel } from "../../plan/generate-model.ts";
 import type { Json } from "../../plan/plan.ts";
-import type { StatusReply } from "../../providers/index.ts";
+import type { StatusReply } from "../../providers.ts";
 
 /** Maximum size of a status response in bytes; a larger one contains media instead. */
 const MOST_STATUS_BYTES = 1024 * 1024;

@@ -2,7 +2,7 @@ import type { OutputFacts, RunEvent, StoredCopy } from "../../journal/events.ts"
 import { type CleanText, cleanText, ownText, sentence } from "../../kit/clean-text.ts";
 import type { VideoData } from "../../plan/generate-model.ts";
 import type { GenerateStep, MediaKind } from "../../plan/plan.ts";
-import { chargedMicros } from "../../providers/index.ts";
+import { chargedMicros } from "../../providers.ts";
 import { fetchFile } from "../media/fetch-file.ts";
 import { type MediaFacts, measureMedia } from "../media/measure-media.ts";
 import type { MediaStore, StoredMedia } from "../media/media-store.ts";

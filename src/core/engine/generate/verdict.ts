@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { retryAfterHeaderMs } from "../../api/http/headers.ts";
+import { retryAfterHeaderMs } from "../../api/http/transport.ts";
 import type { JournalError } from "../../journal/events.ts";
 import { type CleanText, cleanText, ownText, thrownText } from "../../kit/clean-text.ts";
 import { HOUR_MS } from "../../kit/duration.ts";

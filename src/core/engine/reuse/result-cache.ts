@@ -1,4 +1,4 @@
-import { verdictOf } from "../../answers/index.ts";
+import { verdictOf } from "../../answers.ts";
 import { answerOf, type Client, DownloadError } from "../../api/index.ts";
 import type { OutputFacts, ReusedFrom, RunEvent, StoredCopy } from "../../journal/events.ts";
 import type { RunRepository } from "../../journal/run-repository.ts";

@@ -5,7 +5,7 @@ import {
   type VerdictName,
   verdictOf,
   verdicts,
-} from "../../answers/index.ts";
+} from "../../answers.ts";
 import {
   ApiError,
   answerOf,

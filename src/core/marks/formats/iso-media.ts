@@ -1,7 +1,14 @@
-import type { Source, Splice } from "../source.ts";
-import { type Box, UnmarkableError, walk } from "../source.ts";
-import { MOST_XMP_BYTES, xmpText } from "../xmp.ts";
-import type { Format, Scan } from "./format.ts";
+import {
+  type Box,
+  type Format,
+  MOST_XMP_BYTES,
+  type Scan,
+  type Source,
+  type Splice,
+  UnmarkableError,
+  walk,
+  xmpText,
+} from "../source.ts";
 
 const XMP = "be7acfcb97a942e89c71999491e3afac";
 const C2PA = "d8fec3d61b0e483c92975828877ec481";

@@ -1,7 +1,4 @@
-import type { Source } from "../source.ts";
-import { type Box, UnmarkableError, walk } from "../source.ts";
-import { xmpText } from "../xmp.ts";
-import type { Format, Scan } from "./format.ts";
+import { type Box, type Format, type Scan, type Source, UnmarkableError, walk, xmpText } from "../source.ts";
 
 const XMP_HEAD = Buffer.from("http://ns.adobe.com/xap/1.0/\0", "latin1");
 const MOST_DATA_BYTES = 65_533;

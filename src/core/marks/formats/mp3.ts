@@ -1,7 +1,13 @@
-import type { Source } from "../source.ts";
-import { type Box, UnmarkableError, walk } from "../source.ts";
-import { MOST_XMP_BYTES, xmpText } from "../xmp.ts";
-import type { Format, Scan } from "./format.ts";
+import {
+  type Box,
+  type Format,
+  MOST_XMP_BYTES,
+  type Scan,
+  type Source,
+  UnmarkableError,
+  walk,
+  xmpText,
+} from "../source.ts";
 
 const HEAD_BYTES = 10;
 const OWNER = Buffer.from("XMP\0", "latin1");

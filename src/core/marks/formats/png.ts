@@ -1,9 +1,15 @@
 import { inflateSync } from "node:zlib";
 import { pngChunk } from "../../kit/placeholder-media.ts";
-import type { Source } from "../source.ts";
-import { type Box, UnmarkableError, walk } from "../source.ts";
-import { MOST_XMP_BYTES, xmpText } from "../xmp.ts";
-import type { Format, Scan } from "./format.ts";
+import {
+  type Box,
+  type Format,
+  MOST_XMP_BYTES,
+  type Scan,
+  type Source,
+  UnmarkableError,
+  walk,
+  xmpText,
+} from "../source.ts";
 
 const SIGNATURE = Buffer.from("89504e470d0a1a0a", "hex");
 const KEYWORD = "XML:com.adobe.xmp\0";

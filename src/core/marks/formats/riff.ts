@@ -1,8 +1,15 @@
 import { isUnknownRiffSize } from "../../kit/wav-header.ts";
-import type { Source, Splice } from "../source.ts";
-import { type Box, UnmarkableError, walk } from "../source.ts";
-import { MOST_XMP_BYTES, xmpText } from "../xmp.ts";
-import type { Format, Scan } from "./format.ts";
+import {
+  type Box,
+  type Format,
+  MOST_XMP_BYTES,
+  type Scan,
+  type Source,
+  type Splice,
+  UnmarkableError,
+  walk,
+  xmpText,
+} from "../source.ts";
 
 const HAS_XMP = 0x04;
 const HAS_ALPHA = 0x10;

@@ -1,5 +1,5 @@
 import { didYouMean } from "../../kit/suggest.ts";
-import { providerPromise } from "../../providers/index.ts";
+import { providerPromise } from "../../providers.ts";
 import type { DraftJson, GenerateDraft } from "../draft.ts";
 import { fingerprint } from "../plain-json.ts";
 import type { GenerateStep, Json, MediaKind, ProviderPromise, Reference } from "../plan.ts";

@@ -1,4 +1,31 @@
-import { own } from "../kit/own.ts";
+import { own } from "./kit/own.ts";
+
+/** Returns the provider in an AI SDK provider name: `fal` for `fal.image`. */
+export function providerOf(name: string): string {
+  return name.split(".", 1)[0] ?? name;
+}
+
+export function declaredOf(provider: string): DeclaredProvider {
+  return own(DECLARED, provider) ?? {};
+}
+
+/** Returns what can be guaranteed for a request. An idempotency key helps only if the work is polled later. */
+export function providerPromise(of: {
+  readonly provider: string;
+  readonly isFindable: boolean;
+}): "keyed" | "found again" | "once" {
+  if (!of.isFindable) return "once";
+  return declaredOf(of.provider).startKey === undefined ? "found again" : "keyed";
+}
+
+export function chargedMicros(provider: string, metadata: unknown): number | null {
+  const found = declaredOf(provider).cost?.at.reduce(fieldOf, metadata);
+  const usd = typeof found === "string" && /^\d+(\.\d+)?$/.test(found) ? Number(found) : found;
+  if (typeof usd !== "number" || !Number.isFinite(usd) || usd < 0) return null;
+  // Providers may report fractions of a micro-dollar. They are rounded up, so that a sum is never too small.
+  const micros = Math.ceil(Number((usd * 1_000_000).toFixed(3)));
+  return Number.isSafeInteger(micros) ? micros : null;
+}
 
 /** The HTTP response to a status request, before the AI SDK package interprets it. */
 export interface StatusReply {
@@ -114,7 +141,7 @@ function isOk(httpStatus: number | null): boolean {
   return httpStatus !== null && httpStatus >= 200 && httpStatus < 300;
 }
 
-export function fieldOf(value: unknown, name: string): unknown {
+function fieldOf(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
   return (value as Readonly<Record<string, unknown>>)[name];
 }
@@ -128,7 +155,7 @@ export function isWordOfWork(provider: string, status: "pending" | "error", repl
 }
 
 /** Facts from a provider's own documentation that allow stronger guarantees. */
-export interface DeclaredProvider {
+interface DeclaredProvider {
   /** Header for the idempotency key, which works only for work that is polled later. */
   readonly startKey?: { readonly header: string; readonly source: string };
   /** Where the response reports the charge: the path in `providerMetadata` of an amount in US dollars. */
@@ -136,7 +163,7 @@ export interface DeclaredProvider {
 }
 
 /** Documented facts, by the first part of the AI SDK's provider name. */
-export const DECLARED: { readonly [provider: string]: DeclaredProvider } = {
+const DECLARED: { readonly [provider: string]: DeclaredProvider } = {
   gateway: {
     startKey: {
       header: "idempotency-key",
