@@ -164,7 +164,7 @@ describe("a download", () => {
       },
     ]);
     const target = join(mkdtempSync(join(tmpdir(), "showrunner-guard-")), "a");
-    const ended = client.download(`${service.origin}/a`, target, { maxMs: 0 });
+    const ended = client.download(`${service.origin}/a`, target, { maxMs: 1 });
     await expect(ended).rejects.toMatchObject({
       reason: "incomplete",
       message: expect.stringContaining("in the time"),
