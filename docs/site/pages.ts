@@ -102,7 +102,7 @@ export const TASKS: readonly (readonly [folder: string, task: string])[] = [
   ["./core/catalog/", "Know models"],
   ["./core/families/", "Know models"],
   ["./core/api/", "Talk to the service"],
-  ["./core/answers/", "Talk to the service"],
+  ["./core/answers", "Talk to the service"],
   ["./core/engine/errors", "Handle errors"],
   ["./core/kit/errors", "Handle errors"],
 ];
